@@ -1,0 +1,146 @@
+"""Checks of user input: each returns the clean value or raises `InputError` naming the parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+
+FloatArray = NDArray[np.float64]
+
+
+def number(
+    key: str,
+    value: Any,
+    *,
+    minimum: float = -math.inf,
+    maximum: float = math.inf,
+    above: float = -math.inf,
+    below: float = math.inf,
+    unit: str = "",
+) -> float:
+    """Return `value` as a finite float inside ``[minimum, maximum]`` and ``(above, below)``.
+
+    Raises
+    ------
+    InputError
+        If it is no real number (booleans and strings are none), not finite or out of range.
+    """
+    allowed = "a finite number" + _range(minimum, maximum, above, below) + (f" ({unit})" if unit else "")
+    scalar = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if isinstance(scalar, bool | np.bool_) or not isinstance(scalar, Real):
+        raise InputError(key, value, allowed)
+    try:
+        result = float(scalar)
+    except OverflowError:
+        raise InputError(key, value, allowed) from None
+    if not math.isfinite(result) or not minimum <= result <= maximum or not above < result < below:
+        raise InputError(key, value, allowed)
+    return result
+
+
+def positive(key: str, value: Any, unit: str = "") -> float:
+    """Return `value` as a finite float > 0."""
+    return number(key, value, above=0.0, unit=unit)
+
+
+def non_negative(key: str, value: Any, unit: str = "") -> float:
+    """Return `value` as a finite float >= 0."""
+    return number(key, value, minimum=0.0, unit=unit)
+
+
+def integer(key: str, value: Any, *, minimum: int | None = None, maximum: int | None = None) -> int:
+    """Return `value` as an int inside ``[minimum, maximum]``; 2.0 is no int."""
+    low = "" if minimum is None else f" >= {minimum}"
+    high = "" if maximum is None else f" <= {maximum}"
+    allowed = f"an integer{low}{' and' if low and high else ''}{high}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise InputError(key, value, allowed)
+    result = int(value)
+    if (minimum is not None and result < minimum) or (maximum is not None and result > maximum):
+        raise InputError(key, value, allowed)
+    return result
+
+
+def array(
+    key: str,
+    value: Any,
+    shape: Sequence[int | None],
+    *,
+    minimum: float = -math.inf,
+    above: float = -math.inf,
+    unit: str = "",
+) -> FloatArray:
+    """Return `value` as a read-only finite float64 array of `shape` (None: any length).
+
+    Raises
+    ------
+    InputError
+        If it is ragged, not numeric, of another shape, not finite or out of range.
+    """
+    size = " x ".join("n" if n is None else str(n) for n in shape)
+    allowed = f"an array of {size} finite numbers" + _range(minimum, math.inf, above, math.inf)
+    allowed += f" ({unit})" if unit else ""
+    try:
+        raw = np.asarray(value)
+    except (ValueError, TypeError):
+        raise InputError(key, value, allowed) from None
+    if raw.dtype.kind not in "iuf":
+        raise InputError(key, value, allowed)
+    result = np.array(raw, dtype=np.float64)
+    wrong = result.ndim != len(shape) or any(
+        n is not None and n != m for n, m in zip(shape, result.shape, strict=True)
+    )
+    if wrong or not np.all(np.isfinite(result)) or np.any(result < minimum) or np.any(result <= above):
+        raise InputError(key, value, allowed)
+    result.setflags(write=False)
+    return result
+
+
+def choice(key: str, value: Any, options: Iterable[str]) -> str:
+    """Return `value` if it is one of `options`."""
+    names = list(options)
+    if not isinstance(value, str) or value not in names:
+        raise InputError(key, value, "one of " + ", ".join(repr(n) for n in names))
+    return value
+
+
+def rotation(key: str, value: Any, tolerance: float = 1e-8) -> FloatArray:
+    """Return `value` (3, 3) as a read-only proper rotation matrix."""
+    matrix = array(key, value, (3, 3))
+    error = float(np.max(np.abs(matrix @ matrix.T - np.eye(3))))
+    if error > tolerance or np.linalg.det(matrix) < 0:
+        raise InputError(key, value, "a rotation matrix (orthogonal, determinant +1)")
+    return matrix
+
+
+def quaternion(key: str, value: Any, tolerance: float = 1e-3) -> FloatArray:
+    """Return `value` (w, x, y, z) normalised; its norm must be 1 within `tolerance`."""
+    result = array(key, value, (4,))
+    norm = float(np.linalg.norm(result))
+    if abs(norm - 1.0) > tolerance:
+        raise InputError(key, value, f"a unit quaternion (w, x, y, z); its norm is {norm:.6g}")
+    # A quaternion that is unit to round-off stays what it was: writing and reading a file changes nothing.
+    clean = result if abs(norm - 1.0) <= 1e-15 else result / norm
+    clean = np.array(clean)
+    clean.setflags(write=False)
+    return clean
+
+
+def _range(minimum: float, maximum: float, above: float, below: float) -> str:
+    parts = []
+    if minimum > -math.inf:
+        parts.append(f">= {minimum:g}")
+    if above > -math.inf:
+        parts.append(f"> {above:g}")
+    if maximum < math.inf:
+        parts.append(f"<= {maximum:g}")
+    if below < math.inf:
+        parts.append(f"< {below:g}")
+    return " " + " and ".join(parts) if parts else ""

@@ -1,0 +1,77 @@
+"""Every error trundle raises has one root, `TrundleError`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trundle.status import Status
+
+
+class TrundleError(Exception):
+    """Root of all errors raised on purpose by trundle."""
+
+
+class InputError(TrundleError, ValueError):
+    """A value given by the user is not acceptable.
+
+    Parameters
+    ----------
+    key : str
+        Name of the parameter, dotted for a key of a scenario file (``object.mass``).
+    value : object
+        What was given.
+    allowed : str
+        What is allowed, as a phrase that completes "must be ...".
+    file : str, optional
+        The file the value came from.
+    """
+
+    def __init__(self, key: str, value: Any, allowed: str, file: str | None = None) -> None:
+        self.key = key
+        self.value = value
+        self.allowed = allowed
+        self.file = file
+        super().__init__(key, value, allowed, file)
+
+    def __str__(self) -> str:
+        text = repr(self.value)
+        if len(text) > 120:
+            text = text[:117] + "..."
+        where = f"{self.file}: " if self.file else ""
+        return f"{where}{self.key} = {text}: must be {self.allowed}"
+
+    def within(self, prefix: str, file: str | None = None) -> InputError:
+        """Return the same error with `prefix` put before the key, as in ``object.shape.radius``."""
+        key = f"{prefix}.{self.key}" if self.key else prefix
+        return type(self)(key, self.value, self.allowed, file or self.file)
+
+
+class ShapeError(InputError):
+    """A shape is not regular, not convex or not closed where it has to be."""
+
+
+class MissingExtraError(TrundleError, ImportError):
+    """An optional dependency is not installed; the message is the line that installs it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f"{package} is not installed: pip install 'trundle[{extra}]'")
+
+
+class CompileError(TrundleError):
+    """The C compiler refused a generated source; `log` holds what it printed."""
+
+    def __init__(self, message: str, log: str = "") -> None:
+        self.log = log
+        super().__init__(message)
+
+
+class SimulationError(TrundleError):
+    """A simulation could not go on; `status` says why and `result` holds what was computed."""
+
+    def __init__(self, message: str, status: Status, result: Any = None) -> None:
+        self.status = status
+        self.result = result
+        super().__init__(message)

@@ -1,0 +1,57 @@
+"""One status enum for simulations, plans and solvers; its value is advice to the user."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """How a computation ended. ``label`` is what files and the command line print."""
+
+    SUCCESS = ""
+    LIMIT_VIOLATED = "the run ended, but a metric is outside its limit: see 'metrics' in summary.json"
+    SEPARATED = (
+        "the contact force reached zero and the bodies came apart: press harder, move the hand less abruptly, "
+        "or let the object fly with contact.on_separation = 'fly'"
+    )
+    SLIPPED = (
+        "the contact force left the friction cone: raise contact.friction, or let the contact slide "
+        "with contact.on_slip = 'slide'"
+    )
+    SPUN = (
+        "the torsional moment left its bound: raise contact.torsional_friction, or use the law 'rolling', "
+        "which lets the contact spin"
+    )
+    OFF_THE_HAND = "the contact left the hand's extent: enlarge hand.extent or change the motion"
+    OFF_THE_SURFACE = "the contact left the region where the measured surface or curve has data"
+    NOT_A_POINT_CONTACT = (
+        "the bodies touch along a line or a face, where no single contact point exists: start elsewhere, "
+        "or round the shape"
+    )
+    CURVATURE_LOCKED = (
+        "the relative curvature reached zero: the bodies conform and the contact point jumps; "
+        "use a rounder object or a flatter hand"
+    )
+    SECOND_CONTACT = "a second point of the body touched, and the motion with both contacts is not decided"
+    PENETRATION = "the bodies overlap: move the start, or check the shapes' outward sides"
+    REST = "the body came to rest"
+    STEP_TOO_SMALL = "the integrator's step shrank to round-off: loosen relative_tolerance, or look for a stiff contact"
+    TOO_MANY_STEPS = "the step limit was reached: shorten the run or loosen relative_tolerance"
+    NOT_FINITE = "a value became infinite or not a number: check the start and the inputs"
+    INTERRUPTED = "interrupted; what was computed until then is saved"
+    FAILED = "the computation ended without a result"
+
+    @property
+    def label(self) -> str:
+        """Lower-case name with hyphens, as printed in ``summary.json``."""
+        return self.name.lower().replace("_", "-")
+
+    @property
+    def advice(self) -> str:
+        """What to do about it; empty for success."""
+        return self.value
+
+    @classmethod
+    def from_label(cls, label: str) -> Status:
+        """Inverse of `label`."""
+        return cls[label.upper().replace("-", "_")]

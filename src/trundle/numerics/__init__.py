@@ -1,1 +1,1 @@
-"""."""
+"""Space, compiled functions, integrators and solvers: mathematics without physics."""

@@ -1,0 +1,63 @@
+"""Level sets: boundaries given by one equation f(x) = 0; no charts, no singular points."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from trundle.geometry.patch import Patch
+from trundle.numerics.space import dot, tangents
+
+
+class Level(ABC):
+    """A boundary f(x) = 0 with material where f < 0 (sheet 2, section 8).
+
+    Contract for a subclass:
+
+    1. ``d`` is 2 or 3.
+    2. ``level(x)`` maps a point (d,), m, to a scalar that is negative inside the material, positive
+       outside, with a gradient that does not vanish near the boundary (a container such as a dish is
+       the material AROUND the hollow: f > 0 in the hollow).
+
+    Derived: n = grad f/|grad f| points out of the material; the shape tensor is
+    dn/dx = (I - n n') hess f (I - n n') / |grad f|.
+    """
+
+    d: int
+
+    @abstractmethod
+    def level(self, x: ca.SX) -> ca.SX:
+        """Return f at `x` (d,): < 0 in the material, > 0 outside."""
+
+    def patch(self, x: ca.SX) -> Patch:
+        """Return the `Patch` at the boundary point `x` (d,), m; the tangents are `space.tangents(n)`."""
+        n, T, K = self._derivatives.call([x])
+        return Patch(x=x, n=n, T=T, K=K)
+
+    @cached_property
+    def _derivatives(self) -> ca.Function:
+        x = ca.SX.sym("x", self.d)
+        hessian, gradient = ca.hessian(self.level(x), x)
+        norm = ca.sqrt(dot(gradient, gradient))
+        n = gradient / norm
+        T = tangents(n)
+        return ca.Function("level_derivatives", [x], [n, T, T.T @ hessian @ T / norm])
+
+
+@dataclass(frozen=True)
+class ExpressionLevel(Level):
+    """A level set given by a CasADi function x (d,) -> f, negative in the material."""
+
+    function: ca.Function
+
+    @property
+    def d(self) -> int:  # type: ignore[override]
+        """Dimension: the length of the function's input."""
+        return int(self.function.size1_in(0))
+
+    def level(self, x: ca.SX) -> ca.SX:
+        """Return ``function(x)``."""
+        return self.function(x)

@@ -1,0 +1,87 @@
+"""Shape: a bundle of the representations of one boundary, with what follows from them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.geometry.chart import Chart
+from trundle.geometry.level import Level
+from trundle.geometry.patch import Patch
+
+FloatArray = NDArray[np.float64]
+
+
+class SupportLike(Protocol):
+    """What a contact asks of a convex body: `Support` and `EllipsoidSupport` give it."""
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        ...
+
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return h(u), m."""
+        ...
+
+    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
+        """Return the patch with outward normal `n`."""
+        ...
+
+    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the point and the tensor of radii with outward normal `n`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Representations:
+    """The representations a shape has; a contact picks the ones that suit it.
+
+    Attributes
+    ----------
+    charts : tuple of Chart
+        An atlas: charts that together cover the boundary (each good for |u| < chart.reach).
+    support : SupportLike or None
+        Only for convex bodies.
+    level : Level or None
+    flat : bool
+        The boundary is the plane z = 0 (d = 3) or the line z = 0 (d = 2), material below.
+    """
+
+    charts: tuple[Chart, ...] = ()
+    support: SupportLike | None = None
+    level: Level | None = None
+    flat: bool = False
+
+
+class Shape(ABC):
+    """Boundary of a body, in the shape's frame (origin and axes are the shape's own).
+
+    Contract for a subclass (a frozen dataclass whose fields are the sizes):
+
+    1. ``d`` is 2 or 3.
+    2. ``bundle()`` returns the `Representations`; ``shape.representations`` caches it.
+    3. ``reference_length`` (m): a typical size, > 0, for tolerances and pictures.
+    """
+
+    d: int
+
+    @abstractmethod
+    def bundle(self) -> Representations:
+        """Build the representations."""
+
+    @property
+    @abstractmethod
+    def reference_length(self) -> float:
+        """A typical size of the shape in m."""
+
+    @cached_property
+    def representations(self) -> Representations:
+        """The shape's representations, built once."""
+        return self.bundle()

@@ -1,0 +1,126 @@
+"""Support functions: smooth convex bodies without charts; one class serves plane and space."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import array, positive
+from trundle.geometry.patch import Patch
+
+
+class Support(ABC):
+    """A convex body by its support function h(n) = max over the body of n.x (sheet 1, section 7).
+
+    Contract for a subclass:
+
+    1. ``d`` is 2 or 3.
+    2. ``support(u)`` maps a direction (d,) of any positive length to h(u) in m, homogeneous of degree 1
+       and twice differentiable wherever a contact may lie.
+
+    Derived: the point with outward normal n is grad h(n); the tensor of radii dx/dn is hess h(n),
+    zero along n; on the tangent plane it is the inverse of the shape operator.
+    """
+
+    d: int
+
+    @abstractmethod
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return h(u), a scalar in m, for a direction `u` (d,) of any positive length."""
+
+    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
+        """Return the `Patch` whose outward unit normal is `n` (d,), with the tangents `T` (d, d-1)."""
+        x, radii = self.point_and_radii(n)
+        return Patch(x=x, n=n, T=T, radii=radii)
+
+    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return grad h (d,) and hess h (d, d), m, at the unit normal `n` (d,)."""
+        x, radii = self._derivatives.call([n])
+        return x, radii
+
+    @cached_property
+    def _derivatives(self) -> ca.Function:
+        u = ca.SX.sym("u", self.d)
+        hessian, gradient = ca.hessian(self.support(u), u)
+        return ca.Function("support_derivatives", [u], [gradient, hessian])
+
+
+@dataclass(frozen=True)
+class ExpressionSupport(Support):
+    """A support function given by a CasADi function u (d,) -> h, homogeneous of degree 1."""
+
+    function: ca.Function
+
+    @property
+    def d(self) -> int:  # type: ignore[override]
+        """Dimension: the length of the function's input."""
+        return int(self.function.size1_in(0))
+
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return ``function(u)``."""
+        return self.function(u)
+
+
+@dataclass(frozen=True)
+class EllipsoidSupport:
+    """Ellipse (d = 2) or ellipsoid (d = 3) in closed form, with an optional rounding.
+
+    h(u) = sqrt(u'Bu) + rho |u|, B = diag(a_i^2): point B n / s + rho n, radii
+    B/s - (B n)(B n)'/s^3 + rho (I - n n'), s = sqrt(n'Bn) (sheet 1, sections 1, 2 and 7). A zero
+    semi-axis makes a disc; `rounding` is the Minkowski sum with a ball. Same methods as `Support`.
+
+    Parameters
+    ----------
+    semi_axes : (d,) m
+        Not negative, at most one of them zero.
+    rounding : float, m
+    """
+
+    semi_axes: tuple[float, ...]
+    rounding: float = 0.0
+
+    @property
+    def d(self) -> int:
+        """Dimension."""
+        return len(self.semi_axes)
+
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return h(u) in m."""
+        B = self._squares()
+        return ca.sqrt(ca.dot(B * u, u)) + (self.rounding * ca.norm_2(u) if self.rounding else 0)
+
+    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
+        """Return the `Patch` whose outward unit normal is `n`, with the tangents `T`."""
+        x, radii = self.point_and_radii(n)
+        return Patch(x=x, n=n, T=T, radii=radii)
+
+    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the point (d,) and the tensor of radii (d, d), m, at the unit normal `n`."""
+        d = self.d
+        if len(set(self.semi_axes)) == 1:
+            r = self.semi_axes[0] + self.rounding
+            return r * n, r * (ca.SX.eye(d) - n @ n.T)
+        B = self._squares()
+        Bn = B * n
+        s = ca.sqrt(ca.dot(Bn, n))
+        x = Bn / s
+        radii = (ca.diag(B) - x @ x.T) / s
+        if self.rounding:
+            x = x + self.rounding * n
+            radii = radii + self.rounding * (ca.SX.eye(d) - n @ n.T)
+        return x, radii
+
+    def _squares(self) -> ca.SX:
+        return ca.SX(ca.DM([a * a for a in self.semi_axes]))
+
+
+def ellipsoid_support(semi_axes: object, rounding: float = 0.0) -> EllipsoidSupport:
+    """Return an `EllipsoidSupport` after checking `semi_axes` (2 or 3 positive numbers, m) and `rounding`."""
+    n = 2 if np.size(np.asarray(semi_axes, dtype=object)) == 2 else 3
+    axes = array("semi_axes", semi_axes, (n,), above=0.0, unit="m")
+    rho = positive("rounding", rounding, unit="m") if rounding else 0.0
+    return EllipsoidSupport(tuple(float(a) for a in axes), rho)

@@ -1,1 +1,103 @@
-"""trundle."""
+"""trundle: bodies that touch, and the law of the touch.
+
+Public names are handed out lazily (PEP 562): ``import trundle`` loads no heavy package; ``trundle.Sphere`` loads
+``trundle.geometry`` the first time it is read.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.errors import CompileError as CompileError
+    from trundle.errors import InputError as InputError
+    from trundle.errors import MissingExtraError as MissingExtraError
+    from trundle.errors import ShapeError as ShapeError
+    from trundle.errors import SimulationError as SimulationError
+    from trundle.errors import TrundleError as TrundleError
+    from trundle.geometry import Arc as Arc
+    from trundle.geometry import Capsule as Capsule
+    from trundle.geometry import Circle as Circle
+    from trundle.geometry import CurveSum as CurveSum
+    from trundle.geometry import Cylinder as Cylinder
+    from trundle.geometry import Disc as Disc
+    from trundle.geometry import Dish as Dish
+    from trundle.geometry import Ellipse as Ellipse
+    from trundle.geometry import Ellipsoid as Ellipsoid
+    from trundle.geometry import ExpressionSurface as ExpressionSurface
+    from trundle.geometry import FourierRadius as FourierRadius
+    from trundle.geometry import HeightMap as HeightMap
+    from trundle.geometry import Line as Line
+    from trundle.geometry import Parabola as Parabola
+    from trundle.geometry import Plane as Plane
+    from trundle.geometry import Revolution as Revolution
+    from trundle.geometry import Rounded as Rounded
+    from trundle.geometry import SampledCurve as SampledCurve
+    from trundle.geometry import SampledSurface as SampledSurface
+    from trundle.geometry import Shape as Shape
+    from trundle.geometry import Sinusoid as Sinusoid
+    from trundle.geometry import Sphere as Sphere
+    from trundle.geometry import Superellipsoid as Superellipsoid
+    from trundle.geometry import Torus as Torus
+    from trundle.geometry import Tube as Tube
+    from trundle.models import Coast as Coast
+    from trundle.models import Ground as Ground
+    from trundle.models import Hand as Hand
+    from trundle.models import RigidBody as RigidBody
+    from trundle.models import RollingKinematics as RollingKinematics
+    from trundle.models import RollingPair as RollingPair
+    from trundle.models import SampledMotion as SampledMotion
+    from trundle.models import SinusoidMotion as SinusoidMotion
+    from trundle.models import Tree as Tree
+    from trundle.records import Trajectory as Trajectory
+    from trundle.records import load_trajectory as load_trajectory
+    from trundle.scenarios import load_scenario as load_scenario
+    from trundle.scenarios import run as run
+    from trundle.simulate import simulate as simulate
+    from trundle.status import Status as Status
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
+    "trundle.geometry": (
+        "Arc Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionSurface FourierRadius HeightMap "
+        "Line Parabola Plane Revolution Rounded SampledCurve SampledSurface Shape Sinusoid Sphere Superellipsoid "
+        "Torus Tube"
+    ),
+    "trundle.models": "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree",
+    "trundle.records": "Trajectory load_trajectory",
+    "trundle.scenarios": "load_scenario run",
+    "trundle.simulate": "simulate",
+    "trundle.status": "Status",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", *_HOME_OF]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Facade(ModuleType):
+    """Keeps a verb the verb: importing the subpackage ``trundle.simulate`` would put the module in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _HOME_OF.get(name) == value.__name__:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Facade

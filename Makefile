@@ -1,0 +1,97 @@
+# trundle: `make demo` and `make test` each work alone on a fresh clone with Python >= 3.11, a C compiler, git and make.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))))
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+JOBS ?= 1
+PIP := python -m pip --disable-pip-version-check --quiet install
+SOURCES := $(wildcard src tests bench examples docs/conf.py)
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help install demo test lint typecheck format bench matrix fuzz docs clean distclean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+
+# $(call virtual-environment,FOLDER): create it once; without ensurepip (Debian before python3-venv) through the pip or uv that is there.
+define virtual-environment
+	@[ -n "$(PYTHON)" ] || { echo "trundle needs Python >= 3.11: install it, or say PYTHON=/path/to/python make ..."; exit 1; }
+	@[ -x $(1)/bin/python ] && $(1)/bin/python -m pip --version >/dev/null 2>&1 || { \
+		echo "[venv] $(1)"; \
+		$(PYTHON) -m venv $(1) >/dev/null 2>&1 \
+		|| { $(PYTHON) -m venv --clear --without-pip $(1) && $(PYTHON) -m pip --python $(1)/bin/python install --quiet pip; } >/dev/null 2>&1 \
+		|| uv venv --quiet --clear --seed --python $(PYTHON) $(1) 2>/dev/null \
+		|| { rm -rf $(1); echo "this Python cannot create virtual environments: sudo apt-get install python3-venv"; exit 1; }; }
+endef
+
+install: $(INSTALLED) ## .venv with trundle and what its scenarios and tests need
+
+$(INSTALLED): pyproject.toml
+	$(call virtual-environment,$(VENV))
+	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null \
+		|| echo "[note] no C compiler: everything runs, more slowly (sudo apt-get install gcc)"
+	@echo "[install] trundle and its dependencies into $(VENV) (once)"
+	@$(BIN)/$(PIP) --editable '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED) ## runs plate-spinning and says where pictures and viewer page are
+	@$(BIN)/trundle run plate-spinning --out runs/plate-spinning
+	@echo "pictures:    $(CURDIR)/runs/plate-spinning/plots/"
+	@echo "viewer page: $(CURDIR)/runs/plate-spinning/viewer.html"
+
+test: lint typecheck ## lint, types, then the whole suite, slow tests included: what CI runs
+	@echo "[pytest]"
+	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS)) $(ARGS)
+
+lint: $(INSTALLED) ## ruff, rules and format
+	@echo "[ruff]"
+	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/ruff format --quiet --check $(SOURCES) || { echo "not formatted: make format"; exit 1; }
+
+# pyright's program is fetched at its first use; without a network that is said, not failed. Once it starts, errors fail.
+typecheck: $(INSTALLED) ## pyright
+	@echo "[pyright]"
+	@if timeout 180 $(BIN)/pyright --version >/dev/null 2>&1; then $(BIN)/pyright; \
+	else echo "pyright could not be fetched: types not checked"; fi
+
+format: $(INSTALLED) ## ruff, rewriting
+	@$(BIN)/ruff check --quiet --fix $(SOURCES)
+	@$(BIN)/ruff format $(SOURCES)
+
+fuzz: $(INSTALLED) ## thousands of mutated scenario files
+	@$(BIN)/python tests/fuzz/fuzz_scenarios.py $(ARGS)
+
+matrix: $(INSTALLED) ## shape x law x coordinates x mode, with residuals
+	@$(BIN)/python -m bench.matrix $(ARGS)
+
+bench: .venv-bench/.installed ## side by side with other simulators, in an environment of its own
+	@.venv-bench/bin/python -m bench $(ARGS)
+
+.venv-bench/.installed: pyproject.toml
+	$(call virtual-environment,.venv-bench)
+	@echo "[install] trundle and the peers of the benchmark into .venv-bench (once)"
+	@.venv-bench/bin/$(PIP) --editable '.[bench]'
+	@touch $@
+
+docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "documentation: $(CURDIR)/docs/_build/html/index.html"
+
+$(VENV)/.installed-docs: $(INSTALLED)
+	@echo "[install] Sphinx into $(VENV) (once)"
+	@$(BIN)/$(PIP) --editable '.[docs]'
+	@touch $@
+
+clean: ## removes what the targets above wrote, environments kept
+	@rm -rf build dist runs docs/_build docs/api/generated .pytest_cache .ruff_cache .hypothesis bench/results
+	@find src tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## clean, and the environments
+	@rm -rf $(VENV) .venv-bench

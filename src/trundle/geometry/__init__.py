@@ -1,1 +1,39 @@
 """Shapes: charts, support functions, level sets and signed distances of curves, surfaces and bodies."""
+
+from trundle.geometry.chart import Chart, ExpressionChart, Range
+from trundle.geometry.curves import Arc, Circle, CurveSum, Ellipse, FourierRadius, Line, Parabola, Sinusoid
+from trundle.geometry.level import ExpressionLevel, Level
+from trundle.geometry.patch import Patch
+from trundle.geometry.shape import Representations, Shape, SupportLike
+from trundle.geometry.support import EllipsoidSupport, ExpressionSupport, Support
+from trundle.geometry.surfaces import Cylinder, Dish, Ellipsoid, Plane, Sphere, Torus, Tube
+
+__all__ = [
+    "Arc",
+    "Chart",
+    "Circle",
+    "CurveSum",
+    "Cylinder",
+    "Dish",
+    "Ellipse",
+    "Ellipsoid",
+    "EllipsoidSupport",
+    "ExpressionChart",
+    "ExpressionLevel",
+    "ExpressionSupport",
+    "FourierRadius",
+    "Level",
+    "Line",
+    "Parabola",
+    "Patch",
+    "Plane",
+    "Range",
+    "Representations",
+    "Shape",
+    "Sinusoid",
+    "Sphere",
+    "Support",
+    "SupportLike",
+    "Torus",
+    "Tube",
+]

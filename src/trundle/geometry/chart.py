@@ -13,6 +13,35 @@ from trundle.geometry.patch import Patch
 from trundle.numerics.space import dot, inverse, rot90
 
 
+@dataclass(frozen=True)
+class Range:
+    """Where one parameter of a chart runs.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends; infinite for a parameter that measures a coordinate of the point.
+    periodic : bool
+        ``high`` is the same place as ``low``: the parameter may run on beyond.
+    coordinate : int
+        Of an infinite parameter: the index of the point's coordinate it equals (x of a graph z(x)).
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    periodic: bool = False
+    coordinate: int = 0
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are finite."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+TURN = Range(0.0, 2.0 * math.pi, periodic=True)
+"""Range of an angle."""
+
+
 class Chart(ABC):
     """A regular parametrisation u -> point(u); it need not be orthogonal.
 
@@ -25,7 +54,10 @@ class Chart(ABC):
        space: n = side F_u x F_v / |F_u x F_v|; plane: n = side rot90(T), so that terrain running to the
        right has side +1 and a body's outline running counter-clockwise has side -1.
     4. ``reach`` (default infinite): the chart is good for |u| < reach; beyond, another chart of the
-       same shape takes over, and optimisers bound u by it.
+       same shape takes over, and optimisers bound u by it. Such charts are scaled so that the discs
+       |u| <= 1 of the shape's atlas tile the boundary.
+    5. ``ranges`` has one `Range` a parameter where ``reach`` is infinite: ends, period, or "this
+       parameter is a coordinate of the point".
 
     The patch follows from first and second derivatives only (sheet 2, section 1; sheet 4, section 0).
     """
@@ -33,6 +65,7 @@ class Chart(ABC):
     d: int
     side: int
     reach: float = math.inf
+    ranges: tuple[Range, ...] = ()
 
     @abstractmethod
     def point(self, u: ca.SX) -> ca.SX:
@@ -92,10 +125,16 @@ class ExpressionChart(Chart):
         Maps u (d-1,) to the point (d,), m, in SX.
     side : int
         +1 or -1, see `Chart`.
+    ranges : tuple of Range
+        One a parameter; empty where `reach` is finite.
+    reach : float
+        See `Chart`.
     """
 
     function: ca.Function
     side: int = 1
+    ranges: tuple[Range, ...] = ()
+    reach: float = math.inf
 
     @property
     def d(self) -> int:  # type: ignore[override]

@@ -48,16 +48,30 @@ class Representations:
     charts : tuple of Chart
         An atlas: charts that together cover the boundary (each good for |u| < chart.reach).
     support : SupportLike or None
-        Only for convex bodies.
+        Of a convex body; of the convex hull where `hull` says so.
     level : Level or None
     flat : bool
         The boundary is the plane z = 0 (d = 3) or the line z = 0 (d = 2), material below.
+    hull : bool
+        The body is not convex and `support` is that of its convex hull: right for contact with a
+        plane, wrong for anything that can reach a hollow.
+    distance : ca.Function or None
+        Signed distance x (d,) -> m, positive outside the material, in closed form.
+    height : ca.Function or None
+        Of a boundary that is a graph: x -> z (d = 2) or (x, y) -> z (d = 3), m; material below.
+    roundness : ca.Function or None
+        Outward normal n (d,) -> a dimensionless number that changes sign exactly where a contact with
+        a plane stops being a point (face of a disc, side of a capsule); None: nowhere.
     """
 
     charts: tuple[Chart, ...] = ()
     support: SupportLike | None = None
     level: Level | None = None
     flat: bool = False
+    hull: bool = False
+    distance: ca.Function | None = None
+    height: ca.Function | None = None
+    roundness: ca.Function | None = None
 
 
 class Shape(ABC):

@@ -1,0 +1,56 @@
+"""Representations from expressions: what the concrete shapes are written with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import casadi as ca
+
+from trundle.geometry.chart import ExpressionChart, Range
+from trundle.geometry.level import ExpressionLevel
+from trundle.geometry.support import ExpressionSupport
+
+Expression = Callable[[ca.SX], ca.SX]
+
+
+def function(name: str, size: int, expression: Expression) -> ca.Function:
+    """Return the CasADi function (size,) -> expression, in SX."""
+    argument = ca.SX.sym("a", size)
+    return ca.Function(name, [argument], [ca.SX(expression(argument))])
+
+
+def chart(
+    d: int, point: Expression, side: int, ranges: tuple[Range, ...] = (), reach: float = math.inf
+) -> ExpressionChart:
+    """Return the chart u (d-1,) -> point (d,), m."""
+    return ExpressionChart(function("point", d - 1, point), side, ranges, reach)
+
+
+def level(d: int, expression: Expression) -> ExpressionLevel:
+    """Return the level set x (d,) -> f, negative in the material."""
+    return ExpressionLevel(function("level", d, expression))
+
+
+def support(d: int, expression: Expression) -> ExpressionSupport:
+    """Return the support function u (d,) -> h, m."""
+    return ExpressionSupport(function("support", d, expression))
+
+
+def stereographic(semi_axes: tuple[float, float, float], side: int) -> tuple[ExpressionChart, ExpressionChart]:
+    """Return the charts of an ellipsoid about its lowest and its highest point (sheet 2, pitfall 3).
+
+    x = diag(a) (2u, 2v, 1 - q) / (1 + q), q = u^2 + v^2: the image of the unit sphere's stereographic
+    chart, skewed unless a = b = c; u = 0 is the pole and |u| = 1 the equator. `side` is +1 for the
+    normal to the outside.
+    """
+
+    def cap(sign: int) -> ExpressionChart:
+        def point(u: ca.SX) -> ca.SX:
+            q = u[0] ** 2 + u[1] ** 2
+            a, b, c = semi_axes
+            return ca.vertcat(2 * a * u[0], 2 * sign * b * u[1], sign * c * (1 - q)) / (1 + q)
+
+        return chart(3, point, side, reach=1.5)
+
+    return cap(-1), cap(1)

@@ -1,1 +1,1 @@
-"""."""
+"""Where two bodies touch and the law of the touch."""

@@ -37,6 +37,17 @@ class Level(ABC):
         n, T, K = self._derivatives.call([x])
         return Patch(x=x, n=n, T=T, K=K)
 
+    def value_and_gradient(self, x: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return f and grad f (d,) at `x` (d,)."""
+        f, gradient = self._value_and_gradient.call([x])
+        return f, gradient
+
+    @cached_property
+    def _value_and_gradient(self) -> ca.Function:
+        x = ca.SX.sym("x", self.d)
+        f = self.level(x)
+        return ca.Function("value_and_gradient", [x], [f, ca.gradient(f, x)])
+
     @cached_property
     def _derivatives(self) -> ca.Function:
         x = ca.SX.sym("x", self.d)

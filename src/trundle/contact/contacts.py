@@ -1,0 +1,206 @@
+"""The contacts: charts on charts, a support on a flat, a support on a level set, pairs of supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from trundle.contact.contact import Contact, Touch, side
+from trundle.contact.motion import Motion
+from trundle.errors import InputError
+from trundle.geometry.chart import Chart
+from trundle.geometry.level import Level
+from trundle.geometry.patch import Patch
+from trundle.geometry.shape import SupportLike
+from trundle.numerics.space import dot, inverse, tangents
+
+
+def _nothing(S: ca.SX) -> ca.SX:
+    """Rates of a side that has no coordinates of its own."""
+    return ca.SX(0, 1)
+
+
+def _same_dimension(a: int, b: int) -> None:
+    if a != b:
+        raise InputError("contact", (a, b), "two shapes of one dimension: both planar or both spatial")
+
+
+@dataclass(frozen=True)
+class ChartContact(Contact):
+    """Two charts: planar curves on curves and surfaces on surfaces, convex or not. s = (u_A, u_B).
+
+    ``center_A``, ``center_B`` (d,) m: origin of each chart in its body's frame.
+    """
+
+    chart_A: Chart
+    chart_B: Chart
+    center_A: tuple[float, ...] = ()
+    center_B: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _same_dimension(self.chart_A.d, self.chart_B.d)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.chart_A.d
+
+    @property
+    def size(self) -> int:
+        """2 (d - 1) coordinates."""
+        return 2 * (self.d - 1)
+
+    def patches(self, s: ca.SX) -> tuple[Patch, Patch]:
+        """Return the patches of A and B, each in its shape's frame, at `s` (size,)."""
+        m = self.d - 1
+        return self.chart_A.patch(s[:m]), self.chart_B.patch(s[m:])
+
+    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
+        """Return both sides at `s` = (u_A, u_B)."""
+        patch_A, patch_B = self.patches(s)
+        return _chart_side(A, patch_A, self.center_A), _chart_side(B, patch_B, self.center_B)
+
+    def restore(self, s: ca.SX) -> ca.SX:
+        """Return `s`: chart coordinates are free."""
+        return s
+
+    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
+        """Return reach^2 - |u|^2 of each chart that has a finite reach."""
+        m = self.d - 1
+        parts = {"chart_A": (self.chart_A, s[:m]), "chart_B": (self.chart_B, s[m:])}
+        return {
+            name: chart.reach**2 - ca.sumsqr(u) for name, (chart, u) in parts.items() if chart.reach < float("inf")
+        }
+
+
+def _chart_side(motion: Motion, patch: Patch, center: tuple[float, ...]) -> Touch:
+    if patch.A is None:
+        raise InputError("chart", patch, "a chart's patch, which carries A = T' dx/du")
+    A_inverse = inverse(patch.A)
+    T = motion.R @ patch.T
+    return side(motion, patch, center, lambda S: A_inverse @ (T.T @ S))
+
+
+@dataclass(frozen=True)
+class SupportContact(Contact):
+    """A convex body A on the plane z = 0 (line in the plane) of B: closed form at any gap, no coordinates."""
+
+    support: SupportLike
+    center: tuple[float, ...] = ()
+    size: int = field(default=0, init=False)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.support.d
+
+    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
+        """Return A's extreme point towards B and its foot on B's flat."""
+        n = B.R[:, -1]
+        tA = _support_side(A, self.support, n, self.center)
+        height = dot(n, A.p + tA.r - B.p)
+        foot = A.p + tA.r - B.p - n * height
+        return tA, Touch(r=foot, n=n, T=B.R[:, :-1], K=None, radii=None, rates=_nothing, flat=True)
+
+    def restore(self, s: ca.SX) -> ca.SX:
+        """Return `s`, which is empty."""
+        return s
+
+    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
+        """Return the roundness of A at its contact point, where A has lines or faces."""
+        return _roundness(self.support, -(A.R.T @ B.R[:, -1]))
+
+
+@dataclass(frozen=True)
+class LevelContact(Contact):
+    """A convex body A on a level set of B, without charts. s = the contact point in the frame of B's shape, m."""
+
+    support: SupportLike
+    level: Level
+    center_A: tuple[float, ...] = ()
+    center_B: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _same_dimension(self.support.d, self.level.d)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.support.d
+
+    @property
+    def size(self) -> int:
+        """The d coordinates of a point."""
+        return self.d
+
+    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
+        """Return both sides at the point `s` (d,) of B's surface."""
+        tB = side(B, self.level.patch(s), self.center_B, lambda S: B.R.T @ S)
+        return _support_side(A, self.support, tB.n, self.center_A), tB
+
+    def restore(self, s: ca.SX) -> ca.SX:
+        """Return `s` moved onto the surface by one Newton step along the gradient."""
+        f, gradient = self.level.value_and_gradient(s)
+        return s - gradient * f / dot(gradient, gradient)
+
+    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
+        """Return the roundness of A at its contact point, where A has lines or faces."""
+        return _roundness(self.support, -(A.R.T @ (B.R @ self.level.patch(s).n)))
+
+
+@dataclass(frozen=True)
+class PairContact(Contact):
+    """Two convex bodies. s = outward normal of B at the contact, in B's axes (normalised inside)."""
+
+    support_A: SupportLike
+    support_B: SupportLike
+    center_A: tuple[float, ...] = ()
+    center_B: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _same_dimension(self.support_A.d, self.support_B.d)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.support_A.d
+
+    @property
+    def size(self) -> int:
+        """The d entries of a direction."""
+        return self.d
+
+    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
+        """Return both sides at the normal `s` (d,) of B."""
+        n_body = s / ca.sqrt(dot(s, s))
+        patch = self.support_B.patch(n_body, tangents(n_body))
+        T = B.R @ patch.T
+
+        def rates(S: ca.SX) -> ca.SX:
+            radii = patch.T.T @ patch.radii @ patch.T
+            return patch.T @ (inverse(radii) @ (T.T @ S))
+
+        tB = side(B, patch, self.center_B, rates)
+        return _support_side(A, self.support_A, tB.n, self.center_A), tB
+
+    def restore(self, s: ca.SX) -> ca.SX:
+        """Return `s` normalised."""
+        return s / ca.sqrt(dot(s, s))
+
+    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
+        """Return the roundness of A at its contact point, where A has lines or faces."""
+        return _roundness(self.support_A, -(A.R.T @ (B.R @ s)))
+
+
+def _support_side(A: Motion, support: SupportLike, n: ca.SX, center: tuple[float, ...]) -> Touch:
+    """Side A of a convex body touched from the direction of B's normal `n` (d,), resolved."""
+    n_body = -(A.R.T @ n)
+    x, radii = support.point_and_radii(n_body)
+    patch = Patch(x=x, n=n_body, T=tangents(n_body), radii=radii)
+    return side(A, patch, center, _nothing)
+
+
+def _roundness(support: SupportLike, n_body: ca.SX) -> dict[str, ca.SX]:
+    roundness = getattr(support, "roundness", None)
+    return {} if roundness is None else {"roundness": roundness(n_body)}

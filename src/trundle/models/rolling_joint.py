@@ -1,0 +1,100 @@
+"""Rolling joint: minimal coordinates of a body that rolls on another (20 or 19 numbers on a hand)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from trundle.contact.contact import Kinematics
+from trundle.contact.contacts import ChartContact
+from trundle.contact.motion import Motion, free
+from trundle.geometry.patch import Patch
+from trundle.numerics.space import cross, lever
+
+
+@dataclass(frozen=True)
+class RollingJoint:
+    """Pose of A on B from the chart coordinates s = (u_A, u_B) and the spin angle psi.
+
+    R_B_A = F_B Rc(psi) F_A', F = [T n] on each body, Rc = diag([[c, -s], [-s, -c]], -1);
+    p_A = P_B - R x_A (sheet 2, section 2). In the plane psi does not exist and Rc is diagonal.
+
+    Attributes
+    ----------
+    contact : ChartContact
+    s : (2 (d-1),)
+    psi : scalar rad
+    pure : bool
+        The relative angular velocity has no component along the normal.
+    """
+
+    contact: ChartContact
+    s: ca.SX
+    psi: ca.SX
+    pure: bool
+
+    def patches(self) -> tuple[Patch, Patch]:
+        """Return the patches of both charts, each in its shape's frame."""
+        return self.contact.patches(self.s)
+
+    def frame_on_B(self) -> ca.SX:
+        """Return [T n] (d, d) of B in B's axes."""
+        _, patch_B = self.patches()
+        return ca.horzcat(patch_B.T, patch_B.n)
+
+    def contact_turn(self) -> ca.SX:
+        """Return Rc (d, d), which maps components in A's contact frame to components in B's."""
+        if self.contact.d == 2:
+            # The tangents run the same way where one curve has its normal left and the other right.
+            same = -self.contact.chart_A.side * self.contact.chart_B.side
+            return ca.diag(ca.SX([same, -1]))
+        c, s = ca.cos(self.psi), ca.sin(self.psi)
+        return ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(-s, -c, 0), ca.horzcat(0, 0, -1))
+
+    def rates(self, k: Kinematics, B: Motion, al: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return (psi', w_rel') from the kinematics and A's angular acceleration `al` (k,), resolved.
+
+        psi' = tau_A u_A' + tau_B u_B' - w_z and, by components in B's contact frame,
+        w_rel' = F'(al_A - al_B - w_B x w_rel) - w_c x w_rel, w_c = (-(K s)_2, (K s)_1, tau_B u_B')
+        (sheet 2, sections 3 and 5).
+        """
+        if self.contact.d == 2:
+            return ca.SX(1, 1), al - B.al
+        patch_A, patch_B = self.patches()
+        frame = k.frame
+        w = frame.T @ k.wrel
+        slide = frame[:, :2].T @ k.sB
+        bend = patch_B.K @ slide
+        turning = patch_B.tau @ k.rates[2:]
+        w_contact = ca.vertcat(-bend[1], bend[0], turning)
+        spin = patch_A.tau @ k.rates[:2] + turning - w[2]
+        relative = frame.T @ (al - B.al - ca.cross(B.w, k.wrel)) - ca.cross(w_contact, w)
+        return spin, relative[:2] if self.pure else relative
+
+
+def rolling_motion(joint: RollingJoint, B: Motion, relative: ca.SX, nv: int, column: int) -> Motion:
+    """Return the motion of the rolling body A on the motion `B`.
+
+    ``relative`` is its angular velocity relative to B in B's contact frame (3; 2 when pure; 1 in the
+    plane), rad/s; its velocity follows from no slip. Its acceleration is unknown: nu[column : ...].
+    """
+    patch_A, patch_B = joint.patches()
+    contact = joint.contact
+    frame_A = ca.horzcat(patch_A.T, patch_A.n)
+    frame_B = ca.horzcat(patch_B.T, patch_B.n)
+    R_B_A = frame_B @ joint.contact_turn() @ frame_A.T
+    R = B.R @ R_B_A
+    x_A, x_B = _shifted(patch_A.x, contact.center_A), _shifted(patch_B.x, contact.center_B)
+    r_A, r_B = R @ x_A, B.R @ x_B
+    if contact.d == 2:
+        w = B.w + relative
+    else:
+        w_rel = ca.vertcat(relative, 0) if joint.pure else relative
+        w = B.w + B.R @ (frame_B @ w_rel)
+    v = B.v + cross(B.w, r_B) - lever(r_A) @ w
+    return free(R, B.p + r_B - r_A, w, v, nv, column)
+
+
+def _shifted(x: ca.SX, center: tuple[float, ...]) -> ca.SX:
+    return x + ca.SX(ca.DM(center)) if any(center) else x

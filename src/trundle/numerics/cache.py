@@ -1,0 +1,195 @@
+"""A private directory of compiled libraries, each verified by its checksum before it is loaded."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # no advisory locks here: two processes may then build the same library, which is only slower
+    fcntl = None
+
+SUFFIX = ".so"
+CHECKSUM_SUFFIX = ".sha256"
+MAXIMUM_SIZE = 512 * 1024**2  # bytes; beyond it the libraries unused for longest are removed
+
+_logger = logging.getLogger("trundle")
+_advised: set[str] = set()
+_fallback: dict[int, Path] = {}
+
+
+def advise_once(topic: str, message: str) -> None:
+    """Log one line of advice at warning level, once a process for each topic."""
+    if topic not in _advised:
+        _advised.add(topic)
+        _logger.warning(message)
+
+
+def cache_directory() -> Path:
+    """Return the directory of compiled libraries, made if it is not there.
+
+    It is ``$TRUNDLE_CACHE``, else ``$XDG_CACHE_HOME/trundle``, else ``~/.cache/trundle``. A directory that is a symbolic
+    link, belongs to another user or can be written by others is refused, because a library in it is code that gets
+    executed: a temporary private directory is used for this process instead, with one line of advice.
+    """
+    wanted = _wanted_directory()
+    problem = "it cannot be found: there is no home directory" if wanted is None else _prepare(wanted)
+    if wanted is not None and not problem:
+        return wanted
+    advise_once(
+        f"cache {wanted}",
+        f"compiled code is not kept, so every start compiles again: {wanted or 'the cache'} is refused, {problem}; "
+        "set TRUNDLE_CACHE to a directory only you can write",
+    )
+    return _temporary_directory()
+
+
+def fetch(name: str, key: str, build: Callable[[Path], None]) -> Path:
+    """Return the library `name` with the content key `key`, built if it is missing or does not match its checksum.
+
+    Parameters
+    ----------
+    name : str
+        First part of the file name, letters, digits and underscores.
+    key : str
+        Hexadecimal digest of everything the library depends on.
+    build : callable
+        ``build(path)`` writes the library to `path`; what it raises is passed on and nothing is stored.
+    """
+    directory = cache_directory()
+    path = directory / f"{name[:60]}-{key[:40]}{SUFFIX}"
+    if verified(path):
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return path
+    with _locked(directory / f"lock-{key[:1]}"):
+        if verified(path):
+            return path
+        with tempfile.TemporaryDirectory(dir=directory, prefix="build-") as folder:
+            library, checksum = Path(folder, "library.so"), Path(folder, "checksum")
+            build(library)
+            library.chmod(0o700)
+            checksum.write_text(_digest(library) + "\n")
+            os.replace(library, path)
+            os.replace(checksum, path.with_suffix(CHECKSUM_SUFFIX))
+        _trim(directory, keep=path)
+    return path
+
+
+def verified(path: Path) -> bool:
+    """Whether `path` is a regular file whose SHA-256 is the one stored beside it."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        return path.with_suffix(CHECKSUM_SUFFIX).read_text().strip() == _digest(path)
+    except (OSError, ValueError):
+        return False
+
+
+def entries(directory: Path | None = None) -> list[Path]:
+    """Return the compiled libraries in the cache."""
+    return sorted((directory or cache_directory()).glob(f"*-*{SUFFIX}"))
+
+
+def clear_cache() -> int:
+    """Remove the compiled libraries and return how many there were; other files in the directory stay."""
+    found = entries()
+    for path in found:
+        _remove(path)
+    return len(found)
+
+
+def _wanted_directory() -> Path | None:
+    chosen = os.environ.get("TRUNDLE_CACHE")
+    if chosen:
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    if base and os.path.isabs(base):
+        return Path(base) / "trundle"
+    try:
+        return Path.home() / ".cache" / "trundle"
+    except RuntimeError:
+        return None
+
+
+def _prepare(directory: Path) -> str:
+    """Make `directory` private; return what is wrong with it, or nothing."""
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(mode=0o700)
+        facts = directory.lstat()
+    except OSError as error:
+        return f"it cannot be made ({error.strerror})"
+    if stat.S_ISLNK(facts.st_mode):
+        return "it is a symbolic link"
+    if not stat.S_ISDIR(facts.st_mode):
+        return "it is no directory"
+    if facts.st_uid != os.getuid():
+        return "it belongs to another user"
+    if facts.st_mode & 0o022:
+        return "others can write it (chmod 700 makes it private)"
+    if not os.access(directory, os.W_OK | os.X_OK):
+        return "it cannot be written"
+    return ""
+
+
+def _temporary_directory() -> Path:
+    process = os.getpid()
+    if process not in _fallback or not _fallback[process].is_dir():
+        _fallback[process] = Path(tempfile.mkdtemp(prefix="trundle-"))
+        atexit.register(_remove_temporary, process)
+    return _fallback[process]
+
+
+def _remove_temporary(process: int) -> None:
+    if process == os.getpid():
+        shutil.rmtree(_fallback[process], ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `path`; without one (a network disk) two builds only cost time."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.with_suffix(CHECKSUM_SUFFIX).unlink(missing_ok=True)
+
+
+def _trim(directory: Path, keep: Path) -> None:
+    """Remove the libraries unused for longest until the cache is smaller than `MAXIMUM_SIZE`."""
+    facts = []
+    for path in entries(directory):
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            facts.append((status.st_mtime, status.st_size, path))
+    size = sum(bytes_ for _, bytes_, _ in facts)
+    for _, bytes_, path in sorted(facts):
+        if size <= MAXIMUM_SIZE:
+            return
+        if path != keep:
+            size -= bytes_
+            _remove(path)

@@ -1,0 +1,286 @@
+"""Explicit Runge-Kutta integration of compiled systems, with events, projection and dense output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle import checks
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.numerics import ode_native
+from trundle.numerics.compile import FLAGS, NativeFunction, compile_library, function_source
+from trundle.numerics.ode_python import PythonRun
+from trundle.numerics.tableaus import tableau
+from trundle.status import Status
+
+_STATUS = {
+    ode_native.RUNNING: Status.INTERRUPTED,
+    ode_native.DONE: Status.SUCCESS,
+    ode_native.EVENT: Status.SUCCESS,
+    ode_native.STEP_TOO_SMALL: Status.STEP_TOO_SMALL,
+    ode_native.TOO_MANY_STEPS: Status.TOO_MANY_STEPS,
+    ode_native.NOT_FINITE: Status.NOT_FINITE,
+}
+
+
+@dataclass(frozen=True)
+class OdeSystem:
+    """``x' = rate(t, x, p)`` with margins that end the motion and a projection onto its constraints.
+
+    Attributes
+    ----------
+    rate : casadi.Function
+        (t, x (n,), p) -> x' (n,).
+    margins : casadi.Function, optional
+        (t, x, p) -> g (m,), each positive while the mode holds; a margin that reaches zero from above is an event.
+    projection : casadi.Function, optional
+        (t, x, p) -> x (n,), applied after every step and to every sampled state but the initial one.
+
+    Raises
+    ------
+    InputError
+        If a function has other arguments or shapes.
+    """
+
+    rate: ca.Function
+    margins: ca.Function | None = None
+    projection: ca.Function | None = None
+
+    def __post_init__(self) -> None:
+        for name, function in (("rate", self.rate), ("margins", self.margins), ("projection", self.projection)):
+            if function is None:
+                continue
+            if function.n_in() != 3 or function.n_out() != 1 or function.size_in(0) != (1, 1):
+                raise InputError(name, str(function), "a function (t, x, p) with one output and a scalar t")
+            rows = self.margin_count if name == "margins" else self.size
+            if function.size_out(0) != (rows, 1) or function.size_in(1) != (self.size, 1) or self.size == 0:
+                raise InputError(name, str(function), f"a function with a state of {self.size} and {rows} results")
+            if function.size_in(2) != self.rate.size_in(2) or function.size_in(2)[1] > 1:
+                raise InputError(name, str(function), "a function with the parameters of the rate, as one column")
+
+    @property
+    def size(self) -> int:
+        """Number of states n."""
+        return self.rate.size1_out(0)
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of parameters."""
+        return self.rate.numel_in(2)
+
+    @property
+    def margin_count(self) -> int:
+        """Number of margins m."""
+        return self.margins.size1_out(0) if self.margins is not None else 0
+
+
+@dataclass(frozen=True)
+class Integration:
+    """What an integration gave; the end is `t_end`, `x_end` and is not appended to the samples.
+
+    Attributes
+    ----------
+    times, states : (k,), (k, n)
+        The sample times that were reached and the states there.
+    t_end, x_end : float, (n,)
+        End of the interval, the event, or the last good state.
+    event : int or None
+        Index of the margin that ended the integration, None if none did.
+    margin_minimum : (m,)
+        Smallest value of each margin at the start, the ends of steps and the event; NaN if it once was none.
+    steps, rejected, evaluations : int
+        Accepted steps, rejected steps, calls of the rate.
+    status : Status
+        SUCCESS (also for an event), STEP_TOO_SMALL, TOO_MANY_STEPS, NOT_FINITE or INTERRUPTED.
+    last_step : float
+        The step that would come next, a good `first_step` for going on; the fixed step if it is fixed.
+    """
+
+    times: FloatArray
+    states: FloatArray
+    t_end: float
+    x_end: FloatArray
+    event: int | None
+    margin_minimum: FloatArray
+    steps: int
+    rejected: int
+    evaluations: int
+    status: Status
+    last_step: float
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """Integrator of one system with one method, compiled when it is made and reusable.
+
+    Parameters
+    ----------
+    system : OdeSystem
+    method : str
+        ``dop853`` (order 8, adaptive), ``dopri5`` (order 5, adaptive) or ``rk4`` (order 4, fixed step).
+    event_points : int, optional
+        Inner points of a step at which margins are looked at, so that a short dip below zero is found.
+    flags : sequence of str
+        Compiler flags.
+
+    Raises
+    ------
+    InputError, CompileError
+    """
+
+    system: OdeSystem
+    method: str = "dop853"
+    event_points: int | None = None
+    flags: Sequence[str] = FLAGS
+    _core: ode_native.Core | None = field(init=False, repr=False, compare=False)
+    _functions: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        coefficients = tableau(self.method)
+        points = coefficients.points if self.event_points is None else self.event_points
+        object.__setattr__(self, "event_points", checks.integer("event_points", points, minimum=0, maximum=1000))
+        core = ode_native.core_library()
+        object.__setattr__(self, "_core", core)
+        object.__setattr__(self, "_functions", None if core is None else _compile(self.system, self.flags))
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the loop runs in C; without a compiler it is Python over CasADi's virtual machine."""
+        return self._core is not None
+
+    def integrate(
+        self,
+        t0: float,
+        x0: Any,
+        t1: float,
+        p: Any = (),
+        *,
+        relative_tolerance: float = 1e-10,
+        absolute_tolerance: Any = 1e-12,
+        step: float | None = None,
+        sample_times: Any = (),
+        armed: Any = None,
+        watched: Any = None,
+        arming_tolerance: float = 1e-9,
+        max_steps: int = 10_000_000,
+        first_step: float | None = None,
+        min_step: float = 0.0,
+        progress: Callable[[float], object] | None = None,
+    ) -> Integration:
+        """Integrate from (t0, x0) to t1 or to the first event.
+
+        Parameters
+        ----------
+        t0, t1 : float
+            Start and end (s), t1 >= t0.
+        x0 : (n,)
+            Initial state; it is not projected.
+        p : (n_p,)
+            Parameters.
+        relative_tolerance, absolute_tolerance : float, float or (n,)
+            The estimated error of a step stays below absolute + relative |x| (root mean square over the states).
+        step : float, optional
+            Fixed step (the last one is shorter); required for rk4.
+        sample_times : (k,)
+            Ascending times >= t0 of the dense output; those after the end are not reached and left out.
+        armed : (m,) of bool, optional
+            Margins that are armed from the start (default all): one that is <= 0 at t0 is an event at t0. The others
+            arm themselves when they have been above `arming_tolerance`, as for a phase that starts with a margin of 0.
+        watched : (m,) of bool, optional
+            Margins that make events (default all); the others only count in `margin_minimum`.
+        max_steps : int
+            Accepted and rejected steps together.
+        first_step, min_step : float
+            First step of an adaptive run (default: estimated); smallest step before it gives up.
+        progress : callable, optional
+            Called with the time reached, about ten times a second.
+
+        Raises
+        ------
+        InputError
+            If a value has the wrong shape or sign.
+        """
+        system, n, m = self.system, self.system.size, self.system.margin_count
+        if self.method == "rk4" and step is None:
+            raise InputError("step", step, "a number > 0: rk4 has a fixed step")
+        begin = checks.number("t0", t0)
+        settings = {
+            "t0": begin,
+            "t1": checks.number("t1", t1, minimum=begin),
+            "step": 0.0 if step is None else checks.positive("step", step),
+            "first_step": 0.0 if first_step is None else checks.positive("first_step", first_step),
+            "relative_tolerance": checks.non_negative("relative_tolerance", relative_tolerance),
+            "min_step": checks.non_negative("min_step", min_step),
+            "arming_tolerance": checks.non_negative("arming_tolerance", arming_tolerance),
+            "max_steps": checks.integer("max_steps", max_steps, minimum=1),
+        }
+        tolerance = (
+            np.broadcast_to(absolute_tolerance, (n,)) if np.ndim(absolute_tolerance) == 0 else absolute_tolerance
+        )
+        samples = _sample_times(sample_times, begin)
+        arrays = (
+            checks.array("x0", x0, (n,)),
+            checks.array("p", np.atleast_1d(np.asarray(p, dtype=np.float64)), (system.parameter_count,)),
+            checks.array("absolute_tolerance", tolerance, (n,), above=0.0),
+            samples,
+            np.where(_flags("watched", watched, m), np.where(_flags("armed", armed, m), 1, 0), 2),
+        )
+        arguments = (tableau(self.method), self.event_points, settings, *arrays)
+        if self._core is not None:
+            run = ode_native.NativeRun(self._core, arguments[0], self._functions, *arguments[1:])
+        else:
+            run = PythonRun(system, *arguments)
+        return _result(run, samples, finished=run.run(progress))
+
+
+def _compile(system: OdeSystem, flags: Sequence[str]) -> tuple[NativeFunction | None, ...]:
+    natives = []
+    for function in (system.rate, system.margins, system.projection):
+        if function is None:
+            natives.append(None)
+            continue
+        name, source = function_source(function, dense=True)
+        path = compile_library(name, source, flags=flags)
+        natives.append(None if path is None else NativeFunction(path, name))
+    return tuple(natives)
+
+
+def _flags(name: str, value: Any, count: int) -> np.ndarray:
+    flags = np.ones(count, dtype=bool) if value is None else np.asarray(value)
+    if flags.dtype != np.bool_ or flags.shape != (count,):
+        raise InputError(name, value, f"an array of {count} booleans")
+    return flags
+
+
+def _sample_times(value: Any, begin: float) -> FloatArray:
+    times = checks.array("sample_times", np.asarray(() if value is None else value, dtype=np.float64), (None,))
+    if np.any(np.diff(times) < 0) or (times.size and times[0] < begin):
+        raise InputError("sample_times", value, f"ascending and >= t0 = {begin:g}")
+    return times
+
+
+def _result(run: Any, samples: FloatArray, finished: bool) -> Integration:
+    state, arrays = run.state, run.arrays
+    status = _STATUS[state.status] if finished else Status.INTERRUPTED
+    values = [samples[: state.reached], arrays["samples"][: state.reached], arrays["x"], arrays["g_min"]]
+    times, states, x_end, margin_minimum = (np.array(value) for value in values)
+    for value in (times, states, x_end, margin_minimum):
+        value.setflags(write=False)
+    return Integration(
+        times=times,
+        states=states,
+        t_end=state.t,
+        x_end=x_end,
+        event=state.event if state.status == ode_native.EVENT else None,
+        margin_minimum=margin_minimum,
+        steps=state.steps,
+        rejected=state.rejected,
+        evaluations=state.evaluations,
+        status=status,
+        last_step=state.h_next,
+    )

@@ -1,0 +1,69 @@
+"""From a checked scenario to what `simulate` takes; one short builder a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+from trundle.scenarios.files import read_table
+from trundle.scenarios.scenario import Scenario
+
+BUILDERS: dict[tuple[str, str], str] = {
+    ("juggling", "simulate"): "trundle.scenarios.juggling:build",
+    ("planar", "simulate"): "trundle.scenarios.planar:build",
+}
+"""(kind, task) -> its builder; a new kind or task is one line here."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A model, its start, and the settings of the integration: the arguments of `trundle.simulate`."""
+
+    model: Any
+    initial: Any
+    settings: Mapping[str, Any]
+
+    def run(self, **further: Any) -> Any:
+        """Return the Trajectory; `further` arguments go to `trundle.simulate`."""
+        from trundle.simulate import simulate
+
+        return simulate(self.model, self.initial, **self.settings, **further)
+
+
+def build(scenario: Scenario) -> Simulation:
+    """Return the simulation of `scenario` (its main run; give a part for that part).
+
+    Raises
+    ------
+    InputError
+        If the tables do not fit each other (a start in penetration, a shape that is not convex where it has to be,
+        a data file that cannot be read); the message names file, key, value and what is allowed.
+    """
+    module, _, name = BUILDERS[scenario.kind, scenario.task].partition(":")
+    return getattr(import_module(module), name)(scenario)
+
+
+@contextmanager
+def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Give errors of constructors the keys of the file: `prefix` before the key, or its place in `moved`."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        place = (moved or {}).get(error.key)
+        if place is not None:
+            raise type(error)(place, error.value, error.allowed, scenario.file) from None
+        raise error.within(prefix, scenario.file) from None
+
+
+def data(scenario: Scenario, key: str, name: str, columns: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the numbers (rows, columns) of the CSV file `name` that `key` names."""
+    return read_table(scenario.data_path(key, name), columns, key, name, scenario.file)

@@ -1,0 +1,130 @@
+"""Files that a user names: read only regular files of bounded size, and data files only inside the scenario's folder."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+
+TOML_BYTES = 256_000
+CSV_BYTES = 64_000_000
+CSV_ROWS = 1_000_000
+
+
+def read_bytes(path: Path, limit: int, key: str, shown: str, file: str | None = None) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it cannot be read, is a folder, pipe or device, or is larger.
+    """
+    try:
+        # Non-blocking, and judged after opening: a pipe put in the file's place cannot make the program wait.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError) as error:
+        raise InputError(key, shown, f"a file that can be read ({reason(error)})", file) from None
+    with os.fdopen(handle, "rb") as stream:
+        info = os.fstat(stream.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            what = "a folder" if stat.S_ISDIR(info.st_mode) else "not a regular file"
+            raise InputError(key, shown, f"a regular file (it is {what})", file)
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise InputError(key, shown, f"a file of at most {limit:,} bytes", file)
+    return content
+
+
+def reason(error: Exception) -> str:
+    """Return a short cause of a failed system call, without paths."""
+    if isinstance(error, OSError) and error.errno is not None:
+        known = {errno.ENOENT: "no such file", errno.EACCES: "permission denied", errno.ELOOP: "a loop of links"}
+        return known.get(error.errno, os.strerror(error.errno).lower())
+    return "not a file name"
+
+
+def inside(name: str, folder: Path, allowed: Sequence[Path], key: str, file: str | None = None) -> Path:
+    """Return the path of data file `name` of a scenario in `folder`, links resolved.
+
+    Raises
+    ------
+    InputError
+        If it is neither in `folder` nor in one of the `allowed` folders.
+    """
+    try:
+        home = folder.resolve()
+        path = (home / name).resolve()
+        homes = [home, *(extra.resolve() for extra in allowed)]
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(key, name, f"a file that can be read ({reason(error)})", file) from None
+    if not any(path.is_relative_to(home) for home in homes):
+        raise InputError(key, name, "a file inside the scenario's folder, or in one named by --allow-path", file)
+    return path
+
+
+def read_table(path: Path, columns: Sequence[str], key: str, name: str, file: str | None = None) -> NDArray[np.float64]:
+    """Return a CSV file's numbers, shape (rows, columns); one header line, blank lines and ``#`` comments may be there.
+
+    Raises
+    ------
+    InputError
+        If a line has another number of fields or something that is no finite number; file and line are named.
+    """
+    content = read_bytes(path, CSV_BYTES, key, name, file)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(key, name, f"a text file in UTF-8 (byte {error.start} is not)", file) from None
+    rows: list[list[float]] = []
+    header = True
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        fields = [field.strip() for field in stripped.split(",")]
+        values = _numbers(fields) if len(fields) == len(columns) else None
+        if values is None:
+            if header and not rows and len(fields) == len(columns) and not any(_numbers([f]) for f in fields):
+                header = False
+                continue
+            allowed = f"{len(columns)} finite numbers separated by commas ({', '.join(columns)})"
+            raise InputError(key, f"{name}, line {number}: {stripped[:60]}", allowed, file)
+        rows.append(values)
+        if len(rows) > CSV_ROWS:
+            raise InputError(key, name, f"a file of at most {CSV_ROWS:,} rows", file)
+    if len(rows) < 2:
+        raise InputError(key, name, f"a file of at least 2 rows of {', '.join(columns)}", file)
+    return np.array(rows, dtype=np.float64)
+
+
+def _numbers(fields: Sequence[str]) -> list[float] | None:
+    try:
+        values = [float(field) for field in fields]
+    except ValueError:
+        return None
+    return values if all(map(np.isfinite, values)) and "_" not in "".join(fields) else None
+
+
+def grid(table: NDArray[np.float64], key: str, name: str, file: str | None = None) -> tuple[NDArray[np.float64], ...]:
+    """Return the first two columns' values (n,), (m,) and the others on their grid, each (n, m).
+
+    Raises
+    ------
+    InputError
+        If a point of the rectangular grid is missing or given twice.
+    """
+    first, row = np.unique(table[:, 0], return_inverse=True)
+    second, column = np.unique(table[:, 1], return_inverse=True)
+    place = row * second.size + column
+    if place.size != first.size * second.size or np.unique(place).size != place.size:
+        allowed = f"one row for each point of a full grid ({first.size} x {second.size} values, {place.size} rows)"
+        raise InputError(key, name, allowed, file)
+    order = np.argsort(place)
+    return first, second, *(table[order, k].reshape(first.size, second.size) for k in range(2, table.shape[1]))

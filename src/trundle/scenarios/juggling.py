@@ -1,0 +1,103 @@
+"""Builder of kind `juggling`: an object on a moving hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trundle.geometry import (
+    Capsule,
+    Cylinder,
+    Disc,
+    Dish,
+    Ellipsoid,
+    HeightMap,
+    Plane,
+    SampledSurface,
+    Shape,
+    Sphere,
+    Superellipsoid,
+    Torus,
+    Tube,
+)
+from trundle.models import Coast, Hand, RigidBody, RollingPair, SampledMotion, SinusoidMotion
+from trundle.scenarios.build import Simulation, data, keys
+from trundle.scenarios.files import grid
+from trundle.scenarios.scenario import Scenario
+
+_SHAPES: Mapping[str, Callable[[Any], Shape]] = {
+    "plane": lambda t: Plane(),
+    "sphere": lambda t: Sphere(t.radius),
+    "ellipsoid": lambda t: Ellipsoid(t.semi_axes),
+    "dish": lambda t: Dish(t.semi_axes),
+    "superellipsoid": lambda t: Superellipsoid(t.semi_axes, t.exponents, t.rounding),
+    "torus": lambda t: Torus(t.major, t.minor),
+    "disc": lambda t: Disc(t.radius),
+    "capsule": lambda t: Capsule(t.radius, t.length),
+    "cylinder": lambda t: Cylinder(t.radius),
+    "tube": lambda t: Tube(t.radius),
+}
+_MEASURED: Mapping[str, tuple[type[Shape], tuple[str, ...]]] = {
+    "heightmap": (HeightMap, ("x", "y", "z")),
+    "samples": (SampledSurface, ("u", "v", "x", "y", "z")),
+}
+
+
+def build(scenario: Scenario) -> Simulation:
+    """Return the simulation of a `juggling` scenario."""
+    tables: Any = scenario.tables
+    body = _object(scenario, tables.object)
+    hand = _hand(scenario, tables.hand)
+    contact, simulation = tables.contact, tables.simulation
+    moved = {"gravity": "simulation.gravity", "object": "object.shape", "hand": "hand.shape"}
+    with keys("contact", scenario, moved):
+        pair = RollingPair(
+            body,
+            hand,
+            law=contact.law,
+            friction=contact.friction,
+            torsional_friction=contact.torsional_friction,
+            gravity=simulation.gravity,
+            on_slip=contact.on_slip,
+            on_separation=contact.on_separation,
+        )
+    with keys("initial", scenario):
+        start = pair.place(**{name: getattr(tables.initial, name) for name in type(tables.initial).model_fields})
+    settings = ("duration", "output_step", "relative_tolerance")
+    return Simulation(pair, start, {name: getattr(simulation, name) for name in settings})
+
+
+def _object(scenario: Scenario, table: Any) -> RigidBody:
+    shape = _shape(scenario, table.shape, "object.shape")
+    with keys("object", scenario):
+        return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=table.center_of_mass)
+
+
+def _hand(scenario: Scenario, table: Any) -> Hand:
+    shape = _shape(scenario, table.shape, "hand.shape")
+    motion = _motion(scenario, table.motion)
+    with keys("hand", scenario, {"twist": "hand.angular_velocity"}):
+        twist = (*table.angular_velocity, *table.velocity)
+        return Hand(
+            shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent
+        )
+
+
+def _shape(scenario: Scenario, table: Any, key: str) -> Shape:
+    with keys(key, scenario):
+        if table.type in _SHAPES:
+            return _SHAPES[table.type](table)
+        kind, columns = _MEASURED[table.type]
+        values = data(scenario, f"{key}.file", table.file, columns)
+        return kind(*grid(values, f"{key}.file", table.file, scenario.file))
+
+
+def _motion(scenario: Scenario, table: Any) -> Any:
+    with keys("hand.motion", scenario):
+        if table.type == "coast":
+            return Coast()
+        if table.type == "sinusoid":
+            return SinusoidMotion(table.amplitude, table.frequency, table.phase)
+        columns = ("t", "wx", "wy", "wz", "vx", "vy", "vz")
+        values = data(scenario, "hand.motion.file", table.file, columns)
+        return SampledMotion(values[:, 0], values[:, 1:])

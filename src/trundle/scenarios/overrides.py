@@ -1,0 +1,85 @@
+"""Values laid over a scenario's tables: `--set table.key=value`, and what a part changes of the main run."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trundle.errors import InputError
+
+_EXCLUDES = {"step": "relative_tolerance", "relative_tolerance": "step"}  # of [simulation]: setting one drops the other
+
+_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+def parse(text: str) -> tuple[tuple[str, ...], Any]:
+    """Return the path and value of ``table.key=value``, the value read as TOML.
+
+    Raises
+    ------
+    InputError
+        If it is not of that form.
+    """
+    key, equals, value = text.partition("=")
+    key, value = key.strip(), value.strip()
+    if not equals or not _KEY.fullmatch(key):
+        raise InputError("--set", text, "of the form table.key=value")
+    try:
+        read = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        read = {}
+    if list(read) != ["value"]:
+        hint = f"; a text needs quotes: --set '{key}=\"{value}\"'" if re.fullmatch(r"[\w./-]+", value) else ""
+        raise InputError(f"--set {key}", value, f"a TOML value{hint}")
+    return tuple(key.split(".")), read["value"]
+
+
+def apply(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """Return `data` with the `overrides` set; a part that changes the same key takes the new value too."""
+    result = copy.deepcopy(data)
+    for text in overrides:
+        path, value = parse(text)
+        _put(result, path, value, text)
+        parts = result.get("parts")
+        if path[0] == "parts" or not isinstance(parts, dict):
+            continue
+        for part in parts.values():
+            if isinstance(part, dict) and _has(part, path):
+                _put(part, path, value, text)
+    return result
+
+
+def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with `change` laid over it, table by table; a table of another `type` replaces the old one."""
+    result = dict(base)
+    for key, value in change.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and value.get("type", old.get("type")) == old.get("type"):
+            result[key] = merge(old, value)
+        else:
+            result[key] = copy.deepcopy(value)
+    for key, other in _EXCLUDES.items():
+        if key in change and other not in change:
+            result.pop(other, None)
+    return result
+
+
+def _put(data: dict[str, Any], path: tuple[str, ...], value: Any, text: str) -> None:
+    for step in path[:-1]:
+        data = data.setdefault(step, {})
+        if not isinstance(data, dict):
+            raise InputError("--set", text, f"a key of a table ('{step}' is none)")
+    data[path[-1]] = copy.deepcopy(value)
+    data.pop(_EXCLUDES.get(path[-1], ""), None)
+
+
+def _has(data: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    value: Any = data
+    for step in path:
+        if not isinstance(value, Mapping) or step not in value:
+            return False
+        value = value[step]
+    return True

@@ -1,0 +1,237 @@
+"""From a validation error of a scenario file to lines that name file, key, value and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from trundle.errors import InputError
+
+_LINES = 5  # problems printed of one file; a file of another kind would print dozens
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a key may be, as a phrase that completes "must be ..."; metadata of a field's type."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One key of a file that cannot be accepted: dotted `key`, the `value` as printed, `fault` as printed."""
+
+    key: str
+    value: Any
+    fault: str
+
+    def line(self, file: str | None) -> str:
+        """Return the one line a user reads."""
+        where = f"{file}: " if file else ""
+        if not self.key:
+            return f"{where}{self.fault}"
+        value = "" if self.value is MISSING else f" = {show(self.value)}"
+        return f"{where}{self.key}{value}: {self.fault}"
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING = _Missing()
+
+
+class ScenarioError(InputError):
+    """A scenario file is not acceptable: one `Problem`, or several of the same file.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        What is wrong, the first problem first; at least one.
+    file : str, optional
+        The file, as the user named it.
+    """
+
+    def __init__(self, problems: Iterable[Problem], file: str | None = None) -> None:
+        self.problems = tuple(problems)
+        first = self.problems[0]
+        super().__init__(first.key, first.value, first.fault, file)
+
+    def __str__(self) -> str:
+        lines = [problem.line(self.file) for problem in self.problems[:_LINES]]
+        if len(self.problems) > _LINES:
+            lines.append(f"... and {len(self.problems) - _LINES} more")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems, self.file)
+
+
+def show(value: Any) -> str:
+    """Return `value` as it would stand in a TOML file, on one line and cut to a readable length."""
+    text = _toml(value, 6)
+    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _toml(value: Any, depth: int) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) >= 10**18:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, str):
+        return '"' + value[:200].replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, Mapping):
+        if depth == 0:
+            return "{...}"
+        return "{" + ", ".join(f"{k} = {_toml(v, depth - 1)}" for k, v in list(value.items())[:20]) + "}"
+    if isinstance(value, list | tuple):
+        return "[...]" if depth == 0 else "[" + ", ".join(_toml(v, depth - 1) for v in value[:40]) + "]"
+    return str(value)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean 'mass'?", or the known names where none is close."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return "known here: " + ", ".join(names) if names else "nothing is known here"
+
+
+def problems_of(error: ValidationError, schema: type[BaseModel], data: Any) -> list[Problem]:
+    """Return the problems of `data`, one a key, in the file's order of tables."""
+    found: dict[str, Problem] = {}
+    for item in error.errors(include_url=False, include_context=True):
+        problem = _problem(item, schema, data)
+        found.setdefault(problem.key, problem)
+    # A misspelt key also leaves its own key missing: say the first, which explains the second.
+    unknown = {key.rpartition(".")[0] for key, p in found.items() if "did you mean" in p.fault}
+    return [
+        p for key, p in found.items() if not (p.value is MISSING and key.rpartition(".")[0] in unknown)
+    ] or list(found.values())
+
+
+def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
+    place = _locate(schema, item["loc"], data)
+    key, value = ".".join(place.path), place.value
+    if item["type"] == "extra_forbidden":
+        return Problem(key, value, "unknown key; " + suggestion(place.path[-1], place.known))
+    if item["type"] == "missing":
+        return Problem(key, MISSING, f"is missing; must be {place.allowed}")
+    if item["type"] == "trundle":
+        context = item["ctx"]
+        inner = str(context["key"])
+        value = place.value.get(inner, MISSING) if inner and isinstance(place.value, Mapping) else place.value
+        return Problem(".".join([*place.path, inner]) if inner else key, value, str(context["fault"]))
+    if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        return _tag_problem(place)
+    return Problem(key, value, f"must be {place.allowed}")
+
+
+def _tag_problem(place: _Place) -> Problem:
+    tags = sorted(place.members)
+    if not isinstance(place.value, Mapping) or "type" not in place.value:
+        return Problem(".".join([*place.path, "type"]), MISSING, "is missing; must be one of " + _names(tags))
+    tag = place.value["type"]
+    hint = ""
+    if isinstance(tag, str):
+        close = difflib.get_close_matches(tag[:100], tags, n=1, cutoff=0.6)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+    return Problem(".".join([*place.path, "type"]), tag, "must be one of " + _names(tags) + hint)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+@dataclass
+class _Place:
+    """Where an error sits: the key's path, its raw value and what its type says."""
+
+    path: list[str]
+    value: Any
+    allowed: str
+    known: tuple[str, ...] = ()
+    members: typing.Any = ()
+
+
+def _locate(schema: type[BaseModel], loc: tuple[int | str, ...], data: Any) -> _Place:
+    """Walk `loc` down the schema; steps that name a member of a union are no keys of the file."""
+    place = _Place([], data, "a table")
+    kind: Any = schema
+    rest = list(loc)
+    while rest:
+        step = rest.pop(0)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            fields = keys_of(kind)
+            place.known = tuple(fields)
+            place.path.append(str(step))
+            place.value = place.value.get(step) if isinstance(place.value, Mapping) else place.value
+            info = fields.get(str(step))
+            if info is None:
+                place.allowed = "a known key"
+                return place
+            kind, place.members, place.allowed = _field(info)
+        elif place.members:
+            kind, place.members = place.members.get(step), ()
+        else:
+            element, members, allowed = _element(kind)
+            if element is None or not isinstance(step, int) or not isinstance(place.value, list | tuple):
+                return place
+            place.path[-1] += f"[{step}]"
+            place.value = place.value[step] if step < len(place.value) else MISSING
+            kind, place.members, place.allowed = element, members, allowed
+    return place
+
+
+def keys_of(schema: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the keys of a table as they stand in a file, each with its field."""
+    return {info.alias or name: info for name, info in schema.model_fields.items()}
+
+
+def _field(info: FieldInfo) -> tuple[Any, dict[str, Any], str]:
+    kind = info.annotation
+    members = _members(kind) if info.discriminator else {}
+    said = [m.text for m in info.metadata if isinstance(m, Allowed)]
+    return kind, members, said[-1] if said else _phrase(kind, members)
+
+
+def _element(kind: Any) -> tuple[Any, dict[str, Any], str]:
+    """Return the type of one table of an array of tables, nothing for an array of numbers."""
+    args = typing.get_args(kind)
+    if typing.get_origin(kind) is not tuple or not args:
+        return None, {}, ""
+    inner = typing.get_args(args[0])[0] if typing.get_origin(args[0]) is typing.Annotated else args[0]
+    members = _members(inner)
+    if members or (isinstance(inner, type) and issubclass(inner, BaseModel)):
+        return inner, members, _phrase(inner, members)
+    return None, {}, ""
+
+
+def _members(kind: Any) -> dict[str, Any]:
+    """Return tag -> model for a union of models that differ by their key `type`."""
+    if typing.get_origin(kind) not in (typing.Union, UnionType):
+        return {}
+    result = {}
+    for member in typing.get_args(kind):
+        if not (isinstance(member, type) and issubclass(member, BaseModel)):
+            return {}
+        result[typing.get_args(member.model_fields["type"].annotation)[0]] = member
+    return result
+
+
+def _phrase(kind: Any, members: Mapping[str, Any]) -> str:
+    if members:
+        return "a table with `type` one of " + _names(sorted(members))
+    if typing.get_origin(kind) is typing.Literal:
+        return "one of " + _names(str(a) for a in typing.get_args(kind))
+    return "a table" if isinstance(kind, type) and issubclass(kind, BaseModel) else "of another type"

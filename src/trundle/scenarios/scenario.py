@@ -1,0 +1,274 @@
+"""A scenario: a checked file with its overrides, the folder its data files lie in, and its comparison parts."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from trundle.scenarios import catalogue, files, overrides
+from trundle.scenarios.problems import Problem, ScenarioError, keys_of, problems_of, suggestion
+from trundle.scenarios.schema import DataFile, ScenarioTable, Table, schema_of
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NUMBERS = re.compile(r"\[\n(?:\s+[-+.\w]+,\n)+\s*\]")  # texts hold no line ends, so this is only ever an array
+_DEPTH = 16  # tables in tables, far more than any schema has
+_DOTS = 200  # in one line: the TOML reader's time grows with their square
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What `run` runs.
+
+    Parameters
+    ----------
+    name : str
+        Name in results.
+    tables : ScenarioTable
+        The checked tables, defaults filled in.
+    folder : Path
+        Where data files are looked for.
+    file : str
+        The file as the user named it, for messages.
+    named : bool
+        Whether it is a scenario of the library, so that its metrics have limits.
+    allow_path : tuple of Path
+        Further folders data files may lie in.
+    parts : mapping of str to Scenario
+        Runs to compare the main run with.
+    """
+
+    name: str
+    tables: ScenarioTable
+    folder: Path
+    file: str
+    named: bool = False
+    allow_path: tuple[Path, ...] = ()
+    parts: Mapping[str, Scenario] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """The kind, as in the file."""
+        return str(getattr(self.tables, "kind"))  # noqa: B009 - every schema has it, each with its own literal type
+
+    @property
+    def task(self) -> str:
+        """The task, as in the file."""
+        return str(getattr(self.tables, "task"))  # noqa: B009
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+        return self.tables.seed
+
+    def resolved(self) -> dict[str, Any]:
+        """Return all tables as plain TOML values, defaults filled in: loading them gives the same scenario."""
+        return plain(self.tables)
+
+    def resolved_toml(self, data_files: Mapping[str, str] | None = None) -> str:
+        """Return the text of the resolved file; `data_files` renames the CSV files it points to."""
+        import tomli_w
+
+        data = self.resolved()
+        if data_files:
+            data = _renamed(data, data_files)
+        return _NUMBERS.sub(_on_one_line, tomli_w.dumps(data))
+
+    def data_files(self) -> dict[str, Path]:
+        """Return every CSV file that the scenario or a part names, as written there, with its resolved path."""
+        found: dict[str, Path] = {}
+        for scenario in (self, *self.parts.values()):
+            for key, name, _ in scenario.data_keys():
+                found[name] = files.inside(name, self.folder, self.allow_path, key, self.file)
+        return found
+
+    def data_keys(self) -> list[tuple[str, str, DataFile]]:
+        """Return (dotted key, name, metadata) of every key that names a data file."""
+        return _data_keys(self.tables, "")
+
+    def data_path(self, key: str, name: str) -> Path:
+        """Return the path of the data file that `key` names."""
+        return files.inside(name, self.folder, self.allow_path, key, self.file)
+
+
+def load_scenario(
+    path_or_name: str | Path,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    allow_path: Sequence[str | Path] = (),
+) -> Scenario:
+    """Return the named scenario or the one in a TOML file, checked.
+
+    Parameters
+    ----------
+    path_or_name : str or Path
+        A name of the library, or the path of a file.
+    overrides : sequence of str
+        ``table.key=value`` with TOML values, set before anything is checked; they act on the parts too.
+    seed : int, optional
+        Replaces the file's `seed`.
+    allow_path : sequence of path
+        Folders outside the scenario's own that data files may lie in.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or something in it is not allowed; the message names file, key, value and range.
+    """
+    from_library = isinstance(path_or_name, str) and path_or_name in catalogue.names()
+    path = catalogue.path_of(str(path_or_name)) if from_library else Path(path_or_name)
+    shown = str(path_or_name)
+    if not from_library and path.suffix != ".toml" and not path.exists():
+        hint = suggestion(shown, catalogue.names())
+        raise ScenarioError([Problem("scenario", shown, f"no such scenario and no such file; {hint}")])
+    content = files.read_bytes(path, files.TOML_BYTES, "scenario", shown)
+    data = read_toml(content, shown)
+    return scenario_from(
+        data,
+        folder=path.parent,
+        file=shown,
+        library_name=str(path_or_name) if from_library else None,
+        overrides_=overrides,
+        seed=seed,
+        allow_path=tuple(Path(p) for p in allow_path),
+    )
+
+
+def read_toml(content: bytes, file: str) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not UTF-8, not TOML, or nested beyond any use.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        if any(line.count(".") > _DOTS for line in text.split("\n")):
+            raise ScenarioError([Problem("", None, f"must have at most {_DOTS} dots in a line")], file)
+        data = tomllib.loads(text.replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise ScenarioError([Problem("", None, f"must be a text in UTF-8 (byte {error.start} is not)")], file) from None
+    except RecursionError:
+        raise ScenarioError([Problem("", None, "must be TOML that is not nested that deep")], file) from None
+    except tomllib.TOMLDecodeError as error:
+        said = "".join(c if c.isprintable() else "?" for c in str(error))
+        raise ScenarioError([Problem("", None, f"must be valid TOML: {said[:200]}")], file) from None
+    except ValueError as error:
+        raise ScenarioError([Problem("", None, f"must be valid TOML: {str(error)[:200]}")], file) from None
+    if _deeper(data, _DEPTH):
+        raise ScenarioError([Problem("", None, f"must be nested at most {_DEPTH} tables deep")], file)
+    return data
+
+
+def scenario_from(
+    data: dict[str, Any],
+    *,
+    folder: Path,
+    file: str,
+    library_name: str | None = None,
+    overrides_: Sequence[str] = (),
+    seed: int | None = None,
+    allow_path: tuple[Path, ...] = (),
+) -> Scenario:
+    """Return the scenario of TOML tables `data`; see `load_scenario`."""
+    data = overrides.apply(data, overrides_)
+    if seed is not None:
+        data["seed"] = seed
+    own_name = data.get("name")
+    stem = library_name or Path(file).stem
+    data.setdefault("name", stem if _NAME.fullmatch(stem) else "scenario")
+    tables = _checked(data, file, "")
+    name = str(tables.name)
+    named = library_name is not None or (own_name is not None and _is_library_kind(name, data.get("kind")))
+    whole = plain(tables)
+    parts: dict[str, Scenario] = {}
+    for part, change in tables.parts.items():
+        _check_part(part, change, type(tables), file)
+        merged = overrides.merge({k: v for k, v in whole.items() if k != "parts"}, change)
+        parts[part] = Scenario(name, _checked(merged, file, f"parts.{part}."), folder, file, False, allow_path)
+    return Scenario(name, tables, folder, file, named, allow_path, parts)
+
+
+def plain(tables: Table) -> dict[str, Any]:
+    """Return `tables` as TOML values (lists, no None), the keys that say what the file is first."""
+    data = _lists(tables.model_dump(by_alias=True, exclude_none=True))
+    first = ("schema", "kind", "task", "name", "title", "paper", "seed")
+    parts = data.pop("parts", {})
+    ordered = {key: data.pop(key) for key in first if key in data} | data
+    return {**ordered, "parts": parts} if parts else ordered
+
+
+def _checked(data: dict[str, Any], file: str, prefix: str) -> ScenarioTable:
+    schema = schema_of(data, file)
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        found = problems_of(error, schema, data)
+    except RecursionError:
+        found = [Problem("", None, "must not be nested that deep")]
+    raise ScenarioError([Problem(prefix + p.key, p.value, p.fault) for p in found], file)
+
+
+def _check_part(part: str, change: Mapping[str, Any], schema: type[ScenarioTable], file: str) -> None:
+    if not _NAME.fullmatch(part):
+        fault = "must be a name of at most 100 letters, digits, '.', '_' and '-'"
+        raise ScenarioError([Problem("parts", part, fault)], file)
+    fixed = {"schema", "kind", "task", "name", "paper", "seed", "parts"}
+    known = [key for key in keys_of(schema) if key not in fixed]
+    for key, value in change.items():
+        if key not in known:
+            raise ScenarioError([Problem(f"parts.{part}.{key}", value, "unknown key; " + suggestion(key, known))], file)
+
+
+def _is_library_kind(name: str, kind: object) -> bool:
+    return any(entry.name == name and entry.kind == kind for entry in catalogue.entries())
+
+
+def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
+    found: list[tuple[str, str, DataFile]] = []
+    for key, info in keys_of(type(table)).items():
+        value = getattr(table, key, None)
+        for mark in info.metadata:
+            if isinstance(mark, DataFile):
+                found.append((prefix + key, str(value), mark))
+        if isinstance(value, Table):
+            found += _data_keys(value, f"{prefix}{key}.")
+    return found
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {k: names.get(v, v) if k == "file" and isinstance(v, str) else _renamed(v, names) for k, v in value.items()}
+    return [_renamed(v, names) for v in value] if isinstance(value, list) else value
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    return "[" + ", ".join(item.strip(" ,") for item in found[0].splitlines()[1:-1]) + "]"
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _lists(inner) for key, inner in value.items()}
+    return [_lists(inner) for inner in value] if isinstance(value, list | tuple) else copy.copy(value)
+
+
+def _deeper(data: Any, depth: int) -> bool:
+    """Whether tables and arrays stand deeper than `depth` in each other, found without recursion."""
+    level = [data]
+    for _ in range(depth + 1):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True

@@ -1,0 +1,124 @@
+"""What every scenario file shares: strict tables, the types of their keys, and the register of kinds and tasks."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, suggestion
+
+LARGEST = 1e12
+"""Largest magnitude of any number in a file; every integer below it is an exact float."""
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Array = BeforeValidator(_tuple, json_schema_input_type=list[Any])
+
+_Bounded = Field(ge=-LARGEST, le=LARGEST)
+Real = Annotated[float, _Bounded, Allowed("a number from -1e12 to 1e12")]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST), Allowed("a number from 0 to 1e12")]
+Size = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a length > 0, from 1e-9 to 1e9 (m)")]
+Mass = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a mass > 0, from 1e-9 to 1e9 (kg)")]
+Duration = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a time > 0, from 1e-9 to 1e9 (s)")]
+Tolerance = Annotated[float, Field(ge=1e-14, le=1e-2), Allowed("a number from 1e-14 to 1e-2")]
+Reals = Annotated[tuple[Real, ...], Array, Field(max_length=64), Allowed("at most 64 numbers, each from -1e12 to 1e12")]
+Vector2 = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, each from -1e12 to 1e12")]
+Vector3 = Annotated[tuple[Real, Real, Real], Array, Allowed("3 numbers, each from -1e12 to 1e12")]
+Vector4 = Annotated[tuple[Real, Real, Real, Real], Array, Allowed("4 numbers, each from -1e12 to 1e12")]
+Vector6 = Annotated[
+    tuple[Real, Real, Real, Real, Real, Real], Array, Allowed("6 numbers, each from -1e12 to 1e12 (angular first)")
+]
+Sizes2 = Annotated[tuple[Size, Size], Array, Allowed("2 lengths > 0, each from 1e-9 to 1e9 (m)")]
+Sizes3 = Annotated[tuple[Size, Size, Size], Array, Allowed("3 lengths > 0, each from 1e-9 to 1e9 (m)")]
+Count = Annotated[int, Field(ge=0, le=2**53), Allowed("an integer from 0 to 2^53")]
+Text = Annotated[str, Field(max_length=1000), Allowed("a text of at most 1000 characters")]
+
+
+class DataFile:
+    """Metadata of a key that names a CSV file: it has to lie in the scenario's folder."""
+
+    def __init__(self, columns: str) -> None:
+        self.columns = columns
+
+
+def fault(key: str, text: str) -> PydanticCustomError:
+    """Return the error a validator of a table raises about its key `key`."""
+    return PydanticCustomError("trundle", "{key}: {fault}", {"key": key, "fault": text})
+
+
+class Table(BaseModel):
+    """A table of a scenario file: unknown keys, wrong types, NaN and infinity are refused, nothing can be changed."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ScenarioTable(Table):
+    """Keys at the top of every scenario file."""
+
+    schema_: Annotated[Literal[1], Allowed("1")] = Field(
+        default=1, alias="schema", description="version of this file's format"
+    )
+    name: Annotated[
+        str | None,
+        Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+        Allowed("a name of at most 100 letters, digits, '.', '_' and '-'"),
+    ] = Field(default=None, description="name in results; the file's own name if left out")
+    title: Text = Field(default="", description="one line about the scenario")
+    paper: Text = Field(default="", description="paper and section the scenario comes from")
+    seed: Count = Field(default=0, description="seed of everything random in the scenario")
+    parts: dict[str, dict[str, Any]] = Field(
+        default={}, description="runs to compare with: [parts.NAME.TABLE] holds what differs from the main run"
+    )
+
+
+SCHEMAS: dict[tuple[str, str], str] = {
+    ("juggling", "simulate"): "trundle.scenarios.schema_juggling:JugglingSimulate",
+    ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
+}
+"""(kind, task) -> where its schema stands; a new kind or task is one line here."""
+
+
+def kinds() -> list[str]:
+    """Return the kinds of scenario, sorted."""
+    return sorted({kind for kind, _ in SCHEMAS})
+
+
+def tasks(kind: str) -> list[str]:
+    """Return the tasks of `kind`, sorted."""
+    return sorted(task for k, task in SCHEMAS if k == kind)
+
+
+def schema_of(data: dict[str, Any], file: str | None = None) -> type[ScenarioTable]:
+    """Return the schema for `data`, read from its keys `kind` and `task`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such kind or task.
+    """
+    kind = _chosen(data, "kind", kinds(), file)
+    return schema_for(kind, _chosen(data, "task", tasks(kind), file))
+
+
+def schema_for(kind: str, task: str) -> type[ScenarioTable]:
+    """Return the schema of a known (kind, task)."""
+    module, _, name = SCHEMAS[kind, task].partition(":")
+    return getattr(import_module(module), name)
+
+
+def _chosen(data: dict[str, Any], key: str, names: list[str], file: str | None) -> str:
+    value = data.get(key, MISSING)
+    if isinstance(value, str) and value in names:
+        return value
+    allowed = "one of " + ", ".join(f"'{n}'" for n in names)
+    if value is MISSING:
+        raise ScenarioError([Problem(key, value, f"is missing; must be {allowed}")], file)
+    hint = suggestion(value, names) if isinstance(value, str) else ""
+    hint = "; " + hint if hint.startswith("did") else ""
+    raise ScenarioError([Problem(key, value, f"must be {allowed}{hint}")], file)

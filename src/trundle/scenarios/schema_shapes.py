@@ -1,0 +1,234 @@
+"""Tables of shapes: `Surface` for objects and hands in space, `Outline` and `Ground` for curves in the plane."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import (
+    Array,
+    DataFile,
+    Real,
+    Reals,
+    Size,
+    Sizes2,
+    Sizes3,
+    Table,
+    Vector2,
+    fault,
+)
+
+FILE = Allowed("the path of a CSV file inside the scenario's folder")
+FileName = Annotated[str, Field(min_length=1, max_length=1000), FILE]
+Exponent = Annotated[float, Field(ge=2, le=100)]
+NotSharp = Annotated[float, Field(ge=0, le=1e9), Allowed("a length >= 0, up to 1e9 (m)")]
+
+
+class PlaneTable(Table):
+    """The plane z = 0, material below."""
+
+    type: Literal["plane"]
+
+
+class SphereTable(Table):
+    """A sphere about the origin."""
+
+    type: Literal["sphere"]
+    radius: Size = Field(description="m")
+
+
+class EllipsoidTable(Table):
+    """An ellipsoid about the origin, axes along x, y, z."""
+
+    type: Literal["ellipsoid"]
+    semi_axes: Sizes3 = Field(description="m, along x, y, z")
+
+
+class DishTable(Table):
+    """The inside of an ellipsoid."""
+
+    type: Literal["dish"]
+    semi_axes: Sizes3 = Field(description="m, along x, y, z")
+
+
+class SuperellipsoidTable(Table):
+    """|x/a|^p + |y/b|^q + |z/c|^r = 1, rounded by a sphere."""
+
+    type: Literal["superellipsoid"]
+    semi_axes: Sizes3 = Field(description="m, along x, y, z")
+    exponents: Annotated[
+        tuple[Exponent, Exponent, Exponent], Array, Allowed("3 numbers, each from 2 to 100")
+    ] = Field(description="along x, y, z; 2 is the ellipsoid")
+    rounding: NotSharp = Field(default=0.0, description="m, radius of the sphere that rounds it")
+
+
+class TorusTable(Table):
+    """A torus about z."""
+
+    type: Literal["torus"]
+    major: Size = Field(description="m, radius of the ring's centre line")
+    minor: Size = Field(description="m, radius of the ring's section")
+
+    @model_validator(mode="after")
+    def _open(self) -> TorusTable:
+        if self.minor >= self.major:
+            raise fault("minor", f"must be a length < major = {self.major:g} (m)")
+        return self
+
+
+class DiscTable(Table):
+    """A thin disc about z."""
+
+    type: Literal["disc"]
+    radius: Size = Field(description="m")
+
+
+class CapsuleTable(Table):
+    """A cylinder along z with half spheres at its ends."""
+
+    type: Literal["capsule"]
+    radius: Size = Field(description="m")
+    length: Size = Field(description="m, between the centres of the half spheres")
+
+
+class CylinderTable(Table):
+    """The outside of a cylinder about z."""
+
+    type: Literal["cylinder"]
+    radius: Size = Field(description="m")
+
+
+class TubeTable(Table):
+    """The inside of a cylinder about z."""
+
+    type: Literal["tube"]
+    radius: Size = Field(description="m")
+
+
+class HeightMapTable(Table):
+    """A measured surface z(x, y): a CSV file with columns x, y, z (m), one row a point of a full rectangular grid."""
+
+    type: Literal["heightmap"]
+    file: Annotated[FileName, FILE, DataFile("x, y, z")] = Field(description="CSV: x, y, z (m)")
+
+
+class SurfaceSamplesTable(Table):
+    """A measured closed surface: a CSV file with columns u, v, x, y, z, one row a point of a full grid of u and v."""
+
+    type: Literal["samples"]
+    file: Annotated[FileName, FILE, DataFile("u, v, x, y, z")] = Field(description="CSV: u, v, x, y, z (m)")
+
+
+ObjectSurface = Annotated[
+    SphereTable
+    | EllipsoidTable
+    | SuperellipsoidTable
+    | TorusTable
+    | DiscTable
+    | CapsuleTable
+    | SurfaceSamplesTable,
+    Field(discriminator="type"),
+]
+HandSurface = Annotated[
+    PlaneTable
+    | SphereTable
+    | EllipsoidTable
+    | DishTable
+    | CylinderTable
+    | TubeTable
+    | TorusTable
+    | HeightMapTable,
+    Field(discriminator="type"),
+]
+
+
+class CircleTable(Table):
+    """A circle about the origin."""
+
+    type: Literal["circle"]
+    radius: Size = Field(description="m")
+
+
+class EllipseTable(Table):
+    """An ellipse about the origin, axes along x and z."""
+
+    type: Literal["ellipse"]
+    semi_axes: Sizes2 = Field(description="m, along x and z")
+
+
+class FourierTable(Table):
+    """r(phi) = radius (1 + sum_k cos[k] cos k phi + sin[k] sin k phi), k = 1, 2, ..."""
+
+    type: Literal["fourier"]
+    radius: Size = Field(description="m")
+    cos: Reals = Field(default=(), description="coefficients of cos phi, cos 2 phi, ...")
+    sin: Reals = Field(default=(), description="coefficients of sin phi, sin 2 phi, ...")
+
+
+class OutlineSplineTable(Table):
+    """A closed curve through measured points: a CSV file with columns x, z (m), counter-clockwise."""
+
+    type: Literal["spline"]
+    file: Annotated[FileName, FILE, DataFile("x, z")] = Field(description="CSV: x, z (m)")
+
+
+class LineTable(Table):
+    """z = slope x + offset."""
+
+    type: Literal["line"]
+    slope: Real = Field(default=0.0, description="dz/dx")
+    offset: Real = Field(default=0.0, description="m")
+
+
+class ParabolaTable(Table):
+    """z = curvature x^2."""
+
+    type: Literal["parabola"]
+    curvature: Real = Field(description="1/m")
+
+
+class SinusoidTable(Table):
+    """z = amplitude sin(2 pi x / wavelength + phase)."""
+
+    type: Literal["sinusoid"]
+    amplitude: Real = Field(description="m")
+    wavelength: Size = Field(description="m")
+    phase: Real = Field(default=0.0, description="rad")
+
+
+class ArcTable(Table):
+    """The lower half of a circle seen from inside (a bowl), or the upper half seen from outside (a hill)."""
+
+    type: Literal["arc"]
+    radius: Size = Field(description="m")
+    center: Vector2 = Field(default=(0.0, 0.0), description="m, x and z")
+    side: Literal["inside", "outside"] = Field(default="inside", description="bowl or hill")
+
+
+class GroundSplineTable(Table):
+    """A curve through measured points: a CSV file with columns x, z (m), x increasing."""
+
+    type: Literal["spline"]
+    file: Annotated[FileName, FILE, DataFile("x, z")] = Field(description="CSV: x, z (m)")
+
+
+Term = Annotated[LineTable | ParabolaTable | SinusoidTable, Field(discriminator="type")]
+
+
+class SumTable(Table):
+    """The sum of the heights of its terms."""
+
+    type: Literal["sum"]
+    terms: Annotated[tuple[Term, ...], Array, Field(min_length=1, max_length=32), Allowed("1 to 32 tables")] = Field(
+        description="line, parabola and sinusoid tables"
+    )
+
+
+OutlineCurve = Annotated[
+    CircleTable | EllipseTable | FourierTable | OutlineSplineTable, Field(discriminator="type")
+]
+GroundCurve = Annotated[
+    LineTable | ParabolaTable | SinusoidTable | ArcTable | SumTable | GroundSplineTable, Field(discriminator="type")
+]

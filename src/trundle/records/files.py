@@ -1,0 +1,146 @@
+"""Trajectories as NetCDF4 files.
+
+The root group holds the variables, so that ``xarray.open_dataset("trajectory.nc")`` shows exactly those; ``mode`` is
+a string variable. The group ``trundle`` holds the metadata as JSON and the bodies' surfaces.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.errors import InputError
+from trundle.records.scenebodies import SceneBody
+from trundle.records.trajectory import Trajectory
+from trundle.records.variables import check_dataset
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    import xarray
+
+_GROUP = "trundle"
+_ENGINE = "h5netcdf"
+_SUMMARY = ("Conventions", "kind", "scenario", "status", "advice", "feasible", "seed", "version")
+
+
+def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
+    """Write `trajectory` to `path` (NetCDF4); a reader never sees half a file.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing or not writable, or the metadata is not JSON.
+    """
+    target = Path(path)
+    extra = _group(trajectory)
+    dataset = trajectory.dataset.assign_attrs(_summary(trajectory))
+    encoding = {name: {"_FillValue": None} for name in dataset.variables}
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.part")
+    try:
+        dataset.to_netcdf(part, mode="w", engine=_ENGINE, encoding=encoding)
+        extra.to_netcdf(part, mode="a", engine=_ENGINE, group=_GROUP)
+        os.replace(part, target)
+    except OSError as error:
+        raise InputError("path", str(target), f"a file in a folder that can be written to ({error})") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def load_trajectory(path: str | Path) -> Trajectory:
+    """Read a file that `Trajectory.save` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, no NetCDF4 file, or no complete trajectory.
+    """
+    import xarray as xr
+
+    source = Path(path)
+    if not source.is_file():
+        raise InputError("path", str(source), "an existing file")
+    try:
+        dataset = xr.load_dataset(source, engine=_ENGINE, decode_times=False)
+        extra = xr.load_dataset(source, engine=_ENGINE, group=_GROUP)
+        content = json.loads(str(extra["content"].values[()]))
+        status, feasible = Status.from_label(content["status"]), content["feasible"]
+        metadata, scene = content["metadata"], _scene(content["scene"], extra)
+        dataset = _plain(dataset)
+        check_dataset(metadata["kind"], dataset)
+        return Trajectory(dataset, status, feasible, metadata, scene)
+    except InputError as error:
+        raise InputError(error.key, error.value, error.allowed, str(source)) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError("path", str(source), f"a trajectory written by trundle ({reason})") from None
+
+
+def _summary(trajectory: Trajectory) -> dict[str, Any]:
+    known = {
+        "Conventions": "CF-1.10",
+        "kind": trajectory.kind,
+        "status": trajectory.status.label,
+        "advice": trajectory.status.advice,
+        "feasible": int(trajectory.feasible),
+    }
+    known |= {key: trajectory.metadata.get(key) for key in ("scenario", "seed", "version")}
+    return {key: known[key] for key in _SUMMARY if known[key] not in (None, "")}
+
+
+def _group(trajectory: Trajectory) -> xarray.Dataset:
+    import xarray as xr
+
+    arrays: dict[str, Any] = {}
+    scene = []
+    for i, body in enumerate(trajectory.scene):
+        arrays[f"vertices_{i}"] = ((f"vertex_{i}", f"axis_{i}"), body.vertices, {"units": "m", "long_name": body.name})
+        if body.faces is not None:
+            arrays[f"faces_{i}"] = ((f"face_{i}", "corner"), body.faces.astype(np.int32))
+        entry = {"name": body.name, "role": body.role, "closed": body.closed, "shape": dict(body.shape)}
+        scene.append(entry | {"center_of_mass": np.asarray(body.center_of_mass).tolist()})
+    content = {
+        "status": trajectory.status.label,
+        "feasible": trajectory.feasible,
+        "metadata": dict(trajectory.metadata),
+        "scene": scene,
+    }
+    try:
+        text = json.dumps(content, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError("metadata", dict(trajectory.metadata), f"JSON values, all finite ({error})") from None
+    arrays["content"] = ((), text)
+    group = xr.Dataset(arrays)
+    for variable in group.variables.values():
+        variable.encoding["_FillValue"] = None
+    return group
+
+
+def _scene(entries: list[dict[str, Any]], extra: xarray.Dataset) -> tuple[SceneBody, ...]:
+    bodies = []
+    for i, entry in enumerate(entries):
+        faces = extra[f"faces_{i}"].values if f"faces_{i}" in extra else None
+        bodies.append(SceneBody(vertices=extra[f"vertices_{i}"].values, faces=faces, **entry))
+    return tuple(bodies)
+
+
+def _plain(dataset: xarray.Dataset) -> xarray.Dataset:
+    """Undo what a file adds: object strings, encodings, the summary attributes."""
+    for name, variable in dataset.variables.items():
+        values = variable.values
+        if values.dtype.kind in "OT":
+            attributes = dict(variable.attrs)
+            dataset = dataset.assign({name: (variable.dims, values.astype(np.str_), attributes)})
+    for name in dataset.variables:
+        dataset[name].encoding.clear()
+        values = dataset[name].values
+        if values.flags.owndata and name not in dataset.indexes:
+            values.setflags(write=False)
+    dataset.encoding.clear()
+    dataset.attrs = {key: value for key, value in dataset.attrs.items() if key not in _SUMMARY}
+    return dataset

@@ -1,0 +1,30 @@
+"""What a controller looks like to the simulator."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Maps time and measured state to the model's input, once a period.
+
+    The simulator calls `reset` once before a run, then the policy at the times 0, period, 2 period, ...; the input
+    is held between calls. With ``period = None`` it is called at every evaluation of the right-hand side.
+    """
+
+    @property
+    def period(self) -> float | None:
+        """Time between two calls in s; None for a continuous policy."""
+        ...
+
+    def reset(self) -> None:
+        """Forget everything that was learned in an earlier run."""
+        ...
+
+    def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the input (n_u,) for the measured `state` (n_x,) at `time` (s)."""
+        ...

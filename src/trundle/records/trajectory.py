@@ -1,0 +1,140 @@
+"""The record of one run: a labelled dataset, how it ended, and what is needed to draw and judge it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+from trundle.records.scenebodies import SceneBody
+from trundle.records.variables import table
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Trajectory:
+    """One run over time.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        The variables of the run's kind, see `trundle.records.make_dataset`; SI units, world frame unless the
+        variable's attribute ``frame`` says otherwise.
+    status : Status
+        How the run ended.
+    feasible : bool
+        Whether the contact force stayed inside the friction cone and never pulled.
+    metadata : mapping
+        JSON-able. ``kind`` is required; known keys are ``scenario``, ``seed``, ``version``, ``physics`` (gravity,
+        friction, torsional_friction, mass, inertia, law), ``statistics`` (steps, evaluations, average_step),
+        ``wall_time`` (s, by phase) and ``transitions`` (a list of ``{"time", "from", "to", "reason"}``).
+    scene : tuple of SceneBody
+        Surfaces or outlines of the bodies.
+    """
+
+    dataset: xarray.Dataset
+    status: Status
+    feasible: bool
+    metadata: Mapping[str, Any]
+    scene: tuple[SceneBody, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Check the kind and copy the metadata, so that a later change of the argument changes nothing here."""
+        if "kind" not in self.metadata:
+            raise InputError("metadata", sorted(self.metadata), "a mapping with the key 'kind'")
+        table(self.metadata["kind"])
+        object.__setattr__(self, "metadata", copy.deepcopy(dict(self.metadata)))
+        object.__setattr__(self, "scene", tuple(self.scene))
+        object.__setattr__(self, "feasible", bool(self.feasible))
+
+    @property
+    def kind(self) -> str:
+        """``juggling`` or ``planar``."""
+        return str(self.metadata["kind"])
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Times (n,) in s."""
+        return self.dataset["time"].values
+
+    @property
+    def final(self) -> dict[str, NDArray[Any]]:
+        """Every variable at the last sample, by name."""
+        return {str(name): variable.values[-1] for name, variable in self.dataset.data_vars.items()}
+
+    @property
+    def transitions(self) -> list[dict[str, Any]]:
+        """Changes of mode: ``time`` (s), ``from``, ``to`` and ``reason``."""
+        return list(self.metadata.get("transitions", []))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return the variable `name` as a read-only array, time first."""
+        if name not in self.dataset.variables:
+            known = ", ".join(str(variable) for variable in self.dataset.data_vars)
+            raise InputError("name", name, f"one of time, {known}")
+        return self.dataset[name].values
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a variable `name`."""
+        return name in self.dataset.variables
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return int(self.time.size)
+
+    def __repr__(self) -> str:
+        """Return kind, length and outcome in one line."""
+        length = self.time[-1] - self.time[0]
+        outcome = f"{self.status.label}, {'feasible' if self.feasible else 'not feasible'}"
+        return f"<Trajectory {self.kind}: {len(self)} samples over {length:g} s, {outcome}>"
+
+    def body(self, role: str) -> SceneBody | None:
+        """Return the first body of the scene with this `role`, or None."""
+        return next((body for body in self.scene if body.role == role), None)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a NetCDF4 file; it appears under its name only when it is complete.
+
+        Raises
+        ------
+        InputError
+            If the folder does not exist or cannot be written to.
+        """
+        from trundle.records.files import save_trajectory
+
+        return save_trajectory(self, path)
+
+    def plot(self, name: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw one variable, or one of the report's figures by its name, into `ax`.
+
+        Without a `name` the run's main picture is drawn. See `trundle.report.plots.draw`.
+        """
+        return _report("plots").draw(self, name, ax)
+
+    def view(self) -> Path:
+        """Open the moving picture in the browser and return the page's file.
+
+        Raises
+        ------
+        MissingExtraError
+            If the extra ``viewer`` is not installed.
+        """
+        return _report("viewer").open_viewer(self)
+
+
+def _report(module: str) -> Any:
+    # The one agreed step up the floors: a record can draw itself, and learns how only when it is asked to.
+    import importlib
+
+    return importlib.import_module(f"trundle.report.{module}")

@@ -1,0 +1,239 @@
+"""Every variable of ``trajectory.nc``: dimensions, unit, frame and meaning, one table a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trundle.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of a trajectory.
+
+    Parameters
+    ----------
+    dims : tuple of str
+        Dimensions, ``time`` first.
+    units, frame, long_name : str
+        Attributes of the NetCDF variable. A variable that no frame applies to has the frame ``none``.
+    required : bool
+        Whether each trajectory of the kind has it.
+    """
+
+    dims: tuple[str, ...]
+    units: str
+    frame: str
+    long_name: str
+    required: bool = True
+
+
+#: Labels of the dimensions whose length never changes.
+LABELS: dict[str, tuple[str, ...]] = {
+    "xyz": ("x", "y", "z"),
+    "xz": ("x", "z"),
+    "wxyz": ("w", "x", "y", "z"),
+    "twist": ("angular_x", "angular_y", "angular_z", "linear_x", "linear_y", "linear_z"),
+}
+
+_COORDINATES: dict[str, Variable] = {
+    "time": Variable(("time",), "s", "none", "time since the start of the run"),
+    "xyz": Variable(("xyz",), "1", "none", "component of a vector in space"),
+    "xz": Variable(("xz",), "1", "none", "component of a vector in the plane, x right and z up"),
+    "wxyz": Variable(("wxyz",), "1", "none", "component of a unit quaternion, scalar first"),
+    "twist": Variable(("twist",), "1", "none", "component of a twist, angular first"),
+    "body": Variable(("body",), "1", "none", "name of the body"),
+    "contact": Variable(("contact",), "1", "none", "name of the contact"),
+    "joint": Variable(("joint",), "1", "none", "name of the joint or actuator"),
+}
+
+_V = ("time", "xyz")
+_Q = ("time", "wxyz")
+_T = ("time",)
+_JUGGLING: dict[str, Variable] = {
+    "object_position": Variable(_V, "m", "world", "centre of mass of the object"),
+    "object_quaternion": Variable(_Q, "1", "world", "orientation of the object, world from object frame"),
+    "object_velocity": Variable(_V, "m/s", "world", "velocity of the object's centre of mass"),
+    "object_angular_velocity": Variable(_V, "rad/s", "world", "angular velocity of the object"),
+    "hand_position": Variable(_V, "m", "world", "origin of the hand frame"),
+    "hand_quaternion": Variable(_Q, "1", "world", "orientation of the hand, world from hand frame"),
+    "hand_velocity": Variable(_V, "m/s", "world", "velocity of the hand frame's origin"),
+    "hand_angular_velocity": Variable(_V, "rad/s", "world", "angular velocity of the hand"),
+    "contact_position": Variable(_V, "m", "world", "contact point; in flight the hand's point nearest to the object"),
+    "contact_normal": Variable(_V, "1", "world", "unit normal at the contact, out of the hand"),
+    "contact_force": Variable(_V, "N", "world", "contact force on the object; zero in flight"),
+    "contact_moment": Variable(_T, "N m", "contact", "torsional moment on the object about contact_normal"),
+    "contact_on_hand": Variable(_V, "m", "hand", "contact point on the hand; in flight the nearest point"),
+    "contact_on_object": Variable(_V, "m", "object", "contact point from the shape's origin; in flight the nearest point"),
+    "gap": Variable(_T, "m", "contact", "distance between the surfaces, positive apart"),
+    "slip": Variable(_V, "m/s", "world", "velocity of the object's material point minus that of the hand"),
+    "energy": Variable(_T, "J", "world", "kinetic and gravitational energy of the object"),
+    "mode": Variable(_T, "1", "none", "law of the contact in force"),
+    "hand_acceleration": Variable(
+        ("time", "twist"), "rad/s2, m/s2", "hand", "time derivative of the hand's body twist, angular first", False
+    ),
+}
+
+_B = ("time", "body")
+_C = ("time", "contact")
+_PLANAR: dict[str, Variable] = {
+    "body_position": Variable((*_B, "xz"), "m", "world", "centre of mass of the body"),
+    "body_angle": Variable(_B, "rad", "world", "angle of the body, counter-clockwise with x right and z up"),
+    "body_velocity": Variable((*_B, "xz"), "m/s", "world", "velocity of the body's centre of mass"),
+    "body_angular_velocity": Variable(_B, "rad/s", "world", "angular velocity of the body, counter-clockwise"),
+    "contact_position": Variable((*_C, "xz"), "m", "world", "contact point; in flight the terrain's nearest point"),
+    "contact_force": Variable((*_C, "xz"), "N", "world", "contact force on the body; zero in flight"),
+    "gap": Variable(_C, "m", "contact", "distance between body and terrain, positive apart"),
+    "slip": Variable(
+        _C, "m/s", "contact", "velocity of the body's material point minus the terrain's, along the terrain's tangent"
+    ),
+    "energy": Variable(_T, "J", "world", "kinetic and gravitational energy"),
+    "mode": Variable(_C, "1", "none", "law of the contact in force"),
+    "torque": Variable(("time", "joint"), "N m", "none", "torque of the joint or actuator"),
+}
+
+_TABLES: dict[str, dict[str, Variable]] = {"juggling": _JUGGLING, "planar": _PLANAR}
+
+
+def table(kind: str) -> Mapping[str, Variable]:
+    """Return the variables of a `kind` by name.
+
+    Raises
+    ------
+    InputError
+        If no such kind of trajectory is known.
+    """
+    if kind not in _TABLES:
+        raise InputError("kind", kind, "one of " + ", ".join(repr(name) for name in _TABLES))
+    return _TABLES[kind]
+
+
+def make_dataset(
+    kind: str,
+    time: ArrayLike,
+    arrays: Mapping[str, Any],
+    *,
+    mode_names: Sequence[str] = (),
+    bodies: Sequence[str] = ("body",),
+    contacts: Sequence[str] = ("contact",),
+    joints: Sequence[str] | None = None,
+) -> xarray.Dataset:
+    """Return the dataset of a trajectory with the coordinates and attributes of its kind.
+
+    Every value has to be finite: in flight forces and moments are zero and the contact's points are those of the
+    nearest approach. Two equal times are allowed, for the samples before and after an impact.
+
+    Parameters
+    ----------
+    kind : str
+        ``juggling`` or ``planar``.
+    time : array_like (n,)
+        Times in s, not decreasing.
+    arrays : mapping of str to array_like
+        One array for each variable of the kind, time first. ``mode`` holds names, or indices into `mode_names`.
+        In the plane a missing axis of length one (body, contact, joint) is put in; a missing ``torque`` is zero.
+    mode_names : sequence of str
+        Names that integers in ``mode`` stand for.
+    bodies, contacts, joints : sequence of str
+        Labels of the axes; joints are the bodies unless given.
+
+    Raises
+    ------
+    InputError
+        If a variable is missing, unknown, of the wrong shape or not finite.
+    """
+    import xarray as xr
+
+    variables = table(kind)
+    times = _times(time)
+    labels = LABELS | {"body": tuple(bodies), "contact": tuple(contacts), "joint": tuple(joints or bodies)}
+    sizes = {"time": times.size} | {name: len(values) for name, values in labels.items()}
+    given = dict(arrays)
+    if kind == "planar" and "torque" not in given:
+        given["torque"] = np.zeros((times.size, sizes["joint"]))
+    unknown = sorted(set(given) - set(variables))
+    if unknown:
+        raise InputError("arrays", unknown, f"variables of kind {kind}: " + ", ".join(variables))
+    missing = [name for name, variable in variables.items() if variable.required and name not in given]
+    if missing:
+        raise InputError("arrays", sorted(given), "complete; missing: " + ", ".join(missing))
+
+    data: dict[str, tuple[Any, ...]] = {}
+    for name, variable in variables.items():
+        if name in given:
+            raw = _mode(given[name], mode_names) if name == "mode" else given[name]
+            values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
+            data[name] = (variable.dims, values, _attributes(variable))
+    used = {dim for dims, *_ in data.values() for dim in dims}
+    coordinates = {
+        dim: (dim, times if dim == "time" else np.array(labels[dim], dtype=np.str_), _attributes(_COORDINATES[dim]))
+        for dim in _COORDINATES
+        if dim in used
+    }
+    return xr.Dataset(data, coords=coordinates)
+
+
+def check_dataset(kind: str, dataset: xarray.Dataset) -> None:
+    """Check that `dataset` has the variables, dimensions and finite values of its kind, as after reading a file.
+
+    Raises
+    ------
+    InputError
+        If a variable is missing, has other dimensions or is not finite.
+    """
+    for name, variable in table(kind).items():
+        if name not in dataset:
+            if variable.required:
+                raise InputError(name, "missing", f"in a trajectory of kind {kind}")
+            continue
+        found = tuple(str(dim) for dim in dataset[name].dims)
+        if found != variable.dims:
+            raise InputError(name, found, f"of dimensions {variable.dims}")
+        values = dataset[name].values
+        if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
+            raise InputError(name, "not finite", "finite at all times")
+
+
+def _attributes(variable: Variable) -> dict[str, str]:
+    return {"units": variable.units, "frame": variable.frame, "long_name": variable.long_name}
+
+
+def _times(time: ArrayLike) -> NDArray[np.float64]:
+    times = np.array(time, dtype=np.float64)
+    if times.ndim != 1 or times.size == 0 or not np.all(np.isfinite(times)) or np.any(np.diff(times) < 0):
+        raise InputError("time", time, "at least one finite time, not decreasing (s)")
+    times.setflags(write=False)
+    return times
+
+
+def _mode(value: Any, names: Sequence[str]) -> NDArray[np.str_]:
+    raw = np.asarray(value)
+    if raw.dtype.kind in "iu":
+        if raw.size and (raw.min() < 0 or raw.max() >= len(names)):
+            raise InputError("mode", int(raw.max()), f"an index into mode_names, which has {len(names)} entries")
+        return np.array(names, dtype=np.str_)[raw]
+    return raw.astype(np.str_)
+
+
+def _checked(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iufU":
+        raise InputError(name, value, "an array of numbers")
+    array = np.array(array, dtype=array.dtype if array.dtype.kind == "U" else np.float64)
+    if array.shape != shape and [n for n in array.shape if n != 1] == [n for n in shape if n != 1]:
+        array = array.reshape(shape)
+    if array.shape != shape:
+        raise InputError(name, f"array of shape {array.shape}", f"an array of shape {shape}")
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        bad = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(name, f"{array[tuple(bad)]} at sample {bad[0]}", "finite at all times")
+    array.setflags(write=False)
+    return array

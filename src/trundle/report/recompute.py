@@ -1,0 +1,244 @@
+"""Gap and slip of a recorded run, found again from poses, velocities and shapes.
+
+Nothing here knows how the run was computed: the points of nearest approach come from a Newton iteration on the
+shapes' level sets (space) or curves (plane), the slip from the rigid-body velocity field at those points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+from trundle.records import SceneBody, Trajectory
+from trundle.report.implicit import Curve, LevelSet, curve, level_set
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What was found again at each of n samples.
+
+    Parameters
+    ----------
+    gap : (n,)
+        Distance of the surfaces along the normal of the hand or terrain, positive apart, m.
+    slip : (n, d)
+        Velocity of the object's material point minus that of the hand or terrain, world, m/s.
+    normal : (n, d)
+        Unit normal out of the hand or terrain, world.
+    lever : (n, d)
+        From the object's centre of mass to its contact point, world, m.
+    exact : (n,) of bool
+        Whether the sample's points come from the shapes; else from the points that the run recorded.
+    """
+
+    gap: Array
+    slip: Array
+    normal: Array
+    lever: Array
+    exact: NDArray[np.bool_]
+
+
+def rotation_matrices(quaternions: Array) -> Array:
+    """Return the rotation matrices (n, 3, 3) of `quaternions` (n, 4), normalised first."""
+    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def touch(trajectory: Trajectory) -> Touch:
+    """Find gap, slip and normal of every sample again.
+
+    Raises
+    ------
+    InputError
+        If the trajectory holds no scene to recompute them from (plane) or is of a kind without one contact.
+    """
+    if trajectory.kind == "juggling":
+        return _touch_space(trajectory)
+    return _touch_plane(trajectory)
+
+
+def _rotate(R: Array, x: Array) -> Array:
+    return np.einsum("nij,nj->ni", R, x)
+
+
+def _touch_space(run: Trajectory) -> Touch:
+    body, hand = run.body("object"), run.body("hand")
+    com = np.zeros(3) if body is None else np.asarray(body.center_of_mass)
+    R_o, R_h = rotation_matrices(run["object_quaternion"]), rotation_matrices(run["hand_quaternion"])
+    a, b = run["contact_on_object"].copy(), run["contact_on_hand"].copy()
+    n = _rotate(np.swapaxes(R_h, 1, 2), run["contact_normal"])
+    exact = np.zeros(len(run), dtype=bool)
+    level_o = None if body is None else level_set(body.shape)
+    level_h = None if hand is None else level_set(hand.shape)
+    if level_o is not None and level_h is not None:
+        R = np.swapaxes(R_h, 1, 2) @ R_o
+        p_h = run["hand_position"]
+        r = _rotate(np.swapaxes(R_h, 1, 2), run["object_position"] - p_h) - R @ com
+        exact, a_new, b_new = common_normal(level_o, level_h, R, r, a, b)
+        a[exact], b[exact] = a_new[exact], b_new[exact]
+        n[exact] = level_h.normal(b[exact])[0]
+    lever = _rotate(R_o, a - com)
+    lever_hand = _rotate(R_h, b)
+    normal = _rotate(R_h, n)
+    # Relative positions first: adding a far-away hand's position to both points would cost digits.
+    difference = (run["object_position"] - run["hand_position"]) + lever - lever_hand
+    gap = np.sum(normal * difference, axis=1)
+    away = np.linalg.norm(difference, axis=1)
+    gap = np.where(exact, gap, np.copysign(away, gap))
+    slip = run["object_velocity"] + np.cross(run["object_angular_velocity"], lever)
+    slip = slip - run["hand_velocity"] - np.cross(run["hand_angular_velocity"], lever_hand)
+    return Touch(gap, slip, normal, lever, exact)
+
+
+def common_normal(
+    A: LevelSet, B: LevelSet, R: Array, r: Array, a: Array, b: Array, iterations: int = 12
+) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Find the points a (n, 3) of body A and b (n, 3) of body B with a common normal by Newton's method.
+
+    Solves f_A(a) = 0, f_B(b) = 0, T'(R n_A(a) + n_B(b)) = 0 and T'(R a + r - b) = 0, T tangent to B at b, for n
+    configurations at once.
+
+    Parameters
+    ----------
+    A, B : LevelSet
+        The surfaces, each in its own frame.
+    R, r : array (n, 3, 3), (n, 3)
+        Pose of A's frame in B's frame.
+    a, b : array (n, 3)
+        Where to start, each in its body's frame.
+
+    Returns
+    -------
+    found : (n,) of bool
+        Whether the iteration converged to round-off.
+    a, b : (n, 3)
+        The points.
+    """
+    a, b = a.copy(), b.copy()
+    size = 1.0 + np.linalg.norm(b, axis=1)
+    residual = np.full(len(a), np.inf)
+    for _ in range(iterations):
+        f_a, g_a = A.value(a)
+        f_b, g_b = B.value(b)
+        n_a, N_a = A.normal(a)
+        n_b, N_b = B.normal(b)
+        T = _tangents(n_b)
+        d = _rotate(R, a) + r - b
+        right = np.concatenate(
+            [f_a[:, None], f_b[:, None], _rotate(T, _rotate(R, n_a) + n_b), _rotate(T, d)], axis=1
+        )
+        residual = np.max(np.abs(right), axis=1) / size
+        K = np.zeros((len(a), 6, 6))
+        K[:, 0, :3], K[:, 1, 3:] = g_a, g_b
+        K[:, 2:4, :3], K[:, 2:4, 3:] = T @ R @ N_a, T @ N_b
+        K[:, 4:, :3] = T @ R
+        K[:, 4:, 3:] = -T - np.sum(n_b * d, axis=1)[:, None, None] * (T @ N_b)
+        if not np.all(np.isfinite(K)) or np.all(residual < 1e-15):
+            break
+        try:
+            step = np.linalg.solve(K, -right[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            break
+        a, b = a + step[:, :3], b + step[:, 3:]
+        if np.max(np.abs(step)) < 1e-16:
+            break
+    with np.errstate(invalid="ignore"):
+        return residual < 1e-12, a, b
+
+
+def _tangents(n: Array) -> Array:
+    """Return two unit rows (n, 2, 3) orthogonal to each normal."""
+    helper = np.zeros_like(n)
+    helper[np.arange(len(n)), np.argmin(np.abs(n), axis=1)] = 1.0
+    first = np.cross(n, helper)
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    return np.stack([first, np.cross(n, first)], axis=1)
+
+
+def _touch_plane(run: Trajectory) -> Touch:
+    body, terrain = run.body("body"), run.body("terrain")
+    position, angle = run["body_position"][:, 0], run["body_angle"][:, 0]
+    contact = run["contact_position"][:, 0]
+    velocity, rate = run["body_velocity"][:, 0], run["body_angular_velocity"][:, 0]
+    outline = None if body is None else curve(body.shape)
+    ground = None if terrain is None else curve(terrain.shape)
+    if body is None or outline is None or ground is None:
+        return _touch_stored(run, position, contact, velocity, rate)
+    c, s = np.cos(angle), np.sin(angle)
+    R = np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0)
+    origin = position - R @ np.asarray(body.center_of_mass)
+    local = _rotate(np.swapaxes(R, 1, 2), contact - origin)
+    exact, u, p = common_tangent(outline, ground, R, origin, outline.parameter(local), ground.parameter(contact))
+    if not np.all(exact):
+        bad = int(np.argmin(exact))
+        raise InputError("contact_position", contact[bad].tolist(), f"near a contact at sample {bad}; found none")
+    point = _rotate(R, outline.at(u)[0]) + origin
+    foot, along, _ = ground.at(p)
+    tangent = along / np.linalg.norm(along, axis=1, keepdims=True)
+    normal = np.stack([-tangent[:, 1], tangent[:, 0]], axis=1)
+    lever = point - position
+    slip = velocity + rate[:, None] * np.stack([-lever[:, 1], lever[:, 0]], axis=1)
+    return Touch(np.sum(normal * (point - foot), axis=1), slip, normal, lever, exact)
+
+
+def common_tangent(
+    A: Curve, B: Curve, R: Array, r: Array, u: Array, p: Array, iterations: int = 15
+) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Find the parameters u (n,) of outline A and p (n,) of terrain B with a common normal by Newton's method.
+
+    Solves B'(p) . (R A(u) + r - B(p)) = 0 and B'(p) x R A'(u) = 0.
+    """
+    found = np.zeros(len(u), dtype=bool)
+    for _ in range(iterations):
+        P_a, D_a, E_a = (_rotate(R, x) for x in A.at(u))
+        P_b, D_b, E_b = B.at(p)
+        d = P_a + r - P_b
+        e = [np.sum(D_b * d, axis=1), _cross(D_b, D_a)]
+        a11, a12 = np.sum(D_b * D_a, axis=1), np.sum(E_b * d, axis=1) - np.sum(D_b * D_b, axis=1)
+        a21, a22 = _cross(D_b, E_a), _cross(E_b, D_a)
+        determinant = a11 * a22 - a12 * a21
+        with np.errstate(divide="ignore", invalid="ignore"):
+            du = -(a22 * e[0] - a12 * e[1]) / determinant
+            dp = -(a11 * e[1] - a21 * e[0]) / determinant
+        scale = np.linalg.norm(D_a, axis=1) * np.linalg.norm(D_b, axis=1)
+        found = np.maximum(np.abs(e[0]) / np.linalg.norm(D_b, axis=1), np.abs(e[1]) / scale) < 1e-11
+        if not np.all(np.isfinite(du)) or not np.all(np.isfinite(dp)):
+            break
+        u, p = u + du, p + dp
+        if max(np.max(np.abs(du)), np.max(np.abs(dp))) < 1e-15:
+            break
+    return found, u, p
+
+
+def _cross(a: Array, b: Array) -> Array:
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+
+
+def _touch_stored(run: Trajectory, position: Array, contact: Array, velocity: Array, rate: Array) -> Touch:
+    """Take gap and contact point from the record where no closed form of the curves is known."""
+    lever = contact - position
+    slip = velocity + rate[:, None] * np.stack([-lever[:, 1], lever[:, 0]], axis=1)
+    force = run["contact_force"][:, 0]
+    normal = _terrain_normals(run.body("terrain"), contact, force)
+    return Touch(run["gap"][:, 0], slip, normal, lever, np.zeros(len(run), dtype=bool))
+
+
+def _terrain_normals(terrain: SceneBody | None, contact: Array, force: Array) -> Array:
+    if terrain is None:
+        size = np.linalg.norm(force, axis=1, keepdims=True)
+        return np.where(size > 0, force / np.where(size > 0, size, 1.0), [0.0, 1.0])
+    middle = 0.5 * (terrain.vertices[1:] + terrain.vertices[:-1])
+    step = np.diff(terrain.vertices, axis=0)
+    nearest = [int(np.argmin(np.sum((middle - point) ** 2, axis=1))) for point in contact]
+    tangent = step[nearest] / np.linalg.norm(step[nearest], axis=1, keepdims=True)
+    return np.stack([-tangent[:, 1], tangent[:, 0]], axis=1)

@@ -92,11 +92,14 @@ def __dir__() -> list[str]:
 
 
 class _Facade(ModuleType):
-    """Keeps a verb the verb: importing the subpackage ``trundle.simulate`` would put the module in its place."""
+    """Keeps a verb the verb: importing the subpackage ``trundle.simulate`` would put the module in its place.
+
+    Modules inside such a package are reached by ``from trundle.simulate import transitions``.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType) and _HOME_OF.get(name) == value.__name__:
-            value = getattr(value, name)
+            value = getattr(value, name, value)
         super().__setattr__(name, value)
 
 

@@ -1,0 +1,41 @@
+"""What every test shares: no windows, no other machine, repeatable random tests."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+_LOCAL = ("127.", "::1", "localhost", "0.0.0.0")
+
+
+def _is_local(address: Any) -> bool:
+    return not isinstance(address, tuple) or str(address[0]).startswith(_LOCAL)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Any:
+    """Refuse connections to other machines, so that a test that needs one fails here and not only elsewhere."""
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+
+    def guarded(original: Any) -> Any:
+        def call(self: socket.socket, address: Any) -> Any:
+            if not _is_local(address):
+                raise OSError(f"tests may not connect to {address}")
+            return original(self, address)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded(connect))
+        patch.setattr(socket.socket, "connect_ex", guarded(connect_ex))
+        yield

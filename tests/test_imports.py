@@ -1,0 +1,253 @@
+"""The house: floors, light imports, public names, and what a file of the package may not contain."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import pickle
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import trundle
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "trundle"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+FLOORS = {
+    "cli": 11,
+    "scenarios": 10,
+    "report": 9,
+    "plan": 8,
+    "control": 8,
+    "simulate": 7,
+    "problems": 6,
+    "models": 5,
+    "contact": 4,
+    "geometry": 3,
+    "numerics": 2,
+    "records": 1,
+    "errors": 1,
+    "status": 1,
+    "checks": 1,
+    "units": 1,
+}
+SIBLINGS = {"plan", "control"}  # of one floor, and know nothing of each other
+
+# (file, module) that may break the order, and why. The facade gives public names without naming a higher floor.
+FACADE_NAMES = {"__version__"}
+EXCEPTIONS = {
+    ("records/trajectory.py", "trundle.report"): "Trajectory.plot and .view: a user asks the result to show itself",
+}
+
+COPYLEFT = {"quadprog", "cvxopt", "ecos", "pyqt5", "pyqt6", "unidecode", "rpy2", "glpk", "swiglpk", "python-igraph"}
+HEAVY = {"casadi", "matplotlib", "xarray", "viser", "scipy", "pandas", "h5netcdf", "h5py", "pydantic", "typer", "rich"}
+
+
+def file_id(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def imported_modules(path: Path, source: str) -> Iterator[tuple[int, str]]:
+    """Every (line, module) that a file imports anywhere in it; names taken from a package count as its modules."""
+    package = ["trundle", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            if module == "trundle":
+                yield from ((node.lineno, f"trundle.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, module
+        elif isinstance(node, ast.Call) and node.args:
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
+            if called in {"import_module", "__import__"} and isinstance(name, ast.Constant):
+                yield node.lineno, str(name.value).rstrip(".")
+
+
+def broken_floors(path: Path, source: str) -> list[str]:
+    """Imports of `source`, read as the file `path`, that go up or sideways."""
+    if path == PACKAGE / "__init__.py":
+        return []  # the facade stands above all floors
+    here = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    broken = []
+    for line, module in imported_modules(path, source):
+        parts = module.split(".")
+        if parts[0] != "trundle" or (file_id(path), module) in EXCEPTIONS:
+            continue
+        there = parts[1] if len(parts) > 1 else ""
+        if there in FACADE_NAMES or there == here:
+            continue
+        if there not in FLOORS or FLOORS[there] > FLOORS[here] or {here, there} == SIBLINGS:
+            broken.append(f"{file_id(path)}:{line} imports {module}")
+    return broken
+
+
+def fresh_python(code: str) -> str:
+    """What `code` prints in a new interpreter."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_every_package_has_a_floor() -> None:
+    entries = {
+        p.name.removesuffix(".py") for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+    }
+    assert entries - {"__init__", "__main__"} <= FLOORS.keys()
+
+
+@pytest.mark.parametrize("path", FILES, ids=file_id)
+def test_imports_go_down(path: Path) -> None:
+    assert broken_floors(path, path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("geometry/x.py", "from trundle.contact import motion"),
+        ("geometry/x.py", "def f():\n    import trundle.models.tree"),
+        ("geometry/x.py", "from ..simulate import simulate"),
+        ("geometry/x.py", "from trundle import report"),
+        ("geometry/x.py", "import trundle"),
+        ("records/x.py", "import importlib\nimportlib.import_module('trundle.report')"),
+        ("records/x.py", "import importlib\nimportlib.import_module(f'trundle.report.{name}')"),
+        ("control/x.py", "from trundle.plan import transcription"),
+        ("errors.py", "if True:\n    from trundle.numerics import space"),
+    ],
+)
+def test_an_import_that_goes_up_is_seen(file: str, source: str) -> None:
+    assert broken_floors(PACKAGE / file, source) != []
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("geometry/x.py", "from trundle.numerics.space import cross"),
+        ("geometry/x.py", "from .chart import Chart"),
+        ("cli/x.py", "from trundle import __version__"),
+        ("control/x.py", "from trundle.simulate import simulate"),
+    ],
+)
+def test_an_import_that_goes_down_is_allowed(file: str, source: str) -> None:
+    assert broken_floors(PACKAGE / file, source) == []
+
+
+def test_exceptions_are_used() -> None:
+    used = {(file_id(path), module) for path in FILES for _, module in imported_modules(path, path.read_text())}
+    assert EXCEPTIONS.keys() <= used
+
+
+@pytest.mark.parametrize("path", FILES, ids=file_id)
+def test_house_rules_of_a_file(path: Path) -> None:
+    source = path.read_text()
+    found = []
+    if source.count("\n") >= 400:
+        found.append(f"{source.count(chr(10))} lines")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length >= 60:
+                found.append(f"line {node.lineno}: {node.name} has {length} lines")
+        elif isinstance(node, ast.Assert):
+            found.append(f"line {node.lineno}: assert")
+    found += [f"imports {module}" for _, module in imported_modules(path, source) if module.split(".")[0] == "tests"]
+    found += re.findall(r"\b(?:TODO|FIXME)\b", source)
+    assert found == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=file_id)
+def test_modules_say_what_they_are_and_postpone_annotations(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    docstring = ast.get_docstring(tree)
+    assert docstring
+    assert len(docstring) > 10
+    futures = {a.name for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__" for a in n.names}
+    assert "annotations" in futures or not any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in ast.walk(tree))
+
+
+def test_import_trundle_is_light() -> None:
+    loaded = json.loads(fresh_python("import trundle, sys, json; print(json.dumps(sorted(sys.modules)))"))
+    assert HEAVY & set(loaded) == set()
+
+
+def test_command_line_starts_light() -> None:
+    loaded = json.loads(fresh_python("import trundle.cli, sys, json; print(json.dumps(sorted(sys.modules)))"))
+    assert (HEAVY - {"typer", "rich", "pydantic"}) & set(loaded) == set()
+
+
+@pytest.mark.parametrize("name", trundle.__all__)
+def test_public_names_resolve(name: str) -> None:
+    assert getattr(trundle, name) is not None
+    assert name in dir(trundle)
+
+
+def test_public_names_are_unique_and_sorted_in_their_home() -> None:
+    names = [name for names in trundle._HOMES.values() for name in names.split()]
+    assert len(names) == len(set(names))
+    assert all(names.split() == sorted(names.split()) for names in trundle._HOMES.values())
+
+
+def test_type_checkers_see_the_public_names() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    block = next(n for n in tree.body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING")
+    seen = {
+        a.asname: n.module for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names if a.asname == a.name
+    }
+    assert seen == trundle._HOME_OF
+
+
+@pytest.mark.parametrize("home", trundle._HOMES)
+def test_a_home_exports_what_the_facade_hands_out(home: str) -> None:
+    module = importlib.import_module(home)
+    exported = getattr(module, "__all__", None)
+    assert exported is None or set(trundle._HOMES[home].split()) <= set(exported)
+
+
+def test_a_wrong_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'trundle' has no attribute 'Spere'"):
+        _ = trundle.Spere  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "import trundle.simulate",
+        "from trundle.simulate import simulate",
+        "import importlib; importlib.import_module('trundle.simulate')",
+        "trundle.simulate; import trundle.simulate",
+    ],
+)
+def test_the_verb_stays_the_verb_when_its_package_is_imported(before: str) -> None:
+    code = f"import trundle\n{before}\nimport sys, inspect\nassert inspect.isfunction(trundle.simulate)\n"
+    code += "assert trundle.simulate is sys.modules['trundle.simulate'].simulate\nprint('held')"
+    assert fresh_python(code) == "held"
+
+
+def test_the_verb_can_be_sent_to_another_process() -> None:
+    assert inspect.isfunction(trundle.simulate)
+    assert pickle.loads(pickle.dumps(trundle.simulate)) is trundle.simulate
+
+
+def test_an_ordinary_attribute_of_the_package_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trundle, "Status", int)
+    assert trundle.Status is int
+
+
+def test_no_copyleft_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    names = {re.split(r"[\[<>=!~; ]", requirement)[0].lower() for requirement in wanted}
+    assert names & COPYLEFT == set()

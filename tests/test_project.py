@@ -1,0 +1,119 @@
+"""What the project's files say of each other is true."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import trundle
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+MAKEFILE = (ROOT / "Makefile").read_text()
+PAGES = sorted([*ROOT.glob("*.md"), *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
+NAMES = {page.relative_to(ROOT).as_posix(): page for page in PAGES}
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):", MAKEFILE, flags=re.MULTILINE))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that a Markdown viewer gives the headings of `page`."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading.strip().lower())) for heading in headings}
+
+
+def test_the_version_is_said_alike_everywhere() -> None:
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE)
+    changed = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert cited is not None
+    assert changed is not None
+    assert trundle.__version__ == version("trundle") == cited[1] == changed[1]
+
+
+def test_ci_calls_exactly_make_test() -> None:
+    run = ROOT / ".ci" / "run"
+    lines = [line for line in run.read_text().splitlines() if line and not line.startswith(("#", "set ", "cd "))]
+    assert lines == ["make test"]
+    assert os.access(run, os.X_OK)
+    assert "set -euo pipefail" in run.read_text()
+
+
+def test_make_test_runs_lint_types_and_the_whole_suite_last() -> None:
+    plan = subprocess.run(
+        ["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert plan.index("ruff check") < plan.index("pyright") < plan.index("-m pytest")
+    assert "-m pytest" in plan.splitlines()[-1]
+    assert "not slow" not in plan
+
+
+@pytest.mark.parametrize(
+    "target", ["demo", "test", "bench", "fuzz", "matrix", "docs", "lint", "typecheck", "format", "clean"]
+)
+def test_make_has_the_target(target: str) -> None:
+    assert target in make_targets()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_make_commands_in_prose_exist(name: str) -> None:
+    code = re.findall(r"`make ([a-z]+)`|^make ([a-z]+)", NAMES[name].read_text(), flags=re.MULTILINE)
+    assert {first or second for first, second in code} <= make_targets()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_of_a_page_resolve(name: str) -> None:
+    page = NAMES[name]
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        path, _, anchor = link.partition("#")
+        if path.startswith(("https://", "http://")):
+            continue
+        target = (page.parent / path) if path else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_readme_opens_with_picture_commands_and_example() -> None:
+    screen = (ROOT / "README.md").read_text().splitlines()[:30]
+    text = "\n".join(screen)
+    assert re.search(r"!\[.+\]\(docs/images/.+\.png\)", text)
+    assert "make demo" in text
+    assert "make test" in text
+    assert "import trundle as tr" in text
+
+
+def test_commands_in_readme_exist() -> None:
+    command = Path(sys.executable).with_name("trundle")
+    done = subprocess.run([command, "--help"], capture_output=True, text=True, timeout=60, check=True)
+    named = set(re.findall(r"trundle ([a-z]+)[ `]", (ROOT / "README.md").read_text()))
+    assert named
+    assert named <= set(re.findall(r"\b[a-z]+\b", done.stdout))
+
+
+def test_bundled_licence_is_the_declared_one() -> None:
+    assert PROJECT["license"] == "BSD-3-Clause"
+    assert (ROOT / "LICENSE").read_text().startswith("BSD 3-Clause License")
+
+
+def test_all_asks_for_every_extra_that_users_need() -> None:
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    asked = set(re.findall(r"\w+", everything)) - {"trundle"}
+    assert asked == set(extras) - {"all", "dev", "docs", "bench"}
+
+
+def test_no_file_of_the_project_names_a_private_path() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    texts = [f for f in listed.stdout.split() if f.endswith((".md", ".toml", ".py", ".cff", ".yaml", "Makefile"))]
+    private = re.compile(r"(?<![\w.])/(?:home|root|work|Users)/\w")
+    assert [f for f in texts if (ROOT / f).exists() and private.search((ROOT / f).read_text())] == []

@@ -183,12 +183,12 @@ class Rolling:
         """Plastic impact at the touching points: velocity, omega after, impulse (2,), law "rolling" or "sliding"."""
         T = self.terrain.tangent(p)[0]
         N, rho = S @ T, turn(angle) @ (self.body.at(phi)[0] - self.com)
-        row = np.vstack([np.c_[np.eye(2), S @ rho]])  # material velocity of the contact
+        row = np.c_[np.eye(2), S @ rho]  # material velocity of the contact
         inverse = np.diag([1 / self.mass, 1 / self.mass, 1 / self.inertia])
         nu = np.r_[velocity, omega]
         spread, slip = row @ inverse @ row.T, row @ nu
         impulse, law = np.linalg.solve(spread, -slip), "rolling"
-        if abs(T @ impulse) > mu * (N @ impulse):
+        if np.isfinite(mu) and abs(T @ impulse) > mu * (N @ impulse):
             law = "sliding"
             for sense in (1.0, -1.0):
                 pull = N - mu * sense * T

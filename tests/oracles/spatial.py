@@ -2,7 +2,7 @@
 
 The object is (R, p of its centre of mass, w, v) in the world, the hand is prescribed (pose, twist, acceleration); the contact is
 searched by Gauss-Newton on the common normal; accelerations and forces come from one dense linear system: 9x9 rolling, 10x10 pure
-rolling, 7x7 sliding. Runs over time: `oracles.runs`. Shapes: `oracles.implicit` (any) and `oracles.supports` (object only).
+rolling, 7x7 sliding. Runs over time: `tests.oracles.runs`. Shapes: `tests.oracles.implicit` (any) and `tests.oracles.supports` (object only).
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def impact(
     else:
         impulse, twist = np.linalg.solve(spread, -slip), 0.0
     name = "rolling"
-    if np.linalg.norm(impulse - n * (n @ impulse)) > mu * (n @ impulse):
+    if np.isfinite(mu) and np.linalg.norm(impulse - n * (n @ impulse)) > mu * (n @ impulse):
         name, twist = "sliding", 0.0
         e = unit(slip - n * (n @ slip)) if direction == "before" else _slip_after(spread, slip, n, mu)
         pull = n - mu * e

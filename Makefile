@@ -81,7 +81,7 @@ bench: .venv-bench/.installed ## side by side with other simulators, in an envir
 	@touch $@
 
 docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
-	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "documentation: $(CURDIR)/docs/_build/html/index.html"
 
 $(VENV)/.installed-docs: $(INSTALLED)

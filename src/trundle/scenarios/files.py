@@ -31,11 +31,12 @@ def read_bytes(path: Path, limit: int, key: str, shown: str, file: str | None = 
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:
         raise InputError(key, shown, f"a file that can be read ({reason(error)})", file) from None
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        what = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
+        raise InputError(key, shown, f"a regular file (it is {what})", file)
     with os.fdopen(handle, "rb") as stream:
-        info = os.fstat(stream.fileno())
-        if not stat.S_ISREG(info.st_mode):
-            what = "a folder" if stat.S_ISDIR(info.st_mode) else "not a regular file"
-            raise InputError(key, shown, f"a regular file (it is {what})", file)
         content = stream.read(limit + 1)
     if len(content) > limit:
         raise InputError(key, shown, f"a file of at most {limit:,} bytes", file)

@@ -21,7 +21,7 @@ from trundle.geometry import (
     Tube,
 )
 from trundle.models import Coast, Hand, RigidBody, RollingPair, SampledMotion, SinusoidMotion
-from trundle.scenarios.build import Simulation, data, keys
+from trundle.scenarios.building import Simulation, data, keys
 from trundle.scenarios.files import grid
 from trundle.scenarios.scenario import Scenario
 
@@ -78,9 +78,7 @@ def _hand(scenario: Scenario, table: Any) -> Hand:
     motion = _motion(scenario, table.motion)
     with keys("hand", scenario, {"twist": "hand.angular_velocity"}):
         twist = (*table.angular_velocity, *table.velocity)
-        return Hand(
-            shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent
-        )
+        return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
 
 
 def _shape(scenario: Scenario, table: Any, key: str) -> Shape:

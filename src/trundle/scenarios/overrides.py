@@ -57,7 +57,11 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(base)
     for key, value in change.items():
         old = result.get(key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping) and value.get("type", old.get("type")) == old.get("type"):
+        if (
+            isinstance(old, Mapping)
+            and isinstance(value, Mapping)
+            and value.get("type", old.get("type")) == old.get("type")
+        ):
             result[key] = merge(old, value)
         else:
             result[key] = copy.deepcopy(value)

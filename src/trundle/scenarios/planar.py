@@ -18,7 +18,7 @@ from trundle.geometry import (
     Sinusoid,
 )
 from trundle.models import Ground, RigidBody, RollingPair
-from trundle.scenarios.build import Simulation, data, keys
+from trundle.scenarios.building import Simulation, data, keys
 from trundle.scenarios.scenario import Scenario
 
 _CURVES: Mapping[str, Callable[[Any], Shape]] = {

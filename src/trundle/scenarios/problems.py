@@ -115,9 +115,9 @@ def problems_of(error: ValidationError, schema: type[BaseModel], data: Any) -> l
         found.setdefault(problem.key, problem)
     # A misspelt key also leaves its own key missing: say the first, which explains the second.
     unknown = {key.rpartition(".")[0] for key, p in found.items() if "did you mean" in p.fault}
-    return [
-        p for key, p in found.items() if not (p.value is MISSING and key.rpartition(".")[0] in unknown)
-    ] or list(found.values())
+    return [p for key, p in found.items() if not (p.value is MISSING and key.rpartition(".")[0] in unknown)] or list(
+        found.values()
+    )
 
 
 def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
@@ -125,7 +125,7 @@ def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
     key, value = ".".join(place.path), place.value
     if item["type"] == "extra_forbidden":
         return Problem(key, value, "unknown key; " + suggestion(place.path[-1], place.known))
-    if item["type"] == "missing":
+    if item["type"] == "missing" and isinstance(item["loc"][-1], str):
         return Problem(key, MISSING, f"is missing; must be {place.allowed}")
     if item["type"] == "trundle":
         context = item["ctx"]

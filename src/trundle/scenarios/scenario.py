@@ -88,6 +88,14 @@ class Scenario:
                 found[name] = files.inside(name, self.folder, self.allow_path, key, self.file)
         return found
 
+    def with_seed(self, seed: int) -> Scenario:
+        """Return the same scenario with another seed, in its parts too."""
+        data = self.resolved()
+        name = self.name if self.named else None
+        return scenario_from(
+            data, folder=self.folder, file=self.file, library_name=name, seed=seed, allow_path=self.allow_path
+        )
+
     def data_keys(self) -> list[tuple[str, str, DataFile]]:
         """Return (dotted key, name, metadata) of every key that names a data file."""
         return _data_keys(self.tables, "")
@@ -193,7 +201,9 @@ def scenario_from(
         _check_part(part, change, type(tables), file)
         merged = overrides.merge({k: v for k, v in whole.items() if k != "parts"}, change)
         parts[part] = Scenario(name, _checked(merged, file, f"parts.{part}."), folder, file, False, allow_path)
-    return Scenario(name, tables, folder, file, named, allow_path, parts)
+    scenario = Scenario(name, tables, folder, file, named, allow_path, parts)
+    scenario.data_files()  # a path outside the folder is refused here, before anything reads it
+    return scenario
 
 
 def plain(tables: Table) -> dict[str, Any]:
@@ -245,7 +255,9 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {k: names.get(v, v) if k == "file" and isinstance(v, str) else _renamed(v, names) for k, v in value.items()}
+        return {
+            k: names.get(v, v) if k == "file" and isinstance(v, str) else _renamed(v, names) for k, v in value.items()
+        }
     return [_renamed(v, names) for v in value] if isinstance(value, list) else value
 
 

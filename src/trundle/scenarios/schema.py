@@ -18,7 +18,7 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-Array = BeforeValidator(_tuple, json_schema_input_type=list[Any])
+Array = BeforeValidator(_tuple)
 
 _Bounded = Field(ge=-LARGEST, le=LARGEST)
 Real = Annotated[float, _Bounded, Allowed("a number from -1e12 to 1e12")]
@@ -110,6 +110,25 @@ def schema_for(kind: str, task: str) -> type[ScenarioTable]:
     """Return the schema of a known (kind, task)."""
     module, _, name = SCHEMAS[kind, task].partition(":")
     return getattr(import_module(module), name)
+
+
+def json_schema(kind: str) -> dict[str, Any]:
+    """Return the JSON schema of a scenario file of `kind`, any of its tasks.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such kind.
+    """
+    _chosen({"kind": kind}, "kind", kinds(), None)
+    found = [schema_for(kind, task).model_json_schema(by_alias=True) for task in tasks(kind)]
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    if len(found) == 1:
+        return dialect | found[0]
+    shared: dict[str, Any] = {}
+    for one in found:
+        shared |= one.pop("$defs", {})
+    return dialect | {"anyOf": found, "$defs": shared}
 
 
 def _chosen(data: dict[str, Any], key: str, names: list[str], file: str | None) -> str:

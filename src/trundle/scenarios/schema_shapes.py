@@ -58,9 +58,9 @@ class SuperellipsoidTable(Table):
 
     type: Literal["superellipsoid"]
     semi_axes: Sizes3 = Field(description="m, along x, y, z")
-    exponents: Annotated[
-        tuple[Exponent, Exponent, Exponent], Array, Allowed("3 numbers, each from 2 to 100")
-    ] = Field(description="along x, y, z; 2 is the ellipsoid")
+    exponents: Annotated[tuple[Exponent, Exponent, Exponent], Array, Allowed("3 numbers, each from 2 to 100")] = Field(
+        description="along x, y, z; 2 is the ellipsoid"
+    )
     rounding: NotSharp = Field(default=0.0, description="m, radius of the sphere that rounds it")
 
 
@@ -122,24 +122,11 @@ class SurfaceSamplesTable(Table):
 
 
 ObjectSurface = Annotated[
-    SphereTable
-    | EllipsoidTable
-    | SuperellipsoidTable
-    | TorusTable
-    | DiscTable
-    | CapsuleTable
-    | SurfaceSamplesTable,
+    SphereTable | EllipsoidTable | SuperellipsoidTable | TorusTable | DiscTable | CapsuleTable | SurfaceSamplesTable,
     Field(discriminator="type"),
 ]
 HandSurface = Annotated[
-    PlaneTable
-    | SphereTable
-    | EllipsoidTable
-    | DishTable
-    | CylinderTable
-    | TubeTable
-    | TorusTable
-    | HeightMapTable,
+    PlaneTable | SphereTable | EllipsoidTable | DishTable | CylinderTable | TubeTable | TorusTable | HeightMapTable,
     Field(discriminator="type"),
 ]
 
@@ -226,9 +213,7 @@ class SumTable(Table):
     )
 
 
-OutlineCurve = Annotated[
-    CircleTable | EllipseTable | FourierTable | OutlineSplineTable, Field(discriminator="type")
-]
+OutlineCurve = Annotated[CircleTable | EllipseTable | FourierTable | OutlineSplineTable, Field(discriminator="type")]
 GroundCurve = Annotated[
     LineTable | ParabolaTable | SinusoidTable | ArcTable | SumTable | GroundSplineTable, Field(discriminator="type")
 ]

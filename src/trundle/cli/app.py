@@ -1,0 +1,44 @@
+"""The commands, gathered."""
+
+from __future__ import annotations
+
+import typer
+
+from trundle.cli import check, doctor, listing, report, run, schema, show
+from trundle.cli.guard import guarded
+
+app = typer.Typer(
+    name="trundle",
+    help="Rolling contact in the plane and in space: scenarios, simulation, pictures.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for _name, _function in {
+    "list": listing.list_scenarios,
+    "show": show.show,
+    "check": check.check,
+    "schema": schema.schema,
+    "run": run.run,
+    "report": report.report,
+    "doctor": doctor.doctor,
+}.items():
+    app.command(_name)(guarded(_function))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from trundle import __version__
+
+        typer.echo(f"trundle {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Rolling contact in the plane and in space: scenarios, simulation, pictures."""

@@ -1,0 +1,24 @@
+"""`trundle check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+ALLOW_PATH = typer.Option([], "--allow-path", metavar="DIR", help="Data files may lie in this folder too.")
+SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML) before checking; repeatable.")
+
+
+def check(
+    file: str = typer.Argument(metavar="FILE.toml", help="Scenario file, or the name of a scenario."),
+    overrides: list[str] = SET,
+    allow_path: list[Path] = ALLOW_PATH,
+) -> None:
+    """Validate a scenario file without running it."""
+    from trundle.scenarios import build, load_scenario
+
+    scenario = load_scenario(file, overrides, allow_path=allow_path)
+    for part in (scenario, *scenario.parts.values()):
+        build(part)
+    typer.echo(f"{file}: ok (kind {scenario.kind}, task {scenario.task})")

@@ -1,0 +1,86 @@
+"""`trundle doctor`."""
+
+from __future__ import annotations
+
+import typer
+
+CORE = (
+    "casadi",
+    "numpy",
+    "scipy",
+    "pydantic",
+    "typer",
+    "rich",
+    "tomli-w",
+    "xarray",
+    "h5netcdf",
+    "h5py",
+    "matplotlib",
+    "piqp",
+    "daqp",
+    "qpsolvers",
+)
+EXTRAS = {
+    "viewer": ("viser",),
+    "robots": ("pin", "adam-robotics", "example-robot-data", "pin-pink"),
+    "sim": ("mujoco",),
+    "scale": ("joblib", "dask", "pyarrow"),
+}
+USES = {
+    "viewer": "viewer.html, the moving picture",
+    "robots": "robots from URDF files",
+    "sim": "MuJoCo as the plant under a controller",
+    "scale": "sweeps over many runs",
+}
+
+
+def doctor() -> None:
+    """Print versions, compiler and cache, what is missing and how to get it."""
+    import platform
+
+    from trundle import __version__
+
+    typer.echo(f"trundle   {__version__}")
+    typer.echo(f"python    {platform.python_version()} on {platform.system()} {platform.machine()}")
+    missing = [f"{name}: pip install {name}" for name in CORE if not _line(name)]
+    for line in (_compiler(), *_extras()):
+        typer.echo(line)
+    for line in missing:
+        typer.echo(f"MISSING   {line}")
+    if missing:
+        raise typer.Exit(1)
+
+
+def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _line(package: str) -> bool:
+    found = _version(package)
+    typer.echo(f"  {package:20} {found or 'missing'}")
+    return found is not None
+
+
+def _compiler() -> str:
+    from trundle.numerics.compile import compiler_info
+
+    info = compiler_info()
+    cache = f"cache     {info.cache_directory} ({info.cache_entries} files, {info.cache_size / 1e6:.1f} MB)"
+    if info.path is None:
+        advice = "runs take about ten times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
+        return f"compiler  none: {advice}\n{cache}"
+    return f"compiler  {info.path} ({info.version}), flags {' '.join(info.flags)}\n{cache}"
+
+
+def _extras() -> list[str]:
+    lines = []
+    for extra, packages in EXTRAS.items():
+        missing = [name for name in packages if _version(name) is None]
+        state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'trundle[{extra}]'"
+        lines.append(f"extra     [{extra}] for {USES[extra]}: {state}")
+    return lines

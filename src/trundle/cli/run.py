@@ -1,0 +1,95 @@
+"""`trundle run`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from trundle.cli.check import ALLOW_PATH
+
+if TYPE_CHECKING:
+    from trundle.scenarios import Result
+
+SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.")
+
+
+def run(
+    scenario: str = typer.Argument(metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file."),
+    overrides: list[str] = SET,
+    out: Path | None = typer.Option(None, "--out", metavar="DIR", help="Folder of the run [runs/<name>-<time>]."),
+    seed: int | None = typer.Option(None, "--seed", metavar="N", min=0, max=2**53, help="Seed of everything random."),
+    quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),
+    as_json: bool = typer.Option(False, "--json", help="Print summary.json to stdout and nothing else there."),
+    no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
+    view: bool = typer.Option(False, "--view", help="Open the viewer page in the browser."),
+    allow_path: list[Path] = ALLOW_PATH,
+) -> None:
+    """Run a scenario and write its folder.
+
+    Exit codes: 0 done and (for named scenarios) all limits hold; 1 the task failed or a limit was violated;
+    2 bad input; 130 interrupted (what was computed is saved).
+    """
+    from trundle.scenarios import load_scenario
+    from trundle.scenarios import run as run_scenario
+
+    loaded = load_scenario(scenario, overrides, seed, allow_path)
+    with _bar(not (quiet or as_json)) as progress:
+        result = run_scenario(loaded, out, plots=not no_plots, view=view, progress=progress)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(result.summary, indent=2))
+    elif not quiet:
+        _tell(result)
+    raise typer.Exit(result.exit_code)
+
+
+@contextmanager
+def _bar(wanted: bool) -> Iterator[Callable[[str, float], None] | None]:
+    """Show what is going on, on stderr and only where a person looks at it."""
+    if not wanted or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(what: str, share: float) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=1.0)
+            bar.update(tasks[what], completed=share)
+
+        yield progress
+
+
+def _tell(result: Result) -> None:
+    """Print how the run ended, its metrics beside their limits, and where the files are."""
+    from rich.console import Console
+    from rich.table import Table
+
+    summary = result.summary
+    table = Table("metric", "value", "limit", "unit", "", box=None, pad_edge=False)
+    for name, entry in summary["metrics"].items():
+        value = "missing" if entry["value"] is None else f"{entry['value']:.3g}"
+        limit = "" if entry["limit"] is None else f"{entry['sense']} {entry['limit']:g}"
+        verdict = {True: "holds", False: "[bold red]violated[/]", None: ""}[entry["holds"]]
+        table.add_row(name, value, limit, entry["unit"], verdict)
+    console = Console(soft_wrap=True)
+    if summary["metrics"]:
+        console.print(table)
+    feasible = "" if summary["feasible"] else ", not feasible"
+    console.print(f"{summary['scenario']}: {summary['status']}{feasible}", markup=False, highlight=False)
+    for name, part in summary["parts"].items():
+        feasible = "" if part["feasible"] else ", not feasible"
+        console.print(f"  part {name}: {part['status']}{feasible}", markup=False, highlight=False)
+    if summary["advice"]:
+        console.print(summary["advice"], markup=False, highlight=False)
+    console.print(f"files: {result.directory}", markup=False, highlight=False)

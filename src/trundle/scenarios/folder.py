@@ -1,0 +1,93 @@
+"""The folder of a run: every file appears under its name only when it is complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from trundle.errors import InputError
+from trundle.scenarios.files import CSV_BYTES, read_bytes, reason
+from trundle.scenarios.scenario import Scenario
+
+_OURS = ("scenario.toml", "summary.json", "log.txt", "viewer.html", "trajectory*.nc", "plots/*.png", ".*.part")
+DATA = "data"
+
+
+def prepare(out: str | Path | None, name: str) -> Path:
+    """Return the run's folder, created; what an earlier run left in it is removed.
+
+    Raises
+    ------
+    InputError
+        If `out` is a file, holds something else than a run, or cannot be created.
+    """
+    if out is None:
+        return _fresh(name)
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        present = {path.name for path in folder.iterdir()}
+    except (OSError, ValueError) as error:
+        raise InputError("--out", str(out), f"a folder that can be written to ({reason(error)})") from None
+    if present and not present & {"scenario.toml", "log.txt"}:
+        raise InputError("--out", str(out), "a new or empty folder, or that of an earlier run")
+    for pattern in _OURS:
+        for path in folder.glob(pattern):
+            path.unlink()
+    return folder
+
+
+def _fresh(name: str) -> Path:
+    base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder, number = base, 1
+    while True:
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+            folder = base.with_name(f"{base.name}-{number}")
+        except OSError as error:
+            raise InputError("--out", str(folder), f"a folder that can be created ({reason(error)})") from None
+        else:
+            return folder
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file that a reader never sees in half."""
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_scenario(folder: Path, scenario: Scenario) -> None:
+    """Write `scenario.toml`, resolved, and beside it under `data/` the CSV files it names."""
+    names: dict[str, str] = {}
+    for name, source in scenario.data_files().items():
+        target = _free(folder / DATA, source, set(names.values()))
+        names[name] = f"{DATA}/{target.name}"
+        if target.resolve() != source:
+            content = read_bytes(source, CSV_BYTES, "file", name, scenario.file)
+            target.parent.mkdir(exist_ok=True)
+            write_bytes(target, content)
+    write_bytes(folder / "scenario.toml", scenario.resolved_toml(names).encode())
+
+
+def _free(folder: Path, source: Path, taken: set[str]) -> Path:
+    name, number = source.name, 1
+    while f"{DATA}/{name}" in taken:
+        number += 1
+        name = f"{source.stem}-{number}{source.suffix}"
+    return folder / name
+
+
+def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    """Write `summary.json`."""
+    write_bytes(folder / "summary.json", (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())

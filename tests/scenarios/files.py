@@ -1,0 +1,47 @@
+"""Scenario files for the tests: minimal ones of each kind, written where a test wants them."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+JUGGLING: dict[str, Any] = {
+    "kind": "juggling",
+    "task": "simulate",
+    "object": {"shape": {"type": "sphere", "radius": 0.2}, "mass": 0.1},
+    "hand": {"shape": {"type": "plane"}},
+}
+PLANAR: dict[str, Any] = {
+    "kind": "planar",
+    "task": "simulate",
+    "body": {"curve": {"type": "ellipse", "semi_axes": [0.25, 0.12]}, "mass": 1.0, "inertia": 0.02},
+    "terrain": {"curve": {"type": "sinusoid", "amplitude": 0.06, "wavelength": 0.8}},
+}
+
+
+def changed(base: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return a copy of `base`; ``object__mass=1`` sets key `mass` of table `object`, a value of None removes it."""
+    data = copy.deepcopy(base)
+    for path, value in changes.items():
+        *tables, key = path.split("__")
+        table = data
+        for step in tables:
+            table = table.setdefault(step, {})
+        if value is None:
+            table.pop(key)
+        else:
+            table[key] = value
+    return data
+
+
+def written(folder: Path, data: dict[str, Any] | str | bytes, name: str = "my.toml") -> Path:
+    """Write `data` as a scenario file and return its path."""
+    path = folder / name
+    if isinstance(data, bytes):
+        path.write_bytes(data)
+    else:
+        path.write_text(data if isinstance(data, str) else tomli_w.dumps(data), encoding="utf-8")
+    return path

@@ -1,0 +1,161 @@
+"""Every fault of a scenario file is one line that names file, key, value and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scenarios.files import JUGGLING, PLANAR, changed, written
+from trundle.errors import InputError
+from trundle.scenarios import ScenarioError, load_scenario
+from trundle.scenarios.schema import json_schema, kinds
+
+ELLIPSOID = {"type": "ellipsoid", "semi_axes": [0.1, 0.1, 0.1]}
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    (changed(JUGGLING, object__masss=0.1), "object.masss = 0.1: unknown key; did you mean 'mass'?"),
+    (changed(JUGGLING, object__mass="heavy"), 'object.mass = "heavy": must be a mass > 0, from 1e-9 to 1e9 (kg)'),
+    (changed(JUGGLING, object__mass=True), "object.mass = true: must be a mass > 0, from 1e-9 to 1e9 (kg)"),
+    (changed(JUGGLING, object__mass=-1.0), "object.mass = -1.0: must be a mass > 0, from 1e-9 to 1e9 (kg)"),
+    (changed(JUGGLING, object__mass=float("nan")), "object.mass = nan: must be a mass > 0, from 1e-9 to 1e9 (kg)"),
+    (changed(JUGGLING, object__mass=float("inf")), "object.mass = inf: must be a mass > 0, from 1e-9 to 1e9 (kg)"),
+    (changed(JUGGLING, object__mass=None), "object.mass: is missing; must be a mass > 0, from 1e-9 to 1e9 (kg)"),
+    (
+        changed(JUGGLING, object__inertia=[1.0, 1.0, 3.0]),
+        "object.inertia = [1.0, 1.0, 3.0]: must be that of a real body: 3 <= 1 + 1 (kg m^2) does not hold",
+    ),
+    (
+        changed(JUGGLING, object__inertia=[1.0, 0.0, 1.0]),
+        "object.inertia = [1.0, 0.0, 1.0]: must be 'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2)",
+    ),
+    (
+        changed(JUGGLING, object__inertia="hollow"),
+        "object.inertia = \"hollow\": must be 'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2)",
+    ),
+    (
+        changed(JUGGLING, object__shape={**ELLIPSOID, "semi_axes": [0.1, 0.1]}),
+        "object.shape.semi_axes = [0.1, 0.1]: must be 3 lengths > 0, each from 1e-9 to 1e9 (m)",
+    ),
+    (
+        changed(JUGGLING, object__shape={**ELLIPSOID, "radius": 1.0}),
+        "object.shape.radius = 1.0: unknown key; known here: semi_axes, type",
+    ),
+    (
+        changed(JUGGLING, object__shape={"type": "spere", "radius": 1.0}),
+        "object.shape.type = \"spere\": must be one of 'capsule', 'disc', 'ellipsoid', 'samples', 'sphere', "
+        "'superellipsoid', 'torus'; did you mean 'sphere'?",
+    ),
+    (
+        changed(JUGGLING, object__shape={"type": "torus", "major": 0.1, "minor": 0.2}),
+        "object.shape.minor = 0.2: must be a length < major = 0.1 (m)",
+    ),
+    (
+        changed(JUGGLING, initial__object_quaternion=[1.0, 1.0, 0.0, 0.0]),
+        "initial.object_quaternion = [1.0, 1.0, 0.0, 0.0]: must be a unit quaternion (w, x, y, z), norm 1 within "
+        "1e-3; its norm is 1.41421",
+    ),
+    (changed(JUGGLING, contact__friction=-0.1), "contact.friction = -0.1: must be a number from 0 to 1e12"),
+    (
+        changed(JUGGLING, contact__law="roling"),
+        "contact.law = \"roling\": must be one of 'rolling', 'pure-rolling'",
+    ),
+    (
+        changed(JUGGLING, simulation__duration=-1),
+        "simulation.duration = -1: must be a time > 0, from 1e-9 to 1e9 (s)",
+    ),
+    (
+        changed(JUGGLING, simulation__output_step=1e-6),
+        "simulation.output_step = 1e-06: must be a time from 1e-05 (a million samples) to duration = 10 (s)",
+    ),
+    (
+        changed(JUGGLING, simulation__relative_tolerance=1.0),
+        "simulation.relative_tolerance = 1.0: must be a number from 1e-14 to 1e-2",
+    ),
+    (changed(JUGGLING, hand=[1, 2]), "hand = [1, 2]: must be a table"),
+    (changed(JUGGLING, hand__extent=[1.0, 0.0]), "hand.extent = [1.0, 0.0]: must be 2 lengths > 0, each from 1e-9 to"),
+    (changed(JUGGLING, schema=2), "schema = 2: must be 1"),
+    (changed(JUGGLING, kind="jugling"), "kind = \"jugling\": must be one of 'juggling', 'planar'; did you mean"),
+    (changed(JUGGLING, task=None), "task: is missing; must be one of 'simulate'"),
+    (changed(PLANAR, body__inertia=0.0), "body.inertia = 0.0: must be a number > 0, up to 1e12 (kg m^2)"),
+    (
+        changed(PLANAR, simulation={"step": 0.001, "relative_tolerance": 1e-9}),
+        "simulation.relative_tolerance = 1e-09: must be left out where step is given (fixed steps), or step left out",
+    ),
+    (changed(PLANAR, simulation__step=1e-8), "simulation.step = 1e-08: must be a time from 1e-07 (1e8 steps) to"),
+    (
+        changed(PLANAR, terrain__curve={"type": "sum", "terms": [{"type": "line"}, {"type": "parabola", "curv": 1}]}),
+        "terrain.curve.terms[1].curv = 1: unknown key; did you mean 'curvature'?",
+    ),
+    (changed(PLANAR, terrain__curve={"type": "sum", "terms": []}), "terrain.curve.terms = []: must be 1 to 32 tables"),
+    (
+        changed(JUGGLING, parts={"a": {"contact": {"law": 3}}}),
+        "parts.a.contact.law = 3: must be one of 'rolling', 'pure-rolling'",
+    ),
+    (changed(JUGGLING, parts={"a": {"contct": {}}}), "parts.a.contct = {}: unknown key; did you mean 'contact'?"),
+    (changed(JUGGLING, parts={"a b": {}}), 'parts = "a b": must be a name of at most 100 letters'),
+]
+
+
+@pytest.mark.parametrize(("data", "line"), FAULTS, ids=[line.split(":")[0] for _, line in FAULTS])
+def test_fault_is_one_line(tmp_path: Path, data: dict[str, Any], line: str) -> None:
+    path = written(tmp_path, data)
+    with pytest.raises(InputError) as caught:
+        load_scenario(path)
+    assert str(caught.value).startswith(f"{path}: {line}")
+    assert "\n" not in str(caught.value)
+
+
+def test_several_faults_are_one_line_each(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(JUGGLING, object__mass=-1.0, contact__friction="x", contact__onslip="stop"))
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith(f"{path}: ") for line in lines)
+
+
+def test_error_holds_key_value_and_allowed(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_scenario(written(tmp_path, changed(JUGGLING, object__mass=-1.0)))
+    assert (caught.value.key, caught.value.value) == ("object.mass", -1.0)
+    assert "from 1e-9 to 1e9" in caught.value.allowed
+
+
+def test_integers_stand_for_numbers(tmp_path: Path) -> None:
+    scenario = load_scenario(written(tmp_path, changed(JUGGLING, object__mass=1, simulation__duration=2)))
+    assert scenario.resolved()["object"]["mass"] == 1.0
+    assert isinstance(scenario.resolved()["object"]["mass"], float)
+
+
+def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
+    data = load_scenario(written(tmp_path, JUGGLING)).resolved()
+    assert data["object"]["inertia"] == "solid"
+    assert data["hand"]["motion"] == {"type": "coast"}
+    assert data["contact"] == {
+        "law": "rolling",
+        "friction": 1.0,
+        "torsional_friction": 0.0,
+        "on_slip": "stop",
+        "on_separation": "stop",
+    }
+    assert data["simulation"] == {
+        "gravity": [0.0, 0.0, -9.81],
+        "duration": 10.0,
+        "output_step": 0.01,
+        "relative_tolerance": 1e-10,
+    }
+    planar = load_scenario(written(tmp_path, PLANAR)).resolved()
+    assert planar["contact"] == {"friction": 1.0, "on_slip": "ignore", "on_separation": "stop"}
+    assert planar["simulation"]["step"] == 0.001
+    assert planar["simulation"]["stabilization"] == "projection"
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_json_schema_forbids_unknown_keys_and_describes_every_key(kind: str) -> None:
+    schema = json_schema(kind)
+    assert schema["additionalProperties"] is False
+    assert {"kind", "task"} <= set(schema["required"])
+    tables = [name for name in schema["$defs"] if name.endswith("Table")]
+    assert tables
+    assert all(schema["$defs"][name]["additionalProperties"] is False for name in tables)

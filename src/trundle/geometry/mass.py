@@ -119,7 +119,10 @@ def mesh_moments(vertices: FloatArray, faces: NDArray[np.intp], kind: str) -> Mo
 
 def _extrapolated(shape: Shape, kind: str) -> Moments:
     """Moments of the mesh at two resolutions, the error of order 1/n^2 extrapolated away (about 1e-5 is left)."""
-    coarse, fine = (mesh_moments(*mesh(shape, n, None, None), kind) for n in (64, 128))
+    meshes = [mesh(shape, n, None, None) for n in (64, 128)]
+    thin = mesh_moments(*meshes[1], "solid")[0] < 1e-9 * shape.reference_length**3
+    # A body without thickness (a coin without rounding) is a lamina: its two faces are the body.
+    coarse, fine = (mesh_moments(*m, "shell" if thin else kind) for m in meshes)
     mass, first, second = ((4 * f - c) / 3 for f, c in zip(fine, coarse, strict=True))
     return mass, first, second
 
@@ -127,14 +130,12 @@ def _extrapolated(shape: Shape, kind: str) -> Moments:
 def _planar(shape: Shape, kind: str) -> tuple[FloatArray, float]:
     """Area (or line) moments of an outline: centroid (2,) and polar inertia per unit mass."""
     charts = numeric_charts(shape)
-    if charts:
-        r = charts[0].chart.ranges[0]
-        n = 4096
-        value = charts[0].at((r.low + (r.high - r.low) * np.arange(n) / n)[:, None])
-        x, dx = value.x, value.first[:, :, 0] * (r.high - r.low) / n
-    else:
-        line = polyline(shape, 4096, None, None)
-        x, dx = (line[1:] + line[:-1]) / 2, np.diff(line, axis=0)
+    if not charts:
+        return _polygon(polyline(shape, 4096, None, None), kind)
+    r = charts[0].chart.ranges[0]
+    n = 4096
+    value = charts[0].at((r.low + (r.high - r.low) * np.arange(n) / n)[:, None])
+    x, dx = value.x, value.first[:, :, 0] * (r.high - r.low) / n
     if kind == "shell":
         w, p = np.linalg.norm(dx, axis=1), (1, 1, 1)
     else:
@@ -142,3 +143,17 @@ def _planar(shape: Shape, kind: str) -> tuple[FloatArray, float]:
     mass = w.sum() / p[0]
     centroid = w @ x / p[1] / mass
     return centroid, float(w @ np.sum(x**2, axis=1) / p[2] / mass - centroid @ centroid)
+
+
+def _polygon(line: FloatArray, kind: str) -> tuple[FloatArray, float]:
+    """Moments of a closed polygon (n, 2), exact."""
+    a, b = line[:-1], line[1:]
+    square = np.sum(a * a + b * b + (a + b) ** 2, axis=1)
+    if kind == "shell":
+        w = np.linalg.norm(b - a, axis=1)
+        mass, first, second = w.sum(), w @ (a + b) / 2, w @ square / 6
+    else:
+        w = (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / 2
+        mass, first, second = w.sum(), w @ (a + b) / 3, w @ square / 12
+    centroid = first / mass
+    return centroid, float(second / mass - centroid @ centroid)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, cKDTree
 
 from trundle.errors import InputError
-from trundle.geometry.sampling import NumericChart, directions, numeric_charts, numeric_support, window
+from trundle.geometry.sampling import NumericChart, numeric_charts, numeric_support, window
 from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
@@ -104,7 +104,11 @@ def _weld(parts: list[Mesh], tolerance: float) -> Mesh:
 def _hull(shape: Shape, resolution: int) -> Mesh:
     """Return the convex hull of the points with many normals: exact on faces and edges."""
     support = numeric_support(shape)
-    n = directions(max(resolution**2 // 2, 64), 3)
+    # Half a step off the axes: where a box has its kinks.
+    polar = np.pi * (np.arange(resolution // 2) + 0.5) / (resolution // 2)
+    azimuth = 2 * np.pi * (np.arange(resolution) + 0.5) / resolution
+    p, a = (g.ravel() for g in np.meshgrid(polar, azimuth, indexing="ij"))
+    n = np.stack([np.sin(p) * np.cos(a), np.sin(p) * np.sin(a), np.cos(p)], axis=1)
     x = support.at(n)[1]
     x = x[np.all(np.isfinite(x), axis=1)]
     hull = ConvexHull(x, qhull_options="QJ" if _thin(x) else "Qt")

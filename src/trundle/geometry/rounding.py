@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import array, positive
 from trundle.errors import InputError, ShapeError
@@ -132,7 +133,9 @@ class Polytope(Shape):
             first, second = best_two(n)
             return (first - second) / self.reference_length - 1e-6
 
+        vertices = np.asarray(self.vertices)
         return Representations(
+            distance=build.function("distance", self.d, lambda x: hull_distance(vertices, x)),
             support=build.support(self.d, lambda u: _largest([ca.dot(v, u) for v in corners])),
             roundness=build.function("roundness", self.d, lead),
         )
@@ -148,3 +151,32 @@ def _largest(values: list[ca.SX]) -> ca.SX:
     for value in values[1:]:
         result = ca.if_else(value > result, value, result)
     return result
+
+
+def hull_distance(vertices: NDArray[np.float64], x: ca.SX) -> ca.SX:
+    """Return the signed distance of `x` (d,) to the convex hull of `vertices` (n, d), m."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(vertices)
+    height = _largest([ca.dot(ca.DM(e[:-1]), x) + float(e[-1]) for e in hull.equations])
+    to_face = _segment if vertices.shape[1] == 2 else _triangle
+    squares = [-to_face(x, *[ca.DM(v) for v in vertices[s]]) for s in hull.simplices]
+    # The square root is kept off zero, where its derivative would be 0/0.
+    return ca.if_else(height > 0, ca.sqrt(ca.fmax(-_largest(squares), 0) + 1e-300), height)
+
+
+def _segment(x: ca.SX, a: ca.DM, b: ca.DM) -> ca.SX:
+    """Return the squared distance of `x` to the segment from `a` to `b`."""
+    along = b - a
+    t = ca.fmin(ca.fmax(ca.dot(x - a, along) / ca.dot(along, along), 0), 1)
+    return ca.sumsqr(x - a - t * along)
+
+
+def _triangle(x: ca.SX, a: ca.DM, b: ca.DM, c: ca.DM) -> ca.SX:
+    """Return the squared distance of `x` to the triangle `a`, `b`, `c`."""
+    n = ca.cross(b - a, c - a)
+    edges = [(a, b), (b, c), (c, a)]
+    inside = [ca.dot(ca.cross(q - p, x - p), n) for p, q in edges]
+    nearest_edge = -_largest([-_segment(x, p, q) for p, q in edges])
+    plane = ca.dot(x - a, n) ** 2 / ca.dot(n, n)
+    return ca.if_else(-_largest([-s for s in inside]) >= 0, plane, nearest_edge)

@@ -52,7 +52,7 @@ test: lint typecheck ## lint, types, then the whole suite, slow tests included: 
 
 lint: $(INSTALLED) ## ruff, rules and format
 	@echo "[ruff]"
-	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/ruff check --quiet --output-format concise $(SOURCES)
 	@$(BIN)/ruff format --quiet --check $(SOURCES) || { echo "not formatted: make format"; exit 1; }
 
 # pyright's program is fetched at its first use; without a network that is said, not failed. Once it starts, errors fail.

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,12 +93,35 @@ def test_readme_opens_with_picture_commands_and_example() -> None:
     assert "import trundle as tr" in text
 
 
-def test_commands_in_readme_exist() -> None:
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{re.escape(language)}$\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/cli.md", "docs/scenarios.md", "docs/first-steps.md"])
+def test_commands_in_prose_exist(name: str) -> None:
     command = Path(sys.executable).with_name("trundle")
     done = subprocess.run([command, "--help"], capture_output=True, text=True, timeout=60, check=True)
-    named = set(re.findall(r"trundle ([a-z]+)[ `]", (ROOT / "README.md").read_text()))
+    named = set(re.findall(r"(?:`|^|/)trundle ([a-z]+)\b", NAMES[name].read_text(), flags=re.MULTILINE))
     assert named
     assert named <= set(re.findall(r"\b[a-z]+\b", done.stdout))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/first-steps.md"])
+def test_python_in_prose_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = blocks(NAMES[name], "python") + blocks(NAMES[name], "{code-cell} ipython3")
+    names: dict[str, Any] = {}
+    exec("\n".join(cells), names)
+    assert names["run"].status is trundle.Status.SUCCESS
+    assert names["run"].feasible
+    assert (tmp_path / "plate.nc").stat().st_size > 0
+
+
+@pytest.mark.parametrize("block", blocks(ROOT / "docs" / "scenarios.md", "toml"))
+def test_scenario_files_in_the_documentation_are_valid(block: str, tmp_path: Path) -> None:
+    file = tmp_path / "documented.toml"
+    file.write_text(block)
+    assert trundle.load_scenario(file).kind in block
 
 
 def test_bundled_licence_is_the_declared_one() -> None:

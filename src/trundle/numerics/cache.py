@@ -37,9 +37,9 @@ def advise_once(topic: str, message: str) -> None:
 def cache_directory() -> Path:
     """Return the directory of compiled libraries, made if it is not there.
 
-    It is ``$TRUNDLE_CACHE``, else ``$XDG_CACHE_HOME/trundle``, else ``~/.cache/trundle``. A directory that is a symbolic
-    link, belongs to another user or can be written by others is refused, because a library in it is code that gets
-    executed: a temporary private directory is used for this process instead, with one line of advice.
+    It is ``$TRUNDLE_CACHE``, else ``$XDG_CACHE_HOME/trundle``, else ``~/.cache/trundle``. A directory that is a
+    symbolic link, belongs to another user or can be written by others is refused, because a library in it is code that
+    gets executed: a temporary private directory is used for this process instead, with one line of advice.
     """
     wanted = _wanted_directory()
     problem = "it cannot be found: there is no home directory" if wanted is None else _prepare(wanted)

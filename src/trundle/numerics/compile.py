@@ -36,10 +36,11 @@ __all__ = [
     "time_function",
 ]
 
-FLAGS: tuple[str, ...] = ("-O2", "-fno-math-errno")
+# Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
+FLAGS: tuple[str, ...] = ("-O1", "-fno-math-errno")
 LINK_FLAGS: tuple[str, ...] = ("-fPIC", "-shared")
 _PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
-_ADVICE = "runs take about ten times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
+_ADVICE = "runs take about ten to fifty times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
 
 _libraries: dict[str, Path] = {}
 
@@ -270,7 +271,7 @@ def _build(compiler: Compiler, name: str, sources: str | Mapping[str, str], flag
 
 @lru_cache(maxsize=16)
 def _search(cc: str, path: str, directory: str) -> tuple[Compiler | None, str]:
-    """Return the first working compiler, else what was wrong with the last one. `directory` is part of the memory's key."""
+    """Return the first working compiler, else what was wrong with the last; `directory` only keys the memory."""
     problem = ""
     for candidate in (cc, "cc", "gcc", "clang"):
         try:

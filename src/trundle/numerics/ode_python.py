@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.numerics.ode_events import dip, first_zero
 from trundle.numerics.ode_native import (
     ARMED,
     DONE,
@@ -79,13 +80,14 @@ class PythonRun:
         """Integrate to the end; False if the user interrupted."""
         state = self.state
         try:
-            self._start()
-            told = time.monotonic()
-            while state.status == RUNNING:
-                self._advance()
-                if progress is not None and (state.status != RUNNING or time.monotonic() - told > SLICE_SECONDS):
-                    progress(state.t)
-                    told = time.monotonic()
+            with np.errstate(all="ignore"):
+                self._start()
+                told = time.monotonic()
+                while state.status == RUNNING:
+                    self._advance()
+                    if progress is not None and (state.status != RUNNING or time.monotonic() - told > SLICE_SECONDS):
+                        progress(state.t)
+                        told = time.monotonic()
         except KeyboardInterrupt:
             return False
         except _NotFiniteError:
@@ -188,14 +190,13 @@ class PythonRun:
         if method.E[0, s] != 0.0:
             self._K[s] = self._slope(t_new, self._x_new)
         scale = self._tolerance + self._set.relative_tolerance * np.maximum(np.abs(self._x), np.abs(self._x_new))
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = np.sum(((method.E @ self._K[: s + 1]) / scale) ** 2, axis=1)
-            if len(sums) == 1:
-                error = abs(h) * math.sqrt(sums[0] / len(scale))
-            elif sums[0] == 0.0 and sums[1] == 0.0:
-                error = 0.0
-            else:
-                error = abs(h) * sums[0] / math.sqrt((sums[0] + 0.01 * sums[1]) * len(scale))
+        sums = np.sum(((method.E @ self._K[: s + 1]) / scale) ** 2, axis=1)
+        if len(sums) == 1:
+            error = abs(h) * math.sqrt(sums[0] / len(scale))
+        elif sums[0] == 0.0 and sums[1] == 0.0:
+            error = 0.0
+        else:
+            error = abs(h) * sums[0] / math.sqrt((sums[0] + 0.01 * sums[1]) * len(scale))
         if not math.isfinite(error):
             raise _NotFiniteError
         return float(error)
@@ -283,56 +284,14 @@ class PythonRun:
 
     def _locate(self, j: int, low: float, high: float, h_dense: float) -> float:
         """Return the time after t at which margin j reaches zero in (low, high], or -1: as ``locate`` in C."""
+        resolution = 4.5e-16 * (abs(self.state.t) + high)
         try:
-            return self._chandrupatla(j, low, high, h_dense)
+            return first_zero(lambda h: float(self._probe(h, h_dense)[j]), low, high, resolution)
         except _NotFiniteError:
             return -1.0
 
-    def _chandrupatla(self, j: int, low: float, high: float, h_dense: float) -> float:
-        b, gb = low, self._probe(low, h_dense)[j]
-        a, ga = high, self._probe(high, h_dense)[j]
-        c, gc, part, resolution = b, gb, 0.5, 4.5e-16 * (abs(self.state.t) + high)
-        if not (gb > 0.0 >= ga):
-            return -1.0
-        for _ in range(120):
-            h = a + part * (b - a)
-            if abs(b - a) <= resolution or ga == 0.0 or h <= min(a, b) or h >= max(a, b):
-                break
-            g = self._probe(h, h_dense)[j]
-            if (g <= 0.0) == (ga <= 0.0):
-                c, gc = a, ga
-            else:
-                c, gc, b, gb = b, gb, a, ga
-            a, ga = h, g
-            edge = min(0.5 * resolution / abs(b - a), 0.5)
-            part = min(max(_inverse_quadratic(a, b, c, ga, gb, gc), edge), 1.0 - edge)
-        return a if ga <= 0.0 else b
-
-    def _dip(self, j: int, s: list[float], g: list[float], h: float) -> float:
-        """Return a time with margin j <= 0 between three dense points, the middle one lowest, or -1."""
-        for _ in range(8):
-            if not (g[1] > 0.0 and g[1] <= g[0] and g[1] <= g[2]):
-                break
-            left, right = (g[0] - g[1]) / (s[1] - s[0]), (g[2] - g[1]) / (s[2] - s[1])
-            bend = (left + right) / (s[2] - s[0])
-            if not bend > 0.0 or not math.isfinite(bend):
-                break
-            slope = right - bend * (s[2] - s[1])
-            shift, bottom = -0.5 * slope / bend, g[1] - 0.25 * slope * slope / bend
-            tip = s[1] + shift
-            if not bottom <= 0.5 * g[1] or not abs(shift) > 1e-9 * h or not s[0] < tip < s[2]:
-                break
-            value = self._margin(self.state.t + tip, self._interpolate(tip / h, self.state.t + tip))[j]
-            before, lower = tip < s[1], value < g[1]
-            if value <= 0.0:
-                s[0] = s[0] if before else s[1]
-                return tip
-            at = 1 if lower else (0 if before else 2)
-            if lower:
-                out = 2 if before else 0
-                s[out], g[out] = s[1], g[1]
-            s[at], g[at] = tip, value
-        return -1.0
+    def _dense_margin(self, j: int, h: float) -> Callable[[float], float]:
+        return lambda s: float(self._margin(self.state.t + s, self._interpolate(s / h, self.state.t + s))[j])
 
     def _first_crossing(self, h: float) -> tuple[int, float, float]:
         """Return the first margin that leaves its range and its bracket; -1 for none. Arms the waiting ones."""
@@ -343,7 +302,7 @@ class PythonRun:
             for j in np.flatnonzero(armed == ARMED) if i > 0 else ():
                 if g[i - 1, j] > 0.0:
                     times = [h * (i - 1) / count, low, high]
-                    tip = self._dip(int(j), times, [float(g[i + k, j]) for k in (-1, 0, 1)], h)
+                    tip = dip(self._dense_margin(int(j), h), times, [float(g[i + k, j]) for k in (-1, 0, 1)], h)
                     if tip >= 0.0:
                         return int(j), times[0], tip
             crossed = np.flatnonzero((armed == ARMED) & (g[i] > 0.0) & (g[i + 1] <= 0.0))
@@ -408,17 +367,6 @@ def _evaluator(function: ca.Function | None, p: FloatArray) -> Callable[[float, 
         return np.full_like(out, math.nan) if buffer.ret() else out.copy()
 
     return evaluate
-
-
-def _inverse_quadratic(a: float, b: float, c: float, ga: float, gb: float, gc: float) -> float:
-    """Return where between a (0) and b (1) to look next: inverse quadratic interpolation where it is safe, else 1/2."""
-    if not all(map(math.isfinite, (ga, gb, gc))) or ga == gb or gc == gb or ga == gc or c == b:
-        return 0.5
-    xi, phi = (a - b) / (c - b), (ga - gb) / (gc - gb)
-    if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
-        part = ga / (gb - ga) * gc / (gb - gc) + (c - a) / (b - a) * ga / (gc - ga) * gb / (gc - gb)
-        return part if math.isfinite(part) else 0.5
-    return 0.5
 
 
 def _finite(value: FloatArray) -> FloatArray:

@@ -21,7 +21,8 @@ class Tableau:
 
         ``x(t + theta h) = x + theta (F0 + (1 - theta) (F1 + theta (F2 + (1 - theta) (F3 + ...))))``,
 
-    F0 = x_new - x, F1 = h K_0 - F0, F2 = 2 F0 - h (K_s + K_0) (the cubic Hermite polynomial), F_{3+r} = h sum_i D_ri K_i.
+    F0 = x_new - x, F1 = h K_0 - F0, F2 = 2 F0 - h (K_s + K_0) (the cubic Hermite polynomial),
+    F_{3+r} = h sum_i D_ri K_i.
 
     Attributes
     ----------

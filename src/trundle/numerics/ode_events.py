@@ -1,0 +1,97 @@
+"""Where a margin reaches zero inside a step, given as a function of the time after the step's start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Margin = Callable[[float], float]
+
+
+def first_zero(margin: Margin, low: float, high: float, resolution: float) -> float:
+    """Return where a margin that is positive at `low` and not positive at `high` reaches zero, on the side <= 0.
+
+    Chandrupatla's method: inverse quadratic interpolation where it is safe, else bisection.
+
+    Parameters
+    ----------
+    margin : callable
+        Margin at a time after the step's start (s).
+    low, high : float
+        Bracket (s).
+    resolution : float
+        Wanted width of the final bracket (s).
+
+    Returns
+    -------
+    float
+        The time (s), or -1 if the signs at the bracket's ends are not as said.
+    """
+    b, gb = low, margin(low)
+    a, ga = high, margin(high)
+    c, gc, part = b, gb, 0.5
+    if not gb > 0.0 >= ga:
+        return -1.0
+    for _ in range(120):
+        h = a + part * (b - a)
+        if abs(b - a) <= resolution or ga == 0.0 or h <= min(a, b) or h >= max(a, b):
+            break
+        g = margin(h)
+        if (g <= 0.0) == (ga <= 0.0):
+            c, gc = a, ga
+        else:
+            c, gc, b, gb = b, gb, a, ga
+        a, ga = h, g
+        edge = min(0.5 * resolution / abs(b - a), 0.5) if a != b else 0.5
+        part = min(max(_inverse_quadratic(a, b, c, ga, gb, gc), edge), 1.0 - edge)
+    return a if ga <= 0.0 else b
+
+
+def dip(margin: Margin, s: list[float], g: list[float], h: float) -> float:
+    """Return a time at which a margin is <= 0 between three times of which the middle one is lowest, or -1.
+
+    Steps to the bottom of the parabola through the three points while that promises at least to halve the margin.
+
+    Parameters
+    ----------
+    margin : callable
+        Margin at a time after the step's start (s).
+    s, g : list of float
+        Three ascending times (s) and the margins there; on success s[0] is before the dip, with a positive margin.
+    h : float
+        The step (s).
+    """
+    for _ in range(8):
+        if not (g[1] > 0.0 and g[1] <= g[0] and g[1] <= g[2]):
+            break
+        left, right = (g[0] - g[1]) / (s[1] - s[0]), (g[2] - g[1]) / (s[2] - s[1])
+        bend = (left + right) / (s[2] - s[0])
+        if not bend > 0.0 or not math.isfinite(bend):
+            break
+        slope = right - bend * (s[2] - s[1])
+        shift, bottom = -0.5 * slope / bend, g[1] - 0.25 * slope * slope / bend
+        tip = s[1] + shift
+        if not bottom <= 0.5 * g[1] or not abs(shift) > 1e-9 * h or not s[0] < tip < s[2]:
+            break
+        value = margin(tip)
+        before, lower = tip < s[1], value < g[1]
+        if value <= 0.0:
+            s[0] = s[0] if before else s[1]
+            return tip
+        if lower:
+            out = 2 if before else 0
+            s[out], g[out] = s[1], g[1]
+        at = 1 if lower else (0 if before else 2)
+        s[at], g[at] = tip, value
+    return -1.0
+
+
+def _inverse_quadratic(a: float, b: float, c: float, ga: float, gb: float, gc: float) -> float:
+    """Return where between a (0) and b (1) to look next: inverse quadratic interpolation where it is safe, else 1/2."""
+    if not all(map(math.isfinite, (ga, gb, gc))) or ga == gb or gc == gb or ga == gc or c == b:
+        return 0.5
+    xi, phi = (a - b) / (c - b), (ga - gb) / (gc - gb)
+    if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+        part = ga / (gb - ga) * gc / (gb - gc) + (c - a) / (b - a) * ga / (gc - ga) * gb / (gc - gb)
+        return part if math.isfinite(part) else 0.5
+    return 0.5

@@ -3,9 +3,18 @@
 from trundle.geometry.bodies import Box, Capsule, Disc, Superellipsoid
 from trundle.geometry.chart import Chart, ExpressionChart, Range
 from trundle.geometry.curves import Arc, Circle, CurveSum, Ellipse, FourierRadius, Line, Parabola, Sinusoid
+from trundle.geometry.expressions import (
+    ExpressionBody,
+    ExpressionCurve,
+    ExpressionLevelSurface,
+    ExpressionSurface,
+    Revolution,
+)
 from trundle.geometry.level import ExpressionLevel, Level
 from trundle.geometry.patch import Patch
+from trundle.geometry.regularity import check_convex, check_regular
 from trundle.geometry.rounding import Polytope, Rounded
+from trundle.geometry.sampled import HeightMap, SampledCurve, SampledSurface
 from trundle.geometry.shape import Representations, Shape, SupportLike
 from trundle.geometry.support import EllipsoidSupport, ExpressionSupport, Support
 from trundle.geometry.surfaces import Cylinder, Dish, Ellipsoid, Plane, Sphere, Torus, Tube
@@ -23,10 +32,15 @@ __all__ = [
     "Ellipse",
     "Ellipsoid",
     "EllipsoidSupport",
+    "ExpressionBody",
     "ExpressionChart",
+    "ExpressionCurve",
     "ExpressionLevel",
+    "ExpressionLevelSurface",
     "ExpressionSupport",
+    "ExpressionSurface",
     "FourierRadius",
+    "HeightMap",
     "Level",
     "Line",
     "Parabola",
@@ -35,7 +49,10 @@ __all__ = [
     "Polytope",
     "Range",
     "Representations",
+    "Revolution",
     "Rounded",
+    "SampledCurve",
+    "SampledSurface",
     "Shape",
     "Sinusoid",
     "Sphere",
@@ -44,4 +61,6 @@ __all__ = [
     "SupportLike",
     "Torus",
     "Tube",
+    "check_convex",
+    "check_regular",
 ]

@@ -138,7 +138,7 @@ def _inputs(tmp_path: Path) -> dict[str, tuple[Path | str, str]]:
 
 @pytest.mark.parametrize(
     "case",
-    "missing folder pipe large latin syntax deep dotted nested digits name".split() + ["zero byte"],
+    [*"missing folder pipe large latin syntax deep dotted nested digits name".split(), "zero byte"],
 )
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, case: str) -> None:
     path, said = _inputs(tmp_path)[case]

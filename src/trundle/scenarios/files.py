@@ -1,4 +1,4 @@
-"""Files that a user names: read only regular files of bounded size, and data files only inside the scenario's folder."""
+"""Files that a user names: regular ones of bounded size, data files only inside the scenario's folder."""
 
 from __future__ import annotations
 

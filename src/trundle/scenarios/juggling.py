@@ -5,41 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trundle.geometry import (
-    Capsule,
-    Cylinder,
-    Disc,
-    Dish,
-    Ellipsoid,
-    HeightMap,
-    Plane,
-    SampledSurface,
-    Shape,
-    Sphere,
-    Superellipsoid,
-    Torus,
-    Tube,
-)
+from trundle import geometry
 from trundle.models import Coast, Hand, RigidBody, RollingPair, SampledMotion, SinusoidMotion
 from trundle.scenarios.building import Simulation, data, keys
 from trundle.scenarios.files import grid
 from trundle.scenarios.scenario import Scenario
 
-_SHAPES: Mapping[str, Callable[[Any], Shape]] = {
-    "plane": lambda t: Plane(),
-    "sphere": lambda t: Sphere(t.radius),
-    "ellipsoid": lambda t: Ellipsoid(t.semi_axes),
-    "dish": lambda t: Dish(t.semi_axes),
-    "superellipsoid": lambda t: Superellipsoid(t.semi_axes, t.exponents, t.rounding),
-    "torus": lambda t: Torus(t.major, t.minor),
-    "disc": lambda t: Disc(t.radius),
-    "capsule": lambda t: Capsule(t.radius, t.length),
-    "cylinder": lambda t: Cylinder(t.radius),
-    "tube": lambda t: Tube(t.radius),
+_SHAPES: Mapping[str, Callable[[Any], geometry.Shape]] = {
+    "plane": lambda t: geometry.Plane(),
+    "sphere": lambda t: geometry.Sphere(t.radius),
+    "ellipsoid": lambda t: geometry.Ellipsoid(t.semi_axes),
+    "dish": lambda t: geometry.Dish(t.semi_axes),
+    "superellipsoid": lambda t: geometry.Superellipsoid(t.semi_axes, t.exponents, t.rounding),
+    "torus": lambda t: geometry.Torus(t.major, t.minor),
+    "disc": lambda t: geometry.Disc(t.radius, t.rounding),
+    "capsule": lambda t: geometry.Capsule(t.radius, t.length),
+    "cylinder": lambda t: geometry.Cylinder(t.radius),
+    "tube": lambda t: geometry.Tube(t.radius),
 }
-_MEASURED: Mapping[str, tuple[type[Shape], tuple[str, ...]]] = {
-    "heightmap": (HeightMap, ("x", "y", "z")),
-    "samples": (SampledSurface, ("u", "v", "x", "y", "z")),
+_MEASURED: Mapping[str, tuple[Callable[..., geometry.Shape], tuple[str, ...]]] = {
+    "heightmap": (lambda x, y, z: geometry.HeightMap(x, y, z), ("x", "y", "z")),
+    "samples": (lambda u, v, *xyz: geometry.SampledSurface(u, v, *xyz), ("u", "v", "x", "y", "z")),
 }
 
 
@@ -49,7 +35,7 @@ def build(scenario: Scenario) -> Simulation:
     body = _object(scenario, tables.object)
     hand = _hand(scenario, tables.hand)
     contact, simulation = tables.contact, tables.simulation
-    moved = {"gravity": "simulation.gravity", "object": "object.shape", "hand": "hand.shape"}
+    moved = {"gravity": "simulation.gravity", "body": "object.shape", "base": "hand.shape"}
     with keys("contact", scenario, moved):
         pair = RollingPair(
             body,
@@ -81,13 +67,13 @@ def _hand(scenario: Scenario, table: Any) -> Hand:
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
 
 
-def _shape(scenario: Scenario, table: Any, key: str) -> Shape:
+def _shape(scenario: Scenario, table: Any, key: str) -> geometry.Shape:
     with keys(key, scenario):
         if table.type in _SHAPES:
             return _SHAPES[table.type](table)
-        kind, columns = _MEASURED[table.type]
+        make, columns = _MEASURED[table.type]
         values = data(scenario, f"{key}.file", table.file, columns)
-        return kind(*grid(values, f"{key}.file", table.file, scenario.file))
+        return make(*grid(values, f"{key}.file", table.file, scenario.file))
 
 
 def _motion(scenario: Scenario, table: Any) -> Any:

@@ -5,31 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trundle.geometry import (
-    Arc,
-    Circle,
-    CurveSum,
-    Ellipse,
-    FourierRadius,
-    Line,
-    Parabola,
-    SampledCurve,
-    Shape,
-    Sinusoid,
-)
+from trundle import geometry
 from trundle.models import Ground, RigidBody, RollingPair
 from trundle.scenarios.building import Simulation, data, keys
 from trundle.scenarios.scenario import Scenario
 
-_CURVES: Mapping[str, Callable[[Any], Shape]] = {
-    "circle": lambda t: Circle(t.radius),
-    "ellipse": lambda t: Ellipse(t.semi_axes),
-    "fourier": lambda t: FourierRadius(t.radius, t.cos, t.sin),
-    "line": lambda t: Line(t.slope, t.offset),
-    "parabola": lambda t: Parabola(t.curvature),
-    "sinusoid": lambda t: Sinusoid(t.amplitude, t.wavelength, t.phase),
-    "arc": lambda t: Arc(t.radius, t.center, t.side),
-    "sum": lambda t: CurveSum([_CURVES[term.type](term) for term in t.terms]),
+_CURVES: Mapping[str, Callable[[Any], geometry.Shape]] = {
+    "circle": lambda t: geometry.Circle(t.radius),
+    "ellipse": lambda t: geometry.Ellipse(t.semi_axes),
+    "fourier": lambda t: geometry.FourierRadius(t.radius, t.cos, t.sin),
+    "line": lambda t: geometry.Line(t.slope, t.offset),
+    "parabola": lambda t: geometry.Parabola(t.curvature),
+    "sinusoid": lambda t: geometry.Sinusoid(t.amplitude, t.wavelength, t.phase),
+    "arc": lambda t: geometry.Arc(t.radius, t.center, t.side),
+    "sum": lambda t: geometry.CurveSum([_CURVES[term.type](term) for term in t.terms]),
 }
 
 
@@ -47,7 +36,7 @@ def build(scenario: Scenario) -> Simulation:
         )
     with keys("terrain", scenario):
         ground = Ground(_curve(scenario, tables.terrain.curve, "terrain.curve", closed=False))
-    moved = {"gravity": "simulation.gravity", "object": "body.curve", "hand": "terrain.curve"}
+    moved = {"gravity": "simulation.gravity", "body": "body.curve", "base": "terrain.curve"}
     with keys("contact", scenario, moved):
         pair = RollingPair(
             body,
@@ -64,9 +53,9 @@ def build(scenario: Scenario) -> Simulation:
     return Simulation(pair, start, {name: value for name, value in settings.items() if value is not None})
 
 
-def _curve(scenario: Scenario, table: Any, key: str, closed: bool) -> Shape:
+def _curve(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
     with keys(key, scenario):
         if table.type in _CURVES:
             return _CURVES[table.type](table)
         points = data(scenario, f"{key}.file", table.file, ("x", "z"))
-        return SampledCurve(points, closed=closed)
+        return geometry.SampledCurve(points, closed=closed)

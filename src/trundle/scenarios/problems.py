@@ -38,7 +38,7 @@ class Problem:
         if not self.key:
             return f"{where}{self.fault}"
         value = "" if self.value is MISSING else f" = {show(self.value)}"
-        return f"{where}{self.key}{value}: {self.fault}"
+        return f"{where}{_readable(self.key)}{value}: {self.fault}"
 
 
 class _Missing:
@@ -77,8 +77,11 @@ class ScenarioError(InputError):
 
 def show(value: Any) -> str:
     """Return `value` as it would stand in a TOML file, on one line and cut to a readable length."""
-    text = _toml(value, 6)
-    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return _readable(_toml(value, 6))
+
+
+def _readable(text: str) -> str:
+    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[:1000])
     return text if len(text) <= 120 else text[:117] + "..."
 
 

@@ -63,7 +63,7 @@ class SinusoidMotionTable(Table):
     type: Literal["sinusoid"]
     amplitude: Vector6 = Field(description="rad/s^2 and m/s^2, angular first, hand frame")
     frequency: Vector6 = Field(description="Hz")
-    phase: Vector6 = Field(default=(0.0,) * 6, description="rad")
+    phase: Vector6 = Field(default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), description="rad")
 
 
 class SampledMotionTable(Table):

@@ -22,7 +22,8 @@ from trundle.scenarios.schema import (
 
 FILE = Allowed("the path of a CSV file inside the scenario's folder")
 FileName = Annotated[str, Field(min_length=1, max_length=1000), FILE]
-Exponent = Annotated[float, Field(ge=2, le=100)]
+Exponent = Annotated[float, Field(ge=1.01, le=100)]
+Exponents = Annotated[tuple[Exponent, Exponent], Array]
 NotSharp = Annotated[float, Field(ge=0, le=1e9), Allowed("a length >= 0, up to 1e9 (m)")]
 
 
@@ -54,14 +55,14 @@ class DishTable(Table):
 
 
 class SuperellipsoidTable(Table):
-    """|x/a|^p + |y/b|^q + |z/c|^r = 1, rounded by a sphere."""
+    """(|x/a|^p + |y/b|^p)^(q/p) + |z/c|^q = 1, rounded by a sphere; p, q the exponents."""
 
     type: Literal["superellipsoid"]
     semi_axes: Sizes3 = Field(description="m, along x, y, z")
-    exponents: Annotated[tuple[Exponent, Exponent, Exponent], Array, Allowed("3 numbers, each from 2 to 100")] = Field(
-        description="along x, y, z; 2 is the ellipsoid"
-    )
-    rounding: NotSharp = Field(default=0.0, description="m, radius of the sphere that rounds it")
+    exponents: Annotated[
+        Exponent | Exponents, Allowed("one number or two, p and q, each from 1.01 to 100")
+    ] = Field(default=2.0, description="p across z and q along it; 2 is the ellipsoid")
+    rounding: NotSharp = Field(default=0.0, description="m, needed where an exponent is above 2")
 
 
 class TorusTable(Table):
@@ -79,10 +80,11 @@ class TorusTable(Table):
 
 
 class DiscTable(Table):
-    """A thin disc about z."""
+    """A coin about z: all points within `rounding` of a flat disc."""
 
     type: Literal["disc"]
     radius: Size = Field(description="m")
+    rounding: NotSharp = Field(default=0.0, description="m")
 
 
 class CapsuleTable(Table):

@@ -1,0 +1,264 @@
+"""One fuzz case: load a file, and say what is wrong with what happened (nothing, for an acceptable outcome)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tomllib
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trundle.errors import InputError
+from trundle.scenarios import build, load_scenario
+
+SECONDS = 20.0  # for one case: shapes are checked on thousands of samples, once in C, once on a cold start
+LINES = 6
+LENGTH = 3000
+
+BASES: dict[str, dict[str, Any]] = {
+    "plate": {
+        "schema": 1,
+        "kind": "juggling",
+        "task": "simulate",
+        "title": "a ball",
+        "object": {
+            "shape": {"type": "sphere", "radius": 0.2},
+            "mass": 0.1,
+            "inertia": "solid",
+            "center_of_mass": [0.0, 0.0, 0.0],
+        },
+        "hand": {
+            "shape": {"type": "plane"},
+            "position": [0.0, 0.0, 0.0],
+            "rpy": [0.0, 0.0, 0.0],
+            "angular_velocity": [0.0, 0.0, 7.0],
+            "velocity": [0.0, 0.0, 0.0],
+            "extent": [1.0, 1.0],
+            "motion": {"type": "coast"},
+        },
+        "contact": {
+            "law": "rolling",
+            "friction": 1.0,
+            "torsional_friction": 0.0,
+            "on_slip": "stop",
+            "on_separation": "stop",
+        },
+        "initial": {
+            "contact_on_hand": [0.0, 0.0, 0.0],
+            "object_quaternion": [1.0, 0.0, 0.0, 0.0],
+            "object_angular_velocity": [1.0, 0.0, 0.0],
+        },
+        "simulation": {
+            "gravity": [0.0, 0.0, -9.81],
+            "duration": 10.0,
+            "output_step": 0.01,
+            "relative_tolerance": 1e-10,
+        },
+    },
+    "dish": {
+        "kind": "juggling",
+        "task": "simulate",
+        "object": {
+            "shape": {"type": "ellipsoid", "semi_axes": [0.05, 0.04, 0.03]},
+            "mass": 1,
+            "inertia": [1e-3, 2e-3, 2.5e-3],
+        },
+        "hand": {
+            "shape": {"type": "dish", "semi_axes": [0.5, 0.4, 0.3]},
+            "motion": {"type": "sinusoid", "amplitude": [0, 0, 0, 1.0, 0, 0], "frequency": [1.0] * 6},
+        },
+        "initial": {"contact_on_hand": [0.2, 0.1, -0.26]},
+        "parts": {"pure": {"contact": {"law": "pure-rolling"}}},
+    },
+    "torus": {
+        "kind": "juggling",
+        "task": "simulate",
+        "object": {"shape": {"type": "torus", "major": 0.1, "minor": 0.03}, "mass": 0.5},
+        "hand": {"shape": {"type": "heightmap", "file": "good.csv"}},
+    },
+    "ellipse": {
+        "kind": "planar",
+        "task": "simulate",
+        "body": {"curve": {"type": "ellipse", "semi_axes": [0.25, 0.12]}, "mass": 1.0, "inertia": 0.02},
+        "terrain": {"curve": {"type": "sinusoid", "amplitude": 0.06, "wavelength": 0.8, "phase": 0.0}},
+        "contact": {"friction": 1.0, "on_slip": "ignore", "on_separation": "stop"},
+        "initial": {"contact_x": 0.3, "angle": 0.4, "angular_velocity": 0.0},
+        "simulation": {"gravity": 9.81, "duration": 10.0, "output_step": 0.01, "step": 0.001},
+    },
+    "rock": {
+        "kind": "planar",
+        "task": "simulate",
+        "body": {
+            "curve": {"type": "fourier", "radius": 0.3, "cos": [0.0, 0.1, 0.02], "sin": [0.0, 0.02, -0.015]},
+            "mass": 1.0,
+            "inertia": 0.045,
+        },
+        "terrain": {
+            "curve": {
+                "type": "sum",
+                "terms": [{"type": "parabola", "curvature": 0.1}, {"type": "line", "slope": 0.1, "offset": 0.2}],
+            }
+        },
+        "simulation": {"relative_tolerance": 1e-9, "stabilization": "none"},
+    },
+}
+
+# What a key may have been given by trundle where the file does not name it; a copy of the contract, not of the schema.
+DEFAULTS: dict[str, Any] = {
+    "schema": 1,
+    "title": "",
+    "paper": "",
+    "seed": 0,
+    "object.inertia": "solid",
+    "object.center_of_mass": [0, 0, 0],
+    "object.shape.rounding": 0,
+    "object.shape.exponents": 2,
+    "hand.position": [0, 0, 0],
+    "hand.rpy": [0, 0, 0],
+    "hand.angular_velocity": [0, 0, 0],
+    "hand.velocity": [0, 0, 0],
+    "hand.motion": {"type": "coast"},
+    "hand.motion.phase": [0] * 6,
+    "body.center_of_mass": [0, 0],
+    "body.curve.cos": [],
+    "body.curve.sin": [],
+    "terrain.curve.slope": 0,
+    "terrain.curve.offset": 0,
+    "terrain.curve.phase": 0,
+    "terrain.curve.center": [0, 0],
+    "terrain.curve.side": "inside",
+    "contact.law": "rolling",
+    "contact.friction": 1,
+    "contact.torsional_friction": 0,
+    "contact.on_separation": "stop",
+    "initial.contact_on_hand": [0, 0, 0],
+    "initial.object_quaternion": [1, 0, 0, 0],
+    "initial.object_angular_velocity": [0, 0, 0],
+    "initial.contact_x": 0,
+    "initial.angle": 0,
+    "initial.angular_velocity": 0,
+    "simulation.duration": 10,
+    "simulation.output_step": 0.01,
+    "simulation.step": 0.001,
+    "simulation.stabilization": "projection",
+}
+BY_KIND: dict[str, dict[str, Any]] = {
+    "juggling": {"contact.on_slip": "stop", "simulation.gravity": [0, 0, -9.81], "simulation.relative_tolerance": 1e-10},
+    "planar": {"contact.on_slip": "ignore", "simulation.gravity": 9.81},
+}
+
+
+def furnish(folder: Path) -> Path:
+    """Fill `folder` with the data files the mutations name and return the folder a scenario is to lie in."""
+    home = folder / "home"
+    home.mkdir()
+    rows = [f"{0.1 * i},{0.1 * j},{0.001 * (i - 4) ** 2 + 0.001 * (j - 4) ** 2}" for i in range(9) for j in range(9)]
+    (home / "good.csv").write_text("x,y,z\n" + "\n".join(rows) + "\n")
+    (home / "ragged.csv").write_text("0,0,0\n1,2\n")
+    (home / "letters.csv").write_text("0,0,zero\n1,1,1\n")
+    (home / "one.csv").write_text("0,0,0\n")
+    (folder / "outside.csv").write_text("0,0,0\n1,1,1\n")
+    (home / "link.csv").symlink_to(folder / "outside.csv")
+    (home / "loop.csv").symlink_to(home / "loop.csv")
+    os.mkfifo(home / "pipe.csv")
+    return home
+
+
+def examine(content: bytes, home: Path, building: bool = True) -> tuple[str, str]:
+    """Return ``("accepted" | "refused", message)``, or ``("finding", what is wrong)``."""
+    path = home / "case.toml"
+    path.write_bytes(content)
+    try:
+        with _limited(SECONDS):
+            return _outcome(path, content, building)
+    except _TooLong:
+        return "finding", f"no end after {SECONDS:g} s\n{traceback.format_exc()}"
+    except Exception:
+        return "finding", traceback.format_exc()
+
+
+def _outcome(path: Path, content: bytes, building: bool) -> tuple[str, str]:
+    try:
+        scenario = load_scenario(path)
+        fault = _difference(content, scenario.resolved_toml())
+        if fault:
+            return "finding", fault
+        if building:
+            for part in (scenario, *scenario.parts.values()):
+                build(part)
+    except InputError as error:
+        return _judged(str(error), path)
+    return "accepted", ""
+
+
+def _judged(message: str, path: Path) -> tuple[str, str]:
+    lines = message.splitlines()
+    if not message.startswith(str(path)):
+        return "finding", f"the message does not name the file: {message}"
+    if len(lines) > LINES or len(message) > LENGTH:
+        return "finding", f"the message is long: {message}"
+    if any(": " not in line and not line.startswith("...") for line in lines):
+        return "finding", f"a line without a fault: {message}"
+    return "refused", message
+
+
+def _difference(content: bytes, resolved: str) -> str:
+    """Return what the resolved file dropped, altered or added beyond defaults."""
+    given = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
+    read = tomllib.loads(resolved)
+    defaults = DEFAULTS | BY_KIND[given["kind"]] | {"name": "case"}
+    return _compare(given, read, "", defaults)
+
+
+def _compare(given: Any, read: Any, where: str, defaults: dict[str, Any]) -> str:
+    if isinstance(given, dict) and isinstance(read, dict):
+        for key in given:
+            if key not in read and not (key == "parts" and not given[key]):
+                return f"{where}{key} was dropped"
+        for key, value in read.items():
+            place = f"{where}{key}"
+            if key in given:
+                fault = _compare(given[key], value, place + ".", defaults)
+            else:
+                fault = _added(place, value, defaults)
+            if fault:
+                return fault
+        return ""
+    if isinstance(given, list) and isinstance(read, list):
+        if len(given) != len(read):
+            return f"{where} has another length"
+        faults = (_compare(a, b, where, defaults) for a, b in zip(given, read, strict=True))
+        return next((fault for fault in faults if fault), "")
+    same = given == read and isinstance(given, bool) == isinstance(read, bool)
+    return "" if same else f"{where} was altered: {given!r} became {read!r}"
+
+
+def _added(place: str, value: Any, defaults: dict[str, Any]) -> str:
+    plain = place.replace("terrain.curve.terms.", "terrain.curve.")
+    if plain in defaults:
+        return "" if value == defaults[plain] else f"{place} = {value!r} is not the default {defaults[plain]!r}"
+    if isinstance(value, dict):
+        faults = (_added(f"{place}.{key}", inner, defaults) for key, inner in value.items())
+        return next((fault for fault in faults if fault), "")
+    return f"{place} = {value!r} was added"
+
+
+class _TooLong(BaseException):
+    pass
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

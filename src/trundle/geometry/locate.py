@@ -37,6 +37,7 @@ def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -
         gauss = np.einsum("mia,mib->mab", value.first, value.first)
         exact = gauss + np.einsum("mi,miab->mab", residual, value.second)
         gradient = np.einsum("mia,mi->ma", value.first, residual)
+        _hold(chart, u[active], gradient, exact, gauss)
         indefinite = np.linalg.eigvalsh(exact)[:, 0] <= 1e-6 * np.trace(gauss, axis1=1, axis2=2)
         exact[indefinite] = gauss[indefinite]
         ridge = 1e-14 * np.trace(gauss, axis1=1, axis2=2)[:, None, None] * np.eye(u.shape[1])
@@ -46,6 +47,20 @@ def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -
         scale = np.linalg.norm(value.x, axis=1) + 1e-3
         active = active[moved & (size > 1e-15 * scale)]
     return u, cost
+
+
+def _hold(chart: NumericChart, u: FloatArray, gradient: FloatArray, exact: FloatArray, gauss: FloatArray) -> None:
+    """Take out, in place, the parameters that sit at an end of their range and would leave it."""
+    for j, r in enumerate(chart.chart.ranges):
+        if r.periodic:
+            continue
+        held = ((u[:, j] <= r.low) & (gradient[:, j] > 0)) | ((u[:, j] >= r.high) & (gradient[:, j] < 0))
+        gradient[held, j] = 0.0
+        for matrix in (exact, gauss):
+            unit = matrix[held, j, j]
+            matrix[held, j, :] = 0.0
+            matrix[held, :, j] = 0.0
+            matrix[held, j, j] = np.abs(unit)
 
 
 def _search(
@@ -158,8 +173,8 @@ def points_with_normal(shape: Shape, normal: FloatArray, around: FloatArray | No
     found = []
     for chart in numeric_charts(shape):
         u = chart.grid(400 if shape.d == 2 else 2500, around, radius)
-        near = chart.at(u).n @ normal > (0.0 if shape.d == 2 else 0.6)
-        found.append(_critical(chart, u[near], normal))
+        along = chart.at(u).n @ normal
+        found.append(_critical(chart, u[along > (0.0 if shape.d == 2 else 0.8)], normal))
     return distinct(np.concatenate(found), 1e-7 * shape.reference_length)
 
 
@@ -167,18 +182,22 @@ def _critical(chart: NumericChart, u: FloatArray, normal: FloatArray) -> FloatAr
     """Newton on F_u'normal = 0 from `u`; return the points (k, d) whose outward normal it is."""
     if not len(u):
         return np.zeros((0, chart.chart.d))
-    longest = (
-        0.2 * max(1.0, float(np.ptp(u, axis=0).max()))
-        if np.isfinite(chart.chart.reach)
-        else 0.05 * np.ptp(u, axis=0).max()
-    )
+    finite = np.isfinite(chart.chart.reach)
+    longest = 0.2 if finite else 0.05 * float(np.ptp(u, axis=0).max())
+    active = np.arange(len(u))
     for _ in range(40):
-        value = chart.at(u)
+        value = chart.at(u[active])
         gradient = np.einsum("mia,i->ma", value.first, normal)
         hessian = np.einsum("miab,i->mab", value.second, normal)
         step = -np.einsum("mab,mb->ma", np.linalg.pinv(hessian, rcond=1e-10), gradient)
         size = np.linalg.norm(step, axis=1, keepdims=True)
-        u = chart.wrap(u + step * np.minimum(1.0, longest / np.maximum(size, 1e-300)))
+        moved = chart.wrap(u[active] + step * np.minimum(1.0, longest / np.maximum(size, 1e-300)))
+        u[active] = moved
+        # A seed is done when it stands still, and lost when it has turned away from the normal.
+        alive = (size[:, 0] > 1e-14 * (1 + np.abs(moved).max(axis=1))) & (value.n @ normal > -0.5)
+        active = active[alive]
+        if not len(active):
+            break
     value = chart.at(u)
     good = np.linalg.norm(value.n - normal, axis=1) < 1e-9
     good &= np.linalg.norm(u, axis=1) <= chart.chart.reach

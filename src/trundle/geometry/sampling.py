@@ -43,9 +43,15 @@ class NumericChart:
         d, p = self.chart.d, self.chart.d - 1
         raw = call(self._function, u)
         m = len(raw)
-        first = raw[:, 2 * d : 2 * d + d * p].reshape(m, p, d).transpose(0, 2, 1)
-        second = raw[:, 2 * d + d * p :].reshape(m, p, p, d).transpose(0, 3, 2, 1)
-        return ChartValues(raw[:, :d], raw[:, d : 2 * d], first, second)
+        first = raw[:, d : d + d * p].reshape(m, p, d).transpose(0, 2, 1)
+        second = raw[:, d + d * p :].reshape(m, p, p, d).transpose(0, 3, 2, 1)
+        if p == 1:
+            out = np.stack([-first[:, 1, 0], first[:, 0, 0]], axis=1)
+        else:
+            out = np.cross(first[:, :, 0], first[:, :, 1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            n = self.chart.side * out / np.linalg.norm(out, axis=1)[:, None]
+        return ChartValues(raw[:, :d], n, first, second)
 
     def points(self, u: FloatArray) -> FloatArray:
         """Return the points (m, d) at `u` (m, d-1)."""
@@ -96,11 +102,10 @@ class NumericChart:
     @cached_property
     def _function(self) -> ca.Function:
         u = ca.SX.sym("u", self.chart.d - 1)
-        patch = self.chart.patch(u)
         x = self.chart.point(u)
         first = ca.jacobian(x, u)
         second = ca.jacobian(ca.vec(first), u)
-        return ca.Function("chart_values", [u], [ca.vertcat(x, patch.n, ca.vec(first), ca.vec(second))])
+        return ca.Function("chart_values", [u], [ca.vertcat(x, ca.vec(first), ca.vec(second))])
 
     @cached_property
     def _points(self) -> ca.Function:

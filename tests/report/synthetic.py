@@ -1,4 +1,4 @@
-"""Exact motions without a simulator: a ball on a spinning plate, an ellipsoid in a dish, a disk and a rock in the plane."""
+"""Exact motions without a simulator: ball on a spinning plate, ellipsoid in a dish, disk and rock in the plane."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ball_on_plate(duration=6.0, step=0.01, tilt=0.0, spin=7.0, radius=0.2, mass=
         turned = np.stack([c * arm[0] - n * arm[1], n * arm[0] + c * arm[1]], axis=-1)
         spin_v = rate * np.stack([-turned[..., 1], turned[..., 0]], axis=-1)
         ones = np.multiply.outer(s, np.array([slide, 0.0]))
-        return centre + ones + turned, spin_v + [slide, 0.0], -(rate**2) * turned
+        return centre + ones + turned, spin_v + np.array([slide, 0.0]), -(rate**2) * turned
 
     def omega(s):
         p, dp, _ = path(s)
@@ -70,7 +70,7 @@ def ball_on_plate(duration=6.0, step=0.01, tilt=0.0, spin=7.0, radius=0.2, mass=
     gravity = R_tilt.T @ [0, 0, -G]
     hand_q = np.stack([np.cos(spin * t / 2), 0 * t, 0 * t, np.sin(spin * t / 2)], axis=1)
     contact = np.hstack([p, flat])
-    ball = contact + [0, 0, radius]
+    ball = contact + np.array([0, 0, radius])
     force = mass * (np.hstack([ddp, flat]) - gravity)
     R_o = rotation_matrices(q)
     world = lambda x: x @ R_tilt.T  # noqa: E731

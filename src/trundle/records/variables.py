@@ -72,7 +72,7 @@ _JUGGLING: dict[str, Variable] = {
     "contact_force": Variable(_V, "N", "world", "contact force on the object; zero in flight"),
     "contact_moment": Variable(_T, "N m", "contact", "torsional moment on the object about contact_normal"),
     "contact_on_hand": Variable(_V, "m", "hand", "contact point on the hand; in flight the nearest point"),
-    "contact_on_object": Variable(_V, "m", "object", "contact point from the shape's origin; in flight the nearest point"),
+    "contact_on_object": Variable(_V, "m", "object", "contact point on the object, from the shape's origin"),
     "gap": Variable(_T, "m", "contact", "distance between the surfaces, positive apart"),
     "slip": Variable(_V, "m/s", "world", "velocity of the object's material point minus that of the hand"),
     "energy": Variable(_T, "J", "world", "kinetic and gravitational energy of the object"),

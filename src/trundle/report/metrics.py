@@ -215,7 +215,8 @@ def _fit_circle(points: Array) -> Array:
     for _ in range(10):
         d = p - centre
         distance = np.linalg.norm(d, axis=1)
-        step = np.linalg.lstsq(np.column_stack([d / distance[:, None], np.ones(len(p))]), distance - radius, rcond=None)[0]
+        slopes = np.column_stack([d / distance[:, None], np.ones(len(p))])
+        step = np.linalg.lstsq(slopes, distance - radius, rcond=None)[0]
         centre, radius = centre + step[:2], radius + step[2]
         if np.max(np.abs(step)) < 1e-15:
             break

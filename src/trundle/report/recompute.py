@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.errors import InputError
 from trundle.records import SceneBody, Trajectory
 from trundle.report.implicit import Curve, LevelSet, curve, level_set
 
@@ -57,10 +56,8 @@ def rotation_matrices(quaternions: Array) -> Array:
 def touch(trajectory: Trajectory) -> Touch:
     """Find gap, slip and normal of every sample again.
 
-    Raises
-    ------
-    InputError
-        If the trajectory holds no scene to recompute them from (plane) or is of a kind without one contact.
+    Where a shape has no simple form here, or no point of nearest approach is found, the recorded contact points take
+    its place: in space the gap is then the distance between the two recorded material points.
     """
     if trajectory.kind == "juggling":
         return _touch_space(trajectory)
@@ -134,9 +131,7 @@ def common_normal(
         n_b, N_b = B.normal(b)
         T = _tangents(n_b)
         d = _rotate(R, a) + r - b
-        right = np.concatenate(
-            [f_a[:, None], f_b[:, None], _rotate(T, _rotate(R, n_a) + n_b), _rotate(T, d)], axis=1
-        )
+        right = np.concatenate([f_a[:, None], f_b[:, None], _rotate(T, _rotate(R, n_a) + n_b), _rotate(T, d)], axis=1)
         residual = np.max(np.abs(right), axis=1) / size
         K = np.zeros((len(a), 6, 6))
         K[:, 0, :3], K[:, 1, 3:] = g_a, g_b
@@ -160,35 +155,46 @@ def _tangents(n: Array) -> Array:
     """Return two unit rows (n, 2, 3) orthogonal to each normal."""
     helper = np.zeros_like(n)
     helper[np.arange(len(n)), np.argmin(np.abs(n), axis=1)] = 1.0
-    first = np.cross(n, helper)
-    first /= np.linalg.norm(first, axis=1, keepdims=True)
-    return np.stack([first, np.cross(n, first)], axis=1)
+    first: Array = np.cross(n, helper)
+    first = first / np.linalg.norm(first, axis=1, keepdims=True)
+    second: Array = np.cross(n, first)
+    return np.stack([first, second], axis=1)
 
 
 def _touch_plane(run: Trajectory) -> Touch:
     body, terrain = run.body("body"), run.body("terrain")
-    position, angle = run["body_position"][:, 0], run["body_angle"][:, 0]
-    contact = run["contact_position"][:, 0]
-    velocity, rate = run["body_velocity"][:, 0], run["body_angular_velocity"][:, 0]
+    stored = _touch_stored(run, terrain)
     outline = None if body is None else curve(body.shape)
     ground = None if terrain is None else curve(terrain.shape)
     if body is None or outline is None or ground is None:
-        return _touch_stored(run, position, contact, velocity, rate)
+        return stored
+    position, contact = run["body_position"][:, 0], run["contact_position"][:, 0]
+    angle = run["body_angle"][:, 0]
     c, s = np.cos(angle), np.sin(angle)
     R = np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0)
     origin = position - R @ np.asarray(body.center_of_mass)
     local = _rotate(np.swapaxes(R, 1, 2), contact - origin)
-    exact, u, p = common_tangent(outline, ground, R, origin, outline.parameter(local), ground.parameter(contact))
-    if not np.all(exact):
-        bad = int(np.argmin(exact))
-        raise InputError("contact_position", contact[bad].tolist(), f"near a contact at sample {bad}; found none")
+    found, u, p = common_tangent(outline, ground, R, origin, outline.parameter(local), ground.parameter(contact))
+    u, p = np.where(found, u, 0.0), np.where(found, p, 0.0)
     point = _rotate(R, outline.at(u)[0]) + origin
     foot, along, _ = ground.at(p)
-    tangent = along / np.linalg.norm(along, axis=1, keepdims=True)
-    normal = np.stack([-tangent[:, 1], tangent[:, 0]], axis=1)
+    normal = _left(along / np.linalg.norm(along, axis=1, keepdims=True))
     lever = point - position
-    slip = velocity + rate[:, None] * np.stack([-lever[:, 1], lever[:, 0]], axis=1)
-    return Touch(np.sum(normal * (point - foot), axis=1), slip, normal, lever, exact)
+    slip = run["body_velocity"][:, 0] + run["body_angular_velocity"][:, :1] * _left(lever)
+    gap = np.sum(normal * (point - foot), axis=1)
+    one = found[:, None]
+    return Touch(
+        np.where(found, gap, stored.gap),
+        np.where(one, slip, stored.slip),
+        np.where(one, normal, stored.normal),
+        np.where(one, lever, stored.lever),
+        found,
+    )
+
+
+def _left(x: Array) -> Array:
+    """Return vectors (n, 2) turned by a right angle counter-clockwise."""
+    return np.stack([-x[:, 1], x[:, 0]], axis=1)
 
 
 def common_tangent(
@@ -224,12 +230,12 @@ def _cross(a: Array, b: Array) -> Array:
     return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
-def _touch_stored(run: Trajectory, position: Array, contact: Array, velocity: Array, rate: Array) -> Touch:
+def _touch_stored(run: Trajectory, terrain: SceneBody | None) -> Touch:
     """Take gap and contact point from the record where no closed form of the curves is known."""
-    lever = contact - position
-    slip = velocity + rate[:, None] * np.stack([-lever[:, 1], lever[:, 0]], axis=1)
-    force = run["contact_force"][:, 0]
-    normal = _terrain_normals(run.body("terrain"), contact, force)
+    contact = run["contact_position"][:, 0]
+    lever = contact - run["body_position"][:, 0]
+    slip = run["body_velocity"][:, 0] + run["body_angular_velocity"][:, :1] * _left(lever)
+    normal = _terrain_normals(terrain, contact, run["contact_force"][:, 0])
     return Touch(run["gap"][:, 0], slip, normal, lever, np.zeros(len(run), dtype=bool))
 
 
@@ -240,5 +246,4 @@ def _terrain_normals(terrain: SceneBody | None, contact: Array, force: Array) ->
     middle = 0.5 * (terrain.vertices[1:] + terrain.vertices[:-1])
     step = np.diff(terrain.vertices, axis=0)
     nearest = [int(np.argmin(np.sum((middle - point) ** 2, axis=1))) for point in contact]
-    tangent = step[nearest] / np.linalg.norm(step[nearest], axis=1, keepdims=True)
-    return np.stack([-tangent[:, 1], tangent[:, 0]], axis=1)
+    return _left(step[nearest] / np.linalg.norm(step[nearest], axis=1, keepdims=True))

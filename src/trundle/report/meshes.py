@@ -1,0 +1,199 @@
+"""Triangles for the moving picture: checkered bodies, patches of surfaces, extruded outlines, cones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import SceneBody
+
+Array = NDArray[np.float64]
+Faces = NDArray[np.int64]
+Colour = tuple[int, int, int]
+
+_BODY: tuple[Colour, Colour] = ((36, 110, 185), (240, 243, 246))
+_SURFACE: tuple[Colour, Colour] = ((214, 208, 196), (190, 183, 169))
+# Round hands are checkered by longitude and latitude, along which their meshes run; all others by squares of x and y.
+_ROUND = ("dish", "sphere", "ellipsoid", "tube", "cylinder", "torus")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One colour's triangles: vertices (n, 3) in m, faces (m, 3); whether both sides are seen and edges are sharp."""
+
+    vertices: Array
+    faces: Faces
+    colour: Colour
+    opacity: float | None = None
+    double: bool = False
+    sharp: bool = False
+
+
+def checkered_object(body: SceneBody) -> tuple[Part, ...]:
+    """Return the mesh in two colours by octant and latitude, so that its turning is seen."""
+    vertices, faces = _refined(body.vertices, _oriented_outwards(body.vertices, np.asarray(body.faces)), 3000)
+    return _two(vertices, faces, _globe(vertices, faces, math.pi / 4), _BODY, opacity=0.6)
+
+
+def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float) -> tuple[Part, ...]:
+    """Return the hand's surface near the contact's path, in squares; containers are seen only from inside.
+
+    Parameters
+    ----------
+    hand : SceneBody
+        The hand; of a plane a patch around the path is made.
+    path, normals : (n, 3)
+        Contact points and outward normals in the hand frame.
+    size : float
+        Size of the object, m.
+    """
+    reach = 0.5 * float(np.max(np.ptp(path, axis=0)))
+    if hand.shape.get("type") == "plane":
+        middle = 0.5 * (path.min(axis=0) + path.max(axis=0))
+        vertices, faces = _patch(middle[:2], max(1.2 * reach, 2.0 * size))
+    else:
+        vertices, faces = hand.vertices, np.asarray(hand.faces)
+        low, high = path.min(axis=0) - reach - 3 * size, path.max(axis=0) + reach + 3 * size
+        if hand.shape.get("type") == "dish":
+            high[2] = path[:, 2].max() + 0.7 * size
+            low[:] = -np.inf
+            high[:2] = np.inf
+        centre = vertices[faces].mean(axis=1)
+        kept = faces[np.all((centre >= low) & (centre <= high), axis=1)]
+        faces = kept if len(kept) else faces
+    faces = _facing(vertices, faces, path[0], normals[0])
+    vertices, faces = _refined(vertices, faces, 4000)
+    if hand.shape.get("type") in _ROUND:
+        return _two(vertices, faces, _globe(hand.vertices, faces, math.pi / 15, vertices), _SURFACE)
+    square = 0.25 * max(reach, 2.0 * size)
+    even = np.sum(np.floor(vertices[faces].mean(axis=1)[:, :2] / square + 1e-9), axis=1) % 2 == 0
+    return _two(vertices, faces, even, _SURFACE)
+
+
+def extruded_body(body: SceneBody, thickness: float) -> tuple[Part, ...]:
+    """Return a planar outline as a slab in the x-z plane, its sectors in two colours."""
+    outline = body.vertices
+    if np.allclose(outline[0], outline[-1]):
+        outline = outline[:-1]
+    if _area(outline) < 0:
+        outline = outline[::-1]
+    n = len(outline)
+    middle = outline.mean(axis=0)
+    front, back = (_at_depth(outline, y) for y in (-0.5 * thickness, 0.5 * thickness))
+    centres = np.array([[middle[0], -0.5 * thickness, middle[1]], [middle[0], 0.5 * thickness, middle[1]]])
+    vertices = np.vstack([front, back, centres])
+    i, j = np.arange(n), (np.arange(n) + 1) % n
+    walls = np.concatenate([np.stack([i, i + n, j + n], axis=1), np.stack([i, j + n, j], axis=1)])
+    first, last = np.stack([i, j, np.full(n, 2 * n)], axis=1), np.stack([j + n, i + n, np.full(n, 2 * n + 1)], axis=1)
+    caps = np.concatenate([first, last])
+    sector = np.floor(np.arctan2(outline[:, 1] - middle[1], outline[:, 0] - middle[0]) / (math.pi / 4))
+    even = np.tile(sector % 2 == 0, 4)
+    return _two(vertices, np.concatenate([walls, caps]), even, _BODY, sharp=True)
+
+
+def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: float) -> tuple[Part, ...]:
+    """Return a planar terrain near the contact's path as a strip of ground with a front face at y = `front_y`."""
+    x = terrain.vertices[:, 0]
+    near = np.flatnonzero((x >= path[:, 0].min() - margin) & (x <= path[:, 0].max() + margin))
+    curve = terrain.vertices[near.min() : near.max() + 1] if near.size > 1 else terrain.vertices
+    n = len(curve)
+    bottom = float(curve[:, 1].min()) - 0.35 * margin
+    front, back = (_at_depth(curve, y) for y in (front_y, -2.5 * front_y))
+    foot = front.copy()
+    foot[:, 2] = bottom
+    vertices = np.vstack([front, back, foot])
+    i = np.arange(n - 1)
+    top = np.concatenate([np.stack([i, i + 1, i + 1 + n], axis=1), np.stack([i, i + 1 + n, i + n], axis=1)])
+    low = i + 2 * n
+    face = np.concatenate([np.stack([low, low + 1, i + 1], axis=1), np.stack([low, i + 1, i], axis=1)])
+    return (
+        Part(vertices, top, _SURFACE[0], double=True, sharp=True),
+        Part(vertices, face, _SURFACE[1], double=True, sharp=True),
+    )
+
+
+def cone_lines(radius: float, height: float, n: int = 48) -> Array:
+    """Return a cone as line segments (m, 2, 3): rays from its tip at the origin and the rim; its axis is z."""
+    angle = np.linspace(0, 2 * math.pi, n + 1)
+    rim = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(n + 1, height)])
+    rays = np.stack([np.zeros((n // 4, 3)), rim[:-1:4]], axis=1)
+    return np.concatenate([np.stack([rim[:-1], rim[1:]], axis=1), rays])
+
+
+def wedge_lines(radius: float, height: float) -> Array:
+    """Return the planar friction cone as line segments (2, 2, 3) in the x-z plane."""
+    return np.array([[[0.0, 0.0, 0.0], [radius, 0.0, height]], [[0.0, 0.0, 0.0], [-radius, 0.0, height]]])
+
+
+def _globe(box: Array, faces: Faces, step: float, vertices: Array | None = None) -> NDArray[np.bool_]:
+    """Return which triangles lie in even fields of longitude and latitude (rad `step`), scaled to the box of points."""
+    vertices = box if vertices is None else vertices
+    half = np.maximum(0.5 * np.ptp(box, axis=0), 1e-12)
+    at = (vertices[faces].mean(axis=1) - 0.5 * (box.min(axis=0) + box.max(axis=0))) / half
+    around = np.floor(np.arctan2(at[:, 1], at[:, 0]) / step)
+    up = np.floor(np.arccos(np.clip(at[:, 2] / np.maximum(np.linalg.norm(at, axis=1), 1e-12), -1, 1)) / step)
+    return (around + up) % 2 == 0
+
+
+def _two(
+    vertices: Array,
+    faces: Faces,
+    even: NDArray[np.bool_],
+    colours: tuple[Colour, Colour],
+    opacity: float | None = None,
+    sharp: bool = False,
+) -> tuple[Part, ...]:
+    parts = []
+    for chosen, colour in ((even, colours[0]), (~even, colours[1])):
+        if chosen.any():
+            used, where = np.unique(faces[chosen], return_inverse=True)
+            parts.append(Part(vertices[used], where.reshape(-1, 3), colour, opacity, sharp=sharp))
+    return tuple(parts)
+
+
+def _at_depth(points: Array, y: float) -> Array:
+    """Return planar points (n, 2) as points (n, 3) of the plane at depth `y`."""
+    return np.column_stack([points[:, 0], np.full(len(points), y), points[:, 1]])
+
+
+def _patch(middle: Array, half: float, n: int = 48) -> tuple[Array, Faces]:
+    axis = np.linspace(-half, half, n + 1)
+    x, y = np.meshgrid(middle[0] + axis, middle[1] + axis, indexing="ij")
+    vertices = np.stack([x, y, np.zeros_like(x)], axis=-1).reshape(-1, 3)
+    i, j = (index.ravel() for index in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
+    a = i * (n + 1) + j
+    b, c, d = a + n + 1, a + n + 2, a + 1
+    return vertices, np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+
+
+def _refined(vertices: Array, faces: Faces, least: int) -> tuple[Array, Faces]:
+    """Split every triangle into four until there are at least `least`: colours are given by triangle."""
+    while len(faces) < least:
+        edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+        unique, where = np.unique(edges, axis=0, return_inverse=True)
+        middle = len(vertices) + where.reshape(3, -1)
+        vertices = np.vstack([vertices, 0.5 * (vertices[unique[:, 0]] + vertices[unique[:, 1]])])
+        (a, b, c), (p, q, r) = faces.T, middle
+        faces = np.concatenate([np.stack(t, axis=1) for t in ((a, p, r), (p, b, q), (r, q, c), (p, q, r))])
+    return vertices, faces
+
+
+def _oriented_outwards(vertices: Array, faces: Faces) -> Faces:
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    volume = np.sum(a * np.cross(b, c))
+    return faces[:, ::-1] if volume < 0 else faces
+
+
+def _facing(vertices: Array, faces: Faces, point: Array, normal: Array) -> Faces:
+    """Turn all triangles so that the one nearest to `point` has `normal` in front."""
+    nearest = faces[int(np.argmin(np.sum((vertices[faces].mean(axis=1) - point) ** 2, axis=1)))]
+    a, b, c = vertices[nearest]
+    return faces[:, ::-1] if np.cross(b - a, c - a) @ normal < 0 else faces
+
+
+def _area(outline: Array) -> float:
+    x, z = outline.T
+    return 0.5 * float(np.sum(x * np.roll(z, -1) - z * np.roll(x, -1)))

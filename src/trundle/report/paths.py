@@ -1,0 +1,175 @@
+"""The two pictures of where things go: the contact's path on a hand, and a planar body rolling over terrain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import SceneBody, Trajectory
+from trundle.report import recompute, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+_SNAPSHOTS = 7
+
+
+def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the contact's path on the hand, seen along its z axis, and what it looks like to somebody at rest.
+
+    The inside of a tube is drawn unrolled: arc length against height.
+    """
+    ax = ax or style.new_axes(6.0, 5.4)
+    hand = run.body("hand")
+    path = run["contact_on_hand"]
+    tube = hand is not None and hand.shape.get("type") in ("tube", "cylinder")
+    if hand is not None and tube:
+        radius = float(hand.shape["radius"])
+        path = np.column_stack([radius * np.unwrap(np.arctan2(path[:, 1], path[:, 0])), path[:, 2]])
+    shown = path[:, :2]
+    _trace(ax, shown, style.BLUE, "path on the hand")
+    points = shown
+    if not tube:
+        resting = _seen_at_rest(run)
+        if np.max(np.abs(resting - shown)) > 1e-9:
+            ax.plot(*resting.T, color=style.ORANGE, linewidth=1.6, label="the same path, seen at rest")
+            points = np.vstack([shown, resting])
+    ax.plot(*shown[0], "o", color=style.GREEN, markersize=7, label="start", zorder=5)
+    ax.plot(*shown[-1], "s", color=style.RED, markersize=6, label="end", zorder=5)
+    _frame(ax, points)
+    if hand is not None and not tube:
+        _hand_relief(ax, hand)
+    ax.set_aspect("equal", adjustable="datalim" if tube else "box")
+    labels = ("along the wall (m)", "z (m), hand frame") if tube else ("x (m), hand frame", "y (m), hand frame")
+    style.dress(ax, "Contact path on the hand", *labels, run)
+    style.legend(ax)
+    return ax
+
+
+def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw terrain and body at a few instants, with the contact's path and the contact force."""
+    ax = ax or style.new_axes(9.0, 4.6)
+    body, terrain = run.body("body"), run.body("terrain")
+    contact, force = run["contact_position"][:, 0], run["contact_force"][:, 0]
+    instants = _snapshots(run)
+    size = 0.3 if body is None else float(np.max(np.linalg.norm(body.vertices, axis=1)))
+    heaviest = float(np.max(np.linalg.norm(force[instants], axis=1))) or 1.0
+    scale = 1.3 * size / heaviest
+    corners = [contact]
+    from matplotlib import colormaps
+
+    for rank, i in enumerate(instants):
+        colour = colormaps["viridis"](0.05 + 0.8 * rank / max(len(instants) - 1, 1))
+        if body is not None:
+            outline = _placed(run, body, i)
+            corners.append(outline)
+            ax.fill(*outline.T, facecolor=colour, alpha=0.13, edgecolor="none", zorder=2)
+            ax.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.4, zorder=3)
+            spoke = np.vstack([run["body_position"][i, 0], outline[0]])
+            ax.plot(*spoke.T, color=colour, linewidth=1.0, zorder=3)
+        centre = run["body_position"][i, 0]
+        ax.plot(*centre, "o", color=colour, markersize=3.5, zorder=4)
+        ax.annotate(f"{run.time[i]:.2f} s", centre, xytext=(5, 5), textcoords="offset points", fontsize=7.5, zorder=7)
+        if np.linalg.norm(force[i]) > 0:
+            tip = contact[i] + scale * force[i]
+            arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", tip, contact[i], arrowprops=arrow, zorder=6)
+            corners.append(tip[None, :])
+    ax.plot(*contact.T, color=style.ORANGE, linewidth=2.4, label="contact path", zorder=4, solid_capstyle="round")
+    ax.plot([], [], color=style.RED, label=f"contact force, longest {heaviest:.3g} N")
+    _frame(ax, np.vstack(corners), 0.06)
+    if terrain is not None:
+        low = ax.get_ylim()[0]
+        x, z = terrain.vertices.T
+        ax.plot(x, z, color=style.INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
+        if not terrain.closed and np.all(np.diff(x) > 0):
+            ax.fill_between(x, z, min(low, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
+    ax.set_aspect("equal", adjustable="box")
+    style.dress(ax, "The motion at a few instants", "x (m)", "z (m)", run)
+    style.legend(ax)
+    return ax
+
+
+def _trace(ax: Axes, points: Array, colour: str, label: str) -> None:
+    width = 1.5 if len(points) < 4000 else 0.7
+    ax.plot(*points.T, color=colour, linewidth=width, alpha=0.9, label=label)
+
+
+def _seen_at_rest(run: Trajectory) -> Array:
+    """Return the contact's path (n, 2) in the hand frame of the start, which stays where it was."""
+    R = recompute.rotation_matrices(run["hand_quaternion"][:1])[0]
+    return ((run["contact_position"] - run["hand_position"][0]) @ R)[:, :2]
+
+
+def _frame(ax: Axes, points: Array, margin: float = 0.12) -> None:
+    """Set limits that hold all `points`, square when they are nearly a line."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(float(np.max(high - low)), 1e-6)
+    middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.15 * size) + margin * size
+    ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
+
+
+def _hand_relief(ax: Axes, hand: SceneBody) -> None:
+    """Draw the hand's rim and, if it is a graph over x and y with some relief, its contour lines."""
+    if hand.faces is None:
+        return
+    limits = ax.get_xlim(), ax.get_ylim()
+    from matplotlib.collections import LineCollection
+
+    rim = hand.vertices[_rim(hand)][:, :, :2]
+    ax.add_collection(LineCollection(list(rim), colors=style.INK, linewidths=1.2, alpha=0.6, zorder=1.5))
+    heights = hand.vertices[:, 2]
+    area = _signed_areas(hand)
+    graph = np.all(area > 0) or np.all(area < 0)
+    if graph and np.ptp(heights) > 1e-6:
+        x, y = hand.vertices[:, 0], hand.vertices[:, 1]
+        lines = ax.tricontour(
+            x, y, hand.faces, heights, levels=14, colors="#b9c2c9", linewidths=0.7, zorder=1, linestyles="solid"
+        )  # pyright: ignore[reportCallIssue]
+        ax.clabel(lines, fontsize=6.5, fmt="%.2g m")
+    ax.set_xlim(*limits[0])
+    ax.set_ylim(*limits[1])
+
+
+def _signed_areas(body: SceneBody) -> Array:
+    faces = np.asarray(body.faces)
+    a, b, c = (body.vertices[faces[:, i], :2] for i in range(3))
+    p, q = b - a, c - a
+    area = p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
+    return area[np.abs(area) > 1e-12]
+
+
+def _rim(body: SceneBody) -> NDArray[np.int64]:
+    """Return the edges (m, 2) that belong to one triangle only; vertices at one place count as one."""
+    size = float(np.max(np.abs(body.vertices))) or 1.0
+    places = np.round(body.vertices / (1e-9 * size)).astype(np.int64)
+    _, first, same = np.unique(places, axis=0, return_index=True, return_inverse=True)
+    faces = first[same.reshape(-1)][np.asarray(body.faces)]
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    unique, count = np.unique(edges, axis=0, return_counts=True)
+    return unique[(count == 1) & (unique[:, 0] != unique[:, 1])]
+
+
+def _placed(run: Trajectory, body: SceneBody, i: int) -> Array:
+    """Return the outline (m, 2) of `body` at sample i, world."""
+    angle = run["body_angle"][i, 0]
+    c, s = np.cos(angle), np.sin(angle)
+    R = np.array([[c, -s], [s, c]])
+    return run["body_position"][i, 0] + (body.vertices - np.asarray(body.center_of_mass)) @ R.T
+
+
+def _snapshots(run: Trajectory) -> list[int]:
+    """Return a few samples, spread over the distance that the contact covered, in the order of time."""
+    x = run["contact_position"][:, 0, 0]
+    targets = np.linspace(np.min(x), np.max(x), _SNAPSHOTS)
+    tolerance = 0.25 * max(float(np.ptp(x)), 1e-12) / _SNAPSHOTS
+    chosen = []
+    for target in targets:
+        distance = np.abs(x - target)
+        near = np.flatnonzero(distance <= tolerance)
+        chosen.append(int(near[0]) if near.size else int(np.argmin(distance)))
+    return sorted({*chosen, 0})

@@ -1,0 +1,227 @@
+"""Figures of a run: functions that draw into matplotlib `Axes` and return them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trundle.errors import InputError
+from trundle.records import Trajectory
+from trundle.report import metrics, recompute, style
+from trundle.report.paths import contact_path, planar_motion
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Below this a residual is round-off of the recomputation; logarithmic plots end here.
+FLOOR = 1e-17
+
+
+def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw a variable or a figure of the report by its name.
+
+    ``contact_on_hand`` draws the path on the hand; any other variable is drawn over time.
+
+    Parameters
+    ----------
+    run : Trajectory
+        What to draw.
+    name : str, optional
+        A variable, or one of `figures`; the kind's first figure unless given.
+    ax : Axes, optional
+        Where to draw; a new pyplot figure unless given.
+
+    Raises
+    ------
+    InputError
+        If there is no such variable or figure.
+    """
+    known = figures(run.kind)
+    name = name or next(iter(known))
+    if name in known:
+        return known[name](run, ax)
+    if name == "contact_on_hand":
+        return contact_path(run, ax)
+    if name not in run or name == "time":
+        raise InputError("name", name, "one of " + ", ".join([*known, *map(str, run.dataset.data_vars)]))
+    return variable(run, name, ax)
+
+
+def figures(kind: str) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the report's figures of a `kind` by name, the most telling first."""
+    first = {"contact_path": contact_path} if kind == "juggling" else {"motion": planar_motion}
+    common = {"force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals}
+    last = {"motion": position, "rotation": rotation} if kind == "juggling" else {"position": position}
+    return {**first, **common, **last}
+
+
+def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
+    """Draw every component of the variable `name` over time."""
+    ax = ax or style.new_axes()
+    data = run.dataset[name]
+    if data.dtype.kind not in "if":
+        values, names = np.unique(data.values.reshape(len(run), -1)[:, 0], return_inverse=True)
+        ax.step(run.time, names, where="post", color=style.BLUE)
+        ax.set_yticks(range(len(values)), values)
+    else:
+        columns = data.values.reshape(len(run), -1)
+        labels = _component_labels(data)
+        for i, column in enumerate(columns.T):
+            colour = style.COMPONENTS[i] if columns.shape[1] <= 3 and columns.shape[1] > 1 else None
+            ax.plot(run.time, column, label=labels[i], color=colour or (style.BLUE if columns.shape[1] == 1 else None))
+    style.mark_transitions(ax, run)
+    frame = data.attrs.get("frame", "none")
+    where = f", {frame} frame" if frame in ("world", "hand", "object") else ""
+    unit = f" ({data.attrs['units']})" if data.attrs.get("units", "1") != "1" else ""
+    style.dress(ax, str(data.attrs.get("long_name", name)), "time (s)", f"{name}{unit}{where}", run)
+    style.legend(ax)
+    return ax
+
+
+def force(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the contact force over time: normal, tangential, and its world components."""
+    ax = ax or style.new_axes()
+    use = metrics.usage(run)
+    values = run["contact_force"].reshape(len(run), -1)
+    ax.plot(run.time, use["normal"], color=style.INK, linewidth=2.2, label="normal $f_n$")
+    ax.plot(run.time, use["tangential"], color=style.ORANGE, linewidth=1.6, label=r"tangential $|f_t|$")
+    for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
+        ax.plot(run.time, column, "--", color=colour, linewidth=0.9, label=f"${label}$, world")
+    ax.axhline(0.0, color=style.GREY, linewidth=0.8)
+    style.mark_transitions(ax, run)
+    _steady_limits(ax)
+    on = "object" if run.kind == "juggling" else "body"
+    style.dress(ax, f"Contact force on the {on}", "time (s)", "force (N)", run)
+    style.legend(ax)
+    return ax
+
+
+def friction_use(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the used share of the friction cone, |f_t|/(mu f_n), and of the torsional bound if there is one."""
+    ax = ax or style.new_axes()
+    use = metrics.usage(run)
+    top = 1.0
+    friction = run.metadata.get("physics", {}).get("friction")
+    for key, colour, label in (
+        ("friction_use", style.BLUE, rf"$|f_t|\,/\,(\mu f_n)$, $\mu$ = {friction:g}" if friction else ""),
+        ("torsional_use", style.PURPLE, r"$|m_n|\,/\,(\mu_t f_n)$"),
+    ):
+        if key in use:
+            shown = np.minimum(use[key], 3.0)
+            ax.plot(run.time, shown, color=colour, linewidth=1.6, label=f"{label}, largest {np.max(use[key]):.3g}")
+            top = max(top, float(np.max(shown)))
+    ax.axhline(1.0, color=style.RED, linewidth=1.2, linestyle="--", label="limit")
+    ax.axhspan(1.0, 10.0, color=style.RED, alpha=0.06, linewidth=0)
+    ax.set_ylim(0.0, 1.15 * top)
+    if not friction:
+        ax.annotate("no friction coefficient", (0.5, 0.5), xycoords="axes fraction", ha="center", color=style.GREY)
+    style.mark_transitions(ax, run)
+    style.dress(ax, "Used share of the friction cone", "time (s)", "use (1)", run)
+    style.legend(ax)
+    return ax
+
+
+def energy(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw kinetic, potential (from its least value) and total energy over time."""
+    ax = ax or style.new_axes()
+    kinetic, potential = metrics.energy(run)
+    potential = potential - np.min(potential)
+    ax.plot(run.time, kinetic + potential, color=style.INK, linewidth=3.0, alpha=0.8, label="total")
+    ax.plot(run.time, kinetic, color=style.ORANGE, linewidth=1.3, label="kinetic")
+    ax.plot(run.time, potential, color=style.GREEN, linewidth=1.3, label="potential, above its least value")
+    style.mark_transitions(ax, run)
+    _steady_limits(ax)
+    of = "object" if run.kind == "juggling" else "body"
+    note = f"; drift {metrics.general(run)['energy_drift']:.1e}" if metrics.is_passive(run) else ""
+    style.dress(ax, f"Energy of the {of}{note}", "time (s)", "energy (J)", run)
+    style.legend(ax)
+    return ax
+
+
+def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw |gap|, |slip| and the energy's drift, recomputed from poses and velocities, on a logarithmic axis."""
+    ax = ax or style.new_axes()
+    touch = recompute.touch(run)
+    slip = np.linalg.norm(touch.slip, axis=1)
+    for values, colour, label in ((touch.gap, style.BLUE, "|gap| (m)"), (slip, style.ORANGE, "|slip| (m/s)")):
+        ax.plot(run.time, np.maximum(np.abs(values), FLOOR), color=colour, linewidth=1.1, label=label)
+    if metrics.is_passive(run):
+        kinetic, potential = metrics.energy(run)
+        total = kinetic + potential
+        scale = max(float(np.max(kinetic)), float(np.ptp(potential))) or 1.0
+        drift = np.maximum(np.abs(total - total[0]) / scale, FLOOR)
+        ax.plot(run.time, drift, color=style.GREEN, linewidth=1.1, label="energy drift (1)")
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    ax.set_ylim(max(low, 0.5 * FLOOR), max(high, 1e-9))
+    style.mark_transitions(ax, run)
+    style.dress(ax, "Residuals, recomputed from poses and velocities", "time (s)", "residual", run)
+    style.legend(ax)
+    return ax
+
+
+def position(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw positions over time: the object's centre of mass and the hand, or the body and its angle in the plane."""
+    ax = ax or style.new_axes()
+    name = "object_position" if run.kind == "juggling" else "body_position"
+    values = run[name].reshape(len(run), -1)
+    for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
+        who = "object" if run.kind == "juggling" else "body"
+        ax.plot(run.time, column, color=colour, linewidth=1.5, label=f"{who} ${label}$")
+    if run.kind == "juggling":
+        title = "Centre of mass of the object; the hand's origin rests"
+        if np.any(np.ptp(run["hand_position"], axis=0) > 0):
+            title = "Centre of mass of the object and origin of the hand"
+            for column, label, colour in zip(run["hand_position"].T, _axes(run), _colours(run), strict=True):
+                ax.plot(run.time, column, "--", color=colour, linewidth=1.0, label=f"hand ${label}$")
+    else:
+        radius = float(np.median(np.linalg.norm(run["contact_position"][:, 0] - values, axis=1)))
+        turned = radius * (run["body_angle"][:, 0] - run["body_angle"][0, 0])
+        label = rf"{radius:.3g} m $\times$ turned angle"
+        ax.plot(run.time, turned, color=style.PURPLE, linewidth=1.0, linestyle="--", label=label)
+        title = "Centre of mass of the body"
+    style.mark_transitions(ax, run)
+    style.dress(ax, title, "time (s)", "position (m), world", run)
+    style.legend(ax)
+    return ax
+
+
+def rotation(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the angular velocities of object and hand over time."""
+    ax = ax or style.new_axes()
+    for who, dashes, width in (("object", "-", 1.5), ("hand", "--", 1.0)):
+        for column, label, colour in zip(run[f"{who}_angular_velocity"].T, _axes(run), _colours(run), strict=True):
+            if who == "hand" and not np.any(column):
+                continue
+            ax.plot(run.time, column, dashes, color=colour, linewidth=width, label=rf"{who} $\omega_{label}$")
+    style.mark_transitions(ax, run)
+    style.dress(ax, "Angular velocity of object and hand", "time (s)", "angular velocity (rad/s), world", run)
+    style.legend(ax)
+    return ax
+
+
+def _axes(run: Trajectory) -> str:
+    return "xyz" if run.kind == "juggling" else "xz"
+
+
+def _colours(run: Trajectory) -> tuple[str, ...]:
+    return style.COMPONENTS if run.kind == "juggling" else (style.RED, style.BLUE)
+
+
+def _component_labels(data: object) -> list[str]:
+    import itertools
+
+    coordinates = data.coords  # type: ignore[attr-defined]
+    sizes = [[str(v) for v in coordinates[d].values] for d in data.dims[1:]]  # type: ignore[attr-defined]
+    sizes = [values for values in sizes if len(values) > 1]
+    return [" ".join(parts) or "" for parts in itertools.product(*sizes)]
+
+
+def _steady_limits(ax: Axes) -> None:
+    """Keep a constant line from being drawn as a zoom into round-off."""
+    low, high = ax.dataLim.y0, ax.dataLim.y1
+    size = max(abs(low), abs(high))
+    if high - low < 1e-6 * size:
+        ax.set_ylim(low - 0.1 * size, high + 0.1 * size)

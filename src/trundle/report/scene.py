@@ -1,0 +1,225 @@
+"""What the moving picture shows, as plain arrays: bodies, poses over time, arrows, paths, camera."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+from trundle.records import SceneBody, Trajectory
+from trundle.report import recompute
+from trundle.report.meshes import (
+    Part,
+    checkered_object,
+    checkered_surface,
+    cone_lines,
+    extruded_body,
+    extruded_terrain,
+    wedge_lines,
+)
+
+Array = NDArray[np.float64]
+
+FRAMES_PER_SECOND = 30.0
+MOST_FRAMES = 1800
+_RED, _ORANGE, _BLUE = (197, 27, 58), (224, 130, 20), (33, 102, 172)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world."""
+
+    name: str
+    parts: tuple[Part, ...]
+    positions: Array
+    quaternions: Array
+    lines: tuple[tuple[Array, tuple[int, int, int]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything the viewer draws.
+
+    Parameters
+    ----------
+    seconds : float
+        Playing time between two frames; the motion's own time between them is `lapse` times that.
+    actors : tuple of Actor
+        Object and hand, or body and terrain.
+    contact : (k, 3)
+        Contact point, world, m.
+    normals, forces : (k, 3)
+        Unit normal and contact force; `force_scale` (m/N) makes the force an arrow.
+    cone : (m, 2, 3) or None
+        Friction cone as line segments, tip at the origin, axis z.
+    paths : tuple
+        Lines that rest in the world, each with its colour.
+    size : float
+        Size of the object, m.
+    look_at, camera : (3,)
+        Where the camera looks and stands.
+    """
+
+    seconds: float
+    lapse: float
+    actors: tuple[Actor, ...]
+    contact: Array
+    normals: Array
+    forces: Array
+    force_scale: float
+    cone: Array | None
+    size: float
+    look_at: Array
+    camera: Array
+    paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
+
+
+def build_stage(run: Trajectory) -> Stage:
+    """Return the stage of a run.
+
+    Raises
+    ------
+    InputError
+        If the record holds no surfaces to draw.
+    """
+    if not run.scene:
+        raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
+    return _stage_space(run) if run.kind == "juggling" else _stage_plane(run)
+
+
+def _frame_times(run: Trajectory) -> tuple[Array, float, float]:
+    """Return the frames' times and how long each is shown; long runs are shown faster than they are."""
+    start, duration = run.time[0], float(run.time[-1] - run.time[0])
+    wanted = max(math.ceil(duration * FRAMES_PER_SECOND), 1)
+    count = min(wanted, MOST_FRAMES)
+    step = duration / count if duration > 0 else 1 / FRAMES_PER_SECOND
+    # Down to half the frame rate a run is shown in its own time, beyond that faster.
+    shown = min(step, 2 / FRAMES_PER_SECOND)
+    return start + step * np.arange(count + 1), shown, step / shown
+
+
+def _sampled(run: Trajectory, values: Array, times: Array) -> Array:
+    return np.stack([np.interp(times, run.time, column) for column in values.T], axis=1)
+
+
+def _sampled_quaternion(run: Trajectory, q: Array, times: Array) -> Array:
+    sign = np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))
+    q = _sampled(run, q * sign[:, None], times)
+    return q / np.linalg.norm(q, axis=1, keepdims=True)
+
+
+def _stage_space(run: Trajectory) -> Stage:
+    times, seconds, lapse = _frame_times(run)
+    body, hand = _role(run, "object"), _role(run, "hand")
+    size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
+    q, hand_q = (_sampled_quaternion(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
+    com = _sampled(run, run["object_position"], times)
+    origin = com - recompute.rotation_matrices(q) @ np.asarray(body.center_of_mass)
+    on_hand = run["contact_on_hand"]
+    line = _thin_line(on_hand + 0.018 * size * _hand_normals(run), 4000)
+    surface = checkered_surface(hand, on_hand, _hand_normals(run), size)
+    actors = (
+        Actor("object", checkered_object(body), origin, q),
+        Actor("hand", surface, _sampled(run, run["hand_position"], times), hand_q, ((line, _BLUE),)),
+    )
+    resting = _thin_line(run["contact_position"] + 0.022 * size * run["contact_normal"], 4000)
+    moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
+    R = recompute.rotation_matrices(run["hand_quaternion"][:1])[0]
+    shown = np.vstack([run["object_position"], run["hand_position"][0] + on_hand @ R.T])
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    look_at = 0.5 * (low + high)
+    reach = 0.5 * float(np.linalg.norm(high - low)) + size
+    direction = np.array([0.45, -0.8, 0.62])
+    return Stage(
+        seconds, lapse, actors,
+        _sampled(run, run["contact_position"], times),
+        _unit(_sampled(run, run["contact_normal"], times)),
+        _sampled(run, run["contact_force"], times),
+        _force_scale(run["contact_force"], size),
+        _friction_cone(run, size, plane=False),
+        size, look_at, look_at + 2.5 * reach * direction / np.linalg.norm(direction),
+        ((resting, _ORANGE),) if moving else (),
+    )  # fmt: skip
+
+
+def _stage_plane(run: Trajectory) -> Stage:
+    times, seconds, lapse = _frame_times(run)
+    body, terrain = _role(run, "body"), _role(run, "terrain")
+    size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
+    thickness = 0.45 * size
+    angle = np.interp(times, run.time, run["body_angle"][:, 0])
+    centre = _sampled(run, run["body_position"][:, 0], times)
+    c, s = np.cos(angle), np.sin(angle)
+    com = np.asarray(body.center_of_mass)
+    origin = centre - np.stack([c * com[0] - s * com[1], s * com[0] + c * com[1]], axis=1)
+    zero = np.zeros_like(angle)
+    # Counter-clockwise with x right and z up is a rotation about -y.
+    q = np.stack([np.cos(angle / 2), zero, -np.sin(angle / 2), zero], axis=1)
+    contact = run["contact_position"][:, 0]
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (times.size, 1))
+    # Ground and body are flush in front; what is drawn of the contact lies before both.
+    ground = extruded_terrain(terrain, contact, -0.5 * thickness, 3 * size)
+    before = np.array([0.0, -0.5 * thickness - 0.03 * size, 0.0])
+    path = _thin_line(_lift(contact) + before, 4000)
+    actors = (
+        Actor("body", extruded_body(body, thickness), _lift(origin), q),
+        Actor("terrain", ground, np.zeros((times.size, 3)), still, ((path, _ORANGE),)),
+    )
+    touch = recompute.touch(run)
+    positions = run["body_position"][:, 0]
+    low, high = positions.min(axis=0) - 1.2 * size, positions.max(axis=0) + 1.2 * size
+    middle = 0.5 * (low + high)
+    look_at = np.array([middle[0], 0.0, middle[1]])
+    reach = max(0.5 * (high[0] - low[0]), 0.9 * (high[1] - low[1]))
+    return Stage(
+        seconds, lapse, actors,
+        _lift(_sampled(run, contact, times)) + before,
+        _unit(_lift(_sampled(run, touch.normal, times))),
+        _lift(_sampled(run, run["contact_force"][:, 0], times)),
+        _force_scale(run["contact_force"][:, 0], size),
+        _friction_cone(run, size, plane=True),
+        size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]),
+    )  # fmt: skip
+
+
+def _role(run: Trajectory, role: str) -> SceneBody:
+    body = run.body(role)
+    if body is None:
+        raise InputError("scene", [b.role for b in run.scene], f"with a body of the role {role!r}")
+    return body
+
+
+def _hand_normals(run: Trajectory) -> Array:
+    R = recompute.rotation_matrices(run["hand_quaternion"])
+    return np.einsum("nji,nj->ni", R, run["contact_normal"])
+
+
+def _thin_line(points: Array, most: int) -> Array:
+    stride = max(1, -(-len(points) // most))
+    kept = points[::stride]
+    return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)
+
+
+def _force_scale(force: Array, size: float) -> float:
+    largest = float(np.quantile(np.linalg.norm(force, axis=1), 0.98))
+    return 1.5 * size / largest if largest > 0 else 1.0
+
+
+def _friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
+    friction = run.metadata.get("physics", {}).get("friction")
+    if not friction:
+        return None
+    height = size / math.hypot(1.0, float(friction))
+    make = wedge_lines if plane else cone_lines
+    return make(height * float(friction), height)
+
+
+def _lift(points: Array) -> Array:
+    return np.stack([points[:, 0], np.zeros(len(points)), points[:, 1]], axis=1)
+
+
+def _unit(x: Array) -> Array:
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)

@@ -1,0 +1,170 @@
+"""The moving picture: one HTML file that opens without a network and plays the run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import MissingExtraError
+from trundle.records import Trajectory
+from trundle.report.meshes import Part
+from trundle.report.scene import Stage, build_stage
+
+Array = NDArray[np.float64]
+
+
+def write_viewer(run: Trajectory, path: str | Path) -> Path:
+    """Write the moving picture of `run` to `path`, one self-contained HTML file.
+
+    Raises
+    ------
+    MissingExtraError
+        If the extra ``viewer`` is not installed.
+    InputError
+        If the record holds no surfaces to draw.
+    """
+    target = Path(path)
+    page = render(build_stage(run))
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part.write_text(page, encoding="utf-8")
+    os.replace(part, target)
+    return target
+
+
+def open_viewer(run: Trajectory) -> Path:
+    """Write the moving picture to a temporary file, open it in the browser and return the file."""
+    path = write_viewer(run, Path(tempfile.mkdtemp(prefix="trundle-")) / "viewer.html")
+    webbrowser.open(path.as_uri())
+    return path
+
+
+def render(stage: Stage) -> str:
+    """Return the HTML page of a stage.
+
+    Raises
+    ------
+    MissingExtraError
+        If viser is not installed.
+    """
+    try:
+        import viser
+    except ImportError:
+        raise MissingExtraError("viser", "viewer") from None
+    # The server is only the way to viser's recorder: bound to this machine, stopped before this function returns.
+    # It announces its address on stdout, which belongs to the caller.
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        try:
+            return _record(server, stage)
+        finally:
+            server.stop()
+
+
+def _record(server: Any, stage: Stage) -> str:
+    scene = server.scene
+    scene.set_up_direction("+z")
+    # No environment map: it would be fetched from the network.
+    scene.configure_environment_map(hdri=None)
+    scene.world_axes.visible = False
+    scene.add_light_ambient("/ambient", intensity=1.4)
+    scene.add_light_directional("/front", intensity=1.2, position=tuple(stage.camera), cast_shadow=False)
+    server.initial_camera.position = tuple(stage.camera)
+    server.initial_camera.look_at = tuple(stage.look_at)
+    server.initial_camera.fov = 0.72
+    server.initial_camera.near = 0.01 * stage.size
+    updates = [_actor(scene, stage, i) for i in range(len(stage.actors))] + [_contact(scene, stage)]
+    for name, (points, colour) in enumerate(stage.paths):
+        _line(scene, f"/path_{name}", points, colour, stage.size)
+    for update in updates:
+        update(0)
+    serializer = server.get_scene_serializer()
+    for k in range(1, len(stage.contact)):
+        serializer.insert_sleep(stage.seconds)
+        for update in updates:
+            update(k)
+    serializer.insert_sleep(1.0)
+    return serializer.as_html()
+
+
+def _actor(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
+    actor = stage.actors[index]
+    frame = scene.add_frame(f"/{actor.name}", show_axes=False)
+    for i, part in enumerate(actor.parts):
+        _mesh(scene, f"/{actor.name}/part_{i}", part)
+    for i, (points, colour) in enumerate(actor.lines):
+        _line(scene, f"/{actor.name}/line_{i}", points, colour, stage.size)
+    poses = np.hstack([actor.positions, actor.quaternions])
+    moves = np.concatenate([[True], np.any(np.diff(poses, axis=0) != 0, axis=1)])
+
+    def update(k: int) -> None:
+        if moves[k]:
+            frame.position = actor.positions[k]
+            frame.wxyz = actor.quaternions[k]
+
+    return update
+
+
+def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
+    size = stage.size
+    ball = scene.add_icosphere("/contact", radius=0.045 * size, color=(197, 27, 58), subdivisions=2, cast_shadow=False)
+    cone = None
+    if stage.cone is not None:
+        # Lines, not a sheet: opaque lines are seen through the half-transparent object, a sheet is not.
+        cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=0.014 * size)
+    unit = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+    # The arrow is one metre long and is scaled; its shaft is as thick as the object asks for.
+    arrow = scene.add_arrows(
+        "/force", unit, (197, 27, 58), shaft_radius=0.022 * size, head_radius=0.06 * size, head_length=0.14
+    )
+    normals, forces = _from_z(stage.normals), _from_z(stage.forces)
+    lengths = stage.force_scale * np.linalg.norm(stage.forces, axis=1)
+    shown = lengths > 1e-3 * size
+
+    def update(k: int) -> None:
+        ball.position = stage.contact[k]
+        if cone is not None:
+            cone.position, cone.wxyz = stage.contact[k], normals[k]
+        arrow.position, arrow.wxyz = stage.contact[k], forces[k]
+        if k == 0 or shown[k] != shown[k - 1]:
+            arrow.visible = bool(shown[k])
+        if shown[k]:
+            arrow.scale = (1.0, 1.0, float(lengths[k]))
+
+    return update
+
+
+def _mesh(scene: Any, name: str, part: Part) -> Any:
+    return scene.add_mesh_simple(
+        name,
+        part.vertices.astype(np.float32),
+        part.faces.astype(np.uint32),
+        color=part.colour,
+        opacity=part.opacity,
+        side="double" if part.double else "front",
+        flat_shading=part.sharp,
+        cast_shadow=part.opacity is None,
+    )
+
+
+def _line(scene: Any, name: str, points: Array, colour: tuple[int, int, int], size: float) -> None:
+    segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+    scene.add_line_segments(name, segments, colour, thickness=0.03 * size)
+
+
+def _from_z(directions: Array) -> Array:
+    """Return quaternions (n, 4) that turn z into each of `directions` (n, 3) on the shortest way."""
+    size = np.linalg.norm(directions, axis=1, keepdims=True)
+    d = np.where(size > 0, directions / np.where(size > 0, size, 1.0), [0.0, 0.0, 1.0])
+    q = np.stack([1 + d[:, 2], -d[:, 1], d[:, 0], np.zeros(len(d))], axis=1)
+    down = q[:, 0] < 1e-12
+    q[down] = [0.0, 1.0, 0.0, 0.0]
+    return q / np.linalg.norm(q, axis=1, keepdims=True)

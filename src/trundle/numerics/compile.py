@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -196,11 +197,12 @@ class NativeFunction:
         self.res = np.zeros(max(sizes[1].value, 1), dtype=np.uintp)
         self.iw = np.zeros(max(sizes[2].value, 1), dtype=np.int64)
         self.w = np.zeros(max(sizes[3].value, 1))
+        self.work_addresses = tuple(array.ctypes.data for array in (self.arg, self.res, self.iw, self.w))
         library[f"{name}_incref"]()
         self.memory = int(library[f"{name}_checkout"]())
 
 
-def time_function(function: ca.Function, inputs: Sequence[object], count: int = 100_000) -> float:
+def time_function(function: ca.Function, inputs: Sequence[Any], count: int = 100_000) -> float:
     """Return the seconds a call of a function takes, measured by a loop in C with no Python in it.
 
     Parameters
@@ -235,9 +237,8 @@ def time_function(function: ca.Function, inputs: Sequence[object], count: int = 
 
 
 def _renamed(function: ca.Function, name: str, dense: bool) -> ca.Function:
-    scalar = function.is_a("SXFunction")
-    arguments = function.sx_in() if scalar else function.mx_in()
-    results = function.call(arguments, function.class_name() in ("SXFunction", "MXFunction"), False)
+    arguments: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    results: list[Any] = function.call(arguments, function.class_name() in ("SXFunction", "MXFunction"), False)
     if dense:
         results = [ca.densify(result) for result in results]
     return ca.Function(name, arguments, results, function.name_in(), function.name_out())

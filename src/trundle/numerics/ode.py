@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle import checks
 from trundle.checks import FloatArray
-from trundle.errors import InputError
+from trundle.errors import CompileError, InputError
 from trundle.numerics import ode_native
 from trundle.numerics.compile import FLAGS, NativeFunction, compile_library, function_source
 from trundle.numerics.ode_python import PythonRun
@@ -118,6 +121,18 @@ class Integration:
 class Integrator:
     """Integrator of one system with one method, compiled when it is made and reusable.
 
+    Arguments of `integrate`, times in seconds:
+
+    - `step` fixes the step of any method (the last one is shorter) and is required for rk4. Without it the step adapts
+      so that the root mean square over the states of ``estimated error / (absolute + relative |x|)`` is below one, with
+      `absolute_tolerance` a number or (n,), between `min_step` and at first `first_step` (default: estimated).
+    - `sample_times` (k,), ascending from t0: where the dense output is wanted. Those after the end are left out.
+    - A margin that reaches zero ends the integration. It is looked at at the end of each step and at `event_points`
+      points inside; the event's state is that of a step of the method that ends on it. `watched` (m,) of bool: the
+      others only count in `margin_minimum`. `armed` (m,) of bool: a margin that is armed and <= 0 at t0 is an event at
+      t0; one that is not arms itself when it has been above `arming_tolerance`, as where a phase begins with zero.
+    - `max_steps` limits accepted and rejected steps together.
+
     Parameters
     ----------
     system : OdeSystem
@@ -137,21 +152,23 @@ class Integrator:
     method: str = "dop853"
     event_points: int | None = None
     flags: Sequence[str] = FLAGS
-    _core: ode_native.Core | None = field(init=False, repr=False, compare=False)
-    _functions: Any = field(init=False, repr=False, compare=False)
+    compiled: bool = field(init=False)
+    _start: Callable[..., Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        coefficients = tableau(self.method)
-        points = coefficients.points if self.event_points is None else self.event_points
-        object.__setattr__(self, "event_points", checks.integer("event_points", points, minimum=0, maximum=1000))
+        points = tableau(self.method).points if self.event_points is None else self.event_points
+        points = checks.integer("event_points", points, minimum=0, maximum=1000)
         core = ode_native.core_library()
-        object.__setattr__(self, "_core", core)
-        object.__setattr__(self, "_functions", None if core is None else _compile(self.system, self.flags))
+        if core is None:
+            start = partial(PythonRun, self.system)
+        else:
+            start = partial(ode_native.NativeRun, core, _compile(self.system, self.flags))
+        object.__setattr__(self, "event_points", points)
+        object.__setattr__(self, "compiled", core is not None)
+        object.__setattr__(self, "_start", start)
 
-    @property
-    def compiled(self) -> bool:
-        """Whether the loop runs in C; without a compiler it is Python over CasADi's virtual machine."""
-        return self._core is not None
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.system, self.method, self.event_points, self.flags)
 
     def integrate(
         self,
@@ -172,43 +189,19 @@ class Integrator:
         min_step: float = 0.0,
         progress: Callable[[float], object] | None = None,
     ) -> Integration:
-        """Integrate from (t0, x0) to t1 or to the first event.
+        """Integrate from (t0, x0 (n,)) with the parameters p (n_p,) to t1 >= t0 or to the first event.
 
-        Parameters
-        ----------
-        t0, t1 : float
-            Start and end (s), t1 >= t0.
-        x0 : (n,)
-            Initial state; it is not projected.
-        p : (n_p,)
-            Parameters.
-        relative_tolerance, absolute_tolerance : float, float or (n,)
-            The estimated error of a step stays below absolute + relative |x| (root mean square over the states).
-        step : float, optional
-            Fixed step (the last one is shorter); required for rk4.
-        sample_times : (k,)
-            Ascending times >= t0 of the dense output; those after the end are not reached and left out.
-        armed : (m,) of bool, optional
-            Margins that are armed from the start (default all): one that is <= 0 at t0 is an event at t0. The others
-            arm themselves when they have been above `arming_tolerance`, as for a phase that starts with a margin of 0.
-        watched : (m,) of bool, optional
-            Margins that make events (default all); the others only count in `margin_minimum`.
-        max_steps : int
-            Accepted and rejected steps together.
-        first_step, min_step : float
-            First step of an adaptive run (default: estimated); smallest step before it gives up.
-        progress : callable, optional
-            Called with the time reached, about ten times a second.
+        The arguments are those of the class, and `progress` is called with the time reached about ten times a second.
+        Ctrl-C ends the run with the status INTERRUPTED and what was computed until then.
 
         Raises
         ------
         InputError
             If a value has the wrong shape or sign.
         """
-        system, n, m = self.system, self.system.size, self.system.margin_count
+        system, begin = self.system, checks.number("t0", t0)
         if self.method == "rk4" and step is None:
             raise InputError("step", step, "a number > 0: rk4 has a fixed step")
-        begin = checks.number("t0", t0)
         settings = {
             "t0": begin,
             "t1": checks.number("t1", t1, minimum=begin),
@@ -219,47 +212,50 @@ class Integrator:
             "arming_tolerance": checks.non_negative("arming_tolerance", arming_tolerance),
             "max_steps": checks.integer("max_steps", max_steps, minimum=1),
         }
-        tolerance = (
-            np.broadcast_to(absolute_tolerance, (n,)) if np.ndim(absolute_tolerance) == 0 else absolute_tolerance
-        )
         samples = _sample_times(sample_times, begin)
-        arrays = (
-            checks.array("x0", x0, (n,)),
-            checks.array("p", np.atleast_1d(np.asarray(p, dtype=np.float64)), (system.parameter_count,)),
-            checks.array("absolute_tolerance", tolerance, (n,), above=0.0),
-            samples,
-            np.where(_flags("watched", watched, m), np.where(_flags("armed", armed, m), 1, 0), 2),
-        )
-        arguments = (tableau(self.method), self.event_points, settings, *arrays)
-        if self._core is not None:
-            run = ode_native.NativeRun(self._core, arguments[0], self._functions, *arguments[1:])
-        else:
-            run = PythonRun(system, *arguments)
+        state, parameters = checks.array("x0", x0, (system.size,)), _column("p", p, system.parameter_count)
+        tolerances = _column("absolute_tolerance", absolute_tolerance, system.size, above=0.0)
+        flags = _arming(armed, watched, system.margin_count)
+        arrays = (state, parameters, tolerances, samples, flags)
+        run = self._start(tableau(self.method), self.event_points, settings, *arrays)
         return _result(run, samples, finished=run.run(progress))
 
 
 def _compile(system: OdeSystem, flags: Sequence[str]) -> tuple[NativeFunction | None, ...]:
-    natives = []
+    natives: list[NativeFunction | None] = []
     for function in (system.rate, system.margins, system.projection):
         if function is None:
             natives.append(None)
             continue
         name, source = function_source(function, dense=True)
         path = compile_library(name, source, flags=flags)
-        natives.append(None if path is None else NativeFunction(path, name))
+        if path is None:
+            raise CompileError(f"the C compiler that made the stepping core is gone: {name} cannot be compiled")
+        natives.append(NativeFunction(path, name))
     return tuple(natives)
 
 
-def _flags(name: str, value: Any, count: int) -> np.ndarray:
-    flags = np.ones(count, dtype=bool) if value is None else np.asarray(value)
-    if flags.dtype != np.bool_ or flags.shape != (count,):
-        raise InputError(name, value, f"an array of {count} booleans")
-    return flags
+def _column(name: str, value: Any, count: int, above: float = -math.inf) -> FloatArray:
+    """Return `value` as (count,); a number stands for that many."""
+    if np.ndim(value) == 0:
+        value = np.full(count, checks.number(name, value, above=above))
+    return checks.array(name, value if np.size(value) else np.zeros(0), (count,), above=above)
+
+
+def _arming(armed: Any, watched: Any, count: int) -> NDArray[np.int64]:
+    flags = []
+    for name, value in (("armed", armed), ("watched", watched)):
+        flag = np.ones(count, dtype=bool) if value is None else np.asarray(value)
+        if flag.dtype != np.bool_ or flag.shape != (count,):
+            raise InputError(name, value, f"an array of {count} booleans")
+        flags.append(flag)
+    waiting = np.where(flags[0], ode_native.ARMED, ode_native.WAITING)
+    return np.where(flags[1], waiting, ode_native.UNWATCHED)
 
 
 def _sample_times(value: Any, begin: float) -> FloatArray:
-    times = checks.array("sample_times", np.asarray(() if value is None else value, dtype=np.float64), (None,))
-    if np.any(np.diff(times) < 0) or (times.size and times[0] < begin):
+    times = checks.array("sample_times", value if np.size(value) else np.zeros(0), (None,))
+    if np.any(times[1:] < times[:-1]) or (times.size and times[0] < begin):
         raise InputError("sample_times", value, f"ascending and >= t0 = {begin:g}")
     return times
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import CompileError
 from trundle.numerics.compile import NativeFunction, compile_library
-from trundle.numerics.tableaus import Tableau
+from trundle.numerics.tableaus import Tableau, tableau
 
 SLICE_SECONDS = 0.1
 RUNNING, DONE, EVENT, STEP_TOO_SMALL, TOO_MANY_STEPS, NOT_FINITE = range(6)
@@ -75,7 +77,7 @@ class Core:
         timer.restype = ctypes.c_double
         self._timer = timer
 
-    def time_calls(self, native: NativeFunction, function: ca.Function, inputs: Sequence[object], count: int) -> float:
+    def time_calls(self, native: NativeFunction, function: ca.Function, inputs: Sequence[Any], count: int) -> float:
         """Return the seconds a call of `native`, the compiled `function`, takes."""
         values = [
             np.array(ca.DM(function.sparsity_in(i), _nonzeros(function.sparsity_in(i), value)).nonzeros())
@@ -106,8 +108,7 @@ def call_struct(native: NativeFunction | None) -> CallStruct:
     """Return the C view of a compiled function, or of a missing one."""
     if native is None:
         return CallStruct()
-    buffers = (native.arg, native.res, native.iw, native.w)
-    return CallStruct(native.address, *(buffer.ctypes.data for buffer in buffers), native.memory)
+    return CallStruct(native.address, *native.work_addresses, native.memory)
 
 
 class NativeRun:
@@ -116,9 +117,9 @@ class NativeRun:
     Parameters
     ----------
     core : Core
-    method : Tableau
     functions : tuple
         Compiled rate, margins and projection; the last two may be None.
+    method : Tableau
     points : int
         Inner points of a step at which margins are looked at.
     settings : dict
@@ -129,8 +130,8 @@ class NativeRun:
     def __init__(
         self,
         core: Core,
+        functions: tuple[NativeFunction | None, ...],
         method: Tableau,
-        functions: tuple[NativeFunction, NativeFunction | None, NativeFunction | None],
         points: int,
         settings: dict[str, float],
         x0: FloatArray,
@@ -141,21 +142,15 @@ class NativeRun:
     ) -> None:
         n, m, rows = len(x0), len(armed), method.stages + 1 + method.extra
         self._core = core
-        self._functions = functions
-        self.arrays: dict[str, np.ndarray] = {
-            **{name: getattr(method, name) for name in ("A", "b", "c", "E", "A_extra", "c_extra", "D")},
-            "p": np.array(p, dtype=np.float64),
-            "absolute_tolerance": np.array(absolute_tolerance, dtype=np.float64),
-            "sample_times": np.array(sample_times, dtype=np.float64),
-            "samples": np.zeros((len(sample_times), n)),
-            "x": np.array(x0, dtype=np.float64),
-            **{name: np.zeros(n) for name in ("x_new", "x_dense", "trial")},
-            "K": np.zeros((rows, n)),
-            "F": np.zeros((3 + len(method.D), n)),
-            "g": np.zeros((points + 2, m)),
-            "g_trial": np.zeros(m),
-            "g_min": np.zeros(m),
-            "armed": np.array(armed, dtype=np.int64),
+        self._kept = functions, method
+        given = {"p": p, "absolute_tolerance": absolute_tolerance, "sample_times": sample_times, "x": x0}
+        shapes = {name: np.shape(value) for name, value in given.items()} | {
+            "samples": (len(sample_times), n),
+            **dict.fromkeys(("x_new", "x_dense", "trial"), (n,)),
+            "K": (rows, n),
+            "F": (3 + len(method.D), n),
+            "g": (points + 2, m),
+            **dict.fromkeys(("g_trial", "g_min"), (m,)),
         }
         self.state = OdeStruct(
             stages=method.stages,
@@ -172,10 +167,24 @@ class NativeRun:
             sample_count=len(sample_times),
             slice_seconds=SLICE_SECONDS,
             t=settings["t0"],
+            **_addresses(method.name),
             **settings,
         )
-        for name, array in self.arrays.items():
-            setattr(self.state, name, array.ctypes.data)
+        self.arrays: dict[str, np.ndarray] = {"armed": np.array(armed, dtype=np.int64)}
+        self.state.armed = self.arrays["armed"].ctypes.data
+        self._allocate(shapes)
+        for name, value in given.items():
+            self.arrays[name][...] = value
+
+    def _allocate(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Lay all arrays of numbers out in one block, whose address is asked for once."""
+        block = np.zeros(sum(map(math.prod, shapes.values())))
+        address, position = block.ctypes.data, 0
+        for name, shape in shapes.items():
+            size = math.prod(shape)
+            self.arrays[name] = block[position : position + size].reshape(shape)
+            setattr(self.state, name, address + 8 * position)
+            position += size
 
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""
@@ -191,7 +200,14 @@ class NativeRun:
         return True
 
 
-def _nonzeros(sparsity: ca.Sparsity, value: object) -> list[float]:
+@lru_cache(maxsize=8)
+def _addresses(method: str) -> dict[str, int]:
+    """Addresses of a tableau's arrays, which live as long as the process."""
+    coefficients = tableau(method)
+    return {name: getattr(coefficients, name).ctypes.data for name in ("A", "b", "c", "E", "A_extra", "c_extra", "D")}
+
+
+def _nonzeros(sparsity: ca.Sparsity, value: Any) -> list[float]:
     dense = ca.DM(value)
     if dense.is_scalar() and not sparsity.is_scalar():
         dense = ca.DM.ones(sparsity.shape) * dense

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -341,13 +341,14 @@ class PythonRun:
         return j, h_event, h_event
 
 
-def _evaluator(function: ca.Function | None, p: FloatArray) -> Callable[[float, FloatArray], FloatArray] | None:
-    """Return ``f(t, x)`` over buffers of CasADi's virtual machine, without its conversions."""
+def _evaluator(function: ca.Function | None, p: FloatArray) -> Any:
+    """Return ``f(t, x)`` over buffers of CasADi's virtual machine, without its conversions; None for none."""
     if function is None:
         return None
     t, parameters = ca.MX.sym("t"), ca.MX.sym("p", len(p))
     x = ca.MX.sym("x", function.size1_in(1))
     dense = ca.Function("f", [t, x, parameters], [ca.densify(function(t, x, parameters))])
+    buffer: Any
     buffer, call = dense.buffer()
     time_in, x_in, p_in, out = (
         np.zeros(1),
@@ -356,8 +357,8 @@ def _evaluator(function: ca.Function | None, p: FloatArray) -> Callable[[float, 
         np.zeros(dense.numel_out(0)),
     )
     for i, value in enumerate((time_in, x_in, p_in)):
-        buffer.set_arg(i, memoryview(value))
-    buffer.set_res(0, memoryview(out))
+        buffer.set_arg(i, value.data)
+    buffer.set_res(0, out.data)
 
     def evaluate(time_: float, state: FloatArray, kept: FloatArray = p_in) -> FloatArray:
         # CasADi holds bare addresses: `kept` keeps the parameters alive as long as this function.

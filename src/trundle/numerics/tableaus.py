@@ -142,4 +142,5 @@ def _tableau(
     ]
     for value in arrays:
         value.setflags(write=False)
-    return Tableau(name, order, *arrays[:4], error_exponent, *arrays[4:], points)
+    A, b, c, E, A_extra, c_extra, D = arrays
+    return Tableau(name, order, A, b, c, E, error_exponent, A_extra, c_extra, D, points)

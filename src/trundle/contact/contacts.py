@@ -1,7 +1,8 @@
-"""The contacts: charts on charts, a support on a flat, a support on a level set, pairs of supports."""
+"""The contacts: charts on charts, a support on a flat or a level set, pairs of supports, pairs of level sets."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -66,12 +67,18 @@ class ChartContact(Contact):
         return s
 
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
-        """Return reach^2 - |u|^2 of each chart that has a finite reach."""
+        """Return reach^2 - |u|^2 of charts with a reach, and the distance to the ends of measured data."""
         m = self.d - 1
-        parts = {"chart_A": (self.chart_A, s[:m]), "chart_B": (self.chart_B, s[m:])}
-        return {
-            name: chart.reach**2 - ca.sumsqr(u) for name, (chart, u) in parts.items() if chart.reach < float("inf")
-        }
+        limits: dict[str, ca.SX] = {}
+        for name, chart, u in (("A", self.chart_A, s[:m]), ("B", self.chart_B, s[m:])):
+            if chart.reach < math.inf:
+                limits[f"chart_{name}"] = chart.reach**2 - ca.sumsqr(u)
+            for i, r in enumerate(chart.ranges):
+                if not r.periodic and r.low > -math.inf:
+                    limits[f"data_{name}{i}_low"] = u[i] - r.low
+                if not r.periodic and r.high < math.inf:
+                    limits[f"data_{name}{i}_high"] = r.high - u[i]
+        return limits
 
 
 def _chart_side(motion: Motion, patch: Patch, center: tuple[float, ...]) -> Touch:
@@ -88,6 +95,7 @@ class SupportContact(Contact):
 
     support: SupportLike
     center: tuple[float, ...] = ()
+    roundness: ca.Function | None = None
     size: int = field(default=0, init=False)
 
     @property
@@ -109,7 +117,7 @@ class SupportContact(Contact):
 
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
         """Return the roundness of A at its contact point, where A has lines or faces."""
-        return _roundness(self.support, -(A.R.T @ B.R[:, -1]))
+        return _roundness(self.roundness, -(A.R.T @ B.R[:, -1]))
 
 
 @dataclass(frozen=True)
@@ -120,6 +128,7 @@ class LevelContact(Contact):
     level: Level
     center_A: tuple[float, ...] = ()
     center_B: tuple[float, ...] = ()
+    roundness: ca.Function | None = None
 
     def __post_init__(self) -> None:
         _same_dimension(self.support.d, self.level.d)
@@ -141,12 +150,11 @@ class LevelContact(Contact):
 
     def restore(self, s: ca.SX) -> ca.SX:
         """Return `s` moved onto the surface by one Newton step along the gradient."""
-        f, gradient = self.level.value_and_gradient(s)
-        return s - gradient * f / dot(gradient, gradient)
+        return _onto(self.level, s)
 
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
         """Return the roundness of A at its contact point, where A has lines or faces."""
-        return _roundness(self.support, -(A.R.T @ (B.R @ self.level.patch(s).n)))
+        return _roundness(self.roundness, -(A.R.T @ (B.R @ self.level.patch(s).n)))
 
 
 @dataclass(frozen=True)
@@ -157,6 +165,7 @@ class PairContact(Contact):
     support_B: SupportLike
     center_A: tuple[float, ...] = ()
     center_B: tuple[float, ...] = ()
+    roundness: ca.Function | None = None
 
     def __post_init__(self) -> None:
         _same_dimension(self.support_A.d, self.support_B.d)
@@ -190,7 +199,7 @@ class PairContact(Contact):
 
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
         """Return the roundness of A at its contact point, where A has lines or faces."""
-        return _roundness(self.support_A, -(A.R.T @ (B.R @ s)))
+        return _roundness(self.roundness, -(A.R.T @ (B.R @ s)))
 
 
 def _support_side(A: Motion, support: SupportLike, n: ca.SX, center: tuple[float, ...]) -> Touch:
@@ -201,6 +210,49 @@ def _support_side(A: Motion, support: SupportLike, n: ca.SX, center: tuple[float
     return side(A, patch, center, _nothing)
 
 
-def _roundness(support: SupportLike, n_body: ca.SX) -> dict[str, ca.SX]:
-    roundness = getattr(support, "roundness", None)
+def _roundness(roundness: ca.Function | None, n_body: ca.SX) -> dict[str, ca.SX]:
     return {} if roundness is None else {"roundness": roundness(n_body)}
+
+
+@dataclass(frozen=True)
+class LevelPairContact(Contact):
+    """Two level sets, without charts, convex or not. s = (point of A, point of B), each in its shape's frame, m."""
+
+    level_A: Level
+    level_B: Level
+    center_A: tuple[float, ...] = ()
+    center_B: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _same_dimension(self.level_A.d, self.level_B.d)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.level_A.d
+
+    @property
+    def size(self) -> int:
+        """The coordinates of two points."""
+        return 2 * self.d
+
+    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
+        """Return both sides at the points `s` = (x_A, x_B)."""
+        d = self.d
+        tA = side(A, self.level_A.patch(s[:d]), self.center_A, lambda S: A.R.T @ S)
+        tB = side(B, self.level_B.patch(s[d:]), self.center_B, lambda S: B.R.T @ S)
+        return tA, tB
+
+    def restore(self, s: ca.SX) -> ca.SX:
+        """Return both points moved onto their surfaces by one Newton step along the gradients."""
+        d = self.d
+        return ca.vertcat(_onto(self.level_A, s[:d]), _onto(self.level_B, s[d:]))
+
+    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
+        """Return nothing: level sets have no edges."""
+        return {}
+
+
+def _onto(level: Level, x: ca.SX) -> ca.SX:
+    f, gradient = level.value_and_gradient(x)
+    return x - gradient * f / dot(gradient, gradient)

@@ -157,9 +157,13 @@ class Sliding(Law):
     stick_speed : float, m/s
         The slip speed at which the mode ends. |v_t| alone touches zero without crossing it, so an event
         on it would be missed and the integrator would stall.
+    onset : (d,), optional
+        Unit vector, resolved: the direction of the slip while it is still zero. It is weighted with
+        `stick_speed`, so that the direction is defined from the first instant and soon the slip's own.
     """
 
     stick_speed: float = 1e-9
+    onset: ca.SX | None = None
     name = "sliding"
     slipping = True
 
@@ -178,7 +182,7 @@ class Sliding(Law):
 
     def direction(self, k: Kinematics, friction: Friction) -> ca.SX:
         """Return n - mu e, (d,)."""
-        slip = k.slip
+        slip = k.slip if self.onset is None else k.slip + self.stick_speed * self.onset
         return k.n - friction.mu * slip / ca.norm_2(slip)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:

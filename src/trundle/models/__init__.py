@@ -1,1 +1,30 @@
 """State manifolds and their rates: trees of bodies, rolling joints, rolling kinematics."""
+
+from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
+from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
+from trundle.models.rolling_pair import RollingPair
+from trundle.models.system import ContactSystem, Meeting, Rules, Start
+from trundle.models.tree import Link, Tree, TreeModel
+
+__all__ = [
+    "Body",
+    "Coast",
+    "ContactSystem",
+    "Dynamics",
+    "Ground",
+    "Hand",
+    "HandMotion",
+    "Joined",
+    "Link",
+    "Meeting",
+    "Multibody",
+    "RigidBody",
+    "RollingPair",
+    "Rules",
+    "SampledMotion",
+    "SinusoidMotion",
+    "Start",
+    "Terms",
+    "Tree",
+    "TreeModel",
+]

@@ -1,0 +1,87 @@
+"""Which contact suits two shapes, and its coordinates at a pair of boundary points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trundle.checks import FloatArray, choice
+from trundle.contact.contact import Contact
+from trundle.contact.contacts import ChartContact, LevelContact, LevelPairContact, PairContact, SupportContact
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+
+FORMS = ("auto", "support", "pair", "level", "level-pair", "chart")
+
+
+def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
+    """Return the form of contact that suits shape A on shape B, or check that `form` is possible.
+
+    ``"auto"`` takes the first that is possible: in space support (convex on a flat), pair (two convex
+    bodies), level (convex on a level set), level-pair (two level sets), chart; in the plane support, chart.
+    """
+    choice("contact", form, FORMS)
+    if A.d != B.d:
+        raise InputError("contact", (type(A).__name__, type(B).__name__), "two shapes of one dimension")
+    a, b = A.representations, B.representations
+    convex_A, convex_B = a.support is not None and not a.hull, b.support is not None and not b.hull
+    possible = {
+        "support": a.support is not None and b.flat,
+        "pair": convex_A and convex_B,
+        "level": convex_A and b.level is not None,
+        "level-pair": a.level is not None and b.level is not None,
+        "chart": bool(a.charts) and bool(b.charts),
+    }
+    order = ("support", "chart", "pair", "level", "level-pair") if A.d == 2 else FORMS[1:]
+    if form == "auto":
+        for name in order:
+            if possible[name]:
+                return name
+    elif possible[form]:
+        return form
+    names = [name for name, yes in possible.items() if yes]
+    allowed = f"one of {names}" if names else "a contact that these shapes have representations for (there is none)"
+    raise InputError("contact", f"{form} ({type(A).__name__} on {type(B).__name__})", allowed)
+
+
+def make_contact(
+    A: Shape, B: Shape, form: str, center_A: tuple[float, ...] = (), atlas: tuple[int, int] = (0, 0)
+) -> Contact:
+    """Return the contact of shape A on shape B.
+
+    ``center_A`` (d,), m: origin of A's shape in its body's frame; ``atlas``: which charts to use.
+    """
+    a, b = A.representations, B.representations
+    if form == "support" and a.support is not None:
+        return SupportContact(a.support, center_A, a.roundness)
+    if form == "pair" and a.support is not None and b.support is not None:
+        return PairContact(a.support, b.support, center_A, (), a.roundness)
+    if form == "level" and a.support is not None and b.level is not None:
+        return LevelContact(a.support, b.level, center_A, (), a.roundness)
+    if form == "level-pair" and a.level is not None and b.level is not None:
+        return LevelPairContact(a.level, b.level, center_A)
+    return ChartContact(a.charts[atlas[0]], b.charts[atlas[1]], center_A)
+
+
+def contact_coordinates(
+    A: Shape, B: Shape, form: str, x_A: FloatArray, x_B: FloatArray, n_B: FloatArray
+) -> tuple[FloatArray, tuple[int, int]]:
+    """Return the contact coordinates and the atlas entry at a pair of boundary points.
+
+    Parameters
+    ----------
+    x_A, x_B : (d,) m
+        Boundary points, each in its shape's frame.
+    n_B : (d,)
+        Outward normal of B at `x_B`, in B's frame.
+    """
+    if form == "support":
+        return np.zeros(0), (0, 0)
+    if form == "pair":
+        return np.array(n_B), (0, 0)
+    if form == "level":
+        return np.array(x_B), (0, 0)
+    if form == "level-pair":
+        return np.concatenate([x_A, x_B]), (0, 0)
+    chart_A, u_A = A.locate(x_A, tolerance=1e-3 * A.reference_length)
+    chart_B, u_B = B.locate(x_B, tolerance=1e-3 * B.reference_length)
+    return np.concatenate([u_A, u_B]), (chart_A, chart_B)

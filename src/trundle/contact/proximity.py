@@ -1,0 +1,102 @@
+"""Proximity: where two bodies come close, away from the contact that is being followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from scipy.spatial import cKDTree
+
+from trundle.checks import FloatArray
+from trundle.geometry.shape import Shape
+
+_SAMPLES = {2: 512, 3: 2000}
+_NEIGHBOURS = {2: 2, 3: 8}
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """A pair of boundary points that are locally nearest.
+
+    Attributes
+    ----------
+    gap : float, m
+        Approximate distance, negative where A is inside B.
+    x_A, x_B : (d,) m
+        The points, each in its shape's frame.
+    n_B : (d,)
+        Outward normal of B there, in B's frame.
+    """
+
+    gap: float
+    x_A: FloatArray
+    x_B: FloatArray
+    n_B: FloatArray
+
+
+class Proximity:
+    """Finder of local minima of the distance between a bounded shape A and a shape B.
+
+    Boundary samples of A are measured against B; a sample that is nearer than its neighbours is a local
+    minimum. The result is a seed for the contact's own Newton iteration, not a final answer.
+
+    Parameters
+    ----------
+    A, B : Shape
+        A is bounded.
+    """
+
+    def __init__(self, A: Shape, B: Shape) -> None:
+        self.A, self.B = A, B
+        points, normals = A.sample(_SAMPLES[A.d])
+        self.points: FloatArray = np.ascontiguousarray(points)
+        self.normals: FloatArray = normals
+        tree = cKDTree(points)
+        spacing, index = tree.query(points, k=_NEIGHBOURS[A.d] + 1)
+        self._neighbours = index[:, 1:]
+        self.spacing = float(np.median(spacing[:, 1]))
+        self._measure = _measure(B)
+
+    @property
+    def one_contact_only(self) -> bool:
+        """True where shapes alone exclude a second contact: a convex body on a flat or on a convex body."""
+        a, b = self.A.representations, self.B.representations
+        convex_A = a.support is not None and not a.hull
+        convex_B = b.flat or (b.support is not None and not b.hull)
+        return convex_A and convex_B
+
+    def gaps(self, R_B_A: FloatArray, p_B_A: FloatArray) -> FloatArray:
+        """Return approximate signed distances (m,) of A's samples to B, for A's shape at (R, p) in B's frame."""
+        return self._measure(self.points @ R_B_A.T + p_B_A)
+
+    def local_minima(self, R_B_A: FloatArray, p_B_A: FloatArray, below: float = np.inf) -> list[Nearness]:
+        """Return the local minima of the distance with a gap under `below` (m), nearest first.
+
+        ``R_B_A`` (d, d) and ``p_B_A`` (d,) m are the pose of A's shape in the frame of B's shape.
+        """
+        gaps = self.gaps(R_B_A, p_B_A)
+        lowest = np.all(gaps[:, None] <= gaps[self._neighbours], axis=1) & (gaps < below)
+        index = np.flatnonzero(lowest)
+        if not index.size:
+            return []
+        index = index[np.argsort(gaps[index])][:16]
+        in_B = self.points[index] @ R_B_A.T + p_B_A
+        distance, gradient = self.B.distance(in_B)
+        feet = in_B - distance[:, None] * gradient
+        found = [
+            Nearness(float(g), self.points[i], foot, n)
+            for g, i, foot, n in zip(distance, index, feet, gradient, strict=True)
+        ]
+        return sorted(found, key=lambda near: near.gap)
+
+
+def _measure(B: Shape):  # noqa: ANN202
+    """Return points (m, d) in B's frame -> approximate signed distance (m,)."""
+    level = B.representations.level
+    if level is None:
+        return lambda points: B.distance(points)[0]
+    x = ca.SX.sym("x", B.d)
+    f, gradient = level.value_and_gradient(x)
+    function = ca.Function("measure", [x], [f / ca.sqrt(ca.fmax(ca.dot(gradient, gradient), 1e-12))])
+    return lambda points: np.asarray(function(points.T)).ravel()

@@ -1,0 +1,155 @@
+"""Where a pair starts: contact points that fit, no penetration, velocities that roll."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, number, quaternion
+from trundle.contact.proximity import Proximity
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+from trundle.models.conversion import to_matrix
+from trundle.models.rigid_body import Hand
+
+if TYPE_CHECKING:
+    from trundle.models.rolling_pair import RollingPair
+    from trundle.models.system import Start
+
+_SPIN = 1e-9
+_OVERLAP = 1e-6
+
+
+@dataclass(frozen=True)
+class ContactPoints:
+    """A contact found at the start.
+
+    Attributes
+    ----------
+    x_A, x_B : (d,) m
+        Contact points in the frames of the body's and the base's shape.
+    n_B : (d,)
+        Outward normal of the base there, in its frame.
+    center_of_mass : (d,) m
+        Of the body, world.
+    """
+
+    x_A: FloatArray
+    x_B: FloatArray
+    n_B: FloatArray
+    center_of_mass: FloatArray
+
+
+def place_in_space(
+    pair: RollingPair,
+    contact_on_hand: Sequence[float] = (0.0, 0.0, 0.0),
+    object_quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
+    object_angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    slip: Sequence[float] = (0.0, 0.0, 0.0),
+) -> Start:
+    """Place an object on a hand or on ground in space; see `RollingPair.place`."""
+    wanted = array("contact_on_hand", contact_on_hand, (3,), unit="m")
+    turn = quaternion("object_quaternion", object_quaternion)
+    w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
+    base = pair.base
+    x_B, n_B = _onto_base(base.shape, wanted)
+    R_base, p_base = np.eye(3), np.zeros(3)
+    w_base, v_base = np.zeros(3), np.zeros(3)
+    if isinstance(base, Hand):
+        _inside_extent(base, x_B)
+        R_base, p_base = base.R_world_hand, np.asarray(base.position)
+        w_base, v_base = R_base @ np.asarray(base.twist[:3]), R_base @ np.asarray(base.twist[3:])
+    points = _fit(pair, to_matrix(turn), R_base, p_base, x_B, n_B)
+    normal = R_base @ n_B
+    spin = float(normal @ (w - w_base))
+    if pair.law == "pure-rolling" and abs(spin) > _SPIN * (1 + float(np.linalg.norm(w_base))):
+        raise InputError(
+            "object_angular_velocity",
+            list(w),
+            f"free of spin relative to the hand about the contact normal under pure rolling (it is {spin:.6g} rad/s)",
+        )
+    P = p_base + R_base @ x_B
+    v = v_base + np.cross(w_base, P - p_base) + _tangential(slip, normal) - np.cross(w, P - points.center_of_mass)
+    return pair.start(turn, (w, v), points)
+
+
+def place_in_plane(
+    pair: RollingPair,
+    contact_x: float = 0.0,
+    angle: float = 0.0,
+    angular_velocity: float = 0.0,
+    slip: float = 0.0,
+) -> Start:
+    """Place a body on terrain in the plane; see `RollingPair.place`. ``slip`` (m/s) is along the terrain."""
+    x = number("contact_x", contact_x, unit="m")
+    theta = number("angle", angle, unit="rad")
+    w = number("angular_velocity", angular_velocity, unit="rad/s")
+    x_B, n_B = _terrain_at(pair.base.shape, x)
+    points = _fit(pair, to_matrix(np.array([theta])), np.eye(2), np.zeros(2), x_B, n_B)
+    r = x_B - points.center_of_mass
+    tangent = np.array([n_B[1], -n_B[0]])
+    v = -w * np.array([-r[1], r[0]]) + number("slip", slip, unit="m/s") * tangent
+    return pair.start(np.array([theta]), (np.array([w]), v), points)
+
+
+def _onto_base(shape: Shape, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the boundary point nearest to `wanted` and its outward normal, in the base's frame."""
+    distance, gradient = shape.distance(wanted[None])
+    n = gradient[0]
+    if not np.all(np.isfinite(n)) or not np.isfinite(distance[0]):
+        raise InputError("contact_on_hand", list(wanted), "a point that projects onto the hand's surface")
+    return wanted - distance[0] * n, n
+
+
+def _inside_extent(base: Hand, x_B: FloatArray) -> None:
+    if base.extent is not None and np.any(np.abs(x_B[:2]) > np.asarray(base.extent) / 2):
+        raise InputError("contact_on_hand", list(x_B), f"inside the hand's extent {list(base.extent)} (m, centred)")
+
+
+def _terrain_at(shape: Shape, x: float) -> tuple[FloatArray, FloatArray]:
+    """Return the terrain point above the abscissa `x` and its normal."""
+    height = shape.representations.height
+    if height is None:
+        raise InputError("contact_x", x, f"on terrain that is a graph z(x), which {type(shape).__name__} is not")
+    z = float(height(x))
+    if not np.isfinite(z):
+        raise InputError("contact_x", x, "where the terrain is defined")
+    point = np.array([x, z])
+    distance, gradient = shape.distance(point[None])
+    if abs(float(distance[0])) > 1e-9 * max(1.0, abs(x)):
+        raise InputError("contact_x", x, "where the terrain has data")
+    return point, gradient[0]
+
+
+def _fit(
+    pair: RollingPair, R: FloatArray, R_base: FloatArray, p_base: FloatArray, x_B: FloatArray, n_B: FloatArray
+) -> ContactPoints:
+    """Return the body point that touches `x_B` without penetration."""
+    shape, base = pair.body.shape, pair.base.shape
+    P = p_base + R_base @ x_B
+    origin = np.asarray(pair.body.center_of_mass)
+    candidates = shape.points_with_normal(-(R.T @ (R_base @ n_B)))
+    if not len(candidates):
+        raise InputError("contact", type(shape).__name__, "a body with a point that faces the base in this orientation")
+    proximity = Proximity(shape, base)
+    overlaps = []
+    for x_A in candidates:
+        in_base = R_base.T @ (P - R @ x_A - p_base)
+        overlaps.append(float(np.min(proximity.gaps(R_base.T @ R, in_base))))
+    best = int(np.argmax(overlaps))
+    if overlaps[best] < -_OVERLAP * shape.reference_length:
+        raise InputError(
+            "contact",
+            f"{type(shape).__name__} on {type(base).__name__}",
+            f"free of penetration at the start (the bodies overlap by {-overlaps[best]:.3g} m)",
+        )
+    x_A = candidates[best]
+    return ContactPoints(x_A, x_B, n_B, P - R @ (x_A - origin))
+
+
+def _tangential(slip: Any, normal: FloatArray) -> FloatArray:
+    value = array("slip", slip, (3,), unit="m/s")
+    return value - normal * float(normal @ value)

@@ -1,0 +1,208 @@
+"""RollingPair: one body on a hand or on terrain, as a ten-line tree, and where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, choice, non_negative, number
+from trundle.contact.choice import contact_coordinates, contact_form, make_contact
+from trundle.contact.laws import SEPARATED, Law, law_named
+from trundle.errors import InputError
+from trundle.models.conversion import rolling_values, to_wxyz
+from trundle.models.placement import ContactPoints, place_in_plane, place_in_space
+from trundle.models.rigid_body import Ground, Hand, RigidBody
+from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
+from trundle.models.tree import Tree, TreeModel
+
+_SECOND = "second"
+
+
+@dataclass(frozen=True)
+class RollingPair:
+    """A rigid body in contact with a hand (space) or with ground (plane or space).
+
+    Parameters
+    ----------
+    body : RigidBody
+    base : Hand or Ground
+        Ground for planar bodies.
+    law : str
+        ``"rolling"`` or ``"pure-rolling"`` (no spin about the normal; in the plane the same).
+    friction : float
+        Coulomb coefficient.
+    torsional_friction : float, m
+        Bound of the moment of pure rolling, per normal force; 0: unbounded.
+    gravity : (3,) m/s2, or a number in the plane (downwards)
+    on_slip : "stop", "slide" or "ignore"
+    on_separation : "stop", "fly" or "ignore"
+    coordinates : "pose" or "rolling"
+        ``"rolling"`` uses contact coordinates and relative angular velocity as states (20 or 19
+        numbers on a hand): for planning and control. It needs charts and knows only rolling.
+    contact : str
+        Form of the contact: ``"auto"`` or one of `trundle.contact.choice.FORMS`.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range or the shapes cannot touch in the way asked for.
+    """
+
+    body: RigidBody
+    base: Hand | Ground
+    law: str = "rolling"
+    friction: float = 1.0
+    torsional_friction: float = 0.0
+    gravity: Any = None
+    on_slip: str = "stop"
+    on_separation: str = "stop"
+    coordinates: str = "pose"
+    contact: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.body, RigidBody):
+            raise InputError("body", self.body, "a RigidBody")
+        if not isinstance(self.base, Hand | Ground):
+            raise InputError("base", self.base, "a Hand or a Ground")
+        choice("law", self.law, ("rolling", "pure-rolling"))
+        choice("on_slip", self.on_slip, ("stop", "slide", "ignore"))
+        choice("on_separation", self.on_separation, ("stop", "fly", "ignore"))
+        choice("coordinates", self.coordinates, ("pose", "rolling"))
+        non_negative("friction", self.friction)
+        non_negative("torsional_friction", self.torsional_friction, "m")
+        object.__setattr__(self, "gravity", self._gravity())
+        wanted = "chart" if self.coordinates == "rolling" and self.contact == "auto" else self.contact
+        form = contact_form(self.body.shape, self.base.shape, wanted)
+        if self.coordinates == "rolling" and form != "chart":
+            raise InputError("contact", self.contact, "'auto' or 'chart' with rolling coordinates")
+        object.__setattr__(self, "contact", form)
+
+    def _gravity(self) -> tuple[float, ...]:
+        d = self.body.shape.d
+        if self.gravity is None:
+            return (0.0,) * (d - 1) + (-9.81,)
+        if d == 2 and np.ndim(self.gravity) == 0:
+            return (0.0, -number("gravity", self.gravity, unit="m/s2"))
+        return tuple(float(g) for g in array("gravity", self.gravity, (d,), unit="m/s2"))
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.body.shape.d
+
+    @cached_property
+    def system(self) -> ContactSystem:
+        """The models of this pair in all modes and charts."""
+        names = ("object", "hand") if self.d == 3 else ("body", "terrain")
+        count = 1 if self.coordinates == "rolling" or self._one_contact_only() else 2
+        meetings = tuple(
+            Meeting(
+                contact=name,
+                body_A=names[0],
+                body_B=names[1],
+                shape_A=self.body.shape,
+                shape_B=self.base.shape,
+                center_A=self.body.shape_origin,
+                form=self.contact,
+                extent=tuple(self.base.extent) if isinstance(self.base, Hand) and self.base.extent else None,
+            )
+            for name in ("contact", _SECOND)[:count]
+        )
+        laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (count - 1))
+        return ContactSystem(
+            kind="juggling" if self.d == 3 else "planar",
+            build=lambda atlas: self.tree(atlas, [m.contact for m in meetings]),
+            meetings=meetings,
+            start_laws=laws,
+            rules=Rules(self.on_slip, self.on_separation),
+            motions={names[1]: self.base.motion} if isinstance(self.base, Hand) else {},
+            physics={
+                "law": self.law,
+                "friction": self.friction,
+                "torsional_friction": self.torsional_friction,
+                "gravity": list(self.gravity),
+                "mass": self.body.mass,
+                "inertia": np.asarray(self.body.moments, dtype=np.float64).tolist(),
+            },
+        )
+
+    def _one_contact_only(self) -> bool:
+        a, b = self.body.shape.representations, self.base.shape.representations
+        convex_body = a.support is not None and not a.hull
+        return convex_body and (b.flat or (b.support is not None and not b.hull))
+
+    def tree(self, atlas: Atlas = ((0, 0),), contacts: Sequence[str] = ("contact",)) -> TreeModel:
+        """Return the tree of this pair on the charts `atlas`, with one contact for each name."""
+        names = ("object", "hand") if self.d == 3 else ("body", "terrain")
+        rolling = None
+        if self.coordinates == "rolling":
+            rolling = "pure" if self.law == "pure-rolling" else "rolling"
+        tree = Tree(self.d, self.gravity)
+        base = tree.prescribed(names[1]) if isinstance(self.base, Hand) else tree.ground(names[1])
+        body = tree.free(self.body.mass, self.body.moments, rolling=rolling, name=names[0])
+        for name, charts in zip(contacts, atlas, strict=True):
+            contact = make_contact(
+                self.body.shape, self.base.shape, self.contact, self.body.shape_origin, charts
+            )
+            tree.contact(contact, body, base, mu=self.friction, torsional=self.torsional_friction, name=name)
+        return tree.finish()
+
+    def place(self, **initial: Any) -> Start:
+        """Return the start of the body in rolling contact.
+
+        On a hand (space): ``contact_on_hand`` (3,) m, hand frame, projected onto the surface;
+        ``object_quaternion`` (w, x, y, z), world from body; ``object_angular_velocity`` (3,) rad/s, world.
+        On ground in the plane: ``contact_x`` m, of the contact point; ``angle`` rad and
+        ``angular_velocity`` rad/s, counter-clockwise. Optional in both: ``slip`` (d,) m/s, world: velocity of
+        the body's material point relative to the base, tangential.
+
+        The body's own contact point is the one whose normal opposes the base's; where several do, the one
+        that does not penetrate is taken. Its velocity follows from rolling.
+
+        Raises
+        ------
+        InputError
+            If no point of the body fits, the bodies overlap, or pure rolling would start with a spin.
+        """
+        place = place_in_plane if self.d == 2 else place_in_space
+        return place(self, **initial)
+
+    def start(self, turn: FloatArray, velocities: tuple[FloatArray, FloatArray], points: ContactPoints) -> Start:
+        """Return the start of the body with the orientation `turn` in contact at `points`.
+
+        Parameters
+        ----------
+        turn : (1,) rad or (4,)
+            Angle, or quaternion (w, x, y, z), world from body.
+        velocities : (k,), (d,)
+            Angular velocity and velocity of the centre of mass, world.
+        points : ContactPoints
+        """
+        shapes = (self.body.shape, self.base.shape)
+        coordinates, charts = contact_coordinates(*shapes, self.contact, points.x_A, points.x_B, points.n_B)
+        system = self.system
+        meeting = system.meetings[0]
+        values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.meetings}
+        if isinstance(self.base, Hand):
+            values[f"{meeting.body_B}.position"] = self.base.position
+            values[f"{meeting.body_B}.turn"] = to_wxyz(self.base.R_world_hand)
+            values[f"{meeting.body_B}.twist"] = self.base.twist
+        atlas = (charts,) * len(system.meetings)
+        angular_velocity, velocity = velocities
+        if self.coordinates == "rolling":
+            values |= rolling_values(system.model(atlas), values, turn, angular_velocity)
+        else:
+            values[f"{meeting.body_A}.position"] = points.center_of_mass
+            values[f"{meeting.body_A}.turn"] = turn
+            values[f"{meeting.body_A}.angular_velocity"] = angular_velocity
+            values[f"{meeting.body_A}.velocity"] = velocity
+        model = system.model(atlas)
+        x = np.zeros(model.x.shape[0])
+        for name, value in values.items():
+            x[model.layout[name]] = value
+        x.setflags(write=False)
+        return Start(x, atlas)

@@ -1,0 +1,152 @@
+"""ContactSystem: models of one set of bodies in all their modes and charts, as simulate and plan read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import Law
+from trundle.contact.proximity import Proximity
+from trundle.geometry.shape import Shape
+from trundle.models.rigid_body import HandMotion
+from trundle.models.tree import TreeModel
+
+Atlas = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A state and the charts its contact coordinates belong to.
+
+    Attributes
+    ----------
+    x : (n_x,)
+        See ``model.layout``.
+    atlas : tuple
+        One pair of chart numbers a contact.
+    """
+
+    x: FloatArray
+    atlas: Atlas
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to do at the end of a mode.
+
+    Attributes
+    ----------
+    on_slip : "stop", "slide" or "ignore"
+    on_separation : "stop", "fly" or "ignore"
+    """
+
+    on_slip: str = "stop"
+    on_separation: str = "stop"
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two shapes that may touch, by the names of the tree.
+
+    Attributes
+    ----------
+    contact : str
+        Name of the contact.
+    body_A, body_B : str
+        Names of the bodies.
+    shape_A, shape_B : Shape
+    center_A : (d,) m
+        Origin of A's shape in A's frame.
+    form : str
+        See `trundle.contact.choice.contact_form`.
+    extent : (2,) m, or None
+        Width of B along its axes.
+    """
+
+    contact: str
+    body_A: str
+    body_B: str
+    shape_A: Shape
+    shape_B: Shape
+    center_A: tuple[float, ...]
+    form: str
+    extent: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ContactSystem:
+    """What a simulation needs to know of a model.
+
+    Attributes
+    ----------
+    kind : str
+        ``juggling`` or ``planar``: the layout of the recorded files.
+    build : callable
+        Returns the `TreeModel` for an atlas (one pair of chart numbers a contact); all share one layout.
+    meetings : tuple of Meeting
+        One a contact of the tree, in the same order; several between the same bodies for shapes that
+        can touch at several points.
+    start_laws : tuple of Law
+        The laws at the start.
+    rules : Rules
+    motions : mapping of body name -> HandMotion
+        Of prescribed bodies.
+    physics : mapping
+        Numbers for the record: mass, friction, gravity, ...
+    """
+
+    kind: str
+    build: Callable[[Atlas], TreeModel]
+    meetings: tuple[Meeting, ...]
+    start_laws: tuple[Law, ...]
+    rules: Rules
+    motions: Mapping[str, HandMotion]
+    physics: Mapping[str, Any]
+    _models: dict[Atlas, TreeModel] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def model(self, atlas: Atlas | None = None) -> TreeModel:
+        """Return the model on the charts `atlas` (default: the first chart of every shape)."""
+        key = atlas or self.first_atlas
+        if key not in self._models:
+            self._models[key] = self.build(key)
+        return self._models[key]
+
+    def kept(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Return ``build()``, made once for each `key`: compiled functions live as long as the system."""
+        if key not in self._kept:
+            self._kept[key] = build()
+        return self._kept[key]
+
+    @property
+    def first_atlas(self) -> Atlas:
+        """The first chart of every shape."""
+        return ((0, 0),) * len(self.meetings)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.meetings[0].shape_A.d
+
+    @cached_property
+    def proximity(self) -> dict[tuple[str, str], Proximity]:
+        """Finder of near points of each pair of bodies that can meet."""
+        return {(m.body_A, m.body_B): Proximity(m.shape_A, m.shape_B) for m in self.meetings}
+
+    def relative_pose(self, x: FloatArray, meeting: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return (R_B_A, p_B_A): pose of A's SHAPE in B's frame at the state `x`, for one meeting."""
+        poses = self.kept(("poses", meeting), lambda: self._poses(meeting))
+        R_A, p_A, R_B, p_B = (np.asarray(v) for v in poses(x))
+        origin = p_A.ravel() + R_A @ np.array(self.meetings[meeting].center_A)
+        return R_B.T @ R_A, R_B.T @ (origin - p_B.ravel())
+
+    def _poses(self, index: int) -> ca.Function:
+        model, meeting = self.model(), self.meetings[index]
+        A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
+        return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])

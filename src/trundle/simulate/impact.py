@@ -1,0 +1,156 @@
+"""Plastic impacts with friction: velocities jump, positions do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from trundle.checks import FloatArray
+
+REST_SPEED = 1e-3
+"""Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One contact that takes part in an impact.
+
+    Attributes
+    ----------
+    J : (d, nv)
+        Rows of the relative velocity of the material points, world.
+    velocity : (d,) m/s
+        That velocity before the impact.
+    n : (d,)
+        Unit normal, out of B.
+    mu : float
+    spin : (nv,), or None
+        Row of the relative spin about n, for pure rolling.
+    spin_rate : float, rad/s
+    """
+
+    J: FloatArray
+    velocity: FloatArray
+    n: FloatArray
+    mu: float
+    spin: FloatArray | None = None
+    spin_rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class Impact:
+    """Outcome of an impact.
+
+    Attributes
+    ----------
+    jump : (nv,)
+        Change of the velocities.
+    laws : dict of contact number -> "rolling" or "sliding"
+        Contacts that stay closed.
+    impulses : dict of contact number -> (d,) N s, world, on A
+    decided : bool
+        False where no consistent set of contacts was found; the jump is then the one with all closed.
+    """
+
+    jump: FloatArray
+    laws: dict[int, str]
+    impulses: dict[int, FloatArray]
+    decided: bool = True
+
+
+def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact:
+    """Return the outcome of an impact at the contact `new` while the others were closed.
+
+    nu+ = nu + M^-1 J'L with the relative velocity of the material points zero after, L = -(J M^-1 J')^-1 v
+    (sheet 4, section 6). First only the new contact takes part: it is accepted if the others come apart.
+    Otherwise all stay closed. An impulse outside the cone of the new contact is replaced by one on its
+    edge, with the direction of the slip AFTER the impact and zero normal velocity.
+
+    Parameters
+    ----------
+    M : (nv, nv)
+    contacts : dict of contact number -> Candidate
+        The new contact and those that were closed.
+    """
+    alone = _single(M, contacts[new], new)
+    others = [i for i in contacts if i != new]
+    if alone.decided:
+        leaving = {i: float(c.n @ (c.velocity + c.J @ alone.jump)) for i, c in contacts.items() if i in others}
+        if all(speed > REST_SPEED for speed in leaving.values()):
+            return alone
+        if not others:
+            return alone
+    return _together(M, contacts)
+
+
+def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
+    rows, before = c.J, c.velocity
+    if c.spin is not None:
+        rows, before = np.vstack([c.J, c.spin]), np.append(c.velocity, c.spin_rate)
+    jump, impulse = _close(M, rows, before)
+    push = impulse[: len(c.n)]
+    normal = float(c.n @ push)
+    if np.linalg.norm(push - normal * c.n) <= c.mu * normal + 1e-15:
+        return Impact(jump, {number: "rolling"}, {number: push})
+    directions = _slip_after(M, c)
+    if directions is None:
+        return Impact(jump, {number: "rolling"}, {number: push}, decided=False)
+    edge = c.n - c.mu * directions
+    spread = c.J @ np.linalg.solve(M, c.J.T)
+    size = -float(c.n @ c.velocity) / float(c.n @ spread @ edge)
+    return Impact(np.linalg.solve(M, c.J.T @ edge) * size, {number: "sliding"}, {number: edge * size})
+
+
+def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
+    numbers = list(contacts)
+    rows = np.vstack([contacts[i].J for i in numbers])
+    before = np.concatenate([contacts[i].velocity for i in numbers])
+    jump, impulse = _close(M, rows, before)
+    d = len(contacts[numbers[0]].n)
+    pushes = {i: impulse[d * k : d * (k + 1)] for k, i in enumerate(numbers)}
+    decided = all(float(contacts[i].n @ push) >= -1e-12 for i, push in pushes.items())
+    return Impact(jump, dict.fromkeys(numbers, "rolling"), pushes, decided)
+
+
+def _close(M: FloatArray, rows: FloatArray, before: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the jump that makes rows @ nu + ... zero, and its impulses (smallest ones where redundant)."""
+    spread = rows @ np.linalg.solve(M, rows.T)
+    impulse = -np.linalg.pinv(spread, rcond=1e-10, hermitian=True) @ before
+    return np.linalg.solve(M, rows.T @ impulse), impulse
+
+
+def _slip_after(M: FloatArray, c: Candidate) -> FloatArray | None:
+    """Return the direction e of the slip after an impulse L (n - mu e), or None if there is none."""
+    spread = c.J @ np.linalg.solve(M, c.J.T)
+
+    def after(e: FloatArray) -> FloatArray:
+        edge = c.n - c.mu * e
+        left = c.velocity - spread @ edge * (float(c.n @ c.velocity) / float(c.n @ spread @ edge))
+        return left - c.n * float(c.n @ left)
+
+    if len(c.n) == 2:
+        tangent = np.array([c.n[1], -c.n[0]])
+        return next((e for e in (tangent, -tangent) if float(e @ after(e)) > 0), None)
+    before = c.velocity - c.n * float(c.n @ c.velocity)
+    length = float(np.linalg.norm(before))
+    t1 = before / length if length > 0 else np.cross(c.n, np.eye(3)[int(np.argmin(np.abs(c.n)))])
+    t1 = t1 / np.linalg.norm(t1)
+    t2 = np.cross(c.n, t1)
+
+    def direction(angle: float) -> FloatArray:
+        return np.cos(angle) * t1 + np.sin(angle) * t2
+
+    def turned(angle: float) -> float:
+        e = direction(angle)
+        return float(c.n @ np.cross(e, after(e)))
+
+    angles = np.linspace(-np.pi, np.pi, 181)
+    values = [turned(a) for a in angles]
+    for low, high, left, right in zip(angles, angles[1:], values, values[1:], strict=False):
+        if left * right <= 0.0:
+            root = float(brentq(turned, low, high, xtol=1e-15))
+            if float(direction(root) @ after(direction(root))) > 0:
+                return direction(root)
+    return None

@@ -1,0 +1,198 @@
+"""Phase: one mode of a system on given charts, compiled and ready to integrate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS, Law, Sliding
+from trundle.models.multibody import Dynamics
+from trundle.models.system import Atlas, ContactSystem
+from trundle.models.tree import TreeModel
+from trundle.numerics.compile import compile_function
+from trundle.numerics.ode import Integrator, OdeSystem
+
+BAUMGARTE = 10.0
+"""Feedback (1/s) of ``stabilization="baumgarte"`` (sheet 4, "Measured": Baumgarte 10)."""
+
+IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Names of the laws (one a contact) and the charts in use."""
+
+    laws: tuple[str, ...]
+    atlas: Atlas
+
+    @property
+    def label(self) -> str:
+        """What the record calls this mode: the laws of the contacts that touch."""
+        touching = [name for name in self.laws if LAWS[name].touching]
+        return " + ".join(touching) if touching else "separated"
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to integrate.
+
+    Attributes
+    ----------
+    name : str
+        ``dop853``, ``dopri5`` or ``rk4``.
+    step : float s, or None
+        Fixed step.
+    relative_tolerance : float
+    stabilization : "projection", "baumgarte" or "none"
+    """
+
+    name: str = "dop853"
+    step: float | None = None
+    relative_tolerance: float = 1e-10
+    stabilization: str = "projection"
+
+
+class Phase:
+    """Compiled equations of one mode.
+
+    Parameters p of its functions: inputs (parameters of the motions, or the held input under a policy),
+    then for each contact the direction (d,) of the slip while it is zero, then for each contact the sign
+    of its roundness.
+
+    Attributes
+    ----------
+    margins : tuple of str
+        Names ``<contact>.<margin>``, in the order of the integrator's margins.
+    watched : (m,) bool
+        Which of them end the mode.
+    """
+
+    def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method) -> None:
+        self.system, self.mode, self.method = system, mode, method
+        self.model: TreeModel = system.model(mode.atlas)
+        self._t = ca.SX.sym("t")
+        inputs, u = self._inputs(held)
+        self.input_count = inputs.shape[0]
+        n, d = len(mode.laws), self.model.d
+        onsets, signs = ca.SX.sym("onset", d, n), ca.SX.sym("sign", n)
+        self._p = ca.vertcat(inputs, ca.vec(onsets), signs)
+        laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
+        gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
+        self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
+        margins = self._margins(self.dynamics, signs)
+        self.margins = tuple(margins)
+        self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
+        moving = any(spec.endswith(".position") for spec in self.model.layout)
+        projection = self.model.projected(laws) if method.stabilization == "projection" and moving else None
+        self.integrator = Integrator(
+            OdeSystem(
+                rate=self._function("rate", self.dynamics.xdot, u),
+                margins=self._function("margins", ca.vertcat(*margins.values()), u) if margins else None,
+                projection=None if projection is None else self._function("projection", projection, u),
+            ),
+            method=method.name,
+        )
+        self._u = u
+        self._outputs: ca.Function | None = None
+
+    def _inputs(self, held: bool) -> tuple[ca.SX, ca.SX]:
+        """Return the input parameters and u as an expression of them and of time."""
+        model = self.model
+        if held:
+            symbol = ca.SX.sym("held", model.u.shape[0])
+            return symbol, symbol
+        u, parameters = ca.SX(model.u.shape[0], 1), []
+        for name, motion in self.system.motions.items():
+            symbol = ca.SX.sym(f"{name}.motion", motion.size)
+            parameters.append(symbol)
+            u[model.input_layout[f"{name}.twist_rate"]] = motion.rate(self._t, symbol)
+        return ca.vertcat(*parameters), u
+
+    def _law(self, name: str, onset: ca.SX) -> Law:
+        return Sliding(onset=self.model.to_world.T @ onset) if name == "sliding" else LAWS[name]
+
+    def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:
+        margins: dict[str, ca.SX] = {}
+        sign_of = {joined.name: signs[i] for i, joined in enumerate(self.model.joined)}
+        sizes = {joined.name: joined.contact.size for joined in self.model.joined}
+        for name, value in dynamics.margins.items():
+            contact, margin = name.split(".", 1)
+            if margin == "gap" and sizes[contact] > 0:
+                continue  # frozen coordinates know no gap: the watch finds the landing
+            margins[name] = sign_of[contact] * value if margin == "roundness" else value
+        for joined, meeting, law in zip(self.model.joined, self.system.meetings, self.mode.laws, strict=True):
+            if meeting.extent is None or not LAWS[law].touching:
+                continue
+            _, side = joined.contact.touch(joined.A, joined.B, joined.s)
+            on_hand = joined.B.R.T @ side.r
+            for i, (axis, width) in enumerate(zip("xy", meeting.extent, strict=True)):
+                margins[f"{joined.name}.extent_{axis}"] = width / 2 - ca.fabs(on_hand[i])
+        return margins
+
+    def _watched(self, name: str) -> bool:
+        margin = name.split(".", 1)[1]
+        rules = self.system.rules
+        return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
+
+    def _function(self, name: str, expression: ca.SX, u: ca.SX) -> ca.Function:
+        plain = ca.Function(name, [self.model.x, self.model.u], [expression])
+        return ca.Function(name, [self._t, self.model.x, self._p], [plain(self.model.x, u)], {"cse": True})
+
+    def parameters(
+        self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | None = None
+    ) -> FloatArray:
+        """Return p from the inputs, the onset directions (n, d) (default zero) and signs (n,) (default 1)."""
+        n = len(self.mode.laws)
+        directions = np.zeros((n, self.model.d)) if onsets is None else onsets
+        return np.concatenate([inputs, directions.ravel(), np.ones(n) if signs is None else np.asarray(signs)])
+
+    def margin_values(self, t: float, x: FloatArray, p: FloatArray) -> dict[str, float]:
+        """Return all margins at one state."""
+        if not self.margins:
+            return {}
+        values = np.asarray(self.integrator.system.margins(t, x, p)).ravel()  # type: ignore[misc]
+        return dict(zip(self.margins, map(float, values), strict=True))
+
+    def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray) -> dict[str, FloatArray]:
+        """Return the quantities of `_output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size)."""
+        if self._outputs is None:
+            expressions = output_expressions(self.model, self.dynamics)
+            self._output_names = tuple(expressions)
+            sizes = [e.shape[0] for e in expressions.values()]
+            self._output_ends = np.cumsum([0, *sizes])
+            function = self._function("outputs", ca.vertcat(*expressions.values()), self._u)
+            self._outputs = compile_function(function) if len(t) > 200 else function
+        values = np.asarray(self._outputs(t[None, :], x.T, p.T)).T
+        ends = self._output_ends
+        return {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(self._output_names)}
+
+
+def output_expressions(model: TreeModel, dynamics: Dynamics) -> dict[str, ca.SX]:
+    """Return what the recorder keeps, in world axes: body poses and twists, contact points, forces, gap, slip, energy.
+
+    Names are ``<body>.position`` (frame origin), ``<body>.turn``, ``<body>.angular_velocity``,
+    ``<body>.velocity``, ``<contact>.point`` (on B), ``.point_A``, ``.on_A``, ``.on_B`` (body frames),
+    ``.normal``, ``.force``, ``.moment``, ``.gap``, ``.slip``, ``energy``, ``input``.
+    """
+    W = model.to_world
+    turned = (lambda v: v) if model.d == 2 else (lambda v: W @ v)
+    out: dict[str, ca.SX] = {}
+    for name, motion in model.motions.items():
+        out[f"{name}.position"], out[f"{name}.velocity"] = W @ motion.p, W @ motion.v
+        out[f"{name}.angular_velocity"] = turned(motion.w)
+        out[f"{name}.rotation"] = ca.vec(W @ motion.R)
+    for joined, k, force, moment in zip(model.joined, dynamics.kin, dynamics.forces, dynamics.moments, strict=True):
+        tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
+        c = joined.name
+        out[f"{c}.point"] = W @ (joined.B.p + tB.r)
+        out[f"{c}.point_A"] = W @ (joined.A.p + tA.r)
+        out[f"{c}.on_A"], out[f"{c}.on_B"] = joined.A.R.T @ tA.r, joined.B.R.T @ tB.r
+        out[f"{c}.normal"], out[f"{c}.force"], out[f"{c}.moment"] = W @ k.n, W @ force, moment
+        out[f"{c}.gap"], out[f"{c}.slip"] = ca.dot(k.n, k.gap), W @ k.vrel
+    out["energy"] = dynamics.energy
+    out["input"] = model.u
+    return out

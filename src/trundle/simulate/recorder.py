@@ -1,0 +1,221 @@
+"""Recorder: turns the states of a run into the labelled trajectory of its kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import trundle
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+from trundle.models.system import ContactSystem
+from trundle.records import Trajectory, make_dataset
+from trundle.simulate.scene import scene_of
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.simulate.run import Log, Segment
+
+PULL = 1e-9
+"""A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
+
+_SLOTTED = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B", "mode")
+_FEASIBILITY = ("normal_force", "friction", "torsion")
+
+
+def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str, float]) -> Trajectory:
+    """Return the `Trajectory` of a run: dataset, status, feasibility and statistics."""
+    parts = [_arrays(system, segment) for segment in log.segments]
+    times = np.concatenate([segment.times for segment in log.segments])
+    slots = max(part["contacts"] for part in parts)
+    columns = {
+        name: np.concatenate([_widened(name, part[name], slots) for part in parts])
+        for name in parts[0]
+        if name != "contacts"
+    }
+    arrays = _juggling(columns, system) if system.kind == "juggling" else _planar(columns, system)
+    dataset = make_dataset(
+        system.kind,
+        times,
+        arrays,
+        bodies=(system.meetings[0].body_A,),
+        contacts=tuple(meeting.contact for meeting in system.meetings[:slots]),
+    )
+    weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
+    lowest = _lowest(log)
+    feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
+    steps = max(log.steps, 1)
+    metadata: dict[str, Any] = {
+        "kind": system.kind,
+        "version": trundle.__version__,
+        "physics": dict(system.physics),
+        "statistics": {
+            "steps": log.steps,
+            "rejected": log.rejected,
+            "evaluations": log.evaluations,
+            "average_step": float(times[-1] - times[0]) / steps,
+            "smallest_margins": lowest,
+        },
+        "wall_time": wall_time,
+        "transitions": log.transitions,
+    }
+    scene = scene_of(system, arrays["contact_on_hand"] if system.kind == "juggling" else columns["point"][:, 0])
+    return Trajectory(dataset, status, feasible, metadata, scene)
+
+
+def _lowest(log: Log) -> dict[str, float]:
+    """Smallest value of each kind of margin over the run; finite numbers only, for the record."""
+    lowest: dict[str, float] = {}
+    for name, value in log.margins.items():
+        margin = name.split(".", 1)[1]
+        if np.isfinite(value):
+            lowest[margin] = min(lowest.get(margin, np.inf), value)
+    return lowest
+
+
+def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
+    """Quantities of one phase; contact quantities have a slot axis (n, slots, ...), touching contacts first."""
+    phase = segment.phase
+    out = phase.outputs(segment.times, segment.states, segment.parameters)
+    laws = phase.mode.laws
+    order = sorted(range(len(laws)), key=lambda i: not LAWS[laws[i]].touching)
+    touching = max(sum(LAWS[law].touching for law in laws), 1)
+    names = [system.meetings[i].contact for i in order[:touching]]
+    meeting = system.meetings[0]
+    layout = phase.model.layout
+    bodies = {}
+    for role, body in (("A", meeting.body_A), ("B", meeting.body_B)):
+        key = f"{body}.turn"
+        turn = segment.states[:, layout[key]] if key in layout else _turn(out[f"{body}.rotation"])
+        bodies[f"{role}.turn"] = turn
+        for quantity in ("position", "velocity", "angular_velocity"):
+            bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
+    center = np.array(meeting.center_A)
+    contact = {
+        quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1)
+        for quantity in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
+    }
+    contact["on_A"] = contact["on_A"] - center
+    if not LAWS[laws[order[0]]].touching and meeting.form != "support":
+        _nearest_in_flight(system, segment, contact, bodies)
+    modes = [[laws[i] for i in order[:touching]]] * len(segment.times)
+    return {
+        **bodies,
+        **contact,
+        "energy": out["energy"][:, 0],
+        "input": out["input"],
+        "mode": np.array(modes, dtype=np.str_),
+        "contacts": touching,
+    }
+
+
+def _nearest_in_flight(
+    system: ContactSystem, segment: Segment, contact: dict[str, FloatArray], bodies: dict[str, FloatArray]
+) -> None:
+    """Replace the frozen contact of a flight by the nearest points of the two bodies."""
+    from trundle.simulate.watch import Watch
+
+    watch = Watch(system, segment.phase.mode)
+    phase = segment.phase
+    for i, (t, x, p) in enumerate(zip(segment.times, segment.states, segment.parameters, strict=True)):
+        near = watch.nearest(x)
+        if near is None:
+            continue
+        atlas = (near.charts,) + phase.mode.atlas[1:]
+        other = phase if atlas == phase.mode.atlas else _phase_on(system, phase, atlas)
+        moved = np.array(x)
+        moved[other.model.layout[f"{system.meetings[0].contact}.coordinates"]] = near.coordinates
+        out = other.outputs(np.array([t]), moved[None], p[None])
+        name = system.meetings[0].contact
+        for quantity in ("point", "normal", "gap", "slip", "on_A", "on_B"):
+            contact[quantity][i, 0] = out[f"{name}.{quantity}"][0]
+        contact["on_A"][i, 0] -= np.array(system.meetings[0].center_A)
+
+
+def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
+    from trundle.simulate.phase import Mode, Phase
+
+    mode = Mode(phase.mode.laws, atlas)
+    held = phase.input_count > sum(motion.size for motion in system.motions.values())
+    key = ("phase", mode, held, phase.method.name, phase.method.stabilization)
+    return system.kept(key, lambda: Phase(system, mode, held, phase.method))
+
+
+def _widened(name: str, values: Any, slots: int) -> Any:
+    """Fill the slot axis of a phase with fewer contacts: the last contact again, without force."""
+    missing = slots - values.shape[1] if name in _SLOTTED else 0
+    if missing == 0:
+        return values
+    last = np.repeat(values[:, -1:], missing, axis=1)
+    if name in ("force", "moment"):
+        last = np.zeros_like(last)
+    elif name == "mode":
+        last = np.full_like(last, "separated", dtype="<U16")
+    return np.concatenate([values, last], axis=1)
+
+
+def _turn(rotations: FloatArray) -> FloatArray:
+    """Return angles (n, 1) or quaternions (n, 4), continuous in time, of vec(R) (n, d*d), column major."""
+    d = 2 if rotations.shape[1] == 4 else 3
+    R = np.swapaxes(rotations.reshape(-1, d, d), 1, 2)
+    if d == 2:
+        return np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))[:, None]
+    return Rotation.from_matrix(R).as_quat(scalar_first=True)
+
+
+def _continuous(q: FloatArray) -> FloatArray:
+    """Return unit quaternions (n, 4) whose sign does not jump."""
+    unit = q / np.linalg.norm(q, axis=1, keepdims=True)
+    signs = np.sign(np.einsum("ij,ij->i", unit[1:], unit[:-1]))
+    flips = np.cumprod(np.concatenate([[1.0], np.where(signs < 0, -1.0, 1.0)]))
+    return unit * flips[:, None]
+
+
+def _juggling(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
+    first = {name: columns[name][:, 0] for name in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")}
+    arrays = {
+        "object_position": columns["A.position"],
+        "object_quaternion": _continuous(columns["A.turn"]),
+        "object_velocity": columns["A.velocity"],
+        "object_angular_velocity": columns["A.angular_velocity"],
+        "hand_position": columns["B.position"],
+        "hand_quaternion": _continuous(columns["B.turn"]),
+        "hand_velocity": columns["B.velocity"],
+        "hand_angular_velocity": columns["B.angular_velocity"],
+        "contact_position": first["point"],
+        "contact_normal": first["normal"],
+        "contact_force": first["force"],
+        "contact_moment": first["moment"][:, 0],
+        "contact_on_hand": first["on_B"],
+        "contact_on_object": first["on_A"],
+        "gap": first["gap"][:, 0],
+        "slip": first["slip"],
+        "energy": columns["energy"],
+        "mode": _joined(columns["mode"]),
+    }
+    if columns["input"].shape[1] == 6:
+        arrays["hand_acceleration"] = columns["input"]
+    return arrays
+
+
+def _planar(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
+    n = columns["normal"]
+    tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
+    return {
+        "body_position": columns["A.position"][:, None],
+        "body_angle": columns["A.turn"],
+        "body_velocity": columns["A.velocity"][:, None],
+        "body_angular_velocity": columns["A.angular_velocity"],
+        "contact_position": columns["point"],
+        "contact_force": columns["force"],
+        "gap": columns["gap"][..., 0],
+        "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),
+        "energy": columns["energy"],
+        "mode": columns["mode"],
+    }
+
+
+def _joined(modes: Any) -> Any:
+    return np.array([" + ".join(row) for row in modes], dtype=np.str_)

@@ -1,0 +1,76 @@
+"""The bodies of a system as pictures and metrics see them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.geometry.shape import Shape
+from trundle.models.system import ContactSystem, Meeting
+from trundle.records.scenebodies import SceneBody
+
+_TYPES = {
+    "FourierRadius": "fourier",
+    "CurveSum": "sum",
+    "SampledCurve": "spline",
+    "SampledSurface": "samples",
+    "HeightMap": "heightmap",
+}
+_MARGIN = 1.4
+
+
+def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, ...]:
+    """Return both bodies of a pair; an endless base is cut around the contact's path on it (n, d), m."""
+    meeting = system.meetings[0]
+    roles = ("object", "hand") if system.kind == "juggling" else ("body", "terrain")
+    com = -np.array(meeting.center_A)
+    return (
+        _body(meeting.shape_A, meeting.body_A, roles[0], com, {}),
+        _body(meeting.shape_B, meeting.body_B, roles[1], None, _window(meeting, path_on_B)),
+    )
+
+
+def _window(meeting: Meeting, path: FloatArray) -> dict[str, Any]:
+    low, high = np.min(path, axis=0), np.max(path, axis=0)
+    center = (low + high) / 2
+    size = _MARGIN * (float(np.linalg.norm(high - low)) / 2 + 1.5 * meeting.shape_A.reference_length)
+    return {"around": center, "radius": size}
+
+
+def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: dict[str, Any]) -> SceneBody:
+    bounded = shape.representations.support is not None or _closed(shape)
+    place = {} if bounded else window
+    if shape.d == 2:
+        outline = shape.mesh(240, **place)
+        return SceneBody(name, role, outline, closed=bounded, shape=describe(shape), center_of_mass=com)
+    vertices, faces = shape.mesh(64, **place)
+    return SceneBody(name, role, vertices, faces, shape=describe(shape), center_of_mass=com)
+
+
+def _closed(shape: Shape) -> bool:
+    charts = shape.representations.charts
+    return bool(charts) and all(r.bounded for chart in charts for r in chart.ranges) and all(
+        chart.ranges or np.isfinite(chart.reach) for chart in charts
+    )
+
+
+def describe(shape: Shape) -> dict[str, Any]:
+    """Return the shape as a scenario file writes it: ``type`` and its sizes (measured data are left out)."""
+    name = type(shape).__name__
+    table: dict[str, Any] = {"type": _TYPES.get(name, name.lower())}
+    for entry in dataclasses.fields(shape):  # type: ignore[arg-type]
+        if not entry.init:
+            continue
+        value = getattr(shape, entry.name)
+        if isinstance(value, Shape):
+            table[entry.name] = describe(value)
+        elif isinstance(value, tuple) and value and all(isinstance(v, Shape) for v in value):
+            table[entry.name] = [describe(v) for v in value]
+        elif isinstance(value, tuple) and all(isinstance(v, int | float) for v in value) and len(value) <= 64:
+            table[entry.name] = list(value)
+        elif isinstance(value, int | float | str):
+            table[entry.name] = value
+    return table

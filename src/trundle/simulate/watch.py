@@ -1,0 +1,160 @@
+"""Watch: finds touch-downs and second contacts by looking at whole shapes between steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from scipy.optimize import brentq
+
+from trundle.checks import FloatArray
+from trundle.contact.choice import contact_coordinates
+from trundle.contact.laws import LAWS
+from trundle.models.system import Atlas, ContactSystem
+from trundle.simulate.phase import Mode
+from trundle.simulate.transitions import Event, contact_points
+
+_NEAR = 4.0
+_TIME_ROUND_OFF = 1e-13
+_TOUCHED = 1e-10
+_PENETRATES = 1e-7
+
+
+@dataclass(frozen=True)
+class Approach:
+    """The nearest place that is not a contact yet.
+
+    Attributes
+    ----------
+    gap : float, m
+    coordinates : (size,)
+        Contact coordinates there.
+    charts : tuple
+        Charts they belong to.
+    """
+
+    gap: float
+    coordinates: FloatArray
+    charts: tuple[int, int]
+
+
+class Watch:
+    """Looks for places of a system that touch although no contact is followed there.
+
+    Parameters
+    ----------
+    system : ContactSystem
+    mode : Mode
+    """
+
+    def __init__(self, system: ContactSystem, mode: Mode) -> None:
+        self.system, self.mode = system, mode
+        laws = [LAWS[name] for name in mode.laws]
+        self.touching = [i for i, law in enumerate(laws) if law.touching]
+        self.apart = [i for i, law in enumerate(laws) if not law.touching]
+        # A body that has just left its only contact is still near it: wait until it is away.
+        self._armed = bool(self.touching)
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything can happen that the compiled margins do not see."""
+        if not self.apart:
+            return False
+        meeting = self.system.meetings[self.apart[0]]
+        if not self.touching:
+            return meeting.form != "support"
+        return True
+
+    def nearest(self, x: FloatArray) -> Approach | None:
+        """Return the nearest approach at the state `x` that is no contact yet, or None if all are far."""
+        contact = self.apart[0]
+        meeting = self.system.meetings[contact]
+        proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
+        R, p = self.system.relative_pose(x, contact)
+        reach = _NEAR * proximity.spacing if self.touching else np.inf
+        known = [contact_points(self.system, self.mode.atlas, x, i)[0] for i in self.touching]
+        best: Approach | None = None
+        for near in proximity.local_minima(R, p, below=reach):
+            if any(np.linalg.norm(near.x_A - x_A) < 1.5 * proximity.spacing for x_A in known):
+                continue
+            s, charts = contact_coordinates(
+                meeting.shape_A, meeting.shape_B, meeting.form, near.x_A, near.x_B, near.n_B
+            )
+            found = self._refined(x, contact, s, charts)
+            if found is None or self._known(x, contact, found, known, proximity.spacing):
+                continue
+            if best is None or found.gap < best.gap:
+                best = found
+            if not self.touching:
+                break
+        return best
+
+    def _known(
+        self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], spacing: float
+    ) -> bool:
+        """Whether Newton's iteration fell back onto a contact that is followed already."""
+        atlas = self._atlas(contact, found.charts)
+        trial = np.array(x)
+        name = f"{self.system.meetings[contact].contact}.coordinates"
+        trial[self.system.model(atlas).layout[name]] = found.coordinates
+        x_A = contact_points(self.system, atlas, trial, contact)[0]
+        return any(np.linalg.norm(x_A - other) < 0.5 * spacing for other in known)
+
+    def _atlas(self, contact: int, charts: tuple[int, int]) -> Atlas:
+        return tuple(charts if i == contact else old for i, old in enumerate(self.mode.atlas))
+
+    def _refined(self, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]) -> Approach | None:
+        """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`."""
+        step_of = _common_normal(self.system, self._atlas(contact, charts), contact)
+        for _ in range(30):
+            residual, jacobian, gap = (np.asarray(value) for value in step_of(x, s))
+            if not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(residual)):
+                return None
+            if s.size == 0 or np.max(np.abs(residual), initial=0.0) < 1e-14:
+                return Approach(float(gap[0, 0]), s, charts)
+            step = np.linalg.lstsq(jacobian, -residual.ravel(), rcond=1e-12)[0]
+            s = s + step
+            if np.linalg.norm(step) < 1e-13 * (1 + np.linalg.norm(s)):
+                return Approach(float(np.asarray(step_of(x, s)[2])[0, 0]), s, charts)
+        return None
+
+    def touched(
+        self, t0: float, x0: FloatArray, t1: float, x1: FloatArray, state_at: Callable[[float], FloatArray]
+    ) -> tuple[float, Event] | None:
+        """Return the instant in (t0, t1] at which something touched, and the event, or None.
+
+        ``state_at(t)`` integrates from (t0, x0) to t.
+        """
+        after = self.nearest(x1)
+        if after is None or after.gap > 0:
+            self._armed |= after is None or after.gap > _TOUCHED
+            return None
+        if not self._armed and after.gap > -_PENETRATES:
+            return None
+
+        def gap(t: float) -> float:
+            found = self.nearest(state_at(t))
+            return 1.0 if found is None else found.gap
+
+        low = next((t for t in np.linspace(t1, t0, 9)[1:] if gap(float(t)) > 0), None)
+        instant = t0 if low is None else float(brentq(gap, float(low), t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+        found = self.nearest(state_at(instant)) or after
+        return instant, Event(self.apart[0], "touch", found.coordinates, found.charts)
+
+
+def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
+    """(x, s) -> (residual, its Jacobian by s, gap) of the common-normal equations."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        joined = model.joined[contact]
+        s = ca.SX.sym("s", joined.contact.size)
+        tA, tB = joined.contact.touch(joined.A, joined.B, s)
+        apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
+        restore = joined.contact.restore(s) - s
+        residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart, restore)
+        return ca.Function("common_normal", [model.x, s], [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart)])
+
+    return system.kept(("common_normal", atlas, contact), build)

@@ -55,11 +55,11 @@ lint: $(INSTALLED) ## ruff, rules and format
 	@$(BIN)/ruff check --quiet --output-format concise $(SOURCES)
 	@$(BIN)/ruff format --quiet --check $(SOURCES) || { echo "not formatted: make format"; exit 1; }
 
-# pyright's program is fetched at its first use; without a network that is said, not failed. Once it starts, errors fail.
+# pyright runs on Node.js, from PATH or fetched at its first use. Where there is neither, that is said, not failed. Once it starts, errors fail.
 typecheck: $(INSTALLED) ## pyright
 	@echo "[pyright]"
 	@if timeout 180 $(BIN)/pyright --version >/dev/null 2>&1; then $(BIN)/pyright; \
-	else echo "pyright could not be fetched: types not checked"; fi
+	else echo "types not checked: pyright needs Node.js on PATH, or a network to fetch it"; fi
 
 format: $(INSTALLED) ## ruff, rewriting
 	@$(BIN)/ruff check --quiet --fix $(SOURCES)

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from trundle.errors import InputError
 from trundle.geometry.locate import closest_on_charts
-from trundle.geometry.sampling import call, directions, numeric_charts, numeric_level, numeric_support, sample
+from trundle.geometry.sampling import (
+    NumericSupport,
+    call,
+    directions,
+    numeric_charts,
+    numeric_level,
+    numeric_support,
+    sample,
+)
 from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
@@ -62,23 +70,42 @@ def _from_support(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         lift = np.maximum(0.0, 1e-3 * np.abs(s) + 1e-12 * shape.reference_length - low)
         matrix += lift[:, None, None] * np.eye(shape.d) + normal_part
         step = np.linalg.solve(matrix, slide[..., None])[..., 0]
-        factor = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))
-        for _ in range(20):
-            trial = n + factor[:, None] * step
-            trial /= np.linalg.norm(trial, axis=1)[:, None]
-            h_trial, point_trial, radii_trial = support.at(trial)
-            s_trial = np.sum(trial * x, axis=1) - h_trial
-            better = s_trial >= s - 4e-16 * (np.abs(s) + shape.reference_length)
-            if np.all(better):
-                break
-            factor = np.where(better, factor, factor / 2)
-        n = np.where(better[:, None], trial, n)
-        point = np.where(better[:, None], point_trial, point)
-        radii = np.where(better[:, None, None], radii_trial, radii)
-        s = np.where(better, s_trial, s)
-        if np.all(~better | (np.linalg.norm(step, axis=1) < 1e-15)):
+        better = _climb(support, x, (n, point, radii, s), step, shape.reference_length)
+        if not np.any(better & (np.linalg.norm(step, axis=1) >= 1e-15)):
             break
     return s, n
+
+
+def _climb(
+    support: NumericSupport,
+    x: FloatArray,
+    state: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    step: FloatArray,
+    size: float,
+) -> NDArray[np.bool_]:
+    """Take `step`, halved until s does not fall, in place in (n, point, radii, s); return which rows moved."""
+    n, point, radii, s = state
+    factor = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))
+    moved = np.zeros(len(x), dtype=bool)
+    for _ in range(20):
+        rows = np.flatnonzero(~moved)
+        if not len(rows):
+            break
+        trial = n[rows] + factor[rows, None] * step[rows]
+        trial /= np.linalg.norm(trial, axis=1)[:, None]
+        h, new_point, new_radii = support.at(trial)
+        value = np.sum(trial * x[rows], axis=1) - h
+        better = value >= s[rows] - 4e-16 * (np.abs(s[rows]) + size)
+        taken = rows[better]
+        n[taken], point[taken], radii[taken], s[taken] = (
+            trial[better],
+            new_point[better],
+            new_radii[better],
+            value[better],
+        )
+        moved[taken] = True
+        factor /= 2
+    return moved
 
 
 def _support_seeds(shape: Shape) -> tuple[FloatArray, FloatArray]:

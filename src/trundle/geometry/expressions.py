@@ -28,12 +28,14 @@ def _written(key: str, formula: Any, inputs: int, outputs: int) -> ca.Function:
     if not callable(formula):
         raise InputError(key, formula, allowed)
     argument = ca.SX.sym("a", inputs)
+    value: Any
     try:
         if isinstance(formula, ca.Function) and formula.n_in() == 1:
             value = formula(argument)
         else:
             value = formula(*ca.vertsplit(argument))
-        column = ca.SX(value) if outputs == 1 else ca.SX(value if isinstance(value, ca.SX) else ca.vertcat(*value))
+        single = outputs == 1 or isinstance(value, ca.SX)
+        column = ca.SX(value) if single else ca.vertcat(*value)
     except Exception as error:
         raise InputError(key, formula, f"{allowed}; calling it says: {error}") from error
     if column.numel() != outputs:

@@ -93,7 +93,7 @@ class Sphere(Shape):
 
     def polar_chart(self) -> Chart:
         """Return the papers' polar chart, singular at the poles."""
-        return polar_chart((self.radius,) * 3)
+        return polar_chart((self.radius, self.radius, self.radius))
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,8 @@ DEFAULTS: dict[str, Any] = {
     "object.center_of_mass": [0, 0, 0],
     "object.shape.rounding": 0,
     "object.shape.exponents": 2,
+    "object.shape.degree": 8,
+    "object.shape.tolerance": 0.02,
     "hand.position": [0, 0, 0],
     "hand.rpy": [0, 0, 0],
     "hand.angular_velocity": [0, 0, 0],
@@ -146,7 +148,11 @@ DEFAULTS: dict[str, Any] = {
     "simulation.stabilization": "projection",
 }
 BY_KIND: dict[str, dict[str, Any]] = {
-    "juggling": {"contact.on_slip": "stop", "simulation.gravity": [0, 0, -9.81], "simulation.relative_tolerance": 1e-10},
+    "juggling": {
+        "contact.on_slip": "stop",
+        "simulation.gravity": [0, 0, -9.81],
+        "simulation.relative_tolerance": 1e-10,
+    },
     "planar": {"contact.on_slip": "ignore", "simulation.gravity": 9.81},
 }
 

@@ -246,7 +246,9 @@ def _cut(content: bytes, rng: random.Random) -> bytes:
 
 def _insert(content: bytes, rng: random.Random) -> bytes:
     place = rng.randrange(len(content))
-    noise = rng.choice([b"\x00", b"\xff\xfe", b"[", b"[[", b"]", b'"""', b"=", b"\r", b"\n[x]\n", b"{" * 500, b"a." * 300, b"1" * 5000])
+    noise = rng.choice(
+        [b"\x00", b"\xff\xfe", b"[", b"[[", b"]", b'"""', b"=", b"\r", b"\n[x]\n", b"{" * 500, b"a." * 300, b"1" * 5000]
+    )
     return content[:place] + noise + content[place:]
 
 

@@ -23,10 +23,6 @@ _SHAPES: Mapping[str, Callable[[Any], geometry.Shape]] = {
     "cylinder": lambda t: geometry.Cylinder(t.radius),
     "tube": lambda t: geometry.Tube(t.radius),
 }
-_MEASURED: Mapping[str, tuple[Callable[..., geometry.Shape], tuple[str, ...]]] = {
-    "heightmap": (lambda x, y, z: geometry.HeightMap(x, y, z), ("x", "y", "z")),
-    "samples": (lambda u, v, *xyz: geometry.SampledSurface(u, v, *xyz), ("u", "v", "x", "y", "z")),
-}
 
 
 def build(scenario: Scenario) -> Simulation:
@@ -71,9 +67,10 @@ def _shape(scenario: Scenario, table: Any, key: str) -> geometry.Shape:
     with keys(key, scenario):
         if table.type in _SHAPES:
             return _SHAPES[table.type](table)
-        make, columns = _MEASURED[table.type]
-        values = data(scenario, f"{key}.file", table.file, columns)
-        return make(*grid(values, f"{key}.file", table.file, scenario.file))
+        values = data(scenario, f"{key}.file", table.file, ("x", "y", "z"))
+        if table.type == "samples":
+            return geometry.SampledSurface(values, table.degree, table.tolerance)
+        return geometry.HeightMap(*grid(values, f"{key}.file", table.file, scenario.file))
 
 
 def _motion(scenario: Scenario, table: Any) -> Any:

@@ -130,6 +130,9 @@ def _simulate_all(
         times[name] = time.perf_counter() - begin
         _log.info("%s: %s after %.3f s", name or "main run", fates[name][0].label, times[name])
         if trajectory is not None:
+            own = trajectory.metadata.get("wall_time", {})
+            times[name] = own.get("simulate", times[name])
+            clock.add("build", own.get("build", 0.0))
             done[name] = _labelled(trajectory, scenario, times[name])
             done[name].save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
         if fates[name][0] is Status.INTERRUPTED or "" not in done:
@@ -144,7 +147,8 @@ def _simulate_all(
 
 def _simulate(simulation: Any, name: str, progress: Progress | None) -> tuple[tuple[Status, str], Trajectory | None]:
     """Return how one simulation ended, a message, and what it computed."""
-    further = {"progress": lambda share: progress(name or "simulate", share)} if progress else {}
+    length = simulation.settings["duration"]
+    further = {"progress": lambda t: progress(name or "simulate", t / length)} if progress else {}
     try:
         trajectory = simulation.run(**further)
     except SimulationError as error:
@@ -209,7 +213,7 @@ def _labelled(trajectory: Trajectory, scenario: Scenario, simulate: float) -> Tr
     from dataclasses import replace
 
     known = dict(trajectory.metadata)
-    times = {"simulate": simulate} | dict(known.get("wall_time", {}))
+    times = dict(known.get("wall_time", {})) | {"simulate": simulate}
     known |= {"scenario": scenario.name, "seed": scenario.seed, "version": __version__, "wall_time": times}
     return replace(trajectory, metadata=known)
 

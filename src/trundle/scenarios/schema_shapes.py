@@ -59,9 +59,9 @@ class SuperellipsoidTable(Table):
 
     type: Literal["superellipsoid"]
     semi_axes: Sizes3 = Field(description="m, along x, y, z")
-    exponents: Annotated[
-        Exponent | Exponents, Allowed("one number or two, p and q, each from 1.01 to 100")
-    ] = Field(default=2.0, description="p across z and q along it; 2 is the ellipsoid")
+    exponents: Annotated[Exponent | Exponents, Allowed("one number or two, p and q, each from 1.01 to 100")] = Field(
+        default=2.0, description="p across z and q along it; 2 is the ellipsoid"
+    )
     rounding: NotSharp = Field(default=0.0, description="m, needed where an exponent is above 2")
 
 
@@ -117,10 +117,16 @@ class HeightMapTable(Table):
 
 
 class SurfaceSamplesTable(Table):
-    """A measured closed surface: a CSV file with columns u, v, x, y, z, one row a point of a full grid of u and v."""
+    """A measured body, seen whole from its origin: a CSV file with columns x, y, z (m), points all over its surface."""
 
     type: Literal["samples"]
-    file: Annotated[FileName, FILE, DataFile("u, v, x, y, z")] = Field(description="CSV: u, v, x, y, z (m)")
+    degree: Annotated[int, Field(ge=1, le=16), Allowed("an integer from 1 to 16")] = Field(
+        default=8, description="highest spherical harmonic of the fit"
+    )
+    tolerance: Annotated[float, Field(gt=0, le=1), Allowed("a number > 0, up to 1")] = Field(
+        default=0.02, description="largest misfit, relative to the mean radius"
+    )
+    file: Annotated[FileName, FILE, DataFile("x, y, z")] = Field(description="CSV: x, y, z (m)")
 
 
 ObjectSurface = Annotated[

@@ -21,6 +21,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "auto"
 nb_execution_raise_on_error = True
+nb_execution_in_temp = True
 nb_execution_timeout = 120
 
 autodoc_default_options = {"members": True, "show-inheritance": True}

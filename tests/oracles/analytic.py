@@ -51,7 +51,9 @@ def tilted_plate_drift(plate_rate: float, tilt: float, k: float = 0.4, g: float 
     return np.array([g * np.sin(tilt) / (k * plate_rate), 0.0, 0.0])
 
 
-def tilted_plate_path(t: Array, position: Array, velocity: Array, plate_rate: float, tilt: float, k: float = 0.4, g: float = 9.81):
+def tilted_plate_path(
+    t: Array, position: Array, velocity: Array, plate_rate: float, tilt: float, k: float = 0.4, g: float = 9.81
+):
     """Centre of the ball in the non-spinning plate axes (x, y in the plate, gravity component -g sin(tilt) along y): (n, 2).
 
     v' = rate z x v + a with rate = k/(1+k) plate_rate and a = (0, -g sin/(1+k)): a circle about the drift.
@@ -177,7 +179,9 @@ def tube_axial_ratio(k: float = 0.4) -> float:
     return float(np.sqrt(k / (1 + k)))
 
 
-def tube_axial_path(t: Array, orbit: float, k: float, r: float, z0: float, vz0: float, w_radial: float, g: float = 9.81) -> Array:
+def tube_axial_path(
+    t: Array, orbit: float, k: float, r: float, z0: float, vz0: float, w_radial: float, g: float = 9.81
+) -> Array:
     """Height of the ball in a vertical tube orbiting at `orbit` rad/s (about +z): z0 + A (1 - cos nt) + vz0 sin(nt)/n, n = ratio orbit.
 
     `w_radial`: angular velocity along the outward radial direction at t = 0. z'' = -(g + k r orbit w_r)/(1+k) there.

@@ -83,7 +83,9 @@ class FiveCoordinates:
         T_b, T_t = turn(q[2]) @ self.body.tangent(q[3])[0], self.terrain.tangent(q[4])[0]
         return abs(cross(T_b, T_t))
 
-    def run(self, q: Array, qd: Array, times: Array, method: str = "RK45", rtol: float = 1e-9, atol: float = 1e-9) -> dict:
+    def run(
+        self, q: Array, qd: Array, times: Array, method: str = "RK45", rtol: float = 1e-9, atol: float = 1e-9
+    ) -> dict:
         """Integrate: `t`, `q` (n, 5), `qd` (n, 5), `evaluations`, `status`."""
         sol = solve_ivp(lambda t, y: np.r_[y[5:], self.acceleration(y[:5], y[5:])], (times[0], times[-1]), np.r_[q, qd],
                         method=method, rtol=rtol, atol=atol, t_eval=times)  # fmt: skip

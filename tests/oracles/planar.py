@@ -116,7 +116,9 @@ class Rolling:
         t = sol.t if when is None else np.r_[sol.t, when]
         return {"t": t, "y": y, "event": when, "looks": [self.instant(*row[:3]) for row in y]}
 
-    def sliding(self, phi: float, p: float, velocity: Array, omega: float, mu: float, sense: float | None = None) -> dict:
+    def sliding(
+        self, phi: float, p: float, velocity: Array, omega: float, mu: float, sense: float | None = None
+    ) -> dict:
         """Coulomb sliding at one instant: a (2,), alpha, f_N, f_T = -mu f_N sense, slip v_T, contact speeds s_t, s_b.
 
         The row is d/dt (N . v_contact) = 0 along the moving contact; s_t = (k_b v_T - omega)/k_rel, s_b = (k_t v_T - omega)/k_rel.
@@ -136,7 +138,9 @@ class Rolling:
         z = np.linalg.solve(A, np.r_[self.mass * self.gravity, 0.0, row])
         return {"a": z[:2], "alpha": z[2], "f_N": z[3], "f_T": -mu * sense * z[3], "slip": v_T, "s_t": s_t, "s_b": s_b}
 
-    def slide(self, phi: float, p: float, velocity: Array, omega: float, mu: float, duration: float, times=None) -> dict:
+    def slide(
+        self, phi: float, p: float, velocity: Array, omega: float, mu: float, duration: float, times=None
+    ) -> dict:
         """Sliding run until the slip ends or the body lifts: `t`, `y` (n, 8) = (phi, p, x, z, vx, vz, omega, angle), `event`, `end`."""
         R = turn(self.angle(phi, p))
         start = self.terrain.at(p)[0] - R @ (self.body.at(phi)[0] - self.com)
@@ -169,7 +173,9 @@ class Rolling:
             b, t = self.body.at(phi), self.terrain.at(p)
             apart = position + R @ (b[0] - self.com) - t[0]
             f = np.array([t[1] @ apart, cross(t[1], R @ b[1])])
-            J = np.array([[t[1] @ R @ b[1], t[2] @ apart - t[1] @ t[1]], [cross(t[1], R @ b[2]), cross(t[2], R @ b[1])]])
+            J = np.array(
+                [[t[1] @ R @ b[1], t[2] @ apart - t[1] @ t[1]], [cross(t[1], R @ b[2]), cross(t[2], R @ b[1])]]
+            )
             step = np.linalg.solve(J, -f)
             phi, p = phi + step[0], p + step[1]
             if np.abs(step).max() < 1e-15:

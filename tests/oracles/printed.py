@@ -140,7 +140,15 @@ def adjoint(R: Array, p: Array) -> Array:
 
 
 def k4(
-    R_oh: Array, r_oh: Array, R_oc: Array, r_op: Array, r_hp: Array, V_h: Array, V_o: Array, w_rel: Array, printed: bool = False
+    R_oh: Array,
+    r_oh: Array,
+    R_oc: Array,
+    r_op: Array,
+    r_hp: Array,
+    V_h: Array,
+    V_o: Array,
+    w_rel: Array,
+    printed: bool = False,
 ) -> Array:
     """Velocity products of eq (6): printed eq (47); right with + Ad_oh [0; w_h x v_h] - [0; w_o x v_o]."""
     zero, w_h, w_o = np.zeros(3), V_h[:3], V_o[:3]
@@ -196,7 +204,13 @@ def paper_accelerations(
 
 
 def ball_on_spinning_plate(
-    radius: float, mass: float, plate_rate: float, w_rel: Array, duration: float, printed: bool, times: Array | None = None
+    radius: float,
+    mass: float,
+    plate_rate: float,
+    w_rel: Array,
+    duration: float,
+    printed: bool,
+    times: Array | None = None,
 ) -> Array:
     """The paper's relative state on its plate test: contact (n, 2) m in the world at `times`, ball from the centre, solid.
 

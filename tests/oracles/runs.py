@@ -7,7 +7,7 @@ the world, hand twist in hand axes. The hand is driven by `control(t)` = dV/dt (
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -30,6 +30,7 @@ from .spatial import (
 )
 
 Array = np.ndarray
+CREEP = 1e-6  # m/s: below it a slide that starts from rest keeps its slip's rate along its slip
 
 
 @dataclass(frozen=True)
@@ -70,29 +71,34 @@ class _Mode:
 
     def __init__(self, system: System, law: str, seed, direction: Array | None = None) -> None:
         self.system, self.law, self.seed, self.direction = system, law, seed, direction
+        self.creep = direction is not None  # a slide from rest: its direction is still algebraic
 
     def look(self, t: float, x: Array) -> tuple[State, Hand, dict]:
         s = self.system
         state, hand = unpack(x, np.asarray(s.control(t), float))
-        direction = self._direction(state, hand)[0] if self.law == "sliding" else None
-        out = accelerations(s.body, state, s.hand_shape, hand, self.law, s.mu, s.gravity, s.baumgarte, self.seed, direction)
+        direction = None
+        if self.law == "sliding":
+            direction = onset(s, state, hand, self.seed) if self.creep else self._slide(state, hand)[0]
+        out = accelerations(
+            s.body, state, s.hand_shape, hand, self.law, s.mu, s.gravity, s.baumgarte, self.seed, direction
+        )
         if out["contact"] is not None:
             self.seed = (out["contact"].x_object, out["contact"].x_hand)
         return state, hand, out
 
-    def _direction(self, state: State, hand: Hand) -> tuple[Array, float]:
-        """Direction of the slip and its signed size; past a zero of the slip both go on smoothly, so that its end is an event."""
+    def _slide(self, state: State, hand: Hand) -> tuple[Array, float]:
+        """Direction of the slip and its size, both signed so that they go on smoothly through zero slip.
+
+        Positive means along the reference direction of this leg, which is fixed: a leg whose slip turns by 45 degrees ends.
+        """
         contact = find_contact(self.system.body, state, self.system.hand_shape, hand, self.seed)
         v = slip_velocity(state, hand, contact)
         v = v - contact.normal * (contact.normal @ v)
         if self.direction is None:
             self.direction = unit(v)
-        forward = 1.0 if v @ self.direction >= 0.0 else -1.0
-        e = forward * v + 1e-12 * self.direction
-        e = unit(e - contact.normal * (contact.normal @ e))
-        if forward > 0:
-            self.direction = e
-        return e, forward * float(np.linalg.norm(v))
+        side = 1.0 if v @ self.direction >= 0.0 else -1.0
+        e = side * v + 1e-11 * self.direction
+        return unit(e - contact.normal * (contact.normal @ e)), side * float(np.linalg.norm(v))
 
     def rate(self, t: float, x: Array) -> Array:
         state, hand, out = self.look(t, x)
@@ -115,7 +121,17 @@ class _Mode:
 
     def slide(self, t: float, x: Array) -> float:
         state, hand = unpack(x, np.zeros(6))
-        return self._direction(state, hand)[1]
+        return self._slide(state, hand)[1]
+
+    def wake(self, t: float, x: Array) -> float:
+        """How much slip is missing until its direction becomes a differential matter (CREEP)."""
+        state, hand = unpack(x, np.zeros(6))
+        return CREEP - abs(self._slide(state, hand)[1])
+
+    def veer(self, t: float, x: Array) -> float:
+        """Cosine between slip and reference direction, less that of 45 degrees."""
+        state, hand = unpack(x, np.zeros(6))
+        return float(self._slide(state, hand)[0] @ self.direction) - 0.7
 
 
 def integrate(
@@ -137,24 +153,34 @@ def integrate(
 
 
 def chain(
-    system: System, x0: Array, duration: float, mode: str = "rolling", seed=None, rtol: float = 1e-12, atol: float = 1e-13
+    system: System,
+    x0: Array,
+    duration: float,
+    mode: str = "rolling",
+    seed=None,
+    rtol: float = 1e-12,
+    atol: float = 1e-13,
 ) -> list[dict]:
     """Run through modes: list of dicts `mode`, `t0`, `t1`, `x0`, `x1`, `end` (event's name), `sol` (dense, callable in t).
 
-    Events: rolling -> "separation" (f_n = 0) or "slip" (|f_t| = mu f_n); sliding -> "separation" or "stick" (slip = 0); separated ->
+    Events: rolling -> "separation" (f_n = 0) or "slip" (|f_t| = mu f_n); sliding -> "separation" or "stick" (slip = 0) or "turn" (slip turned by 45 degrees: sliding goes on); separated ->
     "impact" (gap = 0), plastic. After "stick" or "impact" the rolling force decides between rolling and sliding.
     """
     legs, t, x, direction = [], 0.0, np.array(x0, float), None
     while t < duration - 1e-12 and len(legs) < 200:
         m = _Mode(system, mode, seed, direction)
-        names = {"sliding": ["lift", "slide"], "separated": ["gap"]}.get(mode, ["lift", "grip"])
+        names = {"sliding": ["lift", "wake"] if m.creep else ["lift", "slide", "veer"], "separated": ["gap"]}.get(
+            mode, ["lift", "grip"]
+        )
         events = []
         for name in names:
             if name == "grip" and not np.isfinite(system.mu):
                 continue
             event = _event(getattr(m, name))
             events.append(event)
-        sol = solve_ivp(m.rate, (t, duration), x, method="DOP853", rtol=rtol, atol=atol, events=events, dense_output=True)
+        sol = solve_ivp(
+            m.rate, (t, duration), x, method="DOP853", rtol=rtol, atol=atol, events=events, dense_output=True
+        )
         if sol.status < 0:
             raise RuntimeError(sol.message)
         x1, t1, seed, end = sol.y[:, -1], sol.t[-1], m.seed, "end"
@@ -174,7 +200,14 @@ def _event(method: Callable[[float, Array], float]) -> Callable[[float, Array], 
         return method(t, x)
 
     event.terminal, event.direction = True, -1.0
-    event.title = {"lift": "separation", "grip": "slip", "slide": "stick", "gap": "impact"}[method.__name__]
+    event.title = {
+        "lift": "separation",
+        "grip": "slip",
+        "slide": "stick",
+        "veer": "turn",
+        "wake": "turn",
+        "gap": "impact",
+    }[method.__name__]
     return event
 
 
@@ -182,6 +215,8 @@ def _next(system: System, end: str, t: float, x: Array, seed) -> tuple[str, Arra
     """Mode after an event, state there, and the slip direction if a slide starts from rest."""
     if end == "separation":
         return "separated", x, None
+    if end == "turn":
+        return "sliding", x, None
     state, hand = unpack(x, np.asarray(system.control(t), float))
     contact = find_contact(system.body, state, system.hand_shape, hand, seed)
     pure = system.law == "pure-rolling"
@@ -193,34 +228,39 @@ def _next(system: System, end: str, t: float, x: Array, seed) -> tuple[str, Arra
     if end == "stick":
         state, _, _ = impact(system.body, state, hand, contact, np.inf, pure)
         x = np.r_[x[:7], state.w, state.v, x[13:]]
-    out = accelerations(system.body, state, system.hand_shape, hand, system.law, system.mu, system.gravity, system.baumgarte, seed)
+    out = accelerations(system.body, state, system.hand_shape, hand, system.law, gravity=system.gravity, seed=seed)
     if out["normal_force"] < 0.0:
         return "separated", x, None
     pull = np.linalg.norm(out["tangential_force"])
     if end != "slip" and pull <= system.mu * out["normal_force"]:
         return system.law, x, None
-    return "sliding", x, _onset(system, state, hand, out, seed)
+    return "sliding", x, onset(system, state, hand, seed)
 
 
-def _onset(system: System, state: State, hand: Hand, out: dict, seed) -> Array:
-    """Slip direction e at the start of a slide: the slip's rate under friction along -e points along +e (fixed point)."""
-    e = -unit(out["tangential_force"])
-    free = replace(system, baumgarte=0.0)
-    n = out["contact"].normal
-    for _ in range(200):
-        slid = accelerations(free.body, state, free.hand_shape, hand, "sliding", free.mu, free.gravity, 0.0, seed, e)
-        c = slid["contact"]
-        rho = c.point_object - state.p
-        held = accelerations(free.body, state, free.hand_shape, hand, free.law, free.mu, free.gravity, 0.0, seed)
+def onset(system: System, state: State, hand: Hand, seed) -> Array:
+    """Slip direction e of a slide that starts from rest: the slip's rate under friction along -e is along e (secant in one angle)."""
+    shared = {"mu": system.mu, "gravity": system.gravity, "seed": seed}
+    held = accelerations(system.body, state, system.hand_shape, hand, system.law, **shared)
+    n, rho = held["contact"].normal, held["contact"].point_object - state.p
+    e0 = -unit(held["tangential_force"])
+
+    def direction(angle: float) -> Array:
+        return np.cos(angle) * e0 + np.sin(angle) * np.cross(n, e0)
+
+    def across(angle: float) -> float:
+        e = direction(angle)
+        slid = accelerations(system.body, state, system.hand_shape, hand, "sliding", slip_direction=e, **shared)
         rate = slid["a"] - held["a"] + np.cross(slid["alpha"] - held["alpha"], rho)
-        rate = rate - n * (n @ rate)
-        if np.linalg.norm(rate) < 1e-6:  # just at the cone: the force's own direction
-            return e
-        new = unit(rate)
-        if np.linalg.norm(new - e) < 1e-14:
-            return new
-        e = unit(0.5 * (e + new))
-    return e
+        return float(n @ np.cross(e, rate))
+
+    one, two = 0.0, 1e-3
+    f_one, f_two = across(one), across(two)
+    for _ in range(30):
+        if abs(two - one) < 1e-12 or f_two == f_one:
+            break
+        one, two, f_one = two, two - f_two * (two - one) / (f_two - f_one), f_two
+        f_two = across(two)
+    return direction(two)
 
 
 def recheck(system: System, t: float, x: Array, seed=None) -> dict:

@@ -100,9 +100,7 @@ def find_contact(
         else:
             n_o, big_o = Q @ body.shape.normal(x_o), Q @ body.shape.normal_derivative(x_o)
             apart = origin + Q @ x_o - x_h
-            residual = np.r_[
-                body.shape.value(x_o), hand_shape.value(x_h), np.cross(n_h, n_o), np.cross(n_h, apart)
-            ]
+            residual = np.r_[body.shape.value(x_o), hand_shape.value(x_h), np.cross(n_h, n_o), np.cross(n_h, apart)]
             jacobian = np.zeros((8, 6))
             jacobian[0, :3], jacobian[1, 3:] = body.shape.gradient(x_o), hand_shape.gradient(x_h)
             jacobian[2:5, :3], jacobian[2:5, 3:] = skew(n_h) @ big_o, -skew(n_o) @ big_h

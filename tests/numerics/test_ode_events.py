@@ -3,6 +3,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from trundle.numerics.compile import find_compiler
 from trundle.numerics.ode import Integrator, OdeSystem
@@ -169,3 +171,37 @@ def test_dip_narrows_its_bracket():
     assert times[0] < tip
     shallow = [0.0, 0.5, 1.0]
     assert dip(lambda s: margin(s) + 0.1, shallow, [margin(s) + 0.1 for s in shallow], 1.0) == -1.0
+
+
+@pytest.fixture(scope="module")
+def two_waves():
+    """Margins of known zeros: the state is time itself, so that the step control wants steps as long as allowed."""
+    p = ca.SX.sym("p", 6)
+    t = X[0]
+    waves = [p[3 * k] + ca.sin(p[3 * k + 1] * t + p[3 * k + 2]) for k in range(2)]
+    functions = (
+        ca.Function("rate", [T, X, p], [ca.vertcat(1.0, 0.0)]),
+        ca.Function("m", [T, X, p], [ca.vertcat(*waves)]),
+    )
+    return {method: Integrator(OdeSystem(*functions), method) for method in METHODS}
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.0, 1.2), st.floats(0.3, 3.0), st.floats(0.1, 3.0)), min_size=2, max_size=2),
+    st.sampled_from(METHODS),
+    st.floats(0.05, 0.5),
+)
+def test_first_zero_of_two_waves(two_waves, waves, method, longest):
+    zeros = []
+    for offset, frequency, phase in waves:
+        # offset + sin(a) falls through zero first at a = pi + arcsin(offset); it only touches for offset = 1
+        assume(abs(offset - 1.0) > 0.02 and np.sin(phase) + offset > 1e-3)
+        zeros.append((np.pi + np.arcsin(offset) - phase) / frequency if offset < 1.0 else np.inf)
+    assume(abs(zeros[0] - zeros[1]) > 1e-9 or np.isinf(zeros[0]))
+    step = {"step": longest} if method == "rk4" else {"max_step": 4 * longest}
+    run = two_waves[method].integrate(0.0, [0.0, 0.0], 12.0, np.ravel(waves), **step)
+    if min(zeros) > 12.0:
+        assert run.event is None
+    else:
+        assert run.event == int(np.argmin(zeros))
+        assert run.t_end == pytest.approx(min(zeros), rel=1e-12, abs=1e-12)

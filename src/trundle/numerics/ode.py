@@ -125,10 +125,12 @@ class Integrator:
 
     - `step` fixes the step of any method (the last one is shorter) and is required for rk4. Without it the step adapts
       so that the root mean square over the states of ``estimated error / (absolute + relative |x|)`` is below one, with
-      `absolute_tolerance` a number or (n,), between `min_step` and at first `first_step` (default: estimated).
+      `absolute_tolerance` a number or (n,), and stays between `min_step` and `max_step`; `first_step` is estimated if
+      it is not given.
     - `sample_times` (k,), ascending from t0: where the dense output is wanted. Those after the end are left out.
     - A margin that reaches zero ends the integration. It is looked at at the end of each step and at `event_points`
-      points inside; the event's state is that of a step of the method that ends on it. `watched` (m,) of bool: the
+      points inside (an adaptive step can be long: `max_step` shortens it where a margin moves faster than the state);
+      the event's state is that of a step of the method that ends on it. `watched` (m,) of bool: the
       others only count in `margin_minimum`. `armed` (m,) of bool: a margin that is armed and <= 0 at t0 is an event at
       t0; one that is not arms itself when it has been above `arming_tolerance`, as where a phase begins with zero.
     - `max_steps` limits accepted and rejected steps together.
@@ -187,6 +189,7 @@ class Integrator:
         max_steps: int = 10_000_000,
         first_step: float | None = None,
         min_step: float = 0.0,
+        max_step: float = math.inf,
         progress: Callable[[float], object] | None = None,
     ) -> Integration:
         """Integrate from (t0, x0 (n,)) with the parameters p (n_p,) to t1 >= t0 or to the first event.
@@ -209,6 +212,7 @@ class Integrator:
             "first_step": 0.0 if first_step is None else checks.positive("first_step", first_step),
             "relative_tolerance": checks.non_negative("relative_tolerance", relative_tolerance),
             "min_step": checks.non_negative("min_step", min_step),
+            "max_step": math.inf if max_step == math.inf else checks.positive("max_step", max_step),
             "arming_tolerance": checks.non_negative("arming_tolerance", arming_tolerance),
             "max_steps": checks.integer("max_steps", max_steps, minimum=1),
         }

@@ -43,7 +43,9 @@ class OdeStruct(ctypes.Structure):
         *_fields(ctypes.c_longlong, "n m"),
         *_fields(CallStruct, "rate margins projection"),
         ("p", ctypes.c_void_p),
-        *_fields(ctypes.c_double, "t0 t1 step first_step relative_tolerance min_step arming_tolerance slice_seconds"),
+        *_fields(
+            ctypes.c_double, "t0 t1 step first_step relative_tolerance min_step max_step arming_tolerance slice_seconds"
+        ),
         ("absolute_tolerance", ctypes.c_void_p),
         *_fields(ctypes.c_longlong, "max_steps points sample_count"),
         *_fields(ctypes.c_void_p, "sample_times samples"),
@@ -99,8 +101,9 @@ def _load(path: Path) -> Core:
 
 def core_library() -> Core | None:
     """Return the compiled stepping core, or None without a compiler."""
-    source = resources.files("trundle.numerics").joinpath("ode_core.c").read_text(encoding="utf-8")
-    path = compile_library("trundle_ode_core", source)
+    folder = resources.files("trundle.numerics")
+    names = ("ode_core.c", "ode_step.h", "ode_events.h")
+    path = compile_library("trundle_ode_core", {name: folder.joinpath(name).read_text("utf-8") for name in names})
     return None if path is None else _load(path)
 
 

@@ -109,7 +109,8 @@ class PythonRun:
             self._K[0] = self._slope(state.t, self._x)
             if not settings.step > 0.0:
                 first = settings.first_step
-                state.h_next = min(first, settings.t1 - settings.t0) if first > 0.0 else self._starting_step()
+                first = min(first, settings.t1 - settings.t0) if first > 0.0 else self._starting_step()
+                state.h_next = min(first, settings.max_step)
 
     def _advance(self) -> None:
         state, settings, exponent = self.state, self._set, self._method.error_exponent
@@ -145,7 +146,7 @@ class PythonRun:
             factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error**-exponent)
             factor = min(factor, 1.0) if self._after_reject else factor
             self._after_reject = False
-            state.h_next = max(state.h_next, h * factor) if last else h * factor
+            state.h_next = min(max(state.h_next, h * factor) if last else h * factor, settings.max_step)
         self._accept(h, t_new)
 
     def _accept(self, h: float, t_new: float) -> None:

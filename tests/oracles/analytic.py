@@ -1,4 +1,5 @@
-"""Closed forms (sheet 2 sections 10 and 11, sheet 4 sections 1 and 6, textbook results). SI; k = I / (m r^2) of the rolling body.
+"""Closed forms (sheet 2 sections 10 and 11, sheet 4 sections 1 and 6, textbook results). SI; k = I / (m r^2) of the
+rolling body.
 
 k: solid ball 2/5, shell 2/3, disc or cylinder 1/2, hoop 1.
 """
@@ -15,12 +16,13 @@ Array = np.ndarray
 Z = np.array([0.0, 0.0, 1.0])
 
 
-# Ball on a spinning plate -------------------------------------------------------------------------------------------------------
+# Ball on a spinning plate -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PlateCircle:
-    """Path of a ball's contact on a level spinning plate: world centre (3,), radius, rate (rad/s, sign of the plate's)."""
+    """Path of a ball's contact on a level spinning plate: world centre (3,), radius, rate (rad/s, sign of the
+    plate's)."""
 
     center: Array
     radius: float
@@ -35,7 +37,8 @@ class PlateCircle:
 
 
 def plate_circle(position: Array, velocity: Array, plate_rate: float, k: float = 0.4) -> PlateCircle:
-    """Ball at `position` moving with `velocity` (of its centre, world): rate k/(1+k) plate_rate, centre r - v x z / rate."""
+    """Ball at `position` moving with `velocity` (of its centre, world): rate k/(1+k) plate_rate, centre r - v x z /
+    rate."""
     rate = k / (1 + k) * plate_rate
     center = np.asarray(position, float) - np.cross(velocity, Z) / rate
     return PlateCircle(center, float(np.linalg.norm(velocity) / abs(rate)), rate, np.asarray(position, float))
@@ -47,14 +50,16 @@ def plate_center_velocity(position: Array, w: Array, plate_rate: float, radius: 
 
 
 def tilted_plate_drift(plate_rate: float, tilt: float, k: float = 0.4, g: float = 9.81) -> Array:
-    """Mean drift in plate axes for a tilt Rx(+tilt): (g sin(tilt)/(k plate_rate), 0, 0); solid ball 2.5 g sin/plate_rate along +x."""
+    """Mean drift in plate axes for a tilt Rx(+tilt): (g sin(tilt)/(k plate_rate), 0, 0); solid ball 2.5 g
+    sin/plate_rate along +x."""
     return np.array([g * np.sin(tilt) / (k * plate_rate), 0.0, 0.0])
 
 
 def tilted_plate_path(
     t: Array, position: Array, velocity: Array, plate_rate: float, tilt: float, k: float = 0.4, g: float = 9.81
 ):
-    """Centre of the ball in the non-spinning plate axes (x, y in the plate, gravity component -g sin(tilt) along y): (n, 2).
+    """Centre of the ball in the non-spinning plate axes (x, y in the plate, gravity component -g sin(tilt) along y):
+    (n, 2).
 
     v' = rate z x v + a with rate = k/(1+k) plate_rate and a = (0, -g sin/(1+k)): a circle about the drift.
     """
@@ -66,11 +71,12 @@ def tilted_plate_path(
     return np.column_stack([path.real, path.imag])
 
 
-# Planar rolling -------------------------------------------------------------------------------------------------------------------
+# Planar rolling -----------------------------------------------------------------------------------------------------
 
 
 def circle_on_circle_arc(r: float, R: float, angle: float) -> float:
-    """Arc rolled when a circle r turns by |angle| on a circle R outside (R > 0), inside (R < 0): r R/(r + R) |angle| (10)."""
+    """Arc rolled when a circle r turns by |angle| on a circle R outside (R > 0), inside (R < 0): r R/(r + R) |angle|
+    (10)."""
     return r * R / (r + R) * abs(angle)
 
 
@@ -85,7 +91,8 @@ def circle_on_circle_height(r: float, R: float, angle: float) -> float:
 
 
 def cycloid(r: float, turned: Array) -> Array:
-    """Rim point that starts at the contact (0, 0) of a wheel rolling to +x by `turned` rad: r (t - sin t, 1 - cos t), (n, 2)."""
+    """Rim point that starts at the contact (0, 0) of a wheel rolling to +x by `turned` rad: r (t - sin t, 1 - cos t),
+    (n, 2)."""
     t = np.asarray(turned, float)
     return r * np.column_stack([t - np.sin(t), 1 - np.cos(t)])
 
@@ -101,7 +108,8 @@ def incline_slip_slope(mu: float, k: float = 0.4) -> float:
 
 
 def bowl_period(amplitude: float, r: float, R: float, k: float = 0.5, g: float = 9.81) -> float:
-    """Finite-amplitude period in a bowl R: 4 K(sin^2(A/2)) sqrt((1+k) (R-r)/g); the amplitude is the angle of the line of centres."""
+    """Finite-amplitude period in a bowl R: 4 K(sin^2(A/2)) sqrt((1+k) (R-r)/g); the amplitude is the angle of the
+    line of centres."""
     return float(4 * ellipk(np.sin(amplitude / 2) ** 2) * np.sqrt((1 + k) * (R - r) / g))
 
 
@@ -111,7 +119,8 @@ def square_wheel(a: float, x: float) -> tuple[Array, float]:
 
 
 def rocking_ratio(mass: float, inertia: float, r_old: Array, r_new: Array) -> float:
-    """omega+/omega- when a planar body pivoting about one contact lands on another, plastic, no slip; r: centre of mass -> contact.
+    """omega+/omega- when a planar body pivoting about one contact lands on another, plastic, no slip; r: centre of
+    mass -> contact.
 
     Angular momentum about the new contact is kept: (I + m r_old.r_new)/(I + m r_new.r_new).
     """
@@ -122,16 +131,18 @@ def rocking_ratio(mass: float, inertia: float, r_old: Array, r_new: Array) -> fl
 PEANUT_ROCKING = (2.5989, 1.4978, 0.3321)
 
 
-# Slip, separation, impact -----------------------------------------------------------------------------------------------------------
+# Slip, separation, impact -------------------------------------------------------------------------------------------
 
 
 def sliding_ball(v0: float, mu: float, k: float = 0.4, g: float = 9.81) -> tuple[float, float]:
-    """A ball thrown sliding without spin: (time, speed) at which it rolls: k/(1+k) v0/(mu g) = 2 v0/(7 mu g), v0/(1+k) = 5 v0/7."""
+    """A ball thrown sliding without spin: (time, speed) at which it rolls: k/(1+k) v0/(mu g) = 2 v0/(7 mu g),
+    v0/(1+k) = 5 v0/7."""
     return k / (1 + k) * v0 / (mu * g), v0 / (1 + k)
 
 
 def leaving_cosine(k: float = 0.4) -> float:
-    """Cosine of the angle from the top at which a body rolling from rest at the top leaves a fixed sphere: 2/(3+k); ball 10/17."""
+    """Cosine of the angle from the top at which a body rolling from rest at the top leaves a fixed sphere: 2/(3+k);
+    ball 10/17."""
     return 2.0 / (3.0 + k)
 
 
@@ -153,7 +164,8 @@ def leaving_time(start: float, r: float, R: float, k: float = 0.4, g: float = 9.
 
 
 def inelastic_catch(w: float, v: Array, rho: Array, mass: float, inertia: float) -> float:
-    """Planar body caught without slip by a still hand (sheet 2 section 10): rate after; rho = centre of mass -> contact (x, z).
+    """Planar body caught without slip by a still hand (sheet 2 section 10): rate after; rho = centre of mass ->
+    contact (x, z).
 
     Rates counter-clockwise with x right and z up.
     """
@@ -171,7 +183,7 @@ def catch_to_upright(phi: float, a: float, b: float, mass: float, inertia: float
     return float(np.sqrt(2 * mass * g * (a - h) / (inertia + mass * (h * h + along * along))))
 
 
-# Tube and bodies of revolution ---------------------------------------------------------------------------------------------------------
+# Tube and bodies of revolution --------------------------------------------------------------------------------------
 
 
 def tube_axial_ratio(k: float = 0.4) -> float:
@@ -182,7 +194,8 @@ def tube_axial_ratio(k: float = 0.4) -> float:
 def tube_axial_path(
     t: Array, orbit: float, k: float, r: float, z0: float, vz0: float, w_radial: float, g: float = 9.81
 ) -> Array:
-    """Height of the ball in a vertical tube orbiting at `orbit` rad/s (about +z): z0 + A (1 - cos nt) + vz0 sin(nt)/n, n = ratio orbit.
+    """Height of the ball in a vertical tube orbiting at `orbit` rad/s (about +z): z0 + A (1 - cos nt) + vz0
+    sin(nt)/n, n = ratio orbit.
 
     `w_radial`: angular velocity along the outward radial direction at t = 0. z'' = -(g + k r orbit w_r)/(1+k) there.
     """
@@ -192,9 +205,11 @@ def tube_axial_path(
 
 
 def jellett(R_world_body: Array, w: Array, inertia: Array, rho: Array) -> float:
-    """Jellett's integral L.rho (kg m^3/s): kept by a body of revolution (axis z of the body) with spherical base on a plane.
+    """Jellett's integral L.rho (kg m^3/s): kept by a body of revolution (axis z of the body) with spherical base on a
+    plane.
 
-    Rolling or sliding, force through the contact without a moment about the normal; rho = centre of mass -> contact, world.
+    Rolling or sliding, force through the contact without a moment about the normal; rho = centre of mass -> contact,
+    world.
     """
     return float((R_world_body @ inertia @ R_world_body.T @ w) @ rho)
 
@@ -202,7 +217,8 @@ def jellett(R_world_body: Array, w: Array, inertia: Array, rho: Array) -> float:
 def routh(R_world_body: Array, w: Array, I1: float, I3: float, mass: float, radius: float, offset: float) -> float:
     """Routh's integral of the same body rolling without slip: w_3 sqrt(g + s (a - c)^2 + s g (1 - c^2)).
 
-    g = I1/I3, s = m R^2/I3, a = offset/R, c = cosine of the axis against the vertical; the sphere's centre is at +offset along the
+    g = I1/I3, s = m R^2/I3, a = offset/R, c = cosine of the axis against the vertical; the sphere's centre is at
+    +offset along the
     axis (body z) from the centre of mass.
     """
     axis = R_world_body[:, 2]
@@ -213,7 +229,9 @@ def routh(R_world_body: Array, w: Array, I1: float, I3: float, mass: float, radi
 def steady_disc_rate(radius: float, tilt: float, k1: float = 0.25, k3: float = 0.5, g: float = 9.81) -> float:
     """Turning rate of a thin disc rolling in place (centre of mass at rest), its plane inclined by `tilt` to the level.
 
-    The contact point circles at Omega with m g cos(tilt) r = I1 Omega^2 sin(tilt) cos(tilt): Omega = sqrt(g/(k1 r sin(tilt)));
-    I1 = k1 m r^2 about a diameter. The disc's angular velocity lies along the radius to the contact, of size Omega sin(tilt).
+    The contact point circles at Omega with m g cos(tilt) r = I1 Omega^2 sin(tilt) cos(tilt): Omega = sqrt(g/(k1 r
+    sin(tilt)));
+    I1 = k1 m r^2 about a diameter. The disc's angular velocity lies along the radius to the contact, of size Omega
+    sin(tilt).
     """
     return float(np.sqrt(g / (k1 * radius * np.sin(tilt))))

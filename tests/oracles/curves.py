@@ -1,6 +1,7 @@
 """Planar parametric curves as numbers with three derivatives written by hand (sheet 4 section 0).
 
-`Curve.at(t)` is (4, 2): the point and its first three derivatives. Terrain runs with its free side on the left, a body's outline
+`Curve.at(t)` is (4, 2): the point and its first three derivatives. Terrain runs with its free side on the left, a
+body's outline
 runs counter-clockwise.
 """
 
@@ -110,7 +111,8 @@ def circle(radius: float) -> Curve:
 
 
 def arc(radius: float, center: tuple[float, float] = (0.0, 0.0), side: str = "inside") -> Curve:
-    """Bowl ("inside", parameter = angle from the bottom, to the right) or hill ("outside", angle from the top, to the right)."""
+    """Bowl ("inside", parameter = angle from the bottom, to the right) or hill ("outside", angle from the top, to the
+    right)."""
     sign = -1.0 if side == "inside" else 1.0
 
     def at(t: float) -> Array:

@@ -1,7 +1,10 @@
-"""Paper 4's five coordinates q = (x, z, theta, phi, p), as printed and with the corrected tangency row (sheet 4 section 2).
+"""Paper 4's five coordinates q = (x, z, theta, phi, p), as printed and with the corrected tangency row (sheet 4
+section 2).
 
-"printed": rows of eq (13), |a_b'| phi' + |a_t'| p' and d/dt (R T_b . T_t), right for curves that run in opposite directions at the
-contact (give the body's outline reversed); the second row vanishes on the constraint, so the system is singular and is solved by
+"printed": rows of eq (13), |a_b'| phi' + |a_t'| p' and d/dt (R T_b . T_t), right for curves that run in opposite
+directions at the
+contact (give the body's outline reversed); the second row vanishes on the constraint, so the system is singular and
+is solved by
 least squares. "cross": first row |a_b'| phi' - eps |a_t'| p', eps = R T_b . T_t, second row d/dt (R T_b . S T_t).
 The body's origin is its centre of mass.
 """

@@ -1,7 +1,8 @@
 """Surfaces as numbers: level sets f(x) = 0 and support functions h(d), with derivatives written by hand.
 
 Sheet 2 section 8, sheet 1 section 7. The outward normal points out of the material: n = sign grad f / |grad f|, and
-N = dn/dx = sign (I - n n') Hess f / |grad f|. `sign` = -1 turns a solid into its container (dish, tube). Levels are scaled to
+N = dn/dx = sign (I - n n') Hess f / |grad f|. `sign` = -1 turns a solid into its container (dish, tube). Levels are
+scaled to
 metres, so |grad f| is of order one at the surface. Axis of cylinder, tube, torus, capsule, disc and of revolution: z.
 """
 
@@ -150,7 +151,8 @@ class Torus(Level):
 
 @dataclass(frozen=True)
 class Capsule(Level):
-    """All points within `radius` of a segment of `length` along z, centred: distance level, curvature jumps at the seams."""
+    """All points within `radius` of a segment of `length` along z, centred: distance level, curvature jumps at the
+    seams."""
 
     radius: float
     length: float

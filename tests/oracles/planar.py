@@ -1,7 +1,9 @@
 """A planar body on terrain: the no-slip motion has one degree of freedom, the arc length s (sheet 4 sections 1 and 3).
 
-Rolling: T = 1/2 m_eff(s) s'^2, m_eff = (m |rho|^2 + I) k_rel^2, V = -m g.x_com, so m_eff s'' = -1/2 m_eff' s'^2 - V'; the body's
-angle follows from the arc length (tangents parallel), and the force from Newton's law for the centre of mass. Sliding: maximal
+Rolling: T = 1/2 m_eff(s) s'^2, m_eff = (m |rho|^2 + I) k_rel^2, V = -m g.x_com, so m_eff s'' = -1/2 m_eff' s'^2 - V';
+the body's
+angle follows from the arc length (tangents parallel), and the force from Newton's law for the centre of mass.
+Sliding: maximal
 coordinates with Coulomb friction. Angles counter-clockwise, x right, z up.
 """
 
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -28,7 +31,8 @@ def turn(angle: float) -> Array:
 
 @dataclass(frozen=True)
 class Rolling:
-    """Body outline (body frame) on terrain (world), mass kg, inertia kg m^2 about the centre of mass `com` (body frame), gravity."""
+    """Body outline (body frame) on terrain (world), mass kg, inertia kg m^2 about the centre of mass `com` (body
+    frame), gravity."""
 
     body: Curve
     terrain: Curve
@@ -45,7 +49,8 @@ class Rolling:
     def find(self, contact_x: float, angle: float, seed: float | None = None) -> tuple[float, float]:
         """(phi, p) for a graph terrain touched at abscissa `contact_x` by a body turned by `angle`.
 
-        Without a seed all outline points with the right tangent are found and the one lowest along the terrain's normal is taken.
+        Without a seed all outline points with the right tangent are found and the one lowest along the terrain's
+        normal is taken.
         """
         t_t = self.terrain.tangent(contact_x)[0]
         R = turn(angle)
@@ -55,7 +60,7 @@ class Rolling:
 
         grid = np.linspace(0.0, 2 * np.pi, 721) if seed is None else np.linspace(seed - 0.2, seed + 0.2, 41)
         found = []
-        for a, b in zip(grid, grid[1:], strict=False):
+        for a, b in pairwise(grid):
             if off(a) == 0.0 or off(a) * off(b) < 0.0:
                 root = a if off(a) == 0.0 else brentq(off, a, b, xtol=1e-15)
                 if t_t @ R @ self.body.tangent(root)[0] > 0.0:
@@ -67,7 +72,8 @@ class Rolling:
         return -omega / (self.body.curvature(phi)[0] - self.terrain.curvature(p)[0])
 
     def instant(self, phi: float, p: float, s_dot: float) -> dict:
-        """All at one instant: s_ddot, angle, omega, alpha, com position, velocity, acceleration, force (world, on the body), f_N, f_T,
+        """All at one instant: s_ddot, angle, omega, alpha, com position, velocity, acceleration, force (world, on the
+        body), f_N, f_T,
         contact, energy, k_rel, T, N."""
         k_b, dk_b = self.body.curvature(phi)
         k_t, dk_t = self.terrain.curvature(p)
@@ -82,7 +88,8 @@ class Rolling:
         s_ddot = (-0.5 * dm_eff * s_dot**2 + self.mass * self.gravity @ x1) / m_eff
         a = x2 * s_dot**2 + x1 * s_ddot
         f, N, point = self.mass * (a - self.gravity), S @ T, self.terrain.at(p)[0]
-        return {"s_ddot": s_ddot, "angle": self.angle(phi, p), "omega": -k * s_dot, "alpha": -k * s_ddot - dk * s_dot**2,
+        return {"s_ddot": s_ddot, "angle": self.angle(phi, p), "omega": -k * s_dot,
+            "alpha": -k * s_ddot - dk * s_dot**2,
                 "position": point + r, "velocity": x1 * s_dot, "acceleration": a, "force": f, "f_N": float(N @ f),
                 "f_T": float(T @ f), "contact": point, "k_rel": k, "T": T, "N": N,
                 "energy": 0.5 * m_eff * s_dot**2 - self.mass * self.gravity @ (point + r)}  # fmt: skip
@@ -91,7 +98,8 @@ class Rolling:
         self, phi: float, p: float, s_dot: float, duration: float, times: Array | None = None, stop: str | None = None,
         mu: float = np.inf, rtol: float = 1e-13, atol: float = 1e-14,
     ) -> dict:  # fmt: skip
-        """Arc-length run: `t`, `y` (n, 5) = (phi, p, s_dot, angle unwrapped, s), `event` time or None, `looks` (list of `instant`).
+        """Arc-length run: `t`, `y` (n, 5) = (phi, p, s_dot, angle unwrapped, s), `event` time or None, `looks` (list
+        of `instant`).
 
         `stop`: None, "separation" (f_N = 0) or "slip" (|f_T| = mu f_N).
         """
@@ -121,7 +129,8 @@ class Rolling:
     ) -> dict:
         """Coulomb sliding at one instant: a (2,), alpha, f_N, f_T = -mu f_N sense, slip v_T, contact speeds s_t, s_b.
 
-        The row is d/dt (N . v_contact) = 0 along the moving contact; s_t = (k_b v_T - omega)/k_rel, s_b = (k_t v_T - omega)/k_rel.
+        The row is d/dt (N . v_contact) = 0 along the moving contact; s_t = (k_b v_T - omega)/k_rel, s_b = (k_t v_T -
+        omega)/k_rel.
         """
         k_b, k_t = self.body.curvature(phi)[0], self.terrain.curvature(p)[0]
         T, R = self.terrain.tangent(p)[0], turn(self.angle(phi, p))
@@ -141,7 +150,8 @@ class Rolling:
     def slide(
         self, phi: float, p: float, velocity: Array, omega: float, mu: float, duration: float, times=None
     ) -> dict:
-        """Sliding run until the slip ends or the body lifts: `t`, `y` (n, 8) = (phi, p, x, z, vx, vz, omega, angle), `event`, `end`."""
+        """Sliding run until the slip ends or the body lifts: `t`, `y` (n, 8) = (phi, p, x, z, vx, vz, omega, angle),
+        `event`, `end`."""
         R = turn(self.angle(phi, p))
         start = self.terrain.at(p)[0] - R @ (self.body.at(phi)[0] - self.com)
         sense = float(np.sign(self.sliding(phi, p, np.asarray(velocity, float), omega, mu)["slip"]))
@@ -166,7 +176,8 @@ class Rolling:
                 "event": float(sol.t_events[hit][0]), "end": ["stick", "separation"][hit]}  # fmt: skip
 
     def nearest(self, position: Array, angle: float, seed: tuple[float, float]) -> tuple[float, float, float]:
-        """Common normal of a free body (com `position`, `angle`): (phi, p, gap), Newton on T_t.(P - Q) = 0, T_t x R T_b = 0."""
+        """Common normal of a free body (com `position`, `angle`): (phi, p, gap), Newton on T_t.(P - Q) = 0, T_t x R
+        T_b = 0."""
         phi, p = seed
         R = turn(angle)
         for _ in range(50):

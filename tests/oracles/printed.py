@@ -1,7 +1,10 @@
-"""Formulas printed wrong in the papers beside the right ones, to be evaluated (sheet 2 sections 3, 4, 6, 7; sheet 1 section 2).
+"""Formulas printed wrong in the papers beside the right ones, to be evaluated (sheet 2 sections 3, 4, 6, 7; sheet 1
+section 2).
 
-`printed=True` gives the paper's own text. Contact-frame quantities come from charts given as numbers (`ChartPoint`), the paper's
-dynamics (eqs 6-9 with K4 of eq 47) from poses and twists, with any contact frame whose z axis is the hand's outward normal.
+`printed=True` gives the paper's own text. Contact-frame quantities come from charts given as numbers (`ChartPoint`),
+the paper's
+dynamics (eqs 6-9 with K4 of eq 47) from poses and twists, with any contact frame whose z axis is the hand's outward
+normal.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ Array = np.ndarray
 E1 = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
-# Paper 1 ----------------------------------------------------------------------------------------------------------------------
+# Paper 1 ------------------------------------------------------------------------------------------------------------
 
 
 def multiplier(B: Array, n: Array, printed: bool = False) -> float:
@@ -34,14 +37,15 @@ def contact_point(B: Array, n: Array) -> Array:
 
 
 def contact_rate(B: Array, n: Array, w: Array, printed: bool = False) -> Array:
-    """Paper 1 (2.12), rate of C -> P in world axes for a fixed plane: printed denominator sqrt(n' B n), right n' B n."""
+    """Paper 1 (2.12), rate of C -> P in world axes for a fixed plane: printed denominator sqrt(n' B n), right n' B
+    n."""
     x = contact_point(B, n)
     rate = skew(w) @ B - B @ skew(w)
     top = (n @ x) * rate @ n - 0.5 * (n @ rate @ n) * x
     return top / (np.sqrt(n @ B @ n) if printed else n @ B @ n)
 
 
-# Paper 2, contact frames --------------------------------------------------------------------------------------------------------
+# Paper 2, contact frames --------------------------------------------------------------------------------------------
 
 Chart = Callable[[float, float], tuple[Array, Array, Array, Array, Array, Array]]
 
@@ -70,7 +74,8 @@ def chart_point(chart: Chart, u: Array) -> ChartPoint:
 
 
 def ellipsoid_chart(semi_axes: list[float], side: float = 1.0) -> Chart:
-    """(a cos u cos v, b sin u cos v, c sin v), outward; `side` = -1 mirrors u, so that the normal points inwards (dish)."""
+    """(a cos u cos v, b sin u cos v, c sin v), outward; `side` = -1 mirrors u, so that the normal points inwards
+    (dish)."""
     scale = np.asarray(semi_axes, float)
 
     def chart(u: float, v: float) -> tuple[Array, ...]:
@@ -109,8 +114,10 @@ def finite_chart(F: Callable[[float, float], Array], h: float = 1e-4) -> Chart:
 def contact_frame(o: ChartPoint, h: ChartPoint, psi: float, w_rel: Array) -> dict:
     """Contact-frame quantities of a pair of chart points, {c_h} components (sheet 2 sections 2-4).
 
-    `R_ho`, `s`, `u_o_rate`, `u_h_rate`, `psi_rate`, `w_oco` and `w_hch` (angular velocities of the contact frames), `a_roll` (42),
-    `a_roll_printed` (4) read with the paper's subscript rule, `alpha_z` (46), `alpha_z_printed` (45), `curvature` (2, 2).
+    `R_ho`, `s`, `u_o_rate`, `u_h_rate`, `psi_rate`, `w_oco` and `w_hch` (angular velocities of the contact frames),
+    `a_roll` (42),
+    `a_roll_printed` (4) read with the paper's subscript rule, `alpha_z` (46), `alpha_z_printed` (45), `curvature` (2,
+    2).
     """
     c, s = np.cos(psi), np.sin(psi)
     R_psi = np.array([[c, -s], [-s, -c]])
@@ -131,7 +138,7 @@ def contact_frame(o: ChartPoint, h: ChartPoint, psi: float, w_rel: Array) -> dic
             "alpha_z_printed": float(np.cross(w_rel, w_oco)[2])}  # fmt: skip
 
 
-# Paper 2, dynamics ----------------------------------------------------------------------------------------------------------------
+# Paper 2, dynamics --------------------------------------------------------------------------------------------------
 
 
 def adjoint(R: Array, p: Array) -> Array:
@@ -164,9 +171,11 @@ def paper_accelerations(
     body: Body, state: State, hand_shape: Level, hand: Hand, twist: Array, control: Array, law: str = "rolling",
     gravity: Array = EARTH, printed: bool = False, printed_spin: bool | None = None, seed=None,
 ) -> dict:  # fmt: skip
-    """The paper's route, eqs (6)-(9): `alpha`, `a` (world), `force` (on the object, world), `moment`, `alpha_rel` (world).
+    """The paper's route, eqs (6)-(9): `alpha`, `a` (world), `force` (on the object, world), `moment`, `alpha_rel`
+    (world).
 
-    `hand` carries pose and world twist; `twist` and `control` are the body twist and the derivative of its components. `printed`
+    `hand` carries pose and world twist; `twist` and `control` are the body twist and the derivative of its
+    components. `printed`
     takes K4 as printed, `printed_spin` (default: the same) takes (45) in place of (46) under pure rolling.
     """
     c = find_contact(body, state, hand_shape, hand, seed)
@@ -212,7 +221,8 @@ def ball_on_spinning_plate(
     printed: bool,
     times: Array | None = None,
 ) -> Array:
-    """The paper's relative state on its plate test: contact (n, 2) m in the world at `times`, ball from the centre, solid.
+    """The paper's relative state on its plate test: contact (n, 2) m in the world at `times`, ball from the centre,
+    solid.
 
     Integrates (contact in the hand, w_rel in hand axes, plate angle) with alpha_rel from `paper_accelerations`.
     """

@@ -1,6 +1,7 @@
 """Runs of the maximal-coordinate body on a hand over time, one mode or a chain of modes (sheet 2 section 9).
 
-The vector integrated by scipy's DOP853 is (object q, p, w, v; hand q, r, body twist V): world from body quaternions, object twist in
+The vector integrated by scipy's DOP853 is (object q, p, w, v; hand q, r, body twist V): world from body quaternions,
+object twist in
 the world, hand twist in hand axes. The hand is driven by `control(t)` = dV/dt (6,), angular first.
 """
 
@@ -89,7 +90,8 @@ class _Mode:
     def _slide(self, state: State, hand: Hand) -> tuple[Array, float]:
         """Direction of the slip and its size, both signed so that they go on smoothly through zero slip.
 
-        Positive means along the reference direction of this leg, which is fixed: a leg whose slip turns by 45 degrees ends.
+        Positive means along the reference direction of this leg, which is fixed: a leg whose slip turns by 45 degrees
+        ends.
         """
         contact = find_contact(self.system.body, state, self.system.hand_shape, hand, self.seed)
         v = slip_velocity(state, hand, contact)
@@ -161,9 +163,11 @@ def chain(
     rtol: float = 1e-12,
     atol: float = 1e-13,
 ) -> list[dict]:
-    """Run through modes: list of dicts `mode`, `t0`, `t1`, `x0`, `x1`, `end` (event's name), `sol` (dense, callable in t).
+    """Run through modes: list of dicts `mode`, `t0`, `t1`, `x0`, `x1`, `end` (event's name), `sol` (dense, callable
+    in t).
 
-    Events: rolling -> "separation" (f_n = 0) or "slip" (|f_t| = mu f_n); sliding -> "separation" or "stick" (slip = 0) or "turn" (slip turned by 45 degrees: sliding goes on); separated ->
+    Events: rolling -> "separation" (f_n = 0) or "slip" (|f_t| = mu f_n); sliding -> "separation" or "stick" (slip =
+    0) or "turn" (slip turned by 45 degrees: sliding goes on); separated ->
     "impact" (gap = 0), plastic. After "stick" or "impact" the rolling force decides between rolling and sliding.
     """
     legs, t, x, direction = [], 0.0, np.array(x0, float), None
@@ -238,7 +242,8 @@ def _next(system: System, end: str, t: float, x: Array, seed) -> tuple[str, Arra
 
 
 def onset(system: System, state: State, hand: Hand, seed) -> Array:
-    """Slip direction e of a slide that starts from rest: the slip's rate under friction along -e is along e (secant in one angle)."""
+    """Slip direction e of a slide that starts from rest: the slip's rate under friction along -e is along e (secant
+    in one angle)."""
     shared = {"mu": system.mu, "gravity": system.gravity, "seed": seed}
     held = accelerations(system.body, state, system.hand_shape, hand, system.law, **shared)
     n, rho = held["contact"].normal, held["contact"].point_object - state.p

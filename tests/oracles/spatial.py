@@ -1,13 +1,17 @@
 """One rigid body on a moving hand in maximal coordinates (sheet 2 sections 8 and 9): nothing is eliminated.
 
-The object is (R, p of its centre of mass, w, v) in the world, the hand is prescribed (pose, twist, acceleration); the contact is
-searched by Gauss-Newton on the common normal; accelerations and forces come from one dense linear system: 9x9 rolling, 10x10 pure
-rolling, 7x7 sliding. Runs over time: `tests.oracles.runs`. Shapes: `tests.oracles.implicit` (any) and `tests.oracles.supports` (object only).
+The object is (R, p of its centre of mass, w, v) in the world, the hand is prescribed (pose, twist, acceleration); the
+contact is
+searched by Gauss-Newton on the common normal; accelerations and forces come from one dense linear system: 9x9
+rolling, 10x10 pure
+rolling, 7x7 sliding. Runs over time: `tests.oracles.runs`. Shapes: `tests.oracles.implicit` (any) and
+`tests.oracles.supports` (object only).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,7 +25,8 @@ EARTH = np.array([0.0, 0.0, -9.81])
 
 @dataclass(frozen=True)
 class Body:
-    """Shape, mass (kg), inertia about the centre of mass in body axes (3, 3), centre of mass in the shape's frame (3,)."""
+    """Shape, mass (kg), inertia about the centre of mass in body axes (3, 3), centre of mass in the shape's frame
+    (3,)."""
 
     shape: Level | Support
     mass: float
@@ -64,7 +69,8 @@ class Contact:
 
 
 def hand_from_body_twist(R: Array, r: Array, twist: Array, control: Array) -> Hand:
-    """Hand from its body twist (6,) and the derivative of its components (6,): a = R (u_v + w x v) (sheet 2 section 0)."""
+    """Hand from its body twist (6,) and the derivative of its components (6,): a = R (u_v + w x v) (sheet 2 section
+    0)."""
     w, v = twist[:3], twist[3:]
     return Hand(R, r, R @ w, R @ v, R @ control[:3], R @ (control[3:] + np.cross(w, v)))
 
@@ -169,8 +175,10 @@ def accelerations(
 ) -> dict:
     """Accelerations and contact forces at one instant under `law`: rolling, pure-rolling, sliding or separated.
 
-    Returns a dict, all world: `alpha` (3,), `a` of the centre of mass (3,), `force` on the object (3,), `moment` (torsional, on the
-    object about the normal out of the hand), `normal_force`, `tangential_force` (3,), `contact` (Contact), `slip` (3,), `S_object`,
+    Returns a dict, all world: `alpha` (3,), `a` of the centre of mass (3,), `force` on the object (3,), `moment`
+    (torsional, on the
+    object about the normal out of the hand), `normal_force`, `tangential_force` (3,), `contact` (Contact), `slip`
+    (3,), `S_object`,
     `S_hand` (3,). `slip_direction` replaces the direction of the slip where that is zero. Sheet 2 section 9.
     """
     m, g = body.mass, np.asarray(gravity, float)
@@ -214,7 +222,8 @@ def accelerations(
         force, moment = z[6:9], float(z[9]) if size == 10 else 0.0
     f_n = float(n @ force)
     return {"alpha": z[3:6], "a": z[:3], "force": force, "moment": moment, "normal_force": f_n,
-            "tangential_force": force - f_n * n, "contact": c, "slip": slip, "S_object": s_o, "S_hand": s_h}  # fmt: skip
+            "tangential_force": force - f_n * n, "contact": c, "slip": slip,
+            "S_object": s_o, "S_hand": s_h}  # fmt: skip
 
 
 def impact(
@@ -222,8 +231,10 @@ def impact(
 ) -> tuple[State, Array, str]:
     """Plastic impact at contact `c`: (state after, impulse on the object (3,), "rolling" or "sliding").
 
-    Rolling impulse first (slip after = 0; `pure` also stops the relative spin); if it is outside the cone, the impulse is
-    lambda (n - mu e) with normal velocity after = 0 and e the slip direction after ("after", default) or before ("before").
+    Rolling impulse first (slip after = 0; `pure` also stops the relative spin); if it is outside the cone, the
+    impulse is
+    lambda (n - mu e) with normal velocity after = 0 and e the slip direction after ("after", default) or before
+    ("before").
     """
     J = state.R @ body.inertia @ state.R.T
     n, lever = c.normal, skew(c.point_object - state.p)
@@ -258,7 +269,7 @@ def _slip_after(spread: Array, slip: Array, n: Array, mu: float) -> Array:
         return float(n @ np.cross(e, left)), float(e @ left)
 
     angles = np.linspace(0.0, 2 * np.pi, 181)
-    for low, high in zip(angles, angles[1:], strict=False):
+    for low, high in pairwise(angles):
         if after(low)[0] * after(high)[0] <= 0.0:
             root = brentq(lambda x: after(x)[0], low, high, xtol=1e-15)
             if after(root)[1] > 0.0:
@@ -269,7 +280,8 @@ def _slip_after(spread: Array, slip: Array, n: Array, mu: float) -> Array:
 def place(
     body: Body, hand_shape: Level, hand: Hand, x_hand: Array, R: Array, w: Array, x_object: Array | None = None
 ) -> State:
-    """State with contact at hand point `x_hand` (hand frame, on its surface), orientation R, angular velocity w, no slip.
+    """State with contact at hand point `x_hand` (hand frame, on its surface), orientation R, angular velocity w, no
+    slip.
 
     `x_object` (shape frame) is the seed of the object's point for shapes where several fit.
     """

@@ -1,4 +1,5 @@
-"""Convex bodies by support function h(d): point = grad h(d), radii of curvature tensor = Hess h(d) at a unit outward direction d.
+"""Convex bodies by support function h(d): point = grad h(d), radii of curvature tensor = Hess h(d) at a unit outward
+direction d.
 
 Sheet 1 section 7. Gradient and Hessian are written by hand for each body. Axis of disc and torus: z.
 """

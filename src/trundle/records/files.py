@@ -138,9 +138,8 @@ def _plain(dataset: xarray.Dataset) -> xarray.Dataset:
             dataset = dataset.assign({name: (variable.dims, values.astype(np.str_), attributes)})
     for name in dataset.variables:
         dataset[name].encoding.clear()
-        values = dataset[name].values
-        if values.flags.owndata and name not in dataset.indexes:
-            values.setflags(write=False)
+        if name not in dataset.indexes:
+            dataset[name].values.setflags(write=False)
     dataset.encoding.clear()
     dataset.attrs = {key: value for key, value in dataset.attrs.items() if key not in _SUMMARY}
     return dataset

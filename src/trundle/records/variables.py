@@ -225,7 +225,7 @@ def _mode(value: Any, names: Sequence[str]) -> NDArray[np.str_]:
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.asarray(value)
-    if array.dtype.kind not in "iufU":
+    if array.dtype.kind not in ("U" if name == "mode" else "iuf"):
         raise InputError(name, value, "an array of numbers")
     array = np.array(array, dtype=array.dtype if array.dtype.kind == "U" else np.float64)
     if array.shape != shape and [n for n in array.shape if n != 1] == [n for n in shape if n != 1]:

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import dataclasses
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from tests.report.synthetic import ball_on_plate, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
+from trundle.errors import InputError
+from trundle.report import plots
+
+RUNS = {
+    "ball": lambda: ball_on_plate(duration=2.0),
+    "dish": lambda: ellipsoid_in_dish(n=60),
+    "disk": lambda: disk_down_slope(duration=1.0),
+    "rock": lambda: rock_on_terrain(n=80),
+}
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def run(request):
+    return RUNS[request.param]()
+
+
+def axes():
+    return Figure(figsize=(7, 4), layout="constrained").add_subplot()
+
+
+def test_every_figure_has_title_units_and_something_drawn(run):
+    before = dict(mpl.rcParams)
+    for name in plots.figures(run.kind):
+        ax = axes()
+        assert plots.draw(run, name, ax) is ax
+        assert ax.get_title(loc="left")
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        assert len(ax.lines) > 0
+        assert ax.get_legend() is not None
+        ax.figure.canvas.draw()
+    assert dict(mpl.rcParams) == before
+
+
+def test_every_variable_can_be_drawn(run):
+    for name in map(str, run.dataset.data_vars):
+        ax = plots.draw(run, name, axes())
+        assert len(ax.lines) > 0
+
+
+def test_unknown_names_are_answered_with_the_known_ones(run):
+    with pytest.raises(InputError, match="friction_use"):
+        plots.draw(run, "fricton", axes())
+    with pytest.raises(InputError, match="residuals"):
+        plots.draw(run, "time", axes())
+
+
+def test_a_run_draws_itself(run):
+    ax = axes()
+    assert run.plot("force", ax) is ax
+    assert "Contact force" in ax.get_title(loc="left")
+
+
+def test_an_axes_is_made_when_none_is_given():
+    import matplotlib.pyplot as plt
+
+    mpl.use("Agg")
+    ax = disk_down_slope(duration=0.2).plot()
+    assert "motion" in ax.get_title(loc="left")
+    plt.close(ax.figure)
+
+
+def test_the_path_seen_at_rest_is_the_circle_of_the_ball():
+    run = ball_on_plate(duration=4.0)
+    ax = plots.draw(run, "contact_path", axes())
+    resting = next(line for line in ax.lines if "at rest" in str(line.get_label()))
+    points = np.column_stack(resting.get_data())
+    assert np.linalg.norm(points - [0.1, 0.0], axis=1) == pytest.approx(np.full(len(points), 0.1), abs=1e-12)
+
+
+def test_changes_of_mode_are_marked():
+    run = disk_down_slope(duration=1.0)
+    change = {"time": 0.4, "from": "rolling", "to": "sliding", "reason": "friction cone"}
+    run = dataclasses.replace(run, metadata=dict(run.metadata) | {"transitions": [change]})
+    ax = plots.draw(run, "force", axes())
+    assert "sliding" in [text.get_text() for text in ax.texts]
+
+
+def test_a_run_that_was_not_feasible_says_so_in_every_title():
+    run = dataclasses.replace(disk_down_slope(duration=1.0), feasible=False)
+    assert "not feasible" in plots.draw(run, "energy", axes()).get_title(loc="right")
+
+
+def test_round_off_is_not_blown_up_into_a_picture():
+    run = disk_down_slope(duration=1.0)
+    low, high = plots.draw(run, "force", axes()).get_ylim()
+    assert high - low > 1.0
+    residuals = plots.draw(run, "residuals", axes())
+    assert residuals.get_yscale() == "log"
+    assert residuals.get_ylim()[0] > 0

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import pytest
+
+from tests.report.synthetic import ball_on_plate, disk_down_slope
+from trundle.errors import InputError
+from trundle.report import trajectories, write_plots, write_report
+from trundle.report.plots import figures
+
+
+def is_png(path):
+    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5000
+
+
+def test_a_folder_with_a_trajectory_is_enough_for_every_picture(tmp_path):
+    disk_down_slope(duration=1.0).save(tmp_path / "trajectory.nc")
+    disk_down_slope(duration=0.5).save(tmp_path / "trajectory-no-cone.nc")
+    said = []
+    written = write_report(tmp_path, notify=said.append)
+    names = {str(path.relative_to(tmp_path)) for path in written}
+    known = figures("planar")
+    assert names == {f"plots/{n}.png" for n in known} | {f"plots/no-cone-{n}.png" for n in known} | {"viewer.html"}
+    assert all(path.is_file() for path in written)
+    assert all(is_png(path) for path in written if path.suffix == ".png")
+    assert said == []
+    assert set(trajectories(tmp_path)) == {"", "no-cone"}
+
+
+def test_without_viser_the_plots_are_made_and_one_line_is_said(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    ball_on_plate(duration=0.3).save(tmp_path / "trajectory.nc")
+    said = []
+    written = write_report(tmp_path, notify=said.append)
+    assert len(written) == len(figures("juggling"))
+    assert said == ["viewer.html: viser is not installed: pip install 'trundle[viewer]'"]
+    assert not (tmp_path / "viewer.html").exists()
+
+
+def test_either_kind_of_picture_can_be_left_out(tmp_path):
+    ball_on_plate(duration=0.3).save(tmp_path / "trajectory.nc")
+    assert write_report(tmp_path, plots=False, viewer=False) == []
+    assert [p.name for p in write_report(tmp_path, plots=False)] == ["viewer.html"]
+    assert not (tmp_path / "plots").exists()
+
+
+def test_a_picture_that_lacks_its_data_is_named_and_the_others_are_made(tmp_path, caplog):
+    run = dataclasses.replace(disk_down_slope(duration=0.3), metadata={"kind": "planar"})
+    written = write_plots(run, tmp_path)
+    assert {path.stem for path in written} == set(figures("planar")) - {"energy"}
+    assert "energy.png: metadata.physics.mass" in caplog.text
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"trajectory\.nc"):
+        write_report(tmp_path)

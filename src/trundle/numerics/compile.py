@@ -34,6 +34,7 @@ __all__ = [
     "compiler_info",
     "find_compiler",
     "function_source",
+    "library_source",
     "time_function",
 ]
 
@@ -41,7 +42,7 @@ __all__ = [
 FLAGS: tuple[str, ...] = ("-O1", "-fno-math-errno")
 LINK_FLAGS: tuple[str, ...] = ("-fPIC", "-shared")
 _PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
-_ADVICE = "runs take about ten to fifty times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
+_ADVICE = "runs take 10 to 100 times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
 
 _libraries: dict[str, Path] = {}
 
@@ -151,21 +152,35 @@ def compiler_info() -> CompilerInfo:
     )
 
 
-def function_source(function: ca.Function, *, derivatives: bool = False, dense: bool = False) -> tuple[str, str]:
-    """Return the C name and the C source of a function.
+def function_source(function: ca.Function, *, derivatives: bool = False) -> tuple[str, str]:
+    """Return the C name and the C source of a function; see `library_source`."""
+    (name,), source = library_source({function.name(): function}, derivatives=derivatives)
+    return name, source
 
-    The name is ``trundle_<name>_<digest of the source>``: never the name of a function of the C library, and another
-    one for each other source. With `dense` all outputs are written in full, column by column.
+
+def library_source(
+    functions: Mapping[str, ca.Function], *, derivatives: bool = False, dense: bool = False
+) -> tuple[list[str], str]:
+    """Return the C names and the C source of named functions.
+
+    A C name is ``trundle_<name>_<digest of the source>``: never the name of a function of the C library, and another
+    one for each other source. With `derivatives` the Jacobians are there too. With `dense` all outputs are written in
+    full, column by column.
     """
-    base = f"trundle_{re.sub('_+', '_', function.name()).strip('_')}"
-    renamed = _renamed(function, base, dense)
     generator = ca.CodeGenerator("generated", {"with_header": False, "cpp": False, "verbose": False})
-    generator.add(renamed)
-    if derivatives:
-        generator.add(renamed.jacobian())
+    marks = []
+    for name, function in functions.items():
+        marks.append(f"trundle_{re.sub('_+', '_', name).strip('_')}_digest")
+        renamed = _renamed(function, marks[-1], dense)
+        generator.add(renamed)
+        if derivatives:
+            generator.add(renamed.jacobian())
     text = generator.dump()
-    name = f"{base}_{hashlib.sha256(text.encode()).hexdigest()[:10]}"
-    return name, text.replace(base, name)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
+    names = [mark.removesuffix("digest") + digest for mark in marks]
+    for mark, name in zip(marks, names, strict=True):
+        text = text.replace(mark, name)
+    return names, text
 
 
 class NativeFunction:

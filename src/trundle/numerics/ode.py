@@ -16,7 +16,7 @@ from trundle import checks
 from trundle.checks import FloatArray
 from trundle.errors import CompileError, InputError
 from trundle.numerics import ode_native
-from trundle.numerics.compile import FLAGS, NativeFunction, compile_library, function_source
+from trundle.numerics.compile import FLAGS, NativeFunction, compile_library, library_source
 from trundle.numerics.ode_python import PythonRun
 from trundle.numerics.tableaus import tableau
 from trundle.status import Status
@@ -226,17 +226,14 @@ class Integrator:
 
 
 def _compile(system: OdeSystem, flags: Sequence[str]) -> tuple[NativeFunction | None, ...]:
-    natives: list[NativeFunction | None] = []
-    for function in (system.rate, system.margins, system.projection):
-        if function is None:
-            natives.append(None)
-            continue
-        name, source = function_source(function, dense=True)
-        path = compile_library(name, source, flags=flags)
-        if path is None:
-            raise CompileError(f"the C compiler that made the stepping core is gone: {name} cannot be compiled")
-        natives.append(NativeFunction(path, name))
-    return tuple(natives)
+    roles = {"rate": system.rate, "margins": system.margins, "projection": system.projection}
+    there = {role: function for role, function in roles.items() if function is not None}
+    names, source = library_source(there, dense=True)
+    path = compile_library(f"trundle_{system.rate.name()}", source, flags=flags)
+    if path is None:
+        raise CompileError("the C compiler that made the stepping core is gone")
+    natives = {role: NativeFunction(path, name) for role, name in zip(there, names, strict=True)}
+    return tuple(natives.get(role) for role in roles)
 
 
 def _column(name: str, value: Any, count: int, above: float = -math.inf) -> FloatArray:

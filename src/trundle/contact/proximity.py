@@ -70,6 +70,26 @@ class Proximity:
         """Return approximate signed distances (m,) of A's samples to B, for A's shape at (R, p) in B's frame."""
         return self._measure(self.points @ R_B_A.T + p_B_A)
 
+    def suspicious(self, R_B_A: FloatArray, p_B_A: FloatArray, known: FloatArray) -> FloatArray:
+        """Return which of N poses may touch somewhere else than at `known`: (N,) of bool.
+
+        ``R_B_A`` (N, d, d), ``p_B_A`` (N, d) m and ``known`` (N, c, d) m, contact points in A's shape frame.
+        A sample that is nearer than its neighbours, away from the known contacts, and nearer than a
+        quarter of the sample spacing, is suspicious; between samples the distance cannot fall further.
+        """
+        count, m = len(p_B_A), len(self.points)
+        in_B = np.einsum("nij,mj->nmi", R_B_A, self.points) + p_B_A[:, None]
+        gaps = self._measure(in_B.reshape(count * m, -1)).reshape(count, m)
+        near = np.nonzero(gaps < self.spacing / 4)
+        if not near[0].size:
+            return np.zeros(count, dtype=bool)
+        lowest = np.all(gaps[near][:, None] <= gaps[near[0][:, None], self._neighbours[near[1]]], axis=1)
+        pose, sample = near[0][lowest], near[1][lowest]
+        apart = np.linalg.norm(self.points[sample][:, None] - known[pose], axis=2) >= 1.5 * self.spacing
+        found = np.zeros(count, dtype=bool)
+        found[pose[np.all(apart, axis=1)]] = True
+        return found
+
     def local_minima(self, R_B_A: FloatArray, p_B_A: FloatArray, below: float = np.inf) -> list[Nearness]:
         """Return the local minima of the distance with a gap under `below` (m), nearest first.
 

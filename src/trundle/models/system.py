@@ -140,11 +140,15 @@ class ContactSystem:
         return {(m.body_A, m.body_B): Proximity(m.shape_A, m.shape_B) for m in self.meetings}
 
     def relative_pose(self, x: FloatArray, meeting: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Return (R_B_A, p_B_A): pose of A's SHAPE in B's frame at the state `x`, for one meeting."""
+        """Return (R_B_A, p_B_A): pose of A's SHAPE in B's frame at the state `x` (n_x,) or states (N, n_x)."""
         poses = self.kept(("poses", meeting), lambda: self._poses(meeting))
-        R_A, p_A, R_B, p_B = (np.asarray(v) for v in poses(x))
-        origin = p_A.ravel() + R_A @ np.array(self.meetings[meeting].center_A)
-        return R_B.T @ R_A, R_B.T @ (origin - p_B.ravel())
+        d, states = self.d, np.atleast_2d(x)
+        values = [np.asarray(v) for v in poses(states.T)]
+        R_A, R_B = (np.swapaxes(values[i].reshape(d, -1, d), 0, 1) for i in (0, 2))
+        origin = values[1].T + R_A @ np.array(self.meetings[meeting].center_A)
+        R = np.swapaxes(R_B, 1, 2) @ R_A
+        p = np.einsum("nji,nj->ni", R_B, origin - values[3].T)
+        return (R, p) if np.ndim(x) == 2 else (R[0], p[0])
 
     def _poses(self, index: int) -> ca.Function:
         model, meeting = self.model(), self.meetings[index]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -76,13 +76,13 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     """
     alone = _single(M, contacts[new], new)
     others = [i for i in contacts if i != new]
-    if alone.decided:
-        leaving = {i: float(c.n @ (c.velocity + c.J @ alone.jump)) for i, c in contacts.items() if i in others}
-        if all(speed > REST_SPEED for speed in leaving.values()):
-            return alone
-        if not others:
-            return alone
-    return _together(M, contacts)
+    leaving = [float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ alone.jump)) for i in others]
+    if alone.decided and all(speed > REST_SPEED for speed in leaving):
+        return alone
+    together = _together(M, contacts)
+    # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
+    resting = alone.decided and all(speed > -REST_SPEED for speed in leaving)
+    return replace(together, decided=together.decided or resting)
 
 
 def _single(M: FloatArray, c: Candidate, number: int) -> Impact:

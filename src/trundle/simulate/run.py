@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, choice, positive
-from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import ContactSystem, Start
@@ -25,8 +24,12 @@ from trundle.status import Status
 WATCH_STEP = 5e-3
 """Longest time (s) between looks at whole shapes."""
 
+WATCH_SPAN = 0.25
+"""Time (s) that is integrated in one go before its looks are taken together."""
+
+NO_LOOKS: FloatArray = np.zeros(0)
+
 _STUCK = 30
-_START_SLACK = 1e-9
 
 
 @dataclass
@@ -223,19 +226,21 @@ class _Runner:
                 self._held = array("policy", self.policy(now.t, now.x), (self.system.model().u.shape[0],))
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
-            stop = min(duration, until, now.t + WATCH_STEP if watch.needed else np.inf)
-            done = self._integrate(phase, now.t, now.x, stop, p, armed, first_step)
+            stop = min(duration, until, now.t + WATCH_SPAN if watch.needed else np.inf)
+            looks = np.arange(now.t, stop, WATCH_STEP)[1:] if watch.needed else np.zeros(0)
+            done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end: Event | None = None
             if done.event is not None:
                 contact, margin = phase.margins[done.event].split(".", 1)
                 end = Event([m.contact for m in self.system.meetings].index(contact), margin)
             if watch.needed and done.t_end > now.t:
-                state_at = self._state_at(phase, now, p)
-                found = watch.touched(now.t, now.x, done.t_end, done.x_end, state_at)
+                times = np.concatenate([[now.t], seen[0], [done.t_end]])
+                states = np.vstack([now.x[None], seen[1], done.x_end[None]])
+                found = watch.touched(times, states, self._state_at(phase, now, p))
                 if found is not None:
                     instant, end = found
-                    done = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
-            self._keep(phase, now, done, p)
+                    done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+            self._keep(phase, done, p, ended=end is not None)
             self.log.count(phase, done)
             if done.status is not Status.SUCCESS:
                 return done.status
@@ -255,10 +260,13 @@ class _Runner:
         p: FloatArray,
         armed: np.ndarray,
         first_step: float | None,
-    ) -> Integration:
+        looks: FloatArray = NO_LOOKS,
+    ) -> tuple[Integration, tuple[FloatArray, FloatArray]]:
+        """Integrate with the output samples and extra `looks`; return what falls on samples, and on all."""
         begin = np.searchsorted(self.samples, t0, side="right" if t0 > 0 else "left")
         end = np.searchsorted(self.samples, t1, side="right")
-        return phase.integrator.integrate(
+        output = self.samples[begin:end]
+        done = phase.integrator.integrate(
             t0,
             x0,
             t1,
@@ -266,12 +274,16 @@ class _Runner:
             relative_tolerance=self.method.relative_tolerance,
             absolute_tolerance=self.method.relative_tolerance * 1e-2,
             step=self.method.step,
-            sample_times=self.samples[begin:end],
+            sample_times=np.union1d(output, looks) if looks.size else output,
             armed=armed,
             watched=phase.watched,
             first_step=first_step if self.method.step is None else None,
             progress=self.progress,
         )
+        if not looks.size:
+            return done, (done.times, done.states)
+        recorded = np.isin(done.times, output)
+        return replace(done, times=done.times[recorded], states=done.states[recorded]), (done.times, done.states)
 
     def _state_at(self, phase: Phase, now: Instant, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
@@ -298,9 +310,9 @@ class _Runner:
         names = (f"{meeting.contact}.roundness" for meeting in self.system.meetings)
         return [-1.0 if values.get(name, 1.0) < 0 else 1.0 for name in names]
 
-    def _keep(self, phase: Phase, begin: Instant, done: Integration, p: FloatArray) -> None:
+    def _keep(self, phase: Phase, done: Integration, p: FloatArray, ended: bool) -> None:
         times, states = done.times, done.states
-        if done.event is not None or done.t_end >= self.samples[-1] or done.status is not Status.SUCCESS:
+        if ended or done.t_end >= self.samples[-1] or done.status is not Status.SUCCESS:
             if not times.size or times[-1] < done.t_end:
                 times, states = np.append(times, done.t_end), np.vstack([states, done.x_end[None]])
         if times.size:
@@ -314,8 +326,3 @@ class _Runner:
 
 def _due(t: float, period: float) -> bool:
     return abs(t / period - round(t / period)) < 1e-9
-
-
-def touching_contacts(mode: Mode) -> list[int]:
-    """Return the numbers of the contacts that touch in `mode`."""
-    return [i for i, name in enumerate(mode.laws) if LAWS[name].touching]

@@ -267,6 +267,11 @@ def contact_points(
     return tuple(np.asarray(v).ravel() for v in values[6:9])  # type: ignore[return-value]
 
 
+def points_on_A(system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int) -> FloatArray:
+    """Return the contact's points (N, d), m, in the frame of A's shape at the states (N, n_x)."""
+    return np.asarray(_touch_function(system, atlas, contact)(states.T)[6]).T
+
+
 def _normal(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> FloatArray:
     return np.asarray(_touch_function(system, atlas, contact)(x)[2]).ravel()
 

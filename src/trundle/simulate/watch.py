@@ -14,7 +14,7 @@ from trundle.contact.choice import contact_coordinates
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
 from trundle.simulate.phase import Mode
-from trundle.simulate.transitions import Event, contact_points
+from trundle.simulate.transitions import Event, contact_points, points_on_A
 
 _NEAR = 4.0
 _TIME_ROUND_OFF = 1e-13
@@ -121,19 +121,38 @@ class Watch:
         return None
 
     def touched(
-        self, t0: float, x0: FloatArray, t1: float, x1: FloatArray, state_at: Callable[[float], FloatArray]
+        self, times: FloatArray, states: FloatArray, state_at: Callable[[float], FloatArray]
     ) -> tuple[float, Event] | None:
-        """Return the instant in (t0, t1] at which something touched, and the event, or None.
+        """Return the first instant at which something touched, and the event, or None.
 
-        ``state_at(t)`` integrates from (t0, x0) to t.
+        Parameters
+        ----------
+        times, states : (N,), (N, n_x)
+            Ascending; the first is the start of the interval looked at.
+        state_at : callable
+            Integrates from the start to a time inside.
         """
-        after = self.nearest(x1)
-        if after is None or after.gap > 0:
-            self._armed |= after is None or after.gap > _TOUCHED
-            return None
-        if not self._armed and after.gap > -_PENETRATES:
-            return None
+        contact = self.apart[0]
+        meeting = self.system.meetings[contact]
+        proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
+        known = np.zeros((len(times), 0, self.system.d))
+        if self.touching:
+            known = np.stack(
+                [points_on_A(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1
+            )
+        R, p = self.system.relative_pose(states, contact)
+        suspects = proximity.suspicious(R, p, known)
+        for k in range(1, len(times)):
+            after = self.nearest(states[k]) if suspects[k] else None
+            if after is None or after.gap > 0:
+                self._armed |= after is None or after.gap > _TOUCHED
+            elif self._armed or after.gap < -_PENETRATES:
+                return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
+        return None
 
+    def _instant(
+        self, t0: float, t1: float, state_at: Callable[[float], FloatArray], after: Approach
+    ) -> tuple[float, Event]:
         def gap(t: float) -> float:
             found = self.nearest(state_at(t))
             return 1.0 if found is None else found.gap

@@ -142,6 +142,7 @@ def test_without_compiler_the_function_itself_and_one_line_of_advice(monkeypatch
 
 
 def test_no_compiler_on_the_path(monkeypatch, caplog, tmp_path):
+    monkeypatch.delenv("TRUNDLE_NO_COMPILER", raising=False)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with caplog.at_level(logging.WARNING, logger="trundle"):
@@ -150,6 +151,7 @@ def test_no_compiler_on_the_path(monkeypatch, caplog, tmp_path):
 
 
 def test_broken_compiler_is_no_compiler(monkeypatch, caplog, tmp_path):
+    monkeypatch.delenv("TRUNDLE_NO_COMPILER", raising=False)
     broken = tmp_path / "cc"
     broken.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "broken 1.0" && exit 0\nexit 1\n')
     broken.chmod(0o755)

@@ -2,6 +2,7 @@
 
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
+from trundle.models.rolling_kinematics import RollingKinematics, control_affine
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
@@ -19,6 +20,7 @@ __all__ = [
     "Meeting",
     "Multibody",
     "RigidBody",
+    "RollingKinematics",
     "RollingPair",
     "Rules",
     "SampledMotion",
@@ -27,4 +29,5 @@ __all__ = [
     "Terms",
     "Tree",
     "TreeModel",
+    "control_affine",
 ]

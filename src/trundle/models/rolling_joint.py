@@ -61,16 +61,23 @@ class RollingJoint:
         """
         if self.contact.d == 2:
             return ca.SX(1, 1), al - B.al
+        w = k.frame.T @ k.wrel
+        relative = k.frame.T @ (al - B.al - ca.cross(B.w, k.wrel)) - ca.cross(self.contact_frame_rate(k), w)
+        return self.spin_rate(k, w), relative[:2] if self.pure else relative
+
+    def contact_frame_rate(self, k: Kinematics) -> ca.SX:
+        """Return the angular velocity (3,) of B's contact frame relative to B, in that frame.
+
+        (-(K s)_2, (K s)_1, tau_B u_B') with s the velocity of the contact over B (sheet 2, section 1).
+        """
+        _, patch_B = self.patches()
+        bend = patch_B.K @ (k.frame[:, :2].T @ k.sB)
+        return ca.vertcat(-bend[1], bend[0], patch_B.tau @ k.rates[2:])
+
+    def spin_rate(self, k: Kinematics, w: ca.SX) -> ca.SX:
+        """Return psi' = tau_A u_A' + tau_B u_B' - w_z for the relative angular velocity `w` (3,) in {ch}."""
         patch_A, patch_B = self.patches()
-        frame = k.frame
-        w = frame.T @ k.wrel
-        slide = frame[:, :2].T @ k.sB
-        bend = patch_B.K @ slide
-        turning = patch_B.tau @ k.rates[2:]
-        w_contact = ca.vertcat(-bend[1], bend[0], turning)
-        spin = patch_A.tau @ k.rates[:2] + turning - w[2]
-        relative = frame.T @ (al - B.al - ca.cross(B.w, k.wrel)) - ca.cross(w_contact, w)
-        return spin, relative[:2] if self.pure else relative
+        return patch_A.tau @ k.rates[:2] + patch_B.tau @ k.rates[2:] - w[2]
 
 
 def rolling_motion(joint: RollingJoint, B: Motion, relative: ca.SX, nv: int, column: int) -> Motion:

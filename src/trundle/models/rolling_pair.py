@@ -126,9 +126,16 @@ class RollingPair:
                 "torsional_friction": self.torsional_friction,
                 "gravity": list(self.gravity),
                 "mass": self.body.mass,
-                "inertia": np.asarray(self.body.moments, dtype=np.float64).tolist(),
+                "inertia": self._inertia(),
             },
         )
+
+    def _inertia(self) -> float | list[list[float]]:
+        """Inertia for the record: a number in the plane, a matrix in space."""
+        moments = np.asarray(self.body.moments, dtype=np.float64)
+        if self.d == 2:
+            return float(moments)
+        return (moments * np.eye(3) if moments.ndim == 0 else moments).tolist()
 
     def _one_contact_only(self) -> bool:
         a, b = self.body.shape.representations, self.base.shape.representations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-import trundle
+from trundle import __version__
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import ContactSystem
@@ -49,7 +49,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     steps = max(log.steps, 1)
     metadata: dict[str, Any] = {
         "kind": system.kind,
-        "version": trundle.__version__,
+        "version": __version__,
         "physics": dict(system.physics),
         "statistics": {
             "steps": log.steps,

@@ -121,10 +121,9 @@ def _number(value: Any) -> bool:
 
 def rename(data: Table, rng: random.Random) -> None:
     """A key with a typing mistake."""
-    slot = _slot({k: v for k, v in data.items()}, rng)
     boxes = [data, *(box for box, _ in _slots(data) if isinstance(box, dict))]
     box = rng.choice(boxes)
-    if not box or slot is None:
+    if not box:
         return
     key = rng.choice(list(box))
     place = rng.randrange(len(key) + 1)

@@ -60,8 +60,28 @@ def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None
             raise
         place = (moved or {}).get(error.key)
         if place is not None:
-            raise type(error)(place, error.value, error.allowed, scenario.file) from None
+            raise type(error)(place, _given(scenario, place), error.allowed, scenario.file) from None
         raise error.within(prefix, scenario.file) from None
+
+
+def _given(scenario: Scenario, key: str) -> Any:
+    """Return what the file says of the dotted `key`."""
+    value: Any = scenario.resolved()
+    for step in key.split("."):
+        value = value.get(step)
+    return value
+
+
+@contextmanager
+def measured(key: str, name: str, scenario: Scenario) -> Iterator[None]:
+    """Give errors of a shape or motion made from the data file `name` the key that names the file."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        allowed = f"a file of data in which {error.key} is {error.allowed}"
+        raise type(error)(key, name, allowed, scenario.file) from None
 
 
 def data(scenario: Scenario, key: str, name: str, columns: tuple[str, ...]) -> NDArray[np.float64]:

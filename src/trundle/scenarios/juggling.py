@@ -7,7 +7,7 @@ from typing import Any
 
 from trundle import geometry
 from trundle.models import Coast, Hand, RigidBody, RollingPair, SampledMotion, SinusoidMotion
-from trundle.scenarios.building import Simulation, data, keys
+from trundle.scenarios.building import Simulation, data, keys, measured
 from trundle.scenarios.files import grid
 from trundle.scenarios.scenario import Scenario
 
@@ -43,7 +43,7 @@ def build(scenario: Scenario) -> Simulation:
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
-    with keys("initial", scenario):
+    with keys("initial", scenario, {"contact": "initial.contact_on_hand"}):
         start = pair.place(**{name: getattr(tables.initial, name) for name in type(tables.initial).model_fields})
     settings = ("duration", "output_step", "relative_tolerance")
     return Simulation(pair, start, {name: getattr(simulation, name) for name in settings})
@@ -64,9 +64,10 @@ def _hand(scenario: Scenario, table: Any) -> Hand:
 
 
 def _shape(scenario: Scenario, table: Any, key: str) -> geometry.Shape:
-    with keys(key, scenario):
-        if table.type in _SHAPES:
+    if table.type in _SHAPES:
+        with keys(key, scenario):
             return _SHAPES[table.type](table)
+    with measured(f"{key}.file", table.file, scenario):
         values = data(scenario, f"{key}.file", table.file, ("x", "y", "z"))
         if table.type == "samples":
             return geometry.SampledSurface(values, table.degree, table.tolerance)
@@ -74,11 +75,12 @@ def _shape(scenario: Scenario, table: Any, key: str) -> geometry.Shape:
 
 
 def _motion(scenario: Scenario, table: Any) -> Any:
-    with keys("hand.motion", scenario):
-        if table.type == "coast":
-            return Coast()
-        if table.type == "sinusoid":
+    if table.type == "coast":
+        return Coast()
+    if table.type == "sinusoid":
+        with keys("hand.motion", scenario):
             return SinusoidMotion(table.amplitude, table.frequency, table.phase)
+    with measured("hand.motion.file", table.file, scenario):
         columns = ("t", "wx", "wy", "wz", "vx", "vy", "vz")
         values = data(scenario, "hand.motion.file", table.file, columns)
         return SampledMotion(values[:, 0], values[:, 1:])

@@ -7,7 +7,7 @@ from typing import Any
 
 from trundle import geometry
 from trundle.models import Ground, RigidBody, RollingPair
-from trundle.scenarios.building import Simulation, data, keys
+from trundle.scenarios.building import Simulation, data, keys, measured
 from trundle.scenarios.scenario import Scenario
 
 _CURVES: Mapping[str, Callable[[Any], geometry.Shape]] = {
@@ -46,7 +46,7 @@ def build(scenario: Scenario) -> Simulation:
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
-    with keys("initial", scenario):
+    with keys("initial", scenario, {"contact": "initial.contact_x"}):
         start = pair.place(**{name: getattr(tables.initial, name) for name in type(tables.initial).model_fields})
     names = ("duration", "output_step", "step", "relative_tolerance", "stabilization")
     settings = {name: getattr(simulation, name) for name in names}
@@ -54,8 +54,9 @@ def build(scenario: Scenario) -> Simulation:
 
 
 def _curve(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
-    with keys(key, scenario):
-        if table.type in _CURVES:
+    if table.type in _CURVES:
+        with keys(key, scenario):
             return _CURVES[table.type](table)
+    with measured(f"{key}.file", table.file, scenario):
         points = data(scenario, f"{key}.file", table.file, ("x", "z"))
         return geometry.SampledCurve(points, closed=closed)

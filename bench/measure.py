@@ -9,6 +9,11 @@ import numpy as np
 
 from bench.reference import BallCase, EllipseCase, ellipse_reference
 
+SHORT = 0.5
+"""Runs shorter than this (s) are timed again, the best counts."""
+
+REPEATS = 2
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -88,10 +93,13 @@ def measure(run: Run, case: BallCase | EllipseCase) -> Point:
     unit = "%" if run.case == "ball" else "m"
     try:
         samples = run.execute()
+        wall = samples.wall
+        for _ in range(REPEATS if wall < SHORT else 0):
+            wall = min(wall, run.execute().wall)
         if not np.all(np.isfinite(samples.position)):
             raise ValueError("the run is not finite")
         error, second = ball_error(case, samples) if isinstance(case, BallCase) else ellipse_error(case, samples)
     except Exception as problem:  # an engine's failure is a result of the benchmark
         note = f"{type(problem).__name__}: {problem}".splitlines()[0][:160]
         return Point(run.engine, run.case, run.setting, run.step, None, unit, None, None, None, note)
-    return Point(run.engine, run.case, run.setting, run.step, error, unit, second, samples.wall, samples.steps)
+    return Point(run.engine, run.case, run.setting, run.step, error, unit, second, wall, samples.steps)

@@ -79,7 +79,7 @@ def measure(case: RateCase) -> Row:
     jacobian = _jacobian(rate)
     vm, vm_jacobian = time_vm(rate, inputs), time_vm(jacobian, inputs)
     compiled: list[float | None] = []
-    note = "" if bool(np.all(np.isfinite(np.array(rate(*inputs))))) else "not finite at the timed state"
+    note = "" if bool(np.all(np.isfinite(rate(*inputs).full()))) else "not finite at the timed state"
     for function, guess in ((rate, vm), (jacobian, vm_jacobian)):
         try:
             compiled.append(time_compiled(function, inputs, guess))

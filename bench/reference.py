@@ -6,7 +6,7 @@ sinusoid: one degree of freedom, integrated along the arc length with scipy's DO
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -183,6 +183,7 @@ def ellipse_reference(case: EllipseCase) -> EllipseReference:
         "friction_use_max": float(np.max(np.abs(rows[:, 6]) / rows[:, 5])),
         "relative_curvature_min_1/m": float(rows[:, 7].min()),
         "clearance_min_m": float(clearance.min()),
+        "start_gap_m": float(rows[0, 4] - start_height(case)),
         "energy_drift": float(np.ptp(energy) / (case.mass * GRAVITY * np.ptp(rows[:, 4]))),
         "tolerance_change_m": float(np.max(np.hypot(*(rows[:, 3:5] - check[:, 3:5]).T))),
         "path_m": float(np.sum(np.hypot(*np.diff(rows[:, 3:5], axis=0).T))),
@@ -192,6 +193,13 @@ def ellipse_reference(case: EllipseCase) -> EllipseReference:
     return EllipseReference(
         time, rows[:, 3:5], angle, out.y[2], rows[:, 5], np.abs(rows[:, 6]) / rows[:, 5], rows[:, 7], clearance, facts
     )
+
+
+def start_growth(case: EllipseCase, shift: float = 1e-6) -> float:
+    """Return how many times an error of the start (`shift` m along x) has grown at most in the centre's position."""
+    moved = ellipse_reference(replace(case, contact_x=case.contact_x + shift))
+    apart = moved.position - ellipse_reference(case).position
+    return float(np.max(np.hypot(*apart.T))) / shift
 
 
 def start_height(case: EllipseCase) -> float:

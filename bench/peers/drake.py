@@ -97,9 +97,7 @@ def ball(case: BallCase, step: float, solver: str, stiffness: float, accuracy: f
     world = World(step, solver, stiffness, accuracy)
     plant, material = world.plant, world.material(case.friction)
     plate = world.body("plate", 300.0, 600.0)
-    hinge = plant.AddJoint(
-        RevoluteJoint("hinge", plant.world_frame(), plate.body_frame(), np.array([0.0, 0.0, 1.0]))
-    )
+    hinge = plant.AddJoint(RevoluteJoint("hinge", plant.world_frame(), plate.body_frame(), np.array([0.0, 0.0, 1.0])))
     plant.RegisterCollisionGeometry(plate, RigidTransform(), HalfSpace(), "plate", material)
     sphere = world.body("ball", case.mass, case.inertia)
     plant.RegisterCollisionGeometry(sphere, RigidTransform(), Sphere(case.radius), "ball", material)

@@ -80,8 +80,6 @@ def pose_of(model: TreeModel, x: FloatArray, body: str) -> tuple[FloatArray, Flo
 def _frames(contact: ChartContact, s: FloatArray) -> tuple[FloatArray, FloatArray]:
     symbol = ca.SX.sym("s", contact.size)
     patch_A, patch_B = contact.patches(symbol)
-    function = ca.Function(
-        "frames", [symbol], [ca.horzcat(patch_A.T, patch_A.n), ca.horzcat(patch_B.T, patch_B.n)]
-    )
+    function = ca.Function("frames", [symbol], [ca.horzcat(patch_A.T, patch_A.n), ca.horzcat(patch_B.T, patch_B.n)])
     frame_A, frame_B = function(s)
     return np.asarray(frame_A), np.asarray(frame_B)

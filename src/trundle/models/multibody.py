@@ -288,6 +288,4 @@ def _resolved_inertia(body: Body) -> ca.SX:
 
 def _rates(kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
     """Rates of all contact coordinates; a contact that is apart keeps its own until it is found again."""
-    return ca.vertcat(
-        *(k.rates if law.touching else ca.SX(*k.rates.shape) for k, law in zip(kin, mode, strict=True))
-    )
+    return ca.vertcat(*(k.rates if law.touching else ca.SX(*k.rates.shape) for k, law in zip(kin, mode, strict=True)))

@@ -221,7 +221,7 @@ class Hand:
             object.__setattr__(self, "extent", tuple(float(v) for v in extent))
 
     @property
-    def R_world_hand(self) -> FloatArray:
+    def R_world_hand(self) -> FloatArray:  # noqa: N802
         """Rotation (3, 3) at the start."""
         roll, pitch, yaw = self.rpy
         return Rotation.from_euler("ZYX", [yaw, pitch, roll]).as_matrix()

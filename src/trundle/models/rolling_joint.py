@@ -38,7 +38,7 @@ class RollingJoint:
         """Return the patches of both charts, each in its shape's frame."""
         return self.contact.patches(self.s)
 
-    def frame_on_B(self) -> ca.SX:
+    def frame_on_B(self) -> ca.SX:  # noqa: N802
         """Return [T n] (d, d) of B in B's axes."""
         _, patch_B = self.patches()
         return ca.horzcat(patch_B.T, patch_B.n)

@@ -152,9 +152,7 @@ class RollingPair:
         base = tree.prescribed(names[1]) if isinstance(self.base, Hand) else tree.ground(names[1])
         body = tree.free(self.body.mass, self.body.moments, rolling=rolling, name=names[0])
         for name, charts in zip(contacts, atlas, strict=True):
-            contact = make_contact(
-                self.body.shape, self.base.shape, self.contact, self.body.shape_origin, charts
-            )
+            contact = make_contact(self.body.shape, self.base.shape, self.contact, self.body.shape_origin, charts)
             tree.contact(contact, body, base, mu=self.friction, torsional=self.torsional_friction, name=name)
         return tree.finish()
 

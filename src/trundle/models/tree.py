@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from trundle.checks import array, choice, number, positive
-from trundle.contact.contact import Contact, Kinematics
-from trundle.contact.contacts import ChartContact
+from trundle.contact.contact import Contact
 from trundle.contact.laws import Friction
-from trundle.contact.motion import Motion, free, prescribed, prismatic, revolute, still
 from trundle.errors import InputError
 from trundle.models.inertia import check_inertia
-from trundle.models.multibody import Body, Joined, Multibody
-from trundle.models.rolling_joint import RollingJoint, rolling_motion
-from trundle.numerics.space import angular_size, rotation, turn_rate, turn_rate_body, turn_size
+from trundle.models.tree_model import BodySpec, ContactSpec, TreeModel
+from trundle.numerics.space import angular_size
 
 
 @dataclass(frozen=True)
@@ -27,29 +23,6 @@ class Link:
 
     index: int
     name: str
-
-
-@dataclass(frozen=True)
-class _Spec:
-    kind: str
-    name: str
-    mass: float = 0.0
-    inertia: ca.DM | float = 0.0
-    com: tuple[float, ...] = ()
-    rolling: str | None = None
-    parent: int = -1
-    at: tuple[float, ...] = ()
-    axis: tuple[float, ...] = ()
-    actuated: bool = False
-
-
-@dataclass(frozen=True)
-class _Meeting:
-    name: str
-    contact: Contact
-    A: int
-    B: int
-    friction: Friction
 
 
 @dataclass
@@ -71,8 +44,8 @@ class Tree:
     d: int
     gravity: Sequence[float]
     resolve: str = "world"
-    _specs: list[_Spec] = field(default_factory=list, init=False)
-    _meetings: list[_Meeting] = field(default_factory=list, init=False)
+    _specs: list[BodySpec] = field(default_factory=list, init=False)
+    _meetings: list[ContactSpec] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         angular_size(self.d)
@@ -81,11 +54,11 @@ class Tree:
 
     def ground(self, name: str = "ground") -> Link:
         """Add the fixed world."""
-        return self._add(_Spec("ground", name))
+        return self._add(BodySpec("ground", name))
 
     def prescribed(self, name: str = "hand") -> Link:
         """Add a body that moves as it is told: its pose and body twist are states, its acceleration an input."""
-        return self._add(_Spec("prescribed", name))
+        return self._add(BodySpec("prescribed", name))
 
     def free(
         self,
@@ -111,7 +84,7 @@ class Tree:
         """
         if rolling is not None:
             choice("rolling", rolling, ("rolling", "pure"))
-        spec = _Spec("free", name, positive("mass", mass, "kg"), check_inertia(self.d, inertia), rolling=rolling)
+        spec = BodySpec("free", name, positive("mass", mass, "kg"), check_inertia(self.d, inertia), rolling=rolling)
         return self._add(spec)
 
     def revolute(
@@ -158,12 +131,12 @@ class Tree:
             raise InputError("contact", contact, f"a contact of dimension {self.d}")
         friction = Friction(number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m"))
         label = name or (f"contact{len(self._meetings) + 1}" if self._meetings else "contact")
-        self._meetings.append(_Meeting(label, contact, A.index, B.index, friction))
+        self._meetings.append(ContactSpec(label, contact, A.index, B.index, friction))
         return len(self._meetings) - 1
 
     def finish(self) -> TreeModel:
         """Build the model."""
-        return TreeModel(self)
+        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._meetings)
 
     def _joint(
         self,
@@ -182,7 +155,7 @@ class Tree:
         length = float(np.linalg.norm(direction))
         if length == 0.0:
             raise InputError("axis", axis, "a direction: not zero")
-        spec = _Spec(
+        spec = BodySpec(
             kind,
             name,
             positive("mass", mass, "kg"),
@@ -195,263 +168,8 @@ class Tree:
         )
         return self._add(spec)
 
-    def _add(self, spec: _Spec) -> Link:
+    def _add(self, spec: BodySpec) -> Link:
         if any(other.name == spec.name for other in self._specs):
             raise InputError("name", spec.name, "a name no other body of the tree has")
         self._specs.append(spec)
         return Link(len(self._specs) - 1, spec.name)
-
-
-class TreeModel(Multibody):
-    """The model a `Tree` builds (final).
-
-    x stacks: poses of prescribed and free bodies (position, then angle or quaternion), joint positions,
-    spin angles psi of rolling joints, contact coordinates, twists of prescribed bodies (body axes),
-    velocities of free bodies ((w, v) in the world; relative angular velocity of a rolling joint, in the
-    contact frame) and joint rates. u stacks: twist rates of prescribed bodies (body axes), torques of
-    actuated joints. ``layout`` maps names such as ``"object.position"`` to slices of x.
-
-    Attributes
-    ----------
-    motions : dict of name -> Motion
-        Frame of every body, resolved.
-    to_world : (d, d)
-        Resolving axes to world axes.
-    """
-
-    def __init__(self, tree: Tree) -> None:
-        self.d = tree.d
-        self.k = angular_size(tree.d)
-        self._specs = tuple(tree._specs)
-        self._resolve = tree.resolve
-        self.layout: dict[str, slice] = {}
-        self.input_layout: dict[str, slice] = {}
-        self._symbols: dict[str, ca.SX] = {}
-        self._columns: dict[str, int] = {}
-        self._count_velocities()
-        self._make_symbols(tree)
-        self.motions: dict[str, Motion] = {}
-        self._joints: dict[str, RollingJoint] = {}
-        self.to_world = ca.SX.eye(self.d)
-        self._make_motions(tree)
-        self.gravity = self.to_world.T @ ca.SX(ca.DM(list(tree.gravity)))
-        self.bodies = tuple(
-            Body(s.name, self.motions[s.name], s.mass, s.inertia, s.com)
-            for s in self._specs
-            if s.mass > 0
-        )
-        self.joined = tuple(
-            Joined(
-                m.name,
-                m.contact,
-                self.motions[self._specs[m.A].name],
-                self.motions[self._specs[m.B].name],
-                self._symbols[f"{m.name}.coordinates"],
-                m.friction,
-            )
-            for m in tree._meetings
-        )
-        self.nu = self._velocities()
-        self.S = self._selection()
-
-    # building -----------------------------------------------------------------------------------------
-
-    def _count_velocities(self) -> None:
-        at = 0
-        for spec in self._specs:
-            if spec.kind in ("free", "revolute", "prismatic"):
-                self._columns[spec.name] = at
-                at += self.k + self.d if spec.kind == "free" else 1
-        self.nv = at
-
-    def _make_symbols(self, tree: Tree) -> None:
-        d, k = self.d, self.k
-        groups: list[tuple[str, int]] = []
-        for spec in self._specs:
-            if spec.kind == "prescribed" or (spec.kind == "free" and spec.rolling is None):
-                groups += [(f"{spec.name}.position", d), (f"{spec.name}.turn", turn_size(d))]
-        groups += [(f"{s.name}.joint", 1) for s in self._specs if s.kind in ("revolute", "prismatic")]
-        groups += [(f"{s.name}.spin", 1) for s in self._specs if s.rolling is not None and d == 3]
-        groups += [(f"{m.name}.coordinates", m.contact.size) for m in tree._meetings]
-        groups += [(f"{s.name}.twist", k + d) for s in self._specs if s.kind == "prescribed"]
-        for spec in self._specs:
-            if spec.kind == "free" and spec.rolling is None:
-                groups += [(f"{spec.name}.angular_velocity", k), (f"{spec.name}.velocity", d)]
-            elif spec.kind == "free":
-                groups += [(f"{spec.name}.relative_velocity", 2 if spec.rolling == "pure" and d == 3 else k)]
-            elif spec.kind in ("revolute", "prismatic"):
-                groups += [(f"{spec.name}.rate", 1)]
-        self.x = self._stack(groups, self.layout)
-        inputs = [(f"{s.name}.twist_rate", k + d) for s in self._specs if s.kind == "prescribed"]
-        inputs += [(f"{s.name}.torque", 1) for s in self._specs if s.actuated]
-        self.u = self._stack(inputs, self.input_layout)
-
-    def _stack(self, groups: list[tuple[str, int]], layout: dict[str, slice]) -> ca.SX:
-        at, symbols = 0, []
-        for name, size in groups:
-            symbol = ca.SX.sym(name, size)
-            self._symbols[name] = symbol
-            layout[name] = slice(at, at + size)
-            symbols.append(symbol)
-            at += size
-        return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
-
-    def _make_motions(self, tree: Tree) -> None:
-        rolling = [s for s in self._specs if s.rolling is not None]
-        if self._resolve == "contact":
-            if len(rolling) != 1 or any(s.kind == "free" and s.rolling is None for s in self._specs):
-                raise InputError("resolve", "contact", "'world' unless the tree has one free body, on a rolling joint")
-        for spec in self._specs:
-            if spec.kind == "ground":
-                self.motions[spec.name] = still(self.d, self.nv)
-            elif spec.kind == "prescribed":
-                self.motions[spec.name] = self._prescribed(spec)
-            elif spec.kind == "free" and spec.rolling is None:
-                self.motions[spec.name] = self._free(spec)
-        for spec in rolling:
-            self._roll(spec, tree)
-        for spec in self._specs:
-            if spec.kind in ("revolute", "prismatic"):
-                self.motions[spec.name] = self._hinged(spec)
-
-    def _prescribed(self, spec: _Spec) -> Motion:
-        y, name = self._symbols, spec.name
-        R = rotation(y[f"{name}.turn"])
-        return prescribed(R, y[f"{name}.position"], y[f"{name}.twist"], y[f"{name}.twist_rate"], self.nv)
-
-    def _free(self, spec: _Spec) -> Motion:
-        y, name = self._symbols, spec.name
-        R = rotation(y[f"{name}.turn"])
-        w, v = y[f"{name}.angular_velocity"], y[f"{name}.velocity"]
-        return free(R, y[f"{name}.position"], w, v, self.nv, self._columns[name])
-
-    def _hinged(self, spec: _Spec) -> Motion:
-        y, name = self._symbols, spec.name
-        parent = self.motions[self._specs[spec.parent].name]
-        position, rate, column = y[f"{name}.joint"], y[f"{name}.rate"], self._columns[name]
-        at, axis = ca.SX(ca.DM(spec.at)), ca.SX(ca.DM(spec.axis))
-        if spec.kind == "prismatic":
-            return prismatic(parent, at, axis, position, rate, column)
-        if self.d == 2:
-            return revolute(parent, at, rotation(position), axis, rate, column)
-        half = position / 2
-        turn = ca.vertcat(ca.cos(half), axis * ca.sin(half))
-        return revolute(parent, at, rotation(turn), axis, rate, column)
-
-    def _roll(self, spec: _Spec, tree: Tree) -> None:
-        meetings = [m for m in tree._meetings if self._specs[m.A].name == spec.name]
-        if len(meetings) != 1:
-            raise InputError("rolling", spec.name, "a body with exactly one contact, in which it is body A")
-        meeting = meetings[0]
-        base = self._specs[meeting.B]
-        y = self._symbols
-        psi = y.get(f"{spec.name}.spin", ca.SX(1, 1))
-        if not isinstance(meeting.contact, ChartContact):
-            raise InputError("contact", type(meeting.contact).__name__, "a ChartContact: a rolling joint needs charts")
-        joint = RollingJoint(meeting.contact, y[f"{meeting.name}.coordinates"], psi, spec.rolling == "pure")
-        B = self.motions[base.name]
-        if self._resolve == "contact":
-            frame = joint.frame_on_B()
-            self.to_world = B.R @ frame
-            B = _turned(B, self.to_world)
-            self.motions[base.name] = B
-        relative = y[f"{spec.name}.relative_velocity"]
-        self.motions[spec.name] = rolling_motion(joint, B, relative, self.nv, self._columns[spec.name])
-        self._joints[spec.name] = joint
-
-    def _velocities(self) -> ca.SX:
-        parts = []
-        for spec in self._specs:
-            if spec.kind == "free":
-                motion = self.motions[spec.name]
-                parts += [motion.w, motion.v]
-            elif spec.kind in ("revolute", "prismatic"):
-                parts.append(self._symbols[f"{spec.name}.rate"])
-        return ca.vertcat(*parts) if parts else ca.SX(0, 1)
-
-    def _selection(self) -> ca.SX:
-        S = ca.SX(self.nv, self.u.shape[0])
-        for spec in self._specs:
-            if spec.actuated:
-                S[self._columns[spec.name], self.input_layout[f"{spec.name}.torque"].start] = 1
-        return S
-
-    # what Multibody asks --------------------------------------------------------------------------------
-
-    def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
-        """Return x' (n_x,)."""
-        y, d, k = self._symbols, self.d, self.k
-        rate: dict[str, ca.SX] = {}
-        for spec in self._specs:
-            name = spec.name
-            if spec.kind == "prescribed":
-                twist = y[f"{name}.twist"]
-                rate[f"{name}.position"] = rotation(y[f"{name}.turn"]) @ twist[k:]
-                rate[f"{name}.turn"] = turn_rate_body(y[f"{name}.turn"], twist[:k])
-                rate[f"{name}.twist"] = y[f"{name}.twist_rate"]
-            elif spec.kind == "free":
-                c = self._columns[name]
-                al, a = nudot[c : c + k], nudot[c + k : c + k + d]
-                if spec.rolling is None:
-                    rate[f"{name}.position"] = y[f"{name}.velocity"]
-                    rate[f"{name}.turn"] = turn_rate(y[f"{name}.turn"], y[f"{name}.angular_velocity"])
-                    rate[f"{name}.angular_velocity"], rate[f"{name}.velocity"] = al, a
-                else:
-                    number_of = next(i for i, j in enumerate(self.joined) if j.A is self.motions[name])
-                    spin, relative = self._joints[name].rates(kin[number_of], self.joined[number_of].B, al)
-                    rate[f"{name}.spin"], rate[f"{name}.relative_velocity"] = spin, relative
-            elif spec.kind in ("revolute", "prismatic"):
-                rate[f"{name}.joint"] = y[f"{name}.rate"]
-                rate[f"{name}.rate"] = nudot[self._columns[name]]
-        at = 0
-        for joined in self.joined:
-            rate[f"{joined.name}.coordinates"] = s_rate[at : at + joined.contact.size]
-            at += joined.contact.size
-        return ca.vertcat(*(rate[name] for name in self.layout))
-
-    def moved(self, step: ca.SX) -> ca.SX:
-        """Return x with every free pose and joint displaced by `step` (nv,)."""
-        y, d, k = self._symbols, self.d, self.k
-        changed = dict(y)
-        for spec in self._specs:
-            name = spec.name
-            c = self._columns.get(name, 0)
-            if spec.kind == "free" and spec.rolling is None:
-                changed[f"{name}.position"] = y[f"{name}.position"] + step[c + k : c + k + d]
-                turned = y[f"{name}.turn"] + turn_rate(y[f"{name}.turn"], step[c : c + k])
-                changed[f"{name}.turn"] = turned if d == 2 else turned / ca.norm_2(turned)
-            elif spec.kind in ("revolute", "prismatic"):
-                changed[f"{name}.joint"] = y[f"{name}.joint"] + step[c]
-        return ca.vertcat(*(changed[name] for name in self.layout))
-
-    def replaced(self, s: ca.SX, nu: ca.SX) -> ca.SX:
-        """Return x with other contact coordinates and velocities (rolling joints keep theirs)."""
-        y, d, k = self._symbols, self.d, self.k
-        changed, at = dict(y), 0
-        for joined in self.joined:
-            changed[f"{joined.name}.coordinates"] = s[at : at + joined.contact.size]
-            at += joined.contact.size
-        for spec in self._specs:
-            c = self._columns.get(spec.name, 0)
-            if spec.kind == "free" and spec.rolling is None:
-                changed[f"{spec.name}.angular_velocity"] = nu[c : c + k]
-                changed[f"{spec.name}.velocity"] = nu[c + k : c + k + d]
-            elif spec.kind in ("revolute", "prismatic"):
-                changed[f"{spec.name}.rate"] = nu[c]
-        return ca.vertcat(*(changed[name] for name in self.layout))
-
-
-def _turned(B: Motion, to_world: ca.SX) -> Motion:
-    """Return the motion of B with its vectors resolved in the axes `to_world`' and positions from B's origin."""
-    back = to_world.T
-    turn = (lambda w: w) if B.w.shape[0] == 1 else (lambda w: back @ w)
-    return Motion(
-        R=back @ B.R,
-        p=ca.SX(*B.p.shape),
-        w=turn(B.w),
-        v=back @ B.v,
-        Jw=B.Jw,
-        Jv=B.Jv,
-        al=turn(B.al),
-        a=back @ B.a,
-    )

@@ -41,7 +41,9 @@ SHAPES: dict[str, Callable[[], tg.Shape]] = {
     "rock": lambda: tg.FourierRadius(0.3, [0, 0.1, 0.02], [0, 0.02, -0.015]),
     "sum": lambda: tg.CurveSum([tg.Parabola(0.1), tg.Sinusoid(0.06, 2.7, 0.7), tg.Line(0.1)]),
     "profile": lambda: tg.SampledCurve(np.stack([X, 0.1 * np.sin(4 * X)], axis=1)),
-    "overhang": lambda: tg.SampledCurve(np.stack([0.3 * np.sin(T[:-8] / 1.2 - 2.5), -0.3 * np.cos(T[:-8] / 1.2 - 2.5)], 1)),
+    "overhang": lambda: tg.SampledCurve(
+        np.stack([0.3 * np.sin(T[:-8] / 1.2 - 2.5), -0.3 * np.cos(T[:-8] / 1.2 - 2.5)], 1)
+    ),
     "outline": outline,
     "curve": lambda: tg.ExpressionCurve(
         lambda u: ((1 + 0.1 * ca.cos(2 * u)) * ca.cos(u), ca.sin(u)), (0, 2 * np.pi, "periodic"), -1

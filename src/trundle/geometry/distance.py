@@ -28,6 +28,8 @@ Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 def distance(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the signed distances (m,) and unit gradients (m, d) at `x` (m, d), see `Shape.distance`."""
     bundle = shape.representations
+    if not len(x):
+        return np.zeros(0), np.zeros((0, shape.d))
     if bundle.distance is not None:
         return _closed_form(shape, x)
     if bundle.support is not None and not bundle.hull:

@@ -73,7 +73,8 @@ def _extent(shape: Shape) -> float:
 
 def _extent_of(shape: Shape) -> float:
     points = np.concatenate([c.points(c.grid(200)) for c in numeric_charts(shape)])
-    return 0.5 * float(np.ptp(points, axis=0).max())
+    points = points[np.all(np.isfinite(points), axis=1)]
+    return 0.5 * float(np.ptp(points, axis=0).max()) if len(points) else math.nan
 
 
 @dataclass(frozen=True)

@@ -173,9 +173,18 @@ def points_with_normal(shape: Shape, normal: FloatArray, around: FloatArray | No
     found = []
     for chart in numeric_charts(shape):
         u = chart.grid(400 if shape.d == 2 else 2500, around, radius)
-        along = chart.at(u).n @ normal
-        found.append(_critical(chart, u[along > (0.0 if shape.d == 2 else 0.8)], normal))
+        found.append(_critical(chart, _peaks(u, chart.at(u).n @ normal), normal))
     return distinct(np.concatenate(found), 1e-7 * shape.reference_length)
+
+
+def _peaks(u: FloatArray, along: FloatArray) -> FloatArray:
+    """Return the samples (k, p) of `u` (m, p) whose `along` (m,) is not below their neighbours', and the best few."""
+    p = u.shape[1]
+    scaled = u / np.maximum(np.ptp(u, axis=0), 1e-300)
+    around = cKDTree(scaled).query(scaled, k=min(3**p, len(u)))[1]
+    top = along >= along[around].max(axis=1) - 1e-9
+    top[np.argsort(-along)[:20]] = True
+    return u[top & (along > 0.0)]
 
 
 def _critical(chart: NumericChart, u: FloatArray, normal: FloatArray) -> FloatArray:
@@ -183,7 +192,8 @@ def _critical(chart: NumericChart, u: FloatArray, normal: FloatArray) -> FloatAr
     if not len(u):
         return np.zeros((0, chart.chart.d))
     finite = np.isfinite(chart.chart.reach)
-    longest = 0.2 if finite else 0.05 * float(np.ptp(u, axis=0).max())
+    spans = [r.high - r.low if r.bounded else 1.0 for r in chart.chart.ranges]
+    longest = 0.2 if finite else 0.05 * max(spans)
     active = np.arange(len(u))
     for _ in range(40):
         value = chart.at(u[active])
@@ -194,7 +204,7 @@ def _critical(chart: NumericChart, u: FloatArray, normal: FloatArray) -> FloatAr
         moved = chart.wrap(u[active] + step * np.minimum(1.0, longest / np.maximum(size, 1e-300)))
         u[active] = moved
         # A seed is done when it stands still, and lost when it has turned away from the normal.
-        alive = (size[:, 0] > 1e-14 * (1 + np.abs(moved).max(axis=1))) & (value.n @ normal > -0.5)
+        alive = (size[:, 0] > 1e-11 * (1 + np.abs(moved).max(axis=1))) & (value.n @ normal > -0.5)
         active = active[alive]
         if not len(active):
             break

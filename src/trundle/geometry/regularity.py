@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import ShapeError
-from trundle.geometry.sampling import directions, numeric_charts, numeric_level, numeric_support, sample
+from trundle.geometry.sampling import NumericChart, directions, numeric_charts, numeric_level, numeric_support, sample
 from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
@@ -15,33 +15,43 @@ FloatArray = NDArray[np.float64]
 def check_regular(shape: Shape, key: str = "shape", n: int = 2000) -> None:
     """Raise `ShapeError` unless every chart is regular at about `n` samples.
 
-    Points, normals and second derivatives are finite and |F_u x F_v| (curve: |F'|) is more than 1e-8
-    of its mean; of a shape without charts, the gradient of the level set does not vanish on it.
+    Points, normals and second derivatives are finite and |F_u x F_v| (curve: |F'|) is more than 1e-5
+    of its mean, also close to the worst sample; of a shape without charts, the gradient of the level
+    set does not vanish on it.
     """
-    window = (np.zeros(shape.d), 2 * shape.reference_length)
     for chart in numeric_charts(shape):
-        u = chart.grid(n, *window)
-        value = chart.at(u)
-        if shape.d == 2:
-            area = np.linalg.norm(value.first[:, :, 0], axis=1)
-        else:
-            area = np.linalg.norm(np.cross(value.first[:, :, 0], value.first[:, :, 1]), axis=1)
-        finite = np.isfinite(value.x).all(axis=1) & np.isfinite(area)
-        finite &= np.isfinite(value.second).reshape(len(u), -1).all(axis=1)
-        if not finite.all():
-            place = u[np.argmin(finite)]
-            raise ShapeError(
-                key, type(shape).__name__, f"regular: the point or a derivative is not finite at u = {place}"
-            )
-        mean = float(area.mean())
-        worst = int(np.argmin(area))
-        if not area[worst] > 1e-8 * mean:
-            what = "|dx/du|" if shape.d == 2 else "|F_u x F_v|"
-            allowed = f"regular: {what} = {area[worst]:.3g} (mean {mean:.3g}) at u = {u[worst]}, x = {value.x[worst]} m"
-            raise ShapeError(key, type(shape).__name__, allowed)
+        u = chart.grid(n, np.zeros(shape.d), 2 * shape.reference_length)
+        area = _area(chart, u, shape, key)
+        mean, cell = float(area.mean()), np.ptp(u, axis=0) / n ** (1 / (shape.d - 1))
+        # Zoom in on the worst place: a cusp between two samples is found as well.
+        for _ in range(7):
+            place, least = u[np.argmin(area)], float(area.min())
+            steps = np.meshgrid(*[np.linspace(-2, 2, 41 if shape.d == 2 else 11)] * (shape.d - 1), indexing="ij")
+            u = chart.wrap(place + cell * np.stack([g.ravel() for g in steps], axis=1))
+            u = np.concatenate([place[None], u])
+            area = _area(chart, u, shape, key)
+            cell = cell / 8
+            if not least > 1e-5 * mean:
+                what = "|dx/du|" if shape.d == 2 else "|F_u x F_v|"
+                x = chart.points(place[None])[0]
+                allowed = f"regular: {what} = {least:.3g} (mean {mean:.3g}) at u = {place}, x = {x} m"
+                raise ShapeError(key, type(shape).__name__, allowed)
     bundle = shape.representations
     if not bundle.charts and bundle.support is None and bundle.level is not None:
         _check_level(shape, key)
+
+
+def _area(chart: NumericChart, u: FloatArray, shape: Shape, key: str) -> FloatArray:
+    """Return |F_u x F_v| (curve: |F'|) at `u` (m, d-1) after checking that all derivatives are finite."""
+    value = chart.at(u)
+    finite = np.isfinite(value.x).all(axis=1) & np.isfinite(value.first).reshape(len(u), -1).all(axis=1)
+    finite &= np.isfinite(value.second).reshape(len(u), -1).all(axis=1)
+    if not finite.all():
+        allowed = f"regular: the point or a derivative is not finite at u = {u[np.argmin(finite)]}"
+        raise ShapeError(key, type(shape).__name__, allowed)
+    if shape.d == 2:
+        return np.linalg.norm(value.first[:, :, 0], axis=1)
+    return np.linalg.norm(np.cross(value.first[:, :, 0], value.first[:, :, 1]), axis=1)
 
 
 def _check_level(shape: Shape, key: str) -> None:
@@ -58,8 +68,9 @@ def _check_level(shape: Shape, key: str) -> None:
 def check_convex(shape: Shape, key: str = "shape", n: int = 2000) -> None:
     """Raise `ShapeError` unless the shape is convex at about `n` samples.
 
-    Of a support function: h(2n) = 2 h(n) (homogeneous) and radii hess h >= 0. Of charts: no negative
-    principal curvature. The message names normal or place and the offending value.
+    Of a support function: h(2n) = 2 h(n) (homogeneous), radii hess h >= 0, and every point grad h(m)
+    lies within n.x <= h(n) of every other normal. Of charts: no negative principal curvature. The
+    message names normal or place and the offending value.
     """
     bundle = shape.representations
     size = shape.reference_length
@@ -85,6 +96,13 @@ def check_convex(shape: Shape, key: str = "shape", n: int = 2000) -> None:
         worst = int(np.argmin(least))
         if least[worst] < -1e-9 * size:
             allowed = f"convex: the smallest radius of curvature is {least[worst]:.3g} m at n = {normals[worst]}"
+            raise ShapeError(key, type(shape).__name__, allowed)
+        beyond = normals @ x.T - h[:, None]
+        i, j = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+        if beyond[i, j] > 1e-9 * size:
+            allowed = (
+                f"convex: the point with the normal {normals[j]} is {beyond[i, j]:.3g} m beyond h at n = {normals[i]}"
+            )
             raise ShapeError(key, type(shape).__name__, allowed)
         return
     for chart in numeric_charts(shape):

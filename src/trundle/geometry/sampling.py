@@ -45,11 +45,11 @@ class NumericChart:
         m = len(raw)
         first = raw[:, d : d + d * p].reshape(m, p, d).transpose(0, 2, 1)
         second = raw[:, d + d * p :].reshape(m, p, p, d).transpose(0, 3, 2, 1)
-        if p == 1:
-            out = np.stack([-first[:, 1, 0], first[:, 0, 0]], axis=1)
-        else:
-            out = np.cross(first[:, :, 0], first[:, :, 1])
         with np.errstate(divide="ignore", invalid="ignore"):
+            if p == 1:
+                out = np.stack([-first[:, 1, 0], first[:, 0, 0]], axis=1)
+            else:
+                out = np.cross(first[:, :, 0], first[:, :, 1])
             n = self.chart.side * out / np.linalg.norm(out, axis=1)[:, None]
         return ChartValues(raw[:, :d], n, first, second)
 
@@ -93,7 +93,7 @@ class NumericChart:
             return [max(n, 8)]
         probe = [low + (high - low) * (np.arange(7) + 0.5) / 7 for low, high in spans]
         u = np.stack([g.ravel() for g in np.meshgrid(*probe, indexing="ij")], axis=1)
-        speed = np.linalg.norm(self.at(u).first, axis=1).mean(axis=0)
+        speed = np.nan_to_num(np.linalg.norm(self.at(u).first, axis=1), nan=1.0, posinf=1.0).mean(axis=0)
         lengths = [max(float(s) * (high - low), 1e-12) for s, (low, high) in zip(speed, spans, strict=True)]
         ratio = min(max(lengths[0] / lengths[1], 0.02), 50.0)
         first = int(np.ceil(np.sqrt(n * ratio)))

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import trundle.geometry as tg
+from trundle.errors import InputError, ShapeError
+
+BALL_RANGES = ((0.3, 2.8), (0, 2 * np.pi, "periodic"))
+
+
+def ball(u: Any, v: Any) -> Any:
+    return 0.2 * ca.sin(u) * ca.cos(v), 0.2 * ca.sin(u) * ca.sin(v), 0.2 * ca.cos(u)
+
+
+def test_surface_from_a_formula_is_the_closed_form() -> None:
+    shape = tg.ExpressionSurface(ball, BALL_RANGES)
+    points, normals = shape.sample(30)
+    np.testing.assert_allclose(points, 0.2 * normals, atol=1e-14)
+    s, _ = shape.distance(1.5 * points)
+    np.testing.assert_allclose(s, 0.1, atol=1e-12)
+
+
+def test_side_turns_the_normal_round() -> None:
+    out = tg.ExpressionSurface(ball, BALL_RANGES, side=1).sample(10)[1]
+    into = tg.ExpressionSurface(ball, BALL_RANGES, side=-1).sample(10)[1]
+    np.testing.assert_allclose(out, -into)
+
+
+def test_casadi_functions_are_formulas_too() -> None:
+    u = ca.SX.sym("u", 2)
+    column = ca.Function("f", [u], [ca.vertcat(*ball(u[0], u[1]))])
+    a, b = tg.ExpressionSurface(column, BALL_RANGES), tg.ExpressionSurface(ball, BALL_RANGES)
+    np.testing.assert_allclose(a.sample(9)[0], b.sample(9)[0])
+
+
+def test_level_surface_from_a_formula() -> None:
+    shape = tg.ExpressionLevelSurface(lambda x, y, z: x * x + y * y + z * z - 0.04, 0.2)
+    s, gradient = shape.distance([[0.5, 0, 0], [0, 0.1, 0]])
+    np.testing.assert_allclose(s, [0.3, -0.1], atol=1e-12)
+    np.testing.assert_allclose(gradient, [[1, 0, 0], [0, 1, 0]], atol=1e-9)
+    np.testing.assert_allclose(shape.points_with_normal([0, 0, 1]), [[0, 0, 0.2]], atol=1e-9)
+
+
+def test_body_from_a_support_function() -> None:
+    shape = tg.ExpressionBody(lambda x, y, z: 0.2 * ca.sqrt(x * x + y * y + z * z) + 0.1 * z)
+    np.testing.assert_allclose(shape.points_with_normal([0, 0, 1]), [[0, 0, 0.3]])
+    assert shape.reference_length == pytest.approx(0.2)
+
+
+def test_revolution_of_a_circle_is_the_torus() -> None:
+    circle = tg.ExpressionCurve(lambda u: (0.3 + 0.1 * ca.cos(u), 0.1 * ca.sin(u)), (0, 2 * np.pi, "periodic"), -1)
+    shape, torus = tg.Revolution(circle), tg.Torus(0.3, 0.1)
+    points = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 3))
+    np.testing.assert_allclose(shape.distance(points)[0], torus.distance(points)[0], atol=1e-12)
+    for a, b in zip(shape.mass_properties(), torus.mass_properties(), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("build", "key"),
+    [
+        (lambda: tg.ExpressionSurface("x", BALL_RANGES), "function"),
+        (lambda: tg.ExpressionSurface(lambda u: u, BALL_RANGES), "function"),
+        (lambda: tg.ExpressionSurface(lambda u, v: (u, v), BALL_RANGES), "function"),
+        (lambda: tg.ExpressionSurface(ball, ((0, 1),)), "ranges"),
+        (lambda: tg.ExpressionSurface(ball, ((1, 0), (0, 1))), "ranges"),
+        (lambda: tg.ExpressionSurface(ball, ((0, 1), (0, 1, "closed"))), "ranges"),
+        (lambda: tg.ExpressionSurface(ball, 3), "ranges"),
+        (lambda: tg.ExpressionSurface(ball, BALL_RANGES, side=0), "side"),
+        (lambda: tg.ExpressionCurve(lambda u: (u, u), (0, float("inf"))), "range"),
+        (lambda: tg.ExpressionLevelSurface(lambda x, y, z: x, -1), "size"),
+        (lambda: tg.Revolution(tg.Line()), "profile"),
+        (lambda: tg.Revolution(tg.Sphere(1)), "profile"),
+    ],
+)
+def test_bad_formulas_are_named(build: Any, key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build()
+    assert caught.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("build", "match"),
+    [
+        (lambda: tg.ExpressionSurface(lambda u, v: (u * u * u, v, 0), ((-1, 1), (-1, 1))), "regular"),
+        (lambda: tg.ExpressionSurface(lambda u, v: (u, v, ca.sqrt(u)), ((-1, 1), (-1, 1))), "finite"),
+        (lambda: tg.ExpressionSurface(ball, ((0, 3), (0, 6))), r"F_u x F_v"),
+        (lambda: tg.ExpressionCurve(lambda u: (ca.fabs(u) * u, u * u), (-1, 1)), "regular"),
+        (lambda: tg.ExpressionLevelSurface(lambda x, y, z: x * x + y * y + z * z + 1, 1), "none was found"),
+        (lambda: tg.ExpressionBody(lambda x, y, z: x * x + y * y + z * z), "homogeneous"),
+        (lambda: tg.ExpressionBody(lambda x, y, z: ca.sqrt(x * x + y * y + z * z) - 0.9 * ca.fabs(z)), "convex"),
+        (lambda: tg.Revolution(tg.Circle(1)), "axis"),
+    ],
+)
+def test_irregular_shapes_say_where(build: Any, match: str) -> None:
+    with pytest.raises(ShapeError, match=match):
+        build()

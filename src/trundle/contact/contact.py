@@ -35,6 +35,9 @@ class Touch:
         this body's contact coordinates.
     flat : bool
         True where the surface is a plane or a line: K is zero and drops out of the equations.
+    follows : bool
+        True for a side A without coordinates of its own: its point follows from B's normal, so the
+        normals always oppose each other, and what drifts is the tangential part of the gap.
     """
 
     r: ca.SX
@@ -44,6 +47,7 @@ class Touch:
     radii: ca.SX | None
     rates: Callable[[ca.SX], ca.SX]
     flat: bool = False
+    follows: bool = False
 
 
 class Contact(ABC):
@@ -83,7 +87,13 @@ class Contact(ABC):
         """Return named scalars that are positive while this contact may be used at `s`."""
 
 
-def side(motion: Motion, patch: Patch, center: tuple[float, ...], rates: Callable[[ca.SX], ca.SX]) -> Touch:
+def side(
+    motion: Motion,
+    patch: Patch,
+    center: tuple[float, ...],
+    rates: Callable[[ca.SX], ca.SX],
+    follows: bool = False,
+) -> Touch:
     """Return the `Touch` of a body whose shape has its origin at `center` (d,), m, in body axes."""
     x = patch.x + ca.SX(ca.DM(center)) if any(center) else patch.x
     R = motion.R
@@ -95,6 +105,7 @@ def side(motion: Motion, patch: Patch, center: tuple[float, ...], rates: Callabl
         K=None if patch.K is None else T @ patch.K @ T.T,
         radii=None if patch.radii is None else R @ patch.radii @ R.T,
         rates=rates,
+        follows=follows,
     )
 
 
@@ -128,7 +139,9 @@ class Kinematics:
     sA, sB : (d,) m/s
         Velocity of the contact point over A and over B.
     shift : (size,)
-        Change of the contact coordinates that cancels the misalignment, to first order.
+        Change of the contact coordinates that cancels, to first order, what drifts along an integration:
+        the misalignment, or, where A's point follows from B's normal, the tangential part of the gap,
+        (I + radii_A K_B)^-1 T'gap.
     """
 
     LA: ca.SX
@@ -153,7 +166,7 @@ class Kinematics:
         return self.frame[:, -1]
 
     @property
-    def T(self) -> ca.SX:
+    def T(self) -> ca.SX:  # noqa: N802
         """Tangents (d, d-1) of B."""
         return self.frame[:, :-1]
 
@@ -197,13 +210,14 @@ def kinematics(
         rhs = rhs - K_B @ (T.T @ vrel)
     if align:
         rhs = rhs - align * misalignment
-    solve, curvature = _relative_curvature(tA, K_B, T)
+    solve, closer, curvature = _relative_curvature(tA, K_B, T)
     sA = T @ solve(rhs)
     sB = sA + T @ (T.T @ vrel) if slipping else sA
     ndot = cross(B.w, n)
     if K_B is not None:
         ndot = ndot + T @ (K_B @ (T.T @ sB))
-    fix = T @ solve(-misalignment)
+    gap = (A.p - B.p) + (tA.r - tB.r)
+    fix = T @ (closer @ (T.T @ gap) if tA.follows else solve(-misalignment))
     d = contact.d
     return Kinematics(
         LA=ca.horzcat(arm_A, ca.SX.eye(d)),
@@ -211,7 +225,7 @@ def kinematics(
         bias=(A.a + arm_A @ A.al + cross(A.w, wr_A + sA)) - (B.a + arm_B @ B.al + cross(B.w, wr_B + sB)),
         vrel=vrel,
         ndot=ndot,
-        gap=(A.p - B.p) + (tA.r - tB.r),
+        gap=gap,
         frame=ca.horzcat(T, n),
         wrel=wrel,
         alrel=A.al - B.al,
@@ -231,22 +245,25 @@ def _operator(touch: Touch, T: ca.SX) -> ca.SX:
     return inverse(T.T @ touch.radii @ T)
 
 
-def _relative_curvature(tA: Touch, K_B: ca.SX | None, T: ca.SX) -> tuple[Callable[[ca.SX], ca.SX], ca.SX | None]:
-    """Return the solver of (K_A + K_B) sigma = rhs and the scalar that is positive while it is proper.
+def _relative_curvature(
+    tA: Touch, K_B: ca.SX | None, T: ca.SX
+) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX | None]:
+    """Return the solver of (K_A + K_B) sigma = rhs, (I + radii_A K_B)^-1, and a scalar > 0 while it is proper.
 
     With radii of A: sigma = (I + radii_A K_B)^-1 radii_A rhs, so that an edge (a zero radius) is no
     special case and a flat B costs nothing.
     """
+    unit = ca.SX.eye(T.shape[1])
     if tA.radii is None:
         total = _operator(tA, T) + (0 if K_B is None else K_B)
         total_inverse = inverse(total)
-        return (lambda rhs: total_inverse @ rhs), smallest_eigenvalue(total)
+        return (lambda rhs: total_inverse @ rhs), unit, smallest_eigenvalue(total)
     R = T.T @ tA.radii @ T
     if K_B is None:
-        return (lambda rhs: R @ rhs), None
-    closeness = ca.SX.eye(R.shape[0]) + R @ K_B
-    closeness_inverse = inverse(closeness)
-    return (lambda rhs: closeness_inverse @ (R @ rhs)), _smallest_real_eigenvalue(closeness)
+        return (lambda rhs: R @ rhs), unit, None
+    closeness = unit + R @ K_B
+    closer = inverse(closeness)
+    return (lambda rhs: closer @ (R @ rhs)), closer, _smallest_real_eigenvalue(closeness)
 
 
 def _smallest_real_eigenvalue(M: ca.SX) -> ca.SX:

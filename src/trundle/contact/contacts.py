@@ -207,7 +207,7 @@ def _support_side(A: Motion, support: SupportLike, n: ca.SX, center: tuple[float
     n_body = -(A.R.T @ n)
     x, radii = support.point_and_radii(n_body)
     patch = Patch(x=x, n=n_body, T=tangents(n_body), radii=radii)
-    return side(A, patch, center, _nothing)
+    return side(A, patch, center, _nothing, follows=True)
 
 
 def _roundness(roundness: ca.Function | None, n_body: ca.SX) -> dict[str, ca.SX]:

@@ -111,7 +111,7 @@ class Proximity:
         return sorted(found, key=lambda near: near.gap)
 
 
-def _measure(B: Shape):  # noqa: ANN202
+def _measure(B: Shape):
     """Return points (m, d) in B's frame -> approximate signed distance (m,)."""
     level = B.representations.level
     if level is None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-from trundle.checks import array, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
 
 _SLACK = 1e-9
 
 
-def check_inertia(d: int, inertia: Any) -> ca.DM | float:
+def check_inertia(d: int, inertia: Any) -> FloatArray | float:
     """Return a checked inertia about the centre of mass.
 
     Parameters
@@ -43,4 +42,5 @@ def check_inertia(d: int, inertia: Any) -> ca.DM | float:
         )
     if np.array_equal(matrix, matrix[0, 0] * np.eye(3)):
         return float(matrix[0, 0])
-    return ca.DM(matrix)
+    matrix.setflags(write=False)
+    return matrix

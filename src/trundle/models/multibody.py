@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics, kinematics
 from trundle.contact.laws import Friction, Law
 from trundle.contact.motion import Motion
@@ -30,7 +31,7 @@ class Body:
     name: str
     motion: Motion
     mass: float
-    inertia: ca.DM | float
+    inertia: FloatArray | float
     com: tuple[float, ...]
 
 
@@ -282,8 +283,8 @@ def _resolved_inertia(body: Body) -> ca.SX:
     if isinstance(body.inertia, float):
         return body.inertia * ca.SX.eye(body.motion.w.shape[0])
     if body.motion.w.shape[0] == 1:
-        return ca.SX(body.inertia)
-    return body.motion.R @ ca.SX(body.inertia) @ body.motion.R.T
+        return ca.SX(ca.DM(body.inertia))
+    return body.motion.R @ ca.SX(ca.DM(body.inertia)) @ body.motion.R.T
 
 
 def _rates(kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:

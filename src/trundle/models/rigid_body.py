@@ -60,7 +60,7 @@ class RigidBody:
             moments = self.inertia
         object.__setattr__(self, "moments", check_inertia(d, moments))
 
-    moments: ca.DM | float = field(init=False, repr=False)
+    moments: FloatArray | float = field(init=False, repr=False)
 
     @property
     def shape_origin(self) -> tuple[float, ...]:

@@ -221,7 +221,7 @@ class Arc(Shape):
         object.__setattr__(self, "side", choice("side", self.side, ("inside", "outside")))
 
     def bundle(self) -> Representations:
-        """Return chart by the angle from the vertical (to +x), level set and signed distance."""
+        """Return chart by the angle from the vertical (to +x), level set, signed distance and height."""
         r, c = self.radius, ca.SX(ca.DM(list(self.center)))
         out = 1 if self.side == "outside" else -1
         half = Range(-math.pi / 2, math.pi / 2)
@@ -229,6 +229,7 @@ class Arc(Shape):
             charts=(build.chart(2, lambda u: c + r * ca.vertcat(ca.sin(u), out * ca.cos(u)), 1, (half,)),),
             level=build.level(2, lambda x: out * (ca.sumsqr(x - c) - r * r) / (2 * r)),
             distance=build.function("distance", 2, lambda x: out * (ca.norm_2(x - c) - r)),
+            height=build.function("height", 1, lambda x: c[1] + out * ca.sqrt(r * r - (x - c[0]) ** 2)),
         )
 
     @property

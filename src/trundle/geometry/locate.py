@@ -45,7 +45,7 @@ def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -
         moved = _search(chart, u, x, cost, active, step)
         size = np.linalg.norm(np.einsum("mia,ma->mi", value.first, step), axis=1)
         scale = np.linalg.norm(value.x, axis=1) + 1e-3
-        active = active[moved & (size > 1e-15 * scale)]
+        active = active[moved & (size > 1e-12 * scale)]
     return u, cost
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.geometry import CurveSum, Disc, FourierRadius, Parabola, Rounded, SampledCurve, Sinusoid, Sphere
-from trundle.records import Policy, SceneBody, shape_table
+from trundle.records import Policy, SceneBody
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
 
@@ -34,36 +33,6 @@ def test_arrays_are_read_only_and_the_centre_of_mass_defaults_to_the_origin():
     for array in (body.vertices, body.faces, body.center_of_mass):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
-
-
-@pytest.mark.parametrize(
-    ("shape", "expected"),
-    [
-        (Sphere(0.2), {"type": "sphere", "radius": 0.2}),
-        (FourierRadius(0.3, [0.0, 0.1]), {"type": "fourier", "radius": 0.3, "cos": [0.0, 0.1], "sin": []}),
-        (
-            CurveSum([Parabola(0.1), Sinusoid(0.06, 1.2, 0.7)]),
-            {
-                "type": "sum",
-                "terms": [
-                    {"type": "parabola", "curvature": 0.1},
-                    {"type": "sinusoid", "amplitude": 0.06, "wavelength": 1.2, "phase": 0.7},
-                ],
-            },
-        ),
-        (
-            Rounded(Disc(0.2), 0.01),
-            {"type": "rounded", "shape": {"type": "disc", "radius": 0.2, "rounding": 0.0}, "radius": 0.01},
-        ),
-    ],
-)
-def test_shapes_become_the_tables_of_a_scenario_file(shape, expected):
-    assert shape_table(shape) == expected
-
-
-def test_measured_points_stay_out_of_the_table():
-    x = np.linspace(0, 1, 300)
-    assert shape_table(SampledCurve(np.column_stack([x, 0.1 * x**2]))) == {"type": "spline", "closed": False}
 
 
 class Proportional:

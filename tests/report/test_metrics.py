@@ -7,6 +7,7 @@ import pytest
 
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
+from trundle.records import make_dataset
 from trundle.report.metrics import compute, energy, general, is_passive, usage
 from trundle.report.recompute import touch
 
@@ -203,3 +204,49 @@ def test_metrics_that_lack_their_data_say_so(plate):
         compute("plate-spinning", bare)
     assert "friction_use" not in general(bare)
     assert all(np.isfinite(v) and isinstance(v, float) for v in general(bare).values())
+
+
+def two_contacts(run, second):
+    """The run with a second contact that is `second` from sample 100 on."""
+    n = len(run)
+    given = {str(name): run[str(name)] for name in run.dataset.data_vars}
+    for name in ("contact_position", "contact_force", "gap", "slip", "mode"):
+        given[name] = np.concatenate([given[name], given[name]], axis=1)
+    given["contact_force"] = given["contact_force"].copy()
+    given["contact_force"][:, 1] *= np.where(np.arange(n) < 100, 0.0, 0.5)[:, None]
+    given["mode"] = given["mode"].astype("<U16")
+    given["mode"][:, 1] = np.where(np.arange(n) < 100, "separated", second)
+    dataset = make_dataset("planar", run.time, given, contacts=("first", "second"))
+    return dataclasses.replace(run, dataset=dataset)
+
+
+def test_of_two_contacts_the_worse_counts_while_it_touches():
+    run = rock_on_terrain()
+    one, two = general(run), general(two_contacts(run, "rolling"))
+    assert two["friction_use"] == pytest.approx(one["friction_use"])
+    assert 0.4 * one["normal_force_min"] < two["normal_force_min"] < 0.6 * one["normal_force_min"]
+    assert general(two_contacts(run, "separated"))["normal_force_min"] == pytest.approx(one["normal_force_min"])
+
+
+def test_a_contact_in_space_is_judged_by_the_first_of_its_modes():
+    run = ellipsoid_in_dish()
+    apart = changed(run, mode=np.full(len(run), "separated + separated"), contact_force=0 * run["contact_force"])
+    assert general(apart)["gap"] == 0.0
+    both = changed(run, mode=np.full(len(run), "rolling + separated"))
+    assert general(both) == general(run)
+
+
+def test_inertia_and_gravity_are_read_in_every_form():
+    disk, egg = disk_down_slope(), ellipsoid_in_dish()
+
+    def with_physics(run, **values):
+        physics = dict(run.metadata["physics"]) | values
+        return dataclasses.replace(run, metadata=dict(run.metadata) | {"physics": physics})
+
+    expected = np.sum(energy(disk), axis=0)
+    assert np.sum(energy(with_physics(disk, gravity=[0.0, -9.81])), axis=0) == pytest.approx(expected)
+    kinetic = energy(egg)[0]
+    matrix = np.diag([3e-4, 4e-4, 5e-4]).tolist()
+    assert energy(with_physics(egg, inertia=matrix))[0] == pytest.approx(kinetic, rel=1e-14)
+    round_body = energy(with_physics(egg, inertia=[4e-4] * 3))[0]
+    assert energy(with_physics(egg, inertia=4e-4))[0] == pytest.approx(round_body, rel=1e-14)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,6 @@ from numpy.typing import NDArray
 
 from trundle import checks
 from trundle.errors import InputError
-
-_TYPES = {
-    "FourierRadius": "fourier",
-    "CurveSum": "sum",
-    "SampledCurve": "spline",
-    "SampledSurface": "samples",
-}
-_MOST_VALUES = 200
 
 ROLES = ("object", "hand", "body", "terrain")
 
@@ -76,34 +68,3 @@ class SceneBody:
     def dimension(self) -> int:
         """2 in the plane, 3 in space."""
         return int(self.vertices.shape[1])
-
-
-def shape_table(shape: Any) -> dict[str, Any]:
-    """Return a shape as the table a scenario file would hold: ``{"type": "sphere", "radius": 0.2}``.
-
-    Parameters
-    ----------
-    shape : dataclass
-        A shape of `trundle.geometry`. Fields that are no short lists of numbers, strings or shapes are left out.
-    """
-    name = type(shape).__name__
-    table: dict[str, Any] = {"type": _TYPES.get(name, name.lower())}
-    for entry in fields(shape):
-        value = _plain(getattr(shape, entry.name)) if entry.init else None
-        if value is not None:
-            table[entry.name] = value
-    return table
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return shape_table(value)
-    if isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, (list, tuple)) and any(is_dataclass(item) for item in value):
-        return [_plain(item) for item in value]
-    try:
-        numbers = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    return numbers.tolist() if numbers.size <= _MOST_VALUES and np.all(np.isfinite(numbers)) else None

@@ -50,20 +50,11 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
 
 
 def general(run: Trajectory) -> dict[str, float]:
-    """Return the metrics that mean something for every run of one contact."""
-    touch = recompute.touch(run)
-    touching, rolling = _modes(run)
-    slip = touch.slip if run.kind == "juggling" else _along(touch)[:, None]
-    values = {
-        "gap": _largest(np.abs(touch.gap[touching])),
-        "slip": _largest(np.linalg.norm(slip[rolling], axis=1)),
-        "recomputed_share": float(np.mean(touch.exact)),
-    }
-    use = usage(run, touch)
-    values["normal_force_min"] = float(np.min(use["normal"][touching])) if touching.any() else 0.0
-    for key in ("friction_use", "torsional_use"):
-        if key in use:
-            values[key] = _largest(use[key][rolling])
+    """Return the metrics that mean something for every run: the worst over all contacts."""
+    each = [_of_contact(run, slot) for slot in range(contacts(run))]
+    values = {key: max(one[key] for one in each if key in one) for key in each[0]}
+    for key in ("normal_force_min", "recomputed_share"):
+        values[key] = min(one[key] for one in each if key in one)
     if is_passive(run):
         kinetic, potential = energy(run)
         scale = max(float(np.max(kinetic)), float(np.ptp(potential)))
@@ -71,8 +62,35 @@ def general(run: Trajectory) -> dict[str, float]:
     return values
 
 
-def usage(run: Trajectory, touch: recompute.Touch | None = None) -> dict[str, Array]:
-    """Return normal and tangential force over time and the used share of the friction cone.
+def contacts(run: Trajectory) -> int:
+    """Return how many contacts a run recorded."""
+    return int(run.dataset.sizes.get("contact", 1))
+
+
+def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
+    """Return the metrics of one contact; those over no sample at all are zero."""
+    touch = recompute.touch(run, slot)
+    touching, rolling = _modes(run, slot)
+    use = usage(run, touch, slot)
+    values = {
+        "gap": _largest(np.abs(touch.gap[touching])),
+        "slip": _largest(slip_speed(run, touch)[rolling]),
+        "recomputed_share": float(np.mean(touch.exact)),
+    }
+    if slot == 0 or touching.any():
+        values["normal_force_min"] = float(np.min(use["normal"][touching])) if touching.any() else 0.0
+    return values | {key: _largest(use[key][rolling]) for key in ("friction_use", "torsional_use") if key in use}
+
+
+def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:
+    """Return the relative speed (n,) of the two material points in m/s; in the plane that along the tangent."""
+    if run.kind == "juggling":
+        return np.linalg.norm(touch.slip, axis=1)
+    return np.abs(_along(touch))
+
+
+def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) -> dict[str, Array]:
+    """Return normal and tangential force of one contact over time and the used share of the friction cone.
 
     Returns
     -------
@@ -81,8 +99,8 @@ def usage(run: Trajectory, touch: recompute.Touch | None = None) -> dict[str, Ar
         ``torsional_use`` (n,) = |m_n|/(mu_t f_n) where torsional friction is positive. In flight all are zero;
         a force that pulls counts as a use of 1e9.
     """
-    touch = touch or recompute.touch(run)
-    force = run["contact_force"] if run.kind == "juggling" else run["contact_force"][:, 0]
+    touch = touch or recompute.touch(run, slot)
+    force = run["contact_force"] if run.kind == "juggling" else run["contact_force"][:, slot]
     normal = np.sum(force * touch.normal, axis=1)
     tangential = np.linalg.norm(force - normal[:, None] * touch.normal, axis=1)
     values = {"normal": normal, "tangential": tangential}
@@ -104,18 +122,18 @@ def energy(run: Trajectory) -> tuple[Array, Array]:
     if run.kind == "juggling":
         R = recompute.rotation_matrices(run["object_quaternion"])
         w_body = np.einsum("nji,nj->ni", R, run["object_angular_velocity"])
-        J = np.asarray(inertia, dtype=float)
-        J = np.diag(J) if J.ndim == 1 else J
+        J = _inertia_matrix(inertia)
         v, x = run["object_velocity"], run["object_position"]
         kinetic = 0.5 * mass * np.sum(v * v, axis=1) + 0.5 * np.einsum("ni,ij,nj->n", w_body, J, w_body)
         return kinetic, -mass * (x @ np.asarray(gravity, dtype=float))
-    v, w, z = run["body_velocity"][:, 0], run["body_angular_velocity"][:, 0], run["body_position"][:, 0, 1]
-    return 0.5 * mass * np.sum(v * v, axis=1) + 0.5 * inertia * w * w, mass * gravity * z
+    v, w, x = run["body_velocity"][:, 0], run["body_angular_velocity"][:, 0], run["body_position"][:, 0]
+    pull = np.array([0.0, -gravity]) if np.ndim(gravity) == 0 else np.asarray(gravity, dtype=float)
+    return 0.5 * mass * np.sum(v * v, axis=1) + 0.5 * inertia * w * w, -mass * (x @ pull)
 
 
 def is_passive(run: Trajectory) -> bool:
     """Whether energy has to stay: nothing moves the hand or drives the body, and the contact rolled throughout."""
-    if not np.all(_modes(run)[1]) or not {"mass", "inertia", "gravity"} <= set(_physics(run)):
+    if not np.all(_modes(run, 0)[1]) or not {"mass", "inertia", "gravity"} <= set(_physics(run)):
         return False
     if run.transitions:
         return False
@@ -179,7 +197,8 @@ def _rock_undulating(run: Trajectory) -> dict[str, float]:
     """Energy drift relative to m g 0.2 m."""
     kinetic, potential = energy(run)
     physics = _physics(run)
-    return {"energy_drift": _relative_drift(kinetic + potential, physics["mass"] * physics["gravity"] * 0.2)}
+    weight = float(physics["mass"]) * float(np.linalg.norm(physics["gravity"]))
+    return {"energy_drift": _relative_drift(kinetic + potential, weight * 0.2)}
 
 
 _SPECIAL: dict[str, Callable[[Trajectory], dict[str, float]]] = {
@@ -190,6 +209,14 @@ _SPECIAL: dict[str, Callable[[Trajectory], dict[str, float]]] = {
 }
 
 
+def _inertia_matrix(inertia: Any) -> Array:
+    """Return the inertia (3, 3) that a record holds as one number, three on the diagonal, or a matrix."""
+    J = np.asarray(inertia, dtype=float)
+    if J.size == 1:
+        return float(J.flat[0]) * np.eye(3)
+    return np.diag(J.ravel()) if J.size == 3 else J.reshape(3, 3)
+
+
 def _ball_on_plate(run: Trajectory) -> tuple[float, float, float, float]:
     """Return mass, radius, k = J/(m r^2) and the plate's spin; the plate must turn steadily about its own origin."""
     body = run.body("object")
@@ -197,7 +224,7 @@ def _ball_on_plate(run: Trajectory) -> tuple[float, float, float, float]:
         raise InputError("object.shape", None if body is None else dict(body.shape), "a sphere, for this metric")
     mass, inertia = (_needed(_physics(run), key) for key in ("mass", "inertia"))
     radius = float(body.shape["radius"])
-    J = float(np.asarray(inertia, dtype=float).flat[0])
+    J = float(_inertia_matrix(inertia)[0, 0])
     normal = recompute.rotation_matrices(run["hand_quaternion"][:1])[0, :, 2]
     spin = run["hand_angular_velocity"] @ normal
     if abs(spin[0]) < 1e-9 or np.ptp(spin) > 1e-9 * abs(spin[0]) or np.ptp(run["hand_position"], axis=0).max() > 1e-9:
@@ -230,11 +257,14 @@ def _derivative(t: Array, x: Array) -> Array:
     return ((x[2:] - x[:-2]) / np.where(even, before + after, 1.0))[even]
 
 
-def _modes(run: Trajectory) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which samples touch and which of those may not slip."""
-    mode = run["mode"] if run.kind == "juggling" else run["mode"][:, 0]
-    touching = ~np.isin(mode, APART)
-    return touching, touching & ~np.isin(mode, SLIDING)
+def _modes(run: Trajectory, slot: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return at which samples a contact touches, and at which of those it may not slip."""
+    mode = run["mode"] if run.kind == "juggling" else run["mode"][:, slot]
+    names, where = np.unique(mode, return_inverse=True)
+    # A second contact in space is named behind the first: "rolling + separated".
+    first = np.array([str(name).split(" + ")[0] for name in names])[where]
+    touching = ~np.isin(first, APART)
+    return touching, touching & ~np.isin(first, SLIDING)
 
 
 def _along(touch: recompute.Touch) -> Array:

@@ -41,11 +41,11 @@ def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(*shown[-1], "s", color=style.RED, markersize=6, label="end", zorder=5)
     _frame(ax, points)
     if hand is not None and not tube:
-        _hand_relief(ax, hand)
+        _hand_relief(ax, hand, path[0])
     ax.set_aspect("equal", adjustable="datalim" if tube else "box")
     labels = ("along the wall (m)", "z (m), hand frame") if tube else ("x (m), hand frame", "y (m), hand frame")
     style.dress(ax, "Contact path on the hand", *labels, run)
-    style.legend(ax)
+    style.legend(ax, 2)
     return ax
 
 
@@ -113,7 +113,7 @@ def _frame(ax: Axes, points: Array, margin: float = 0.12) -> None:
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
-def _hand_relief(ax: Axes, hand: SceneBody) -> None:
+def _hand_relief(ax: Axes, hand: SceneBody, start: Array) -> None:
     """Draw the hand's rim and, if it is a graph over x and y with some relief, its contour lines."""
     if hand.faces is None:
         return
@@ -122,25 +122,31 @@ def _hand_relief(ax: Axes, hand: SceneBody) -> None:
 
     rim = hand.vertices[_rim(hand)][:, :, :2]
     ax.add_collection(LineCollection(list(rim), colors=style.INK, linewidths=1.2, alpha=0.6, zorder=1.5))
-    heights = hand.vertices[:, 2]
-    area = _signed_areas(hand)
-    graph = np.all(area > 0) or np.all(area < 0)
-    if graph and np.ptp(heights) > 1e-6:
-        x, y = hand.vertices[:, 0], hand.vertices[:, 1]
+    x, y, heights = hand.vertices.T
+    faces = _upper_sheet(hand, start)
+    if len(faces) and np.ptp(heights[faces]) > 1e-6:
+        inside = (x >= limits[0][0]) & (x <= limits[0][1]) & (y >= limits[1][0]) & (y <= limits[1][1])
+        shown = np.intersect1d(np.flatnonzero(inside), faces)
+        seen = heights[shown if shown.size > 1 else np.unique(faces)]
+        levels = np.linspace(float(seen.min()), float(seen.max()) + 1e-9, 9)
         lines = ax.tricontour(
-            x, y, hand.faces, heights, levels=14, colors="#b9c2c9", linewidths=0.7, zorder=1, linestyles="solid"
+            x, y, faces, heights, levels=levels, colors="#b9c2c9", linewidths=0.7, zorder=1, linestyles="solid"
         )  # pyright: ignore[reportCallIssue]
         ax.clabel(lines, fontsize=6.5, fmt="%.2g m")
     ax.set_xlim(*limits[0])
     ax.set_ylim(*limits[1])
 
 
-def _signed_areas(body: SceneBody) -> Array:
+def _upper_sheet(body: SceneBody, start: Array) -> NDArray[np.int64]:
+    """Return the triangles that face along z as the one nearest to `start` (3,) does, on its side of the middle.
+
+    Of a closed dish this is the lower half: a graph over x and y, which has contour lines.
+    """
     faces = np.asarray(body.faces)
-    a, b, c = (body.vertices[faces[:, i], :2] for i in range(3))
-    p, q = b - a, c - a
-    area = p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
-    return area[np.abs(area) > 1e-12]
+    a, b, c = (body.vertices[faces[:, i]] for i in range(3))
+    area = (b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0]
+    nearest = int(np.argmin(np.sum(((a + b + c) / 3 - start) ** 2, axis=1)))
+    return faces[area * np.sign(area[nearest]) > 1e-12 * np.max(np.abs(area))]
 
 
 def _rim(body: SceneBody) -> NDArray[np.int64]:

@@ -83,10 +83,15 @@ def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
 def force(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the contact force over time: normal, tangential, and its world components."""
     ax = ax or style.new_axes()
-    use = metrics.usage(run)
-    values = run["contact_force"].reshape(len(run), -1)
-    ax.plot(run.time, use["normal"], color=style.INK, linewidth=2.2, label="normal $f_n$")
-    ax.plot(run.time, use["tangential"], color=style.ORANGE, linewidth=1.6, label=r"tangential $|f_t|$")
+    for slot in range(metrics.contacts(run)):
+        use = metrics.usage(run, slot=slot)
+        which, fade = (f", {run['contact'][slot]}", 0.6) if slot else ("", 1.0)
+        for key, colour, width, label in (
+            ("normal", style.INK, 2.2, "normal $f_n$"),
+            ("tangential", style.ORANGE, 1.6, "tangential $|f_t|$"),
+        ):
+            ax.plot(run.time, use[key], color=colour, linewidth=width, alpha=fade, label=label + which)
+    values = run["contact_force"].reshape(len(run), -1)[:, : len(_axes(run))]
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
         ax.plot(run.time, column, "--", color=colour, linewidth=0.9, label=f"${label}$, world")
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
@@ -101,7 +106,8 @@ def force(run: Trajectory, ax: Axes | None = None) -> Axes:
 def friction_use(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the used share of the friction cone, |f_t|/(mu f_n), and of the torsional bound if there is one."""
     ax = ax or style.new_axes()
-    use = metrics.usage(run)
+    each = [metrics.usage(run, slot=slot) for slot in range(metrics.contacts(run))]
+    use = {key: np.max([one[key] for one in each], axis=0) for key in each[0]}
     top = 1.0
     friction = run.metadata.get("physics", {}).get("friction")
     for key, colour, label in (
@@ -144,7 +150,7 @@ def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw |gap|, |slip| and the energy's drift, recomputed from poses and velocities, on a logarithmic axis."""
     ax = ax or style.new_axes()
     touch = recompute.touch(run)
-    slip = np.linalg.norm(touch.slip, axis=1)
+    slip = metrics.slip_speed(run, touch)
     for values, colour, label in ((touch.gap, style.BLUE, "|gap| (m)"), (slip, style.ORANGE, "|slip| (m/s)")):
         ax.plot(run.time, np.maximum(np.abs(values), FLOOR), color=colour, linewidth=1.1, label=label)
     if metrics.is_passive(run):

@@ -53,15 +53,15 @@ def rotation_matrices(quaternions: Array) -> Array:
     return np.moveaxis(np.array(rows), 2, 0)
 
 
-def touch(trajectory: Trajectory) -> Touch:
-    """Find gap, slip and normal of every sample again.
+def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
+    """Find gap, slip and normal of every sample again, of the contact in `slot` where a planar run has several.
 
     Where a shape has no simple form here, or no point of nearest approach is found, the recorded contact points take
     its place: in space the gap is then the distance between the two recorded material points.
     """
     if trajectory.kind == "juggling":
         return _touch_space(trajectory)
-    return _touch_plane(trajectory)
+    return _touch_plane(trajectory, slot)
 
 
 def _rotate(R: Array, x: Array) -> Array:
@@ -161,14 +161,14 @@ def _tangents(n: Array) -> Array:
     return np.stack([first, second], axis=1)
 
 
-def _touch_plane(run: Trajectory) -> Touch:
+def _touch_plane(run: Trajectory, slot: int) -> Touch:
     body, terrain = run.body("body"), run.body("terrain")
-    stored = _touch_stored(run, terrain)
+    stored = _touch_stored(run, terrain, slot)
     outline = None if body is None else curve(body.shape)
     ground = None if terrain is None else curve(terrain.shape)
     if body is None or outline is None or ground is None:
         return stored
-    position, contact = run["body_position"][:, 0], run["contact_position"][:, 0]
+    position, contact = run["body_position"][:, 0], run["contact_position"][:, slot]
     angle = run["body_angle"][:, 0]
     c, s = np.cos(angle), np.sin(angle)
     R = np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0)
@@ -230,13 +230,13 @@ def _cross(a: Array, b: Array) -> Array:
     return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
-def _touch_stored(run: Trajectory, terrain: SceneBody | None) -> Touch:
+def _touch_stored(run: Trajectory, terrain: SceneBody | None, slot: int) -> Touch:
     """Take gap and contact point from the record where no closed form of the curves is known."""
-    contact = run["contact_position"][:, 0]
+    contact = run["contact_position"][:, slot]
     lever = contact - run["body_position"][:, 0]
     slip = run["body_velocity"][:, 0] + run["body_angular_velocity"][:, :1] * _left(lever)
-    normal = _terrain_normals(terrain, contact, run["contact_force"][:, 0])
-    return Touch(run["gap"][:, 0], slip, normal, lever, np.zeros(len(run), dtype=bool))
+    normal = _terrain_normals(terrain, contact, run["contact_force"][:, slot])
+    return Touch(run["gap"][:, slot], slip, normal, lever, np.zeros(len(run), dtype=bool))
 
 
 def _terrain_normals(terrain: SceneBody | None, contact: Array, force: Array) -> Array:

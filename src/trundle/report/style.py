@@ -68,9 +68,11 @@ def mark_transitions(ax: Axes, run: Trajectory, most: int = 12) -> None:
         ax.axvline(change["time"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
         if len(transitions) <= most:
             height = 0.98 - 0.06 * (i % 3)
+            late = change["time"] - run.time[0] > 0.8 * (run.time[-1] - run.time[0])
             ax.annotate(
-                str(change["to"]), (change["time"], height), xycoords=("data", "axes fraction"), xytext=(3, 0),
-                textcoords="offset points", fontsize=7.5, color="#55606a", va="top",
+                str(change["to"]), (change["time"], height), xycoords=("data", "axes fraction"),
+                xytext=(-3 if late else 3, 0), textcoords="offset points", fontsize=7.5, color="#55606a", va="top",
+                ha="right" if late else "left",
             )  # fmt: skip
 
 

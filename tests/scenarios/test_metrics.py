@@ -44,7 +44,8 @@ def test_limit_itself_holds() -> None:
 
 
 def test_further_values_have_no_limit() -> None:
-    entries = metrics.judge("", {"gap": 1.0, "slip": math.nan})
+    entries = metrics.judge("", {"gap": 1.0, "slip": math.nan, "slip_pure_rolling": 0.0, "mine": 1.0})
+    assert [entry["unit"] for entry in entries.values()] == ["m", "m/s", "m/s", ""]
     assert entries["gap"]["limit"] is None
     assert entries["gap"]["holds"] is None
     assert entries["slip"]["value"] is None

@@ -10,6 +10,15 @@ from typing import Any
 
 from trundle.scenarios import catalogue
 
+_UNITS = {
+    "gap": "m",
+    "slip": "m/s",
+    "normal_force_min": "N",
+    "friction_use": "1",
+    "torsional_use": "1",
+    "energy_drift": "1",
+    "recomputed_share": "1",
+}
 _SENSES = {"<=": lambda value, limit: value <= limit, ">=": lambda value, limit: value >= limit}
 
 
@@ -28,7 +37,7 @@ def published(name: str) -> dict[str, tuple[float, str]]:
     return {key: tuple(entry) for key, entry in _library().get("published", {}).get(name, {}).items()}
 
 
-def judge(name: str, values: Mapping[str, float], units: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
+def judge(name: str, values: Mapping[str, float]) -> dict[str, dict[str, Any]]:
     """Return the entries of `summary.json` for scenario `name`: limited metrics first, further values after them.
 
     A metric that has a limit and is missing or not finite does not hold; its value is null.
@@ -39,8 +48,6 @@ def judge(name: str, values: Mapping[str, float], units: Mapping[str, str] | Non
         Scenario; one without limits has only further values.
     values : mapping of str to float
         What was computed from the run.
-    units : mapping of str to str, optional
-        Units of further values.
     """
     entries: dict[str, dict[str, Any]] = {}
     known = published(name)
@@ -52,8 +59,7 @@ def judge(name: str, values: Mapping[str, float], units: Mapping[str, str] | Non
         entries[key] = entry
     for key, value in values.items():
         if key not in entries:
-            unit = (units or {}).get(key, "")
-            further = {"value": _finite(value), "unit": unit, "sense": None, "limit": None, "holds": None}
+            further = {"value": _finite(value), "unit": _unit(key), "sense": None, "limit": None, "holds": None}
             entries[key] = further | {"published": None, "source": ""}
     return entries
 
@@ -61,6 +67,11 @@ def judge(name: str, values: Mapping[str, float], units: Mapping[str, str] | Non
 def hold(entries: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether every metric that has a limit holds."""
     return all(entry["holds"] is not False for entry in entries.values())
+
+
+def _unit(key: str) -> str:
+    """Return the unit of a value without a limit; a part's carries the part's name behind: ``slip_pure_rolling``."""
+    return next((unit for base, unit in _UNITS.items() if key == base or key.startswith(base + "_")), "")
 
 
 def _finite(value: Any) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -61,7 +61,7 @@ class Table(BaseModel):
 class ScenarioTable(Table):
     """Keys at the top of every scenario file."""
 
-    schema_: Annotated[Literal[1], Allowed("1")] = Field(
+    schema_: Annotated[int, Field(ge=1, le=1), Allowed("1")] = Field(
         default=1, alias="schema", description="version of this file's format"
     )
     name: Annotated[

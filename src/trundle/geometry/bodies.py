@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from trundle.checks import array, non_negative, positive
 from trundle.errors import ShapeError
 from trundle.geometry import build
-from trundle.geometry.chart import TURN, Range
+from trundle.geometry.chart import TURN, Chart, Range
 from trundle.geometry.curves import pair
 from trundle.geometry.shape import Representations, Shape
 from trundle.geometry.support import EllipsoidSupport
@@ -70,11 +71,12 @@ class Superellipsoid(Shape):
         return float(p), float(q)
 
     def bundle(self) -> Representations:
-        """Return the support function."""
+        """Return the support function, and charts by the normal where no radius of curvature vanishes."""
         p, q = self._pq
         a, b, c = self.semi_axes
         if p == q == 2.0:
-            return Representations(support=EllipsoidSupport((a, b, c), self.rounding))
+            ellipsoid = EllipsoidSupport((a, b, c), self.rounding)
+            return Representations(charts=build.by_normal(ellipsoid), support=ellipsoid)
         blunt = max(p, q) > 2.0
         # A length far below any real one keeps the powers' derivatives finite at the edges.
         small = self.rounding if blunt else 1e-7 * min(self.semi_axes)
@@ -86,7 +88,8 @@ class Superellipsoid(Shape):
             h = (across ** (q / p) + ((c * u[2]) ** 2 + s) ** (q / 2)) ** (1 / q)
             return h if blunt or not self.rounding else h + self.rounding * ca.norm_2(u)
 
-        return Representations(support=build.support(3, support))
+        body = build.support(3, support)
+        return Representations(charts=build.by_normal(body) if self.rounding else (), support=body)
 
     @property
     def reference_length(self) -> float:
@@ -130,14 +133,28 @@ class Disc(Shape):
         object.__setattr__(self, "rounding", non_negative("rounding", self.rounding, unit="m"))
 
     def bundle(self) -> Representations:
-        """Return support, signed distance and roundness."""
+        """Return support, signed distance and roundness; with rounding also charts of the rim and the faces."""
         r, rho = self.radius, self.rounding
+
+        def rim(u: ca.SX) -> ca.SX:
+            out = r + rho * ca.cos(u[1])
+            return ca.vertcat(out * ca.cos(u[0]), out * ca.sin(u[0]), rho * ca.sin(u[1]))
+
+        def face(sign: int) -> build.Expression:
+            return lambda u: ca.vertcat(r * u[0], sign * r * u[1], sign * rho)
+
+        charts: tuple[Chart, ...] = ()
+        if rho:
+            half = Range(-math.pi / 2, math.pi / 2)
+            faces = [build.chart(3, face(sign), 1, reach=1.0) for sign in (-1, 1)]
+            charts = (build.chart(3, rim, 1, (TURN, half)), *faces)
 
         def distance(x: ca.SX) -> ca.SX:
             out = ca.fmax(ca.sqrt(x[0] ** 2 + x[1] ** 2) - r, 0)
             return ca.sqrt(out**2 + x[2] ** 2) - rho
 
         return Representations(
+            charts=charts,
             support=EllipsoidSupport((r, r, 0.0), rho),
             distance=build.function("distance", 3, distance),
             roundness=build.function("roundness", 3, tilt),

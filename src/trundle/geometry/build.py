@@ -9,6 +9,7 @@ import casadi as ca
 
 from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel
+from trundle.geometry.shape import SupportLike
 from trundle.geometry.support import ExpressionSupport
 
 Expression = Callable[[ca.SX], ca.SX]
@@ -54,3 +55,16 @@ def stereographic(semi_axes: tuple[float, float, float], side: int) -> tuple[Exp
         return chart(3, point, side, reach=1.5)
 
     return cap(-1), cap(1)
+
+
+def by_normal(body: SupportLike) -> tuple[ExpressionChart, ExpressionChart]:
+    """Return the charts of a smooth convex body in space by its normal: x = grad h(n(u)), n(u) stereographic.
+
+    Regular where both radii of curvature are positive. The first is about n = -z, the second about n = z.
+    """
+
+    def about(sphere: ExpressionChart) -> ExpressionChart:
+        return chart(3, lambda u: body.point_and_radii(sphere.point(u))[0], 1, reach=sphere.reach)
+
+    south, north = stereographic((1.0, 1.0, 1.0), 1)
+    return about(south), about(north)

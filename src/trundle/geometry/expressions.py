@@ -15,7 +15,7 @@ from trundle.errors import InputError, ShapeError
 from trundle.geometry import build
 from trundle.geometry.chart import TURN, ExpressionChart, Range
 from trundle.geometry.regularity import check_convex, check_regular
-from trundle.geometry.sampling import numeric_charts
+from trundle.geometry.sampling import call, directions, numeric_charts
 from trundle.geometry.shape import Representations, Shape
 
 Formula = Callable[..., Any]
@@ -205,8 +205,14 @@ class ExpressionBody(Shape):
         check_convex(self, "function")
 
     def bundle(self) -> Representations:
-        """Return the support function."""
-        return Representations(support=build.support(3, _written("function", self.function, 3, 1)))
+        """Return the support function, and charts by the normal if all sampled radii of curvature are positive."""
+        body = build.support(3, _written("function", self.function, 3, 1))
+        n = ca.SX.sym("n", 3)
+        radii = call(ca.Function("radii", [n], [ca.vec(body.point_and_radii(n)[1])]), directions(500, 3))
+        values = np.linalg.eigvalsh(np.nan_to_num(radii).reshape(-1, 3, 3))
+        # The smallest eigenvalue is the zero along n.
+        smooth = bool(np.isfinite(radii).all() and values[:, 1].min() > 1e-4 * values[:, 2].max())
+        return Representations(charts=build.by_normal(body) if smooth else (), support=body)
 
     @property
     def reference_length(self) -> float:

@@ -55,9 +55,13 @@ class Rounded(Shape):
             inner = base.distance
             distance = build.function("distance", d, lambda x: inner(x) - r)
             level = ExpressionLevel(distance)
+        support = _rounded(base.support, r, d)  # type: ignore[arg-type]
+        charts: tuple[Chart, ...] = tuple(_offset(c, r, d) for c in base.charts)
+        if not charts and base.roundness is None and d == 3:
+            charts = build.by_normal(support)
         return Representations(
-            charts=tuple(_offset(c, r, d) for c in base.charts),
-            support=_rounded(base.support, r, d),  # type: ignore[arg-type]
+            charts=charts,
+            support=support,
             level=level,
             distance=distance,
             roundness=base.roundness,

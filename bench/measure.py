@@ -9,10 +9,10 @@ import numpy as np
 
 from bench.reference import BallCase, EllipseCase, ellipse_reference
 
-SHORT = 0.5
-"""Runs shorter than this (s) are timed again, the best counts."""
+REPEAT_SECONDS = 0.5
+"""A run is timed again until this (s) is used up, at most `REPEATS` times; the best counts."""
 
-REPEATS = 2
+REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def measure(run: Run, case: BallCase | EllipseCase) -> Point:
     try:
         samples = run.execute()
         wall = samples.wall
-        for _ in range(REPEATS if wall < SHORT else 0):
+        for _ in range(min(REPEATS, int(REPEAT_SECONDS / wall))):
             wall = min(wall, run.execute().wall)
         if not np.all(np.isfinite(samples.position)):
             raise ValueError("the run is not finite")

@@ -156,6 +156,7 @@ def plot_micro(path: Path, tables: dict[str, list[Row]]) -> None:
         ax.set_ylabel("microseconds a call")
         ax.set_title("right-hand side" if name == "rate" else "Jacobian with respect to state and input")
         ax.grid(True, which="both", alpha=0.2)
-    axes[0].legend(fontsize=7)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=130)
     plt.close(figure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -72,13 +72,14 @@ def ellipse(case: EllipseCase, **options: Any) -> Samples:
 def runs(case: BallCase | EllipseCase) -> Iterator[Run]:
     """Yield the runs of one case: fixed steps and tolerances."""
     execute, name = (ball, "ball") if isinstance(case, BallCase) else (ellipse, "ellipse")
-    for step in (50e-3, 20e-3, 10e-3, 5e-3, 2e-3, 1e-3, 0.5e-3):
+    steps = (50e-3, 20e-3, 10e-3, 5e-3, 2e-3, 1e-3, 0.5e-3)
+    for step in steps if name == "ball" else steps[1:]:  # 50 ms is too long for the ellipse's contact
         yield Run(
             NAME,
             name,
             "rk4, fixed step",
             milliseconds(step),
-            lambda step=step: execute(case, step=step),  # pyright: ignore[reportArgumentType]
+            partial(execute, case, step=step),
             quick=step in (10e-3, 1e-3),
         )
     for method in ("dopri5", "dop853"):
@@ -88,8 +89,6 @@ def runs(case: BallCase | EllipseCase) -> Iterator[Run]:
                 name,
                 f"{method}, tolerance",
                 f"{tolerance:g}",
-                lambda method=method, tolerance=tolerance: execute(  # pyright: ignore[reportArgumentType]
-                    case, method=method, relative_tolerance=tolerance
-                ),
+                partial(execute, case, method=method, relative_tolerance=tolerance),
                 quick=method == "dop853" and tolerance in (1e-6, 1e-10),
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version as package_version
 from typing import Any
 
@@ -156,16 +157,22 @@ def _ball_runs(case: BallCase) -> Iterator[Run]:
     for name, solver in (("SAP", "sap"), ("Similar", "similar")):
         for step in STEPS[: 5 if solver == "sap" else 4]:
             yield Run(
-                NAME, "ball", f"{name}, 1e6 N/m", milliseconds(step),
-                lambda s=step, a=solver: ball(case, s, a, 1e6),  # pyright: ignore[reportArgumentType]
+                NAME,
+                "ball",
+                f"{name}, 1e6 N/m",
+                milliseconds(step),
+                partial(ball, case, step, solver, 1e6),
                 quick=step in QUICK and solver == "sap",
-            )  # fmt: skip
+            )
     for accuracy in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
         yield Run(
-            NAME, "ball", "CENIC, 1e6 N/m, accuracy", f"{accuracy:g}",
-            lambda a=accuracy: ball(case, 1e-2, "cenic", 1e6, a),  # pyright: ignore[reportArgumentType]
+            NAME,
+            "ball",
+            "CENIC, 1e6 N/m, accuracy",
+            f"{accuracy:g}",
+            partial(ball, case, 1e-2, "cenic", 1e6, accuracy),
             quick=accuracy in (1e-4, 1e-6),
-        )  # fmt: skip
+        )
 
 
 def _ellipse_runs(case: EllipseCase) -> Iterator[Run]:
@@ -177,16 +184,22 @@ def _ellipse_runs(case: EllipseCase) -> Iterator[Run]:
     for name, solver, stiffness, width in settings:
         for step in STEPS:
             yield Run(
-                NAME, "ellipse", name, milliseconds(step),
-                lambda s=step, a=solver, k=stiffness, w=width: ellipse(case, s, a, k, w),  # pyright: ignore
+                NAME,
+                "ellipse",
+                name,
+                milliseconds(step),
+                partial(ellipse, case, step, solver, stiffness, width),
                 quick=step in QUICK and solver == "similar",
-            )  # fmt: skip
+            )
     for accuracy in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
         yield Run(
-            NAME, "ellipse", "CENIC, 1e6 N/m, boxes 10 mm, accuracy", f"{accuracy:g}",
-            lambda a=accuracy: ellipse(case, 1e-2, "cenic", 1e6, 10e-3, a),  # pyright: ignore[reportArgumentType]
+            NAME,
+            "ellipse",
+            "CENIC, 1e6 N/m, boxes 10 mm, accuracy",
+            f"{accuracy:g}",
+            partial(ellipse, case, 1e-2, "cenic", 1e6, 10e-3, accuracy),
             quick=accuracy == 1e-5,
-        )  # fmt: skip
+        )
 
 
 def runs(case: BallCase | EllipseCase) -> Iterator[Run]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import mujoco
 import numpy as np
@@ -126,10 +127,13 @@ def _ball_runs(case: BallCase) -> Iterator[Run]:
     ):
         for step in STEPS:
             yield Run(
-                NAME, "ball", name, milliseconds(step),
-                lambda s=step, f=stiff, i=integrator: ball(case, s, f, i),  # pyright: ignore[reportArgumentType]
+                NAME,
+                "ball",
+                name,
+                milliseconds(step),
+                partial(ball, case, step, stiff, integrator),
                 quick=step in QUICK and integrator == "Euler",
-            )  # fmt: skip
+            )
 
 
 def _ellipse_runs(case: EllipseCase) -> Iterator[Run]:
@@ -144,10 +148,13 @@ def _ellipse_runs(case: EllipseCase) -> Iterator[Run]:
     for name, stiff, width, options, steps in settings:
         for step in steps:
             yield Run(
-                NAME, "ellipse", name, milliseconds(step),
-                lambda s=step, f=stiff, w=width, o=options: ellipse(case, s, f, w, **o),  # pyright: ignore
+                NAME,
+                "ellipse",
+                name,
+                milliseconds(step),
+                partial(ellipse, case, step, stiff, width, **options),
                 quick=step in QUICK and width == 5e-3 and not options,
-            )  # fmt: skip
+            )
 
 
 def runs(case: BallCase | EllipseCase) -> Iterator[Run]:

@@ -79,7 +79,8 @@ class Phase:
         self.input_count = inputs.shape[0]
         n, d = len(mode.laws), self.model.d
         onsets, signs = ca.SX.sym("onset", d, n), ca.SX.sym("sign", n)
-        self._p = ca.vertcat(inputs, ca.vec(onsets), signs)
+        self._kept = ca.vertcat(ca.vec(onsets), signs)
+        self._p = ca.vertcat(inputs, self._kept)
         laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
         self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
@@ -139,8 +140,9 @@ class Phase:
         return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
 
     def _function(self, name: str, expression: ca.SX, u: ca.SX) -> ca.Function:
-        plain = ca.Function(name, [self.model.x, self.model.u], [expression])
-        return ca.Function(name, [self._t, self.model.x, self._p], [plain(self.model.x, u)], {"cse": True})
+        plain = ca.Function(name, [self.model.x, self.model.u, self._kept], [expression])
+        substituted = plain(self.model.x, u, self._kept)
+        return ca.Function(name, [self._t, self.model.x, self._p], [substituted], {"cse": True})
 
     def parameters(
         self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | None = None

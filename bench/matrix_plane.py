@@ -1,0 +1,151 @@
+"""The planar part of ``make matrix``: outlines on terrain against the arc-length derivation of ``tests/oracles``."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+import trundle.geometry as tg
+from tests.oracles import curves
+from tests.oracles.planar import Rolling
+from trundle.contact.choice import contact_coordinates, contact_form, make_contact
+from trundle.contact.laws import LAWS
+from trundle.errors import InputError
+from trundle.models import ContactSystem, Meeting, Rules, Tree, TreeModel
+from trundle.simulate.transitions import impact_at
+
+MASS, INERTIA, CENTER, MU = 1.3, 0.05, (0.02, -0.03), 0.7
+ORIGIN = tuple(-c for c in CENTER)
+COLUMNS = ("pose rolling", "pose sliding", "pose impact", "joint rolling", "joint {c} rolling")
+
+OUTLINES = {
+    "circle": (tg.Circle(0.2), curves.circle(0.2)),
+    "ellipse": (tg.Ellipse([0.25, 0.15]), curves.ellipse(0.25, 0.15)),
+    "rock": (tg.FourierRadius(0.3, [0, 0.10, 0.02], [0, 0.02, -0.015]), curves.rock()),
+}
+TERRAINS = {
+    "flat": (tg.Line(0.0, 0.0), curves.line(0.0)),
+    "slope": (tg.Line(-0.3, 0.1), curves.line(-0.3, 0.1)),
+    "parabola": (tg.Parabola(0.3), curves.parabola(0.3)),
+    "sinusoid": (tg.Sinusoid(0.06, 2.0, 0.3), curves.sinusoid(0.06, 2.0, 0.3)),
+    "bowl": (tg.Arc(1.5, [0.0, 1.5], "inside"), curves.arc(1.5, (0.0, 1.5), "inside")),
+    "hill": (tg.Arc(1.5, [0.0, -1.5], "outside"), curves.arc(1.5, (0.0, -1.5), "outside")),
+    "sum": (
+        tg.CurveSum(
+            [tg.Parabola(0.10), tg.Sinusoid(0.06, 2 * np.pi / 2.3, 0.7), tg.Sinusoid(0.05, 2 * np.pi / 1.3, np.pi / 2)]
+        ),
+        curves.undulating(),
+    ),
+}
+_RANGE = (-1.0, 1.0)  # of the abscissa, or of the angle of an arc
+
+
+def forms_of(outline: str, terrain: str) -> list[str]:
+    """Return the forms of contact the two curves have representations for."""
+    found = []
+    for form in ("support", "pair", "level", "level-pair", "chart"):
+        try:
+            contact_form(OUTLINES[outline][0], TERRAINS[terrain][0], form)
+        except InputError:
+            continue
+        found.append(form)
+    return found
+
+
+def row(outline: str, terrain: str, form: str, count: int) -> dict[str, float | None]:
+    """Return the residuals of one pair of curves in one form of contact; None where it does not exist."""
+    cells: dict[str, float | None] = dict.fromkeys(COLUMNS)
+    exact = Rolling(OUTLINES[outline][1], TERRAINS[terrain][1], MASS, INERTIA, np.array(CENTER))
+    rng = np.random.default_rng(0)
+    samples = [_sample(exact, outline, terrain, rng) for _ in range(count)]
+    pose = _model(outline, terrain, form)
+    cells["pose rolling"] = max(_rolling(pose, exact, outline, terrain, form, s) for s in samples)
+    cells["pose sliding"] = max(_sliding(pose, exact, outline, terrain, form, s, rng) for s in samples)
+    cells["pose impact"] = max(_impact(pose, exact, outline, terrain, form, s, rng) for s in samples)
+    if form == "chart":
+        for name, resolve in (("joint rolling", "world"), ("joint {c} rolling", "contact")):
+            model = _model(outline, terrain, form, "rolling", resolve)
+            cells[name] = max(_rolling(model, exact, outline, terrain, form, s) for s in samples)
+    return cells
+
+
+def _model(outline: str, terrain: str, form: str, rolling: str | None = None, resolve: str = "world") -> TreeModel:
+    tree = Tree(2, (0.0, -9.81), resolve)
+    base = tree.ground("terrain")
+    body = tree.free(MASS, INERTIA, rolling=rolling, name="body")
+    contact = make_contact(OUTLINES[outline][0], TERRAINS[terrain][0], form, ORIGIN)
+    tree.contact(contact, body, base, mu=MU)
+    return tree.finish()
+
+
+def _sample(exact: Rolling, outline: str, terrain: str, rng: np.random.Generator) -> tuple[float, float, float]:
+    """Return (phi, p, omega) with a proper contact."""
+    low, high = _RANGE
+    while True:
+        phi, p = rng.uniform(0, 2 * np.pi), rng.uniform(low, high)
+        if exact.body.curvature(phi)[0] - exact.terrain.curvature(p)[0] > 0.5:
+            return phi, p, float(rng.normal() * 3)
+
+
+def _state(
+    model: TreeModel, exact: Rolling, outline: str, terrain: str, form: str, sample: tuple, velocity: np.ndarray
+) -> np.ndarray:
+    """Return x of the package's model for the oracle's state."""
+    phi, p, omega = sample
+    now = exact.instant(phi, p, 0.0)
+    x = np.zeros(model.x.shape[0])
+    x_A, x_B = exact.body.at(phi)[0], exact.terrain.at(p)[0]
+    shapes = (OUTLINES[outline][0], TERRAINS[terrain][0])
+    x[model.layout["contact.coordinates"]] = contact_coordinates(*shapes, form, x_A, x_B, now["N"])[0]
+    if "body.relative_velocity" in model.layout:
+        x[model.layout["body.relative_velocity"]] = omega
+        return x
+    x[model.layout["body.position"]], x[model.layout["body.turn"]] = now["position"], now["angle"]
+    x[model.layout["body.angular_velocity"]], x[model.layout["body.velocity"]] = omega, velocity
+    return x
+
+
+def _worst(model: TreeModel, law: str, x: np.ndarray, exact: tuple[float, np.ndarray, np.ndarray]) -> float:
+    dynamics = model.dynamics((LAWS[law],))
+    W = model.to_world
+    outputs = [dynamics.nudot[0], W @ dynamics.nudot[1:], W @ dynamics.forces[0]]
+    ours = np.asarray(ca.Function("f", [model.x, model.u], [ca.vertcat(*outputs)])(x, [])).ravel()
+    alpha, a, force = exact
+    pairs = ((ours[:1], [alpha]), (ours[1:3], a), (ours[3:], force))
+    scale = float(np.linalg.norm(a))
+    return max(float(np.linalg.norm(o - e)) / max(float(np.linalg.norm(e)), 1e-2 * scale) for o, e in pairs)
+
+
+def _rolling(model: TreeModel, exact: Rolling, outline: str, terrain: str, form: str, sample: tuple) -> float:
+    phi, p, omega = sample
+    now = exact.instant(phi, p, exact.speed(phi, p, omega))
+    x = _state(model, exact, outline, terrain, form, sample, now["velocity"])
+    return _worst(model, "rolling", x, (now["alpha"], now["acceleration"], now["force"]))
+
+
+def _sliding(
+    model: TreeModel, exact: Rolling, outline: str, terrain: str, form: str, sample: tuple, rng: np.random.Generator
+) -> float:
+    phi, p, omega = sample
+    now = exact.instant(phi, p, exact.speed(phi, p, omega))
+    velocity = now["velocity"] + now["T"] * float(rng.normal())
+    slide = exact.sliding(phi, p, velocity, omega, MU)
+    force = now["N"] * slide["f_N"] + now["T"] * slide["f_T"]
+    x = _state(model, exact, outline, terrain, form, sample, velocity)
+    return _worst(model, "sliding", x, (slide["alpha"], slide["a"], force))
+
+
+def _impact(
+    model: TreeModel, exact: Rolling, outline: str, terrain: str, form: str, sample: tuple, rng: np.random.Generator
+) -> float:
+    phi, p, omega = sample
+    now = exact.instant(phi, p, exact.speed(phi, p, omega))
+    velocity = now["velocity"] + rng.normal(size=2) - 4 * now["N"]
+    x = _state(model, exact, outline, terrain, form, sample, velocity)
+    shapes = (OUTLINES[outline][0], TERRAINS[terrain][0])
+    meeting = Meeting("contact", "body", "terrain", *shapes, ORIGIN, form)
+    system = ContactSystem("planar", lambda atlas: model, (meeting,), (LAWS["rolling"],), Rules(), {}, {})
+    after = exact.impact(phi, p, velocity, omega, now["angle"], MU)
+    jump = impact_at(system, ((0, 0),), x, 0, []).jump
+    truth = np.r_[after["omega"] - omega, after["velocity"] - velocity]
+    return float(np.linalg.norm(jump - truth) / np.linalg.norm(truth))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, choice
@@ -17,7 +18,8 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     """Return the form of contact that suits shape A on shape B, or check that `form` is possible.
 
     ``"auto"`` takes the first that is possible: in space support (convex on a flat), pair (two convex
-    bodies), level (convex on a level set), level-pair (two level sets), chart; in the plane support, chart.
+    bodies), level (convex on a level set), level-pair (two level sets), chart; in the plane support, chart. Where
+    B has lines or faces, pair comes last: it cannot tell points of one normal apart.
     """
     choice("contact", form, FORMS)
     if A.d != B.d:
@@ -32,6 +34,8 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
         "chart": bool(a.charts) and bool(b.charts),
     }
     order = ("support", "chart", "pair", "level", "level-pair") if A.d == 2 else FORMS[1:]
+    if b.roundness is not None:
+        order = (*(name for name in order if name != "pair"), "pair")
     if form == "auto":
         for name in order:
             if possible[name]:
@@ -54,7 +58,7 @@ def make_contact(
     if form == "support" and a.support is not None:
         return SupportContact(a.support, center_A, a.roundness)
     if form == "pair" and a.support is not None and b.support is not None:
-        return PairContact(a.support, b.support, center_A, (), a.roundness)
+        return PairContact(a.support, b.support, center_A, (), a.roundness, b.roundness)
     if form == "level" and a.support is not None and b.level is not None:
         return LevelContact(a.support, b.level, center_A, (), a.roundness)
     if form == "level-pair" and a.level is not None and b.level is not None:
@@ -73,10 +77,16 @@ def contact_coordinates(
         Boundary points, each in its shape's frame.
     n_B : (d,)
         Outward normal of B at `x_B`, in B's frame.
+
+    Raises
+    ------
+    InputError
+        In the form pair, if B touches with a line or a face.
     """
     if form == "support":
         return np.zeros(0), (0, 0)
     if form == "pair":
+        _curved(B, x_B, n_B)
         return np.array(n_B), (0, 0)
     if form == "level":
         return np.array(x_B), (0, 0)
@@ -85,3 +95,14 @@ def contact_coordinates(
     chart_A, u_A = A.locate(x_A, tolerance=1e-3 * A.reference_length)
     chart_B, u_B = B.locate(x_B, tolerance=1e-3 * B.reference_length)
     return np.concatenate([u_A, u_B]), (chart_A, chart_B)
+
+
+def _curved(B: Shape, x_B: FloatArray, n_B: FloatArray) -> None:
+    """Refuse a contact on a line or a face of B, where its support function knows only one of the points."""
+    support = B.representations.support
+    if support is None:
+        return
+    n = ca.SX.sym("n", B.d)
+    point = ca.Function("point", [n], [support.point_and_radii(n)[0]])
+    if float(np.linalg.norm(np.ravel(point(n_B)) - x_B)) > 1e-6 * B.reference_length:
+        raise InputError("contact", list(x_B), "where the hand is curved: here it is a line or a face")

@@ -159,13 +159,17 @@ class LevelContact(Contact):
 
 @dataclass(frozen=True)
 class PairContact(Contact):
-    """Two convex bodies. s = outward normal of B at the contact, in B's axes (normalised inside)."""
+    """Two convex bodies. s = outward normal of B at the contact, in B's axes (normalised inside).
+
+    B must be curved both ways where it is touched: on a line or a face of B one normal has many points.
+    """
 
     support_A: SupportLike
     support_B: SupportLike
     center_A: tuple[float, ...] = ()
     center_B: tuple[float, ...] = ()
     roundness: ca.Function | None = None
+    roundness_B: ca.Function | None = None
 
     def __post_init__(self) -> None:
         _same_dimension(self.support_A.d, self.support_B.d)
@@ -198,8 +202,12 @@ class PairContact(Contact):
         return s / ca.sqrt(dot(s, s))
 
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
-        """Return the roundness of A at its contact point, where A has lines or faces."""
-        return _roundness(self.roundness, -(A.R.T @ (B.R @ s)))
+        """Return the product of the bodies' roundnesses: it changes sign where a line or a face is reached."""
+        n = self.restore(s)
+        of_A = _roundness(self.roundness, -(A.R.T @ (B.R @ n)))
+        of_B = _roundness(self.roundness_B, n)
+        both = [*of_A.values(), *of_B.values()]
+        return {"roundness": both[0] * both[-1] if len(both) > 1 else both[0]} if both else {}
 
 
 def _support_side(A: Motion, support: SupportLike, n: ca.SX, center: tuple[float, ...]) -> Touch:

@@ -1,0 +1,416 @@
+"""Shapes with independent twins, and random states of pairs of them in contact.
+
+`OBJECTS` and `HANDS` hold a shape of the package beside its twin of `tests.oracles`. Random states come from the
+twins' points and normals (for charts: from the chart's points and the twins' normals), so a wrong normal or a
+wrong coordinate shows as a disagreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+import casadi as ca
+import numpy as np
+from scipy.interpolate import RectBivariateSpline
+from scipy.spatial.transform import Rotation
+
+import trundle.geometry as tg
+from tests.oracles import implicit, spatial, supports
+from trundle.contact.choice import contact_form, make_contact
+from trundle.contact.laws import LAWS
+from trundle.errors import InputError
+from trundle.models.tree import Tree, TreeModel
+
+Array = np.ndarray
+FORMS = ("support", "pair", "level", "level-pair", "chart")
+MASS, CENTER = 1.3, (0.03, -0.02, 0.01)
+INERTIA = np.array([[0.02, 0.002, 0.001], [0.002, 0.025, -0.003], [0.001, -0.003, 0.03]])
+MU, GRAVITY = 0.7, (0.4, -0.3, -9.7)
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A shape, its twin, and what samples the twin's boundary: `twin` for most, `hull` on a plane."""
+
+    shape: tg.Shape
+    twin: implicit.Level | supports.Support
+    size: float
+    hull: supports.Support | None = None
+    tilt: float = 0.0  # least |n_z| or |n_xy| of a normal, where the shape has edges or faces
+
+    @cached_property
+    def level(self) -> bool:
+        return isinstance(self.twin, implicit.Level)
+
+
+def blunt(semi_axes: list[float], exponent: float, rho: float) -> supports.Support:
+    """h = (sum (a_i^2 u_i^2 + rho^2 |u|^2)^(q/2))^(1/q), derivatives by hand."""
+    q, a = exponent / (exponent - 1), np.square(semi_axes)
+
+    def parts(u: Array) -> tuple[float, Array, Array]:
+        y = a * u * u + rho**2 * (u @ u)
+        slope = 2 * np.diag(a * u) + 2 * rho**2 * u[None, :]
+        bend = q / 2 * sum(
+            y[i] ** (q / 2 - 1) * (2 * a[i] * np.outer(e, e) + 2 * rho**2 * np.eye(3))
+            + (q / 2 - 1) * y[i] ** (q / 2 - 2) * np.outer(slope[i], slope[i])
+            for i, e in enumerate(np.eye(3))
+        )
+        return float(np.sum(y ** (q / 2))), q / 2 * (y ** (q / 2 - 1)) @ slope, bend
+
+    def point(u: Array) -> Array:
+        total, slope, _ = parts(u)
+        return total ** (1 / q - 1) / q * slope
+
+    def radii(u: Array) -> Array:
+        total, slope, bend = parts(u)
+        return total ** (1 / q - 1) / q * bend + (1 / q - 1) / q * total ** (1 / q - 2) * np.outer(slope, slope)
+
+    return supports.Support(point, radii)
+
+
+def box(half: list[float]) -> supports.Support:
+    return supports.Support(lambda d: np.sign(d) * half, lambda d: np.zeros((3, 3)))
+
+
+def wrapped(shape: tg.Shape) -> implicit.Generic:
+    """Same level set, derived by CasADi: of measured shapes there is no second formula."""
+    x = ca.SX.sym("x", 3)
+    f = shape.representations.level.level(x)
+    H, g = ca.hessian(f, x)
+    value, slope, bend = (ca.Function("f", [x], [e]) for e in (f, g, H))
+    return implicit.Generic(lambda y: float(value(y)), lambda y: np.array(slope(y)).ravel(), lambda y: np.array(bend(y)))
+
+
+def quartic() -> implicit.Generic:
+    return implicit.Generic(
+        lambda x: float(np.sum(x**4) - 1 + 0.2 * x[0] * x[1]),
+        lambda x: 4 * x**3 + 0.2 * np.array([x[1], x[0], 0.0]),
+        lambda x: np.diag(12 * x**2) + 0.2 * np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, 0]]),
+    )
+
+
+def _grid() -> tuple[Array, Array, Array]:
+    x, y = np.linspace(-1, 1, 24), np.linspace(-1, 1.2, 20)
+    return x, y, 0.1 * np.sin(3 * x)[:, None] * np.cos(2 * y)[None]
+
+
+def spline() -> implicit.Graph:
+    s = RectBivariateSpline(*_grid(), kx=5, ky=5, s=0)
+    return implicit.Graph(
+        lambda x, y: float(s(x, y)[0, 0]),
+        lambda x, y: np.array([s(x, y, 1, 0)[0, 0], s(x, y, 0, 1)[0, 0]]),
+        lambda x, y: np.array([[s(x, y, 2, 0), s(x, y, 1, 1)], [s(x, y, 1, 1), s(x, y, 0, 2)]]).reshape(2, 2),
+    )
+
+
+def saddle() -> implicit.Graph:
+    return implicit.Graph(
+        lambda x, y: 0.1 * x * x + 0.3 * x * y,
+        lambda x, y: np.array([0.2 * x + 0.3 * y, 0.3 * x]),
+        lambda x, y: np.array([[0.2, 0.3], [0.3, 0.0]]),
+    )
+
+
+def _egg() -> tg.SampledSurface:
+    e = np.random.default_rng(5).normal(size=(300, 3))
+    e /= np.linalg.norm(e, axis=1)[:, None]
+    return tg.SampledSurface(e / np.sqrt(((e / [0.3, 0.2, 0.25]) ** 2).sum(axis=1))[:, None], degree=6, tolerance=0.1)
+
+
+def _of(shape: tg.Shape, twin: implicit.Level | supports.Support, **more: object) -> Solid:
+    return Solid(shape, twin, shape.reference_length, **more)
+
+
+OBJECTS: dict[str, Callable[[], Solid]] = {
+    "sphere": lambda: _of(tg.Sphere(0.2), implicit.sphere(0.2)),
+    "ellipsoid": lambda: _of(tg.Ellipsoid([0.3, 0.2, 0.15]), implicit.ellipsoid([0.3, 0.2, 0.15])),
+    "superellipsoid": lambda: _of(
+        tg.Superellipsoid([0.1, 0.08, 0.06], 1.6), supports.superellipsoid([0.1, 0.08, 0.06], 1.6), tilt=0.1
+    ),
+    "blunt": lambda: _of(tg.Superellipsoid([0.1, 0.08, 0.06], 3.0, rounding=0.01), blunt([0.1, 0.08, 0.06], 3.0, 0.01)),
+    "rounded": lambda: _of(
+        tg.Superellipsoid([0.1, 0.08, 0.06], 1.6, rounding=0.02),
+        supports.rounded(supports.superellipsoid([0.1, 0.08, 0.06], 1.6), 0.02),
+        tilt=0.1,
+    ),
+    "disc": lambda: _of(tg.Disc(0.1), supports.disc(0.1), tilt=0.1),
+    "coin": lambda: _of(tg.Disc(0.1, 0.01), supports.rounded(supports.disc(0.1), 0.01), tilt=0.1),
+    "torus": lambda: _of(tg.Torus(0.3, 0.1), implicit.Torus(0.3, 0.1), hull=supports.torus(0.3, 0.1), tilt=0.1),
+    "capsule": lambda: _of(tg.Capsule(0.05, 0.1), implicit.Capsule(0.05, 0.1), tilt=0.1),
+    "egg": lambda: _of(egg := _egg(), wrapped(egg)),
+    "ellipsoid+": lambda: _of(
+        tg.Rounded(tg.Ellipsoid([0.1, 0.2, 0.3]), 0.02), supports.rounded(supports.ellipsoid([0.1, 0.2, 0.3]), 0.02)
+    ),
+    "die": lambda: _of(
+        tg.Rounded(tg.Box([0.1, 0.2, 0.3]), 0.02), supports.rounded(box([0.1, 0.2, 0.3]), 0.02), tilt=0.1
+    ),
+    "quartic": lambda: _of(
+        tg.ExpressionLevelSurface(lambda x, y, z: x**4 + y**4 + z**4 - 1 + 0.2 * x * y, 1.0), quartic()
+    ),
+    "convex": lambda: _of(
+        tg.ExpressionBody(lambda x, y, z: ca.sqrt(x * x + 2 * y * y + 3 * z * z) + 0.1 * ca.sqrt(x * x + y * y + z * z)),
+        supports.rounded(supports.ellipsoid([1.0, 2**0.5, 3**0.5]), 0.1),
+    ),
+}
+HANDS: dict[str, Callable[[], Solid]] = {
+    "plane": lambda: _of(tg.Plane(), implicit.Plane()),
+    "sphere": lambda: _of(tg.Sphere(0.5), implicit.sphere(0.5)),
+    "ellipsoid": lambda: _of(tg.Ellipsoid([0.4, 0.5, 0.6]), implicit.ellipsoid([0.4, 0.5, 0.6])),
+    "dish": lambda: _of(tg.Dish([2.0, 1.5, 1.2]), implicit.dish([2.0, 1.5, 1.2])),
+    "cylinder": lambda: _of(tg.Cylinder(0.5), implicit.cylinder(0.5)),
+    "tube": lambda: _of(tg.Tube(1.5), implicit.tube(1.5)),
+    "torus": lambda: _of(tg.Torus(1.0, 0.6), implicit.Torus(1.0, 0.6)),
+    "capsule": lambda: _of(tg.Capsule(0.4, 0.6), implicit.Capsule(0.4, 0.6)),
+    "height map": lambda: _of(tg.HeightMap(*_grid()), spline()),
+    "saddle": lambda: _of(tg.ExpressionSurface(lambda u, v: (u, v, 0.1 * u * u + 0.3 * u * v), ((-1, 1), (-1, 1))), saddle()),
+    "revolution": lambda: _of(tg.Revolution(tg.Arc(0.3, [0.5, 0], "outside")), implicit.Torus(0.5, 0.3)),
+    "quartic": lambda: _of(
+        tg.ExpressionLevelSurface(lambda x, y, z: x**4 + y**4 + z**4 - 1 + 0.2 * x * y, 1.0), quartic()
+    ),
+    "egg": lambda: _of(egg := _egg(), wrapped(egg)),
+}
+
+
+@cache
+def object_named(name: str) -> Solid:
+    return OBJECTS[name]()
+
+
+@cache
+def hand_named(name: str) -> Solid:
+    return HANDS[name]()
+
+
+# Points ---------------------------------------------------------------------------------------------------------------
+
+
+def onto(level: implicit.Level, x: Array) -> Array:
+    for _ in range(80):
+        g = level.gradient(x)
+        step = g * level.value(x) / (g @ g)
+        x = x - step
+        if np.linalg.norm(step) < 1e-16 * (1 + np.linalg.norm(x)):
+            break
+    return x
+
+
+def point_of(solid: Solid, form: str, rng: np.random.Generator) -> tuple[Array, Array]:
+    """A random point of the twin's boundary and its outward normal."""
+    source = solid.hull if form == "support" and solid.hull is not None else solid.twin
+    while True:
+        d = rng.normal(size=3)
+        d /= np.linalg.norm(d)
+        if isinstance(source, supports.Support):
+            x, n = source.point(d), d
+        elif isinstance(source, implicit.Plane):
+            x, n = np.array([*rng.normal(size=2), 0.0]), np.array([0.0, 0.0, 1.0])
+        elif isinstance(source, implicit.Torus):
+            ring = source.major * np.array([d[0], d[1], 0.0]) / np.hypot(d[0], d[1])
+            x = onto(source, ring + source.minor * rng.normal(size=3) / 3)
+            n = source.normal(x)
+        elif isinstance(source, implicit.Graph):
+            x = np.array([*rng.uniform(-0.9, 0.9, 2), 0.0])
+            x[2] = source.height(*x[:2])
+            n = source.normal(x)
+        else:
+            x = onto(source, d * solid.size * rng.uniform(0.5, 1.2))
+            n = source.normal(x)
+        if not solid.tilt or np.abs(n).min() > solid.tilt:
+            return x, n
+
+
+def chart_point_of(solid: Solid, chart: tg.Chart, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Random chart coordinates, the chart's point and the TWIN's normal there."""
+    for _ in range(300):
+        if np.isfinite(chart.reach):
+            u = chart.reach * np.sqrt(rng.uniform(0, 0.9)) * np.array([np.cos(a := rng.uniform(0, 7)), np.sin(a)])
+        else:
+            low = np.array([max(r.low, -1.0) if not r.bounded else r.low for r in chart.ranges])
+            high = np.array([min(r.high, 1.0) if not r.bounded else r.high for r in chart.ranges])
+            u = low + (high - low) * rng.uniform(0.05, 0.95, 2)
+        x, n = _points(chart)(u)
+        if solid.tilt and np.abs(n).min() <= solid.tilt:
+            continue
+        if isinstance(solid.twin, supports.Support):
+            np.testing.assert_allclose(solid.twin.point(n), x, atol=1e-14)
+            return u, x, n
+        n = solid.twin.normal(x)
+        if not isinstance(solid.twin, implicit.Capsule) or min(abs(x[2]), abs(abs(x[2]) - solid.twin.length / 2)) > 1e-3:
+            return u, x, n
+    raise LookupError("a chart of a flat face: no point contact lies there")
+
+
+def _faces(solid: Solid, chart: tg.Chart) -> bool:
+    try:
+        chart_point_of(solid, chart, np.random.default_rng(0))
+    except LookupError:
+        return True
+    return False
+
+
+@cache
+def _points(chart: tg.Chart) -> Callable[[Array], tuple[Array, Array]]:
+    u = ca.SX.sym("u", 2)
+    function = ca.Function("point", [u], [chart.point(u), chart.patch(u).n])
+    return lambda value: tuple(np.array(part).ravel() for part in function(value))
+
+
+# States ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class States:
+    """Random states of a pair: oracle objects, and columns for the package's models."""
+
+    body: spatial.Body
+    hand_shape: implicit.Level
+    hands: list[spatial.Hand] = field(default_factory=list)
+    twists: list[Array] = field(default_factory=list)
+    controls: list[Array] = field(default_factory=list)
+    turns: list[Array] = field(default_factory=list)
+    objects: list[spatial.State] = field(default_factory=list)
+    quaternions: list[Array] = field(default_factory=list)
+    seeds: list[tuple[Array, Array]] = field(default_factory=list)
+    coordinates: list[Array] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def oracle(self, i: int, law: str) -> dict:
+        return spatial.accelerations(
+            self.body, self.objects[i], self.hand_shape, self.hands[i], law, MU, np.array(GRAVITY), seed=self.seeds[i]
+        )
+
+    def columns(self, model: object) -> tuple[Array, Array]:
+        """x (n_x, N) and u (6, N) of a pose-form model."""
+        layout = model.layout
+        x = np.zeros((model.x.shape[0], len(self)))
+        for i, (hand, state) in enumerate(zip(self.hands, self.objects, strict=True)):
+            x[layout["hand.position"], i] = hand.r
+            x[layout["hand.turn"], i] = self.turns[i]
+            x[layout["hand.twist"], i] = self.twists[i]
+            x[layout["object.position"], i] = state.p
+            x[layout["object.turn"], i] = self.quaternions[i]
+            x[layout["object.angular_velocity"], i] = state.w
+            x[layout["object.velocity"], i] = state.v
+            x[layout["contact.coordinates"], i] = self.coordinates[i]
+        return x, np.array(self.controls).T
+
+
+def frame(n: Array) -> Array:
+    t = np.cross(n, [1.0, 0, 0] if abs(n[0]) < 0.7 else [0, 1.0, 0])
+    t /= np.linalg.norm(t)
+    return np.column_stack([t, np.cross(n, t), n])
+
+
+def random_states(
+    A: Solid, B: Solid, form: str, law: str, count: int, atlas: tuple[int, int] = (0, 0), seed: int = 0
+) -> States:
+    """`count` states in contact under `law`, hand moving and accelerating, object spinning; well away from locking."""
+    rng = np.random.default_rng(seed)
+    # A hull stands for the body where that touches a plane; elsewhere the level does.
+    twin = A.hull if form == "support" and A.hull is not None else A.twin
+    out = States(spatial.Body(twin, MASS, INERTIA, np.array(CENTER)), B.twin)
+    tries = 0
+    while len(out) < count:
+        tries += 1
+        if tries > 50 * count:
+            raise RuntimeError("no well-conditioned states")
+        if form == "chart":
+            charts = (A.shape.representations.charts[atlas[0]], B.shape.representations.charts[atlas[1]])
+            u_A, x_A, n_A = chart_point_of(A, charts[0], rng)
+            u_B, x_B, n_B = chart_point_of(B, charts[1], rng)
+            coordinates = np.r_[u_A, u_B]
+        else:
+            (x_A, n_A), (x_B, n_B) = point_of(A, form, rng), point_of(B, "", rng)
+            if form == "pair" and isinstance(B.twin, implicit.Capsule) and abs(x_B[2]) < B.twin.length / 2:
+                continue  # the side of a capsule: its support function knows one point of each line only
+            coordinates = {"support": np.zeros(0), "pair": n_B, "level": x_B, "level-pair": np.r_[x_A, x_B]}[form]
+        q_h = rng.normal(size=4)
+        twist, control = rng.normal(size=6), 3 * rng.normal(size=6)
+        hand = spatial.hand_from_body_twist(spatial.rotation(q_h), rng.normal(size=3), twist, control)
+        n = hand.R @ n_B
+        psi = rng.uniform(0, 2 * np.pi)
+        turn = np.array([[np.cos(psi), np.sin(psi), 0], [np.sin(psi), -np.cos(psi), 0], [0, 0, -1.0]])
+        R = frame(n) @ turn @ frame(n_A).T
+        w = 3 * rng.normal(size=3)
+        if law == "pure-rolling":
+            w -= n * (n @ (w - hand.w))
+        point = hand.r + hand.R @ x_B
+        p = point - R @ (x_A - out.body.center_of_mass)
+        v = hand.v + np.cross(hand.w, point - hand.r) - np.cross(w, point - p)
+        if law == "sliding":
+            slip = rng.normal(size=3)
+            v += slip - n * (n @ slip)
+        state = spatial.State(R, p, w, v)
+        slide = spatial.contact_speeds(
+            out.body, state, B.twin, hand, spatial.Contact(x_A, x_B, point, point, n, 0.0),
+            np.zeros(3) if law != "sliding" else slip,
+        )[0]  # fmt: skip
+        if not np.linalg.norm(slide) < 30 * A.size * np.linalg.norm(w):
+            continue  # close to locking: nothing is well-conditioned there
+        out.hands.append(hand)
+        out.twists.append(twist)
+        out.controls.append(control)
+        out.turns.append(q_h)
+        out.objects.append(state)
+        out.quaternions.append(Rotation.from_matrix(R).as_quat(scalar_first=True) * rng.uniform(0.8, 1.2))
+        out.seeds.append((x_A, x_B))
+        out.coordinates.append(coordinates)
+    return out
+
+
+# Models ---------------------------------------------------------------------------------------------------------------
+
+
+def possible(A: Solid, B: Solid) -> list[tuple[str, tuple[int, int]]]:
+    """All forms of contact of two shapes, charts one by one; a capsule's side on a plane is no point."""
+    out = []
+    a, b = A.shape.representations, B.shape.representations
+    for form in FORMS:
+        try:
+            contact_form(A.shape, B.shape, form)
+        except InputError:
+            continue
+        if form != "chart":
+            out.append((form, (0, 0)))
+            continue
+        for i, chart_A in enumerate(a.charts):
+            for j in range(len(b.charts)):
+                line = isinstance(A.twin, implicit.Capsule) and b.flat and not np.isfinite(chart_A.reach)
+                if not line and not _faces(A, chart_A):
+                    out.append((form, (i, j)))
+    return out
+
+
+def pose_model(
+    A: Solid, B: Solid, form: str, atlas: tuple[int, int] = (0, 0), rolling: str | None = None, resolve: str = "world"
+) -> TreeModel:
+    """The tree of one object on a hand, with the numbers of `random_states`."""
+    tree = Tree(3, GRAVITY, resolve=resolve)
+    hand = tree.prescribed()
+    body = tree.free(MASS, INERTIA, rolling=rolling)
+    contact = make_contact(A.shape, B.shape, form, tuple(-c for c in CENTER), atlas)
+    tree.contact(contact, body, hand, mu=MU)
+    return tree.finish()
+
+
+def disagreement(model: TreeModel, law: str, states: States) -> float:
+    """Largest relative difference of accelerations, force, moment and contact speeds to the oracle's."""
+    d = model.dynamics([LAWS[law]])
+    k = d.kin[0]
+    outputs = [d.nudot[:3], d.nudot[3:], d.forces[0], d.moments[0], k.sA, k.sB]
+    values = [np.array(v) for v in ca.Function("f", [model.x, model.u], outputs)(*states.columns(model))]
+    worst = 0.0
+    for i in range(len(states)):
+        o = states.oracle(i, law)
+        scale = max(np.abs(o["alpha"]).max(), np.abs(o["a"]).max(), 1.0)
+        expected = (o["alpha"], o["a"], o["force"], np.array([o["moment"]]), o["S_object"], o["S_hand"])
+        force = max(np.abs(o["force"]).max(), 1.0)
+        speed = max(np.abs(o["S_object"]).max(), 1.0)
+        for value, right, size in zip(values, expected, (scale, scale, force, force, speed, speed), strict=True):
+            error = float(np.abs(value[:, i] - right).max()) / size
+            worst = max(worst, error) if np.isfinite(error) else np.inf
+    return worst

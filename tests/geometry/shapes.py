@@ -77,6 +77,7 @@ SHAPES: dict[str, Callable[[], tg.Shape]] = {
         lambda x, y, z: ca.sqrt(x * x + 2 * y * y + 3 * z * z) + 0.1 * ca.sqrt(x * x + y * y + z * z)
     ),
     "ring": lambda: tg.Revolution(tg.SampledCurve(np.stack([0.5 + 0.1 * np.cos(T), 0.2 * np.sin(T)], 1), closed=True)),
+    "spheroid": lambda: tg.Revolution(tg.Ellipse([0.2, 0.3])),
     "bell": lambda: tg.Revolution(tg.Arc(0.3, [0.5, 0], "outside")),
 }
 _made: dict[str, tg.Shape] = {}

@@ -51,15 +51,6 @@ def test_body_from_a_support_function() -> None:
     assert shape.reference_length == pytest.approx(0.2)
 
 
-def test_revolution_of_a_circle_is_the_torus() -> None:
-    circle = tg.ExpressionCurve(lambda u: (0.3 + 0.1 * ca.cos(u), 0.1 * ca.sin(u)), (0, 2 * np.pi, "periodic"), -1)
-    shape, torus = tg.Revolution(circle), tg.Torus(0.3, 0.1)
-    points = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 3))
-    np.testing.assert_allclose(shape.distance(points)[0], torus.distance(points)[0], atol=1e-12)
-    for a, b in zip(shape.mass_properties(), torus.mass_properties(), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("build", "key"),
     [
@@ -73,8 +64,6 @@ def test_revolution_of_a_circle_is_the_torus() -> None:
         (lambda: tg.ExpressionSurface(ball, BALL_RANGES, side=0), "side"),
         (lambda: tg.ExpressionCurve(lambda u: (u, u), (0, float("inf"))), "range"),
         (lambda: tg.ExpressionLevelSurface(lambda x, y, z: x, -1), "size"),
-        (lambda: tg.Revolution(tg.Line()), "profile"),
-        (lambda: tg.Revolution(tg.Sphere(1)), "profile"),
     ],
 )
 def test_bad_formulas_are_named(build: Any, key: str) -> None:
@@ -93,7 +82,6 @@ def test_bad_formulas_are_named(build: Any, key: str) -> None:
         (lambda: tg.ExpressionLevelSurface(lambda x, y, z: x * x + y * y + z * z + 1, 1), "none was found"),
         (lambda: tg.ExpressionBody(lambda x, y, z: x * x + y * y + z * z), "homogeneous"),
         (lambda: tg.ExpressionBody(lambda x, y, z: ca.sqrt(x * x + y * y + z * z) - 0.9 * ca.fabs(z)), "convex"),
-        (lambda: tg.Revolution(tg.Circle(1)), "axis"),
     ],
 )
 def test_irregular_shapes_say_where(build: Any, match: str) -> None:

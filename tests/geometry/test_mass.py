@@ -25,6 +25,10 @@ CLOSED = {
     "egg": 4 / 3 * np.pi * 0.3 * 0.2 * 0.25,
     "ring": 2 * np.pi**2 * 0.5 * 0.1 * 0.2,
     "superellipsoid": None,
+    "blunt": None,
+    "convex": None,
+    "coin": None,
+    "spheroid": 4 / 3 * np.pi * 0.012,
 }
 
 

@@ -8,11 +8,11 @@ from trundle.geometry.expressions import (
     ExpressionCurve,
     ExpressionLevelSurface,
     ExpressionSurface,
-    Revolution,
 )
 from trundle.geometry.level import ExpressionLevel, Level
 from trundle.geometry.patch import Patch
 from trundle.geometry.regularity import check_convex, check_regular
+from trundle.geometry.revolution import Revolution
 from trundle.geometry.rounding import Polytope, Rounded
 from trundle.geometry.sampled import HeightMap, SampledCurve, SampledSurface
 from trundle.geometry.shape import Representations, Shape, SupportLike

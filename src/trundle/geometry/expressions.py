@@ -1,4 +1,4 @@
-"""Shapes from the user's own expressions: curve, surface, level set, convex body; surfaces of revolution."""
+"""Shapes from the user's own expressions: curve, surface, level set, convex body."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import choice, positive
-from trundle.errors import InputError, ShapeError
+from trundle.errors import InputError
 from trundle.geometry import build
-from trundle.geometry.chart import TURN, ExpressionChart, Range
+from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.regularity import check_convex, check_regular
 from trundle.geometry.sampling import call, directions, numeric_charts
 from trundle.geometry.shape import Representations, Shape
@@ -227,55 +227,3 @@ def _widest(shape: Shape) -> float:
     u = ca.SX.sym("u", 3)
     width = ca.Function("width", [u], [(h.support(u) + h.support(-u)) / 2])
     return max(float(width(axis)) for axis in np.eye(3))
-
-
-@dataclass(frozen=True)
-class Revolution(Shape):
-    """Surface of revolution about the z axis of a planar curve (x, z) with x > 0.
-
-    F(s, phi) = (x(s) cos phi, x(s) sin phi, z(s)); the material is on the profile's side.
-
-    Parameters
-    ----------
-    profile : Shape
-        d = 2, bounded, with one chart; off the axis.
-
-    Raises
-    ------
-    ShapeError
-        If the profile touches the axis: the chart is singular there. Fit bodies with poles by
-        `SampledSurface`.
-    """
-
-    profile: Shape
-    d = 3
-
-    def __post_init__(self) -> None:
-        good = isinstance(self.profile, Shape) and self.profile.d == 2
-        charts = self.profile.representations.charts if good else ()
-        if len(charts) != 1 or not charts[0].ranges[0].bounded:
-            raise InputError("profile", self.profile, "a bounded planar curve: outline, spline, arc or expression")
-        line = self.profile.mesh(400)
-        worst = int(np.argmin(line[:, 0]))
-        if line[worst, 0] <= 1e-6 * self.profile.reference_length:
-            raise ShapeError("profile", line[worst].tolist(), "off the axis of revolution: x > 0 (m)")
-
-    def bundle(self) -> Representations:
-        """Return the chart (profile's parameter, azimuth), and the level set where the profile has one."""
-        profile = self.profile.representations
-        curve = profile.charts[0]
-
-        def point(u: ca.SX) -> ca.SX:
-            p = curve.point(u[0])
-            return ca.vertcat(p[0] * ca.cos(u[1]), p[0] * ca.sin(u[1]), p[1])
-
-        level = None
-        if profile.level is not None:
-            section = profile.level
-            level = build.level(3, lambda x: section.level(ca.vertcat(ca.norm_2(x[:2]), x[2])))
-        return Representations(charts=(build.chart(3, point, curve.side, (curve.ranges[0], TURN)),), level=level)
-
-    @property
-    def reference_length(self) -> float:
-        """The largest distance from the origin, m."""
-        return float(np.linalg.norm(self.profile.mesh(200), axis=1).max())

@@ -97,7 +97,7 @@ def closest_on_charts(shape: Shape, x: FloatArray) -> tuple[NDArray[np.intp], Fl
         cost = np.where(inside, cost, np.inf)
         order = np.lexsort((cost, rows))
         first = order[np.unique(rows[order], return_index=True)[1]]
-        tie = 1e-13 * shape.reference_length
+        tie = 1e-10 * shape.reference_length
         nearest = cost[first] < best - tie
         close = ~nearest & (cost[first] <= best + tie)
         lower = np.linalg.norm(u[first], axis=1) < np.linalg.norm(parameters, axis=1)

@@ -8,7 +8,7 @@ import pytest
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
 from trundle.records import make_dataset
-from trundle.report.metrics import compute, energy, general, is_passive, usage
+from trundle.report.metrics import compute, energy, general, is_passive, unit, usage
 from trundle.report.recompute import touch
 
 
@@ -250,3 +250,10 @@ def test_inertia_and_gravity_are_read_in_every_form():
     assert energy(with_physics(egg, inertia=matrix))[0] == pytest.approx(kinetic, rel=1e-14)
     round_body = energy(with_physics(egg, inertia=[4e-4] * 3))[0]
     assert energy(with_physics(egg, inertia=4e-4))[0] == pytest.approx(round_body, rel=1e-14)
+
+
+def test_every_general_metric_has_a_unit():
+    run = ellipsoid_in_dish()
+    assert all(unit(name) for name in compute("", run, {"pure-rolling": run}))
+    assert (unit("slip"), unit("slip_pure_rolling"), unit("normal_force_min_no_cone")) == ("m/s", "m/s", "N")
+    assert unit("radius_error_percent") == ""

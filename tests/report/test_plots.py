@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from tests.report.synthetic import ball_on_plate, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
+from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
 from trundle.report import plots
 
@@ -98,3 +98,24 @@ def test_round_off_is_not_blown_up_into_a_picture():
     residuals = plots.draw(run, "residuals", axes())
     assert residuals.get_yscale() == "log"
     assert residuals.get_ylim()[0] > 0
+
+
+def test_flight_is_no_residual_and_breaks_the_path():
+    run = rock_on_terrain(n=120)
+    mode = np.full(len(run), "rolling", dtype="<U12")
+    mode[40:60] = "separated"
+    contact = run["contact_position"].copy()
+    contact[60:] += 1.0
+    flown = changed(run, mode=mode, contact_position=contact)
+    gap = plots.draw(flown, "residuals", axes()).lines[0].get_ydata()
+    assert np.array_equal(np.isnan(gap), mode == "separated")
+    path = next(line for line in plots.draw(flown, "motion", axes()).lines if line.get_label() == "contact path")
+    assert np.flatnonzero(np.isnan(path.get_xdata())).tolist() == [60]
+
+
+def test_names_of_modes_do_not_lie_on_each_other():
+    run = disk_down_slope(duration=1.0)
+    changes = [{"time": 0.4 + 0.001 * i, "from": "a", "to": "sliding", "reason": ""} for i in range(9)]
+    run = dataclasses.replace(run, metadata=dict(run.metadata) | {"transitions": changes})
+    ax = plots.draw(run, "force", axes())
+    assert [text.get_text() for text in ax.texts] == ["sliding"]

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tests.report.synthetic import ball_on_plate, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
+from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
 from trundle.report import meshes
 from trundle.report.recompute import rotation_matrices
@@ -129,3 +129,14 @@ def test_the_cone_opens_by_the_friction_angle():
     assert np.hypot(lines[:48, 0, 0], lines[:48, 0, 1]) == pytest.approx(0.8)
     assert lines[48:, 0] == pytest.approx(0.0)
     assert meshes.wedge_lines(0.5, 1.0)[:, 1].tolist() == [[0.5, 0, 1], [-0.5, 0, 1]]
+
+
+def test_a_long_flight_does_not_push_the_contact_out_of_sight():
+    run = ellipsoid_in_dish()
+    force, position = run["contact_force"].copy(), run["object_position"].copy()
+    force[100:] = 0.0
+    position[100:, 2] -= np.linspace(0, 100, 100)
+    stage = build_stage(changed(run, contact_force=force, object_position=position))
+    assert np.linalg.norm(stage.camera - stage.look_at) < 3 * np.linalg.norm(
+        build_stage(run).camera - build_stage(run).look_at
+    )

@@ -94,5 +94,5 @@ def _plots(run: Trajectory, target: Path, prefix: str, say: Callable[[str], None
         except InputError as error:
             say(f"{path.name}: {error}")
             continue
-        figure.savefig(path)
+        figure.savefig(path, bbox_inches="tight", pad_inches=0.12)
         yield path

@@ -66,8 +66,9 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
         faces = kept if len(kept) else faces
     faces = _facing(vertices, faces, path[0], normals[0])
     vertices, faces = _refined(vertices, faces, 4000)
+    long = hand.shape.get("type") in ("tube", "cylinder")
     if hand.shape.get("type") in _ROUND:
-        return _two(vertices, faces, _globe(hand.vertices, faces, math.pi / 15, vertices), _SURFACE)
+        return _two(vertices, faces, _globe(hand.vertices, faces, math.pi / 15, vertices, long), _SURFACE)
     square = 0.25 * max(reach, 2.0 * size)
     even = np.sum(np.floor(vertices[faces].mean(axis=1)[:, :2] / square + 1e-9), axis=1) % 2 == 0
     return _two(vertices, faces, even, _SURFACE)
@@ -128,12 +129,20 @@ def wedge_lines(radius: float, height: float) -> Array:
     return np.array([[[0.0, 0.0, 0.0], [radius, 0.0, height]], [[0.0, 0.0, 0.0], [-radius, 0.0, height]]])
 
 
-def _globe(box: Array, faces: Faces, step: float, vertices: Array | None = None) -> NDArray[np.bool_]:
-    """Return which triangles lie in even fields of longitude and latitude (rad `step`), scaled to the box of points."""
+def _globe(
+    box: Array, faces: Faces, step: float, vertices: Array | None = None, long: bool = False
+) -> NDArray[np.bool_]:
+    """Return which triangles lie in even fields of longitude and latitude (rad `step`), scaled to the box of points.
+
+    On a `long` body height, in steps as wide as those of longitude, takes the place of latitude.
+    """
     vertices = box if vertices is None else vertices
     half = np.maximum(0.5 * np.ptp(box, axis=0), 1e-12)
     at = (vertices[faces].mean(axis=1) - 0.5 * (box.min(axis=0) + box.max(axis=0))) / half
     around = np.floor(np.arctan2(at[:, 1], at[:, 0]) / step)
+    if long:
+        ring = np.floor(at[:, 2] * half[2] / (max(half[0], half[1]) * step))
+        return (around + ring) % 2 == 0
     up = np.floor(np.arccos(np.clip(at[:, 2] / np.maximum(np.linalg.norm(at, axis=1), 1e-12), -1, 1)) / step)
     return (around + up) % 2 == 0
 

@@ -15,6 +15,16 @@ from trundle.report import recompute
 
 Array = NDArray[np.float64]
 
+#: Units of the general metrics.
+UNITS = {
+    "gap": "m",
+    "slip": "m/s",
+    "recomputed_share": "1",
+    "normal_force_min": "N",
+    "friction_use": "1",
+    "torsional_use": "1",
+    "energy_drift": "1",
+}
 #: Modes without touch, and modes in which the material points may move against each other.
 APART = ("separated",)
 SLIDING = ("sliding", "impact")
@@ -49,6 +59,11 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
     return values
 
 
+def unit(name: str) -> str:
+    """Return the unit of a general metric, also of a part's (``slip_pure_rolling``); empty if there is none."""
+    return next((UNITS[key] for key in UNITS if name == key or name.startswith(f"{key}_")), "")
+
+
 def general(run: Trajectory) -> dict[str, float]:
     """Return the metrics that mean something for every run: the worst over all contacts."""
     each = [_of_contact(run, slot) for slot in range(contacts(run))]
@@ -70,7 +85,7 @@ def contacts(run: Trajectory) -> int:
 def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
     """Return the metrics of one contact; those over no sample at all are zero."""
     touch = recompute.touch(run, slot)
-    touching, rolling = _modes(run, slot)
+    touching, rolling = phases(run, slot)
     use = usage(run, touch, slot)
     values = {
         "gap": _largest(np.abs(touch.gap[touching])),
@@ -87,6 +102,16 @@ def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:
     if run.kind == "juggling":
         return np.linalg.norm(touch.slip, axis=1)
     return np.abs(_along(touch))
+
+
+def phases(run: Trajectory, slot: int = 0) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return at which samples a contact touches, and at which of those it may not slip."""
+    mode = run["mode"] if run.kind == "juggling" else run["mode"][:, slot]
+    names, where = np.unique(mode, return_inverse=True)
+    # A second contact in space is named behind the first: "rolling + separated".
+    first = np.array([str(name).split(" + ")[0] for name in names])[where]
+    touching = ~np.isin(first, APART)
+    return touching, touching & ~np.isin(first, SLIDING)
 
 
 def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) -> dict[str, Array]:
@@ -133,7 +158,7 @@ def energy(run: Trajectory) -> tuple[Array, Array]:
 
 def is_passive(run: Trajectory) -> bool:
     """Whether energy has to stay: nothing moves the hand or drives the body, and the contact rolled throughout."""
-    if not np.all(_modes(run, 0)[1]) or not {"mass", "inertia", "gravity"} <= set(_physics(run)):
+    if not np.all(phases(run)[1]) or not {"mass", "inertia", "gravity"} <= set(_physics(run)):
         return False
     if run.transitions:
         return False
@@ -255,16 +280,6 @@ def _derivative(t: Array, x: Array) -> Array:
     before, after = np.diff(t)[:-1], np.diff(t)[1:]
     even = (np.abs(after - before) < 1e-9 * np.maximum(after, 1e-300)) & (before > 0)
     return ((x[2:] - x[:-2]) / np.where(even, before + after, 1.0))[even]
-
-
-def _modes(run: Trajectory, slot: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return at which samples a contact touches, and at which of those it may not slip."""
-    mode = run["mode"] if run.kind == "juggling" else run["mode"][:, slot]
-    names, where = np.unique(mode, return_inverse=True)
-    # A second contact in space is named behind the first: "rolling + separated".
-    first = np.array([str(name).split(" + ")[0] for name in names])[where]
-    touching = ~np.isin(first, APART)
-    return touching, touching & ~np.isin(first, SLIDING)
 
 
 def _along(touch: recompute.Touch) -> Array:

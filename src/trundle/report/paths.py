@@ -35,14 +35,15 @@ def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
     if not tube:
         resting = _seen_at_rest(run)
         if np.max(np.abs(resting - shown)) > 1e-9:
-            ax.plot(*resting.T, color=style.ORANGE, linewidth=1.6, label="the same path, seen at rest")
+            at_rest = style.with_breaks(resting)
+            ax.plot(*at_rest.T, color=style.ORANGE, linewidth=1.6, label="the same path, seen at rest")
             points = np.vstack([shown, resting])
     ax.plot(*shown[0], "o", color=style.GREEN, markersize=7, label="start", zorder=5)
     ax.plot(*shown[-1], "s", color=style.RED, markersize=6, label="end", zorder=5)
     _frame(ax, points)
     if hand is not None and not tube:
         _hand_relief(ax, hand, path[0])
-    ax.set_aspect("equal", adjustable="datalim" if tube else "box")
+    ax.set_aspect("equal", adjustable="box")
     labels = ("along the wall (m)", "z (m), hand frame") if tube else ("x (m), hand frame", "y (m), hand frame")
     style.dress(ax, "Contact path on the hand", *labels, run)
     style.legend(ax, 2)
@@ -58,7 +59,7 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     size = 0.3 if body is None else float(np.max(np.linalg.norm(body.vertices, axis=1)))
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=1))) or 1.0
     scale = 1.3 * size / heaviest
-    corners = [contact]
+    corners, labelled = [contact], []
     from matplotlib import colormaps
 
     for rank, i in enumerate(instants):
@@ -72,13 +73,18 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
             ax.plot(*spoke.T, color=colour, linewidth=1.0, zorder=3)
         centre = run["body_position"][i, 0]
         ax.plot(*centre, "o", color=colour, markersize=3.5, zorder=4)
-        ax.annotate(f"{run.time[i]:.2f} s", centre, xytext=(5, 5), textcoords="offset points", fontsize=7.5, zorder=7)
+        if all(np.linalg.norm(centre - other) > 0.3 * size for other in labelled):
+            labelled.append(centre)
+            ax.annotate(
+                f"{run.time[i]:.2f} s", centre, xytext=(5, 5), textcoords="offset points", fontsize=7.5, zorder=7
+            )
         if np.linalg.norm(force[i]) > 0:
             tip = contact[i] + scale * force[i]
             arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
             ax.annotate("", tip, contact[i], arrowprops=arrow, zorder=6)
             corners.append(tip[None, :])
-    ax.plot(*contact.T, color=style.ORANGE, linewidth=2.4, label="contact path", zorder=4, solid_capstyle="round")
+    path = style.with_breaks(contact)
+    ax.plot(*path.T, color=style.ORANGE, linewidth=2.4, label="contact path", zorder=4, solid_capstyle="round")
     ax.plot([], [], color=style.RED, label=f"contact force, longest {heaviest:.3g} N")
     _frame(ax, np.vstack(corners), 0.06)
     if terrain is not None:
@@ -95,7 +101,7 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 def _trace(ax: Axes, points: Array, colour: str, label: str) -> None:
     width = 1.5 if len(points) < 4000 else 0.7
-    ax.plot(*points.T, color=colour, linewidth=width, alpha=0.9, label=label)
+    ax.plot(*style.with_breaks(points).T, color=colour, linewidth=width, alpha=0.9, label=label)
 
 
 def _seen_at_rest(run: Trajectory) -> Array:

@@ -147,12 +147,19 @@ def energy(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw |gap|, |slip| and the energy's drift, recomputed from poses and velocities, on a logarithmic axis."""
+    """Draw |gap|, |slip| and the energy's drift, recomputed from poses and velocities, on a logarithmic axis.
+
+    Where the bodies are apart neither gap nor slip is a residual, where they slide slip is none: lines end there.
+    """
     ax = ax or style.new_axes()
     touch = recompute.touch(run)
-    slip = metrics.slip_speed(run, touch)
-    for values, colour, label in ((touch.gap, style.BLUE, "|gap| (m)"), (slip, style.ORANGE, "|slip| (m/s)")):
-        ax.plot(run.time, np.maximum(np.abs(values), FLOOR), color=colour, linewidth=1.1, label=label)
+    touching, rolling = metrics.phases(run)
+    for values, where, colour, label in (
+        (touch.gap, touching, style.BLUE, "|gap| (m)"),
+        (metrics.slip_speed(run, touch), rolling, style.ORANGE, "|slip| (m/s)"),
+    ):
+        shown = np.where(where, np.maximum(np.abs(values), FLOOR), np.nan)
+        ax.plot(run.time, shown, color=colour, linewidth=1.1, label=label)
     if metrics.is_passive(run):
         kinetic, potential = metrics.energy(run)
         total = kinetic + potential

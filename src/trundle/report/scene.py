@@ -129,7 +129,7 @@ def _stage_space(run: Trajectory) -> Stage:
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
     R = recompute.rotation_matrices(run["hand_quaternion"][:1])[0]
     shown = np.vstack([run["object_position"], run["hand_position"][0] + on_hand @ R.T])
-    low, high = shown.min(axis=0), shown.max(axis=0)
+    low, high = _view(shown, np.tile(_touching(run), 2), size)
     look_at = 0.5 * (low + high)
     reach = 0.5 * float(np.linalg.norm(high - low)) + size
     direction = np.array([0.45, -0.8, 0.62])
@@ -170,7 +170,8 @@ def _stage_plane(run: Trajectory) -> Stage:
     )
     touch = recompute.touch(run)
     positions = run["body_position"][:, 0]
-    low, high = positions.min(axis=0) - 1.2 * size, positions.max(axis=0) + 1.2 * size
+    low, high = _view(positions, _touching(run), size)
+    low, high = low - 1.2 * size, high + 1.2 * size
     middle = 0.5 * (low + high)
     look_at = np.array([middle[0], 0.0, middle[1]])
     reach = max(0.5 * (high[0] - low[0]), 0.9 * (high[1] - low[1]))
@@ -183,6 +184,20 @@ def _stage_plane(run: Trajectory) -> Stage:
         _friction_cone(run, size, plane=True),
         size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]),
     )  # fmt: skip
+
+
+def _touching(run: Trajectory) -> NDArray[np.bool_]:
+    return np.any(run["contact_force"].reshape(len(run), -1) != 0, axis=1)
+
+
+def _view(points: Array, touching: NDArray[np.bool_], size: float) -> tuple[Array, Array]:
+    """Return the box to look at: all points (n, d) while touching, and of a long flight what is near those."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    if touching.any():
+        near = points[touching]
+        room = 0.5 * float(np.linalg.norm(np.ptp(near, axis=0))) + 2 * size
+        low, high = np.maximum(low, near.min(axis=0) - room), np.minimum(high, near.max(axis=0) + room)
+    return low, high
 
 
 def _role(run: Trajectory, role: str) -> SceneBody:

@@ -51,7 +51,7 @@ def subtitle(run: Trajectory) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def legend(ax: Axes, columns: int = 6) -> None:
+def legend(ax: Axes, columns: int = 4) -> None:
     """Draw a legend below the axes, where it hides nothing, if anything has a label."""
     labels = ax.get_legend_handles_labels()[1]
     if labels:
@@ -61,21 +61,30 @@ def legend(ax: Axes, columns: int = 6) -> None:
         )  # fmt: skip
 
 
-def mark_transitions(ax: Axes, run: Trajectory, most: int = 12) -> None:
-    """Mark changes of mode by dotted lines that carry the new mode's name; of many only the lines."""
-    transitions = run.transitions
-    for i, change in enumerate(transitions):
+def mark_transitions(ax: Axes, run: Trajectory) -> None:
+    """Mark changes of mode by dotted lines; the new mode's name stands beside a line where there is room for it."""
+    start, length = float(run.time[0]), float(run.time[-1] - run.time[0]) or 1.0
+    free = -1.0
+    for change in run.transitions:
         ax.axvline(change["time"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
-        if len(transitions) <= most:
-            height = 0.98 - 0.06 * (i % 3)
-            late = change["time"] - run.time[0] > 0.8 * (run.time[-1] - run.time[0])
-            ax.annotate(
-                str(change["to"]), (change["time"], height), xycoords=("data", "axes fraction"),
-                xytext=(-3 if late else 3, 0), textcoords="offset points", fontsize=7.5, color="#55606a", va="top",
-                ha="right" if late else "left",
-            )  # fmt: skip
+        at, name = (change["time"] - start) / length, str(change["to"])
+        late = at > 0.8
+        if at < free:
+            continue
+        free = at + 0.02 + 0.014 * len(name)
+        ax.annotate(
+            name, (change["time"], 0.985), xycoords=("data", "axes fraction"), xytext=(-3 if late else 3, 0),
+            textcoords="offset points", fontsize=7.5, color="#55606a", va="top", ha="right" if late else "left",
+        )  # fmt: skip
 
 
-def thin(n: int, most: int) -> NDArray[np.int64]:
-    """Return at most `most` evenly spread indices of n samples, the first and the last among them."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
+def unbroken(points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which of the n - 1 steps of a path (n, d) belong to it; a jump to another contact does not."""
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    moving = steps[steps > 0]
+    return steps <= 10 * np.quantile(moving, 0.95) if moving.size > 20 else np.ones(len(steps), dtype=bool)
+
+
+def with_breaks(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the path (n, d) with a row of NaN at every jump, where a drawn line is to end."""
+    return np.insert(points, np.flatnonzero(~unbroken(points)) + 1, np.nan, axis=0)

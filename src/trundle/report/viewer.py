@@ -18,6 +18,7 @@ from trundle.errors import MissingExtraError
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
 from trundle.report.scene import Stage, build_stage
+from trundle.report.style import unbroken
 
 Array = NDArray[np.float64]
 
@@ -156,7 +157,7 @@ def _mesh(scene: Any, name: str, part: Part) -> Any:
 
 
 def _line(scene: Any, name: str, points: Array, colour: tuple[int, int, int], size: float) -> None:
-    segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+    segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)[unbroken(points)]
     scene.add_line_segments(name, segments, colour, thickness=0.03 * size)
 
 

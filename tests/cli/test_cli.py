@@ -120,6 +120,16 @@ def test_run_prints_metrics_beside_limits_and_quiet_prints_nothing(
     assert (out, err) == ("", "")
 
 
+@pytest.mark.usefixtures("ball")
+def test_view_opens_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    trundle(capsys, "run", "plate-spinning", "--out", tmp_path / "out", "--no-plots", "--quiet", "--view")
+    assert opened == [(tmp_path / "out" / "viewer.html").as_uri()]
+
+
 @pytest.mark.parametrize(("status", "code"), [(Status.SLIPPED, 1), (Status.INTERRUPTED, 130)])
 def test_exit_code_says_how_it_ended(
     tmp_path: Path,

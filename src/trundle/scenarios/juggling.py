@@ -70,8 +70,9 @@ def _shape(scenario: Scenario, table: Any, key: str) -> geometry.Shape:
     with measured(f"{key}.file", table.file, scenario):
         values = data(scenario, f"{key}.file", table.file, ("x", "y", "z"))
         if table.type == "samples":
-            return geometry.SampledSurface(values, table.degree, table.tolerance)
-        return geometry.HeightMap(*grid(values, f"{key}.file", table.file, scenario.file))
+            return geometry.SampledSurface(values.tolist(), table.degree, table.tolerance)
+        x, y, z = grid(values, f"{key}.file", table.file, scenario.file)
+        return geometry.HeightMap(x.tolist(), y.tolist(), z.tolist())
 
 
 def _motion(scenario: Scenario, table: Any) -> Any:

@@ -59,4 +59,4 @@ def _curve(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.S
             return _CURVES[table.type](table)
     with measured(f"{key}.file", table.file, scenario):
         points = data(scenario, f"{key}.file", table.file, ("x", "z"))
-        return geometry.SampledCurve(points, closed=closed)
+        return geometry.SampledCurve(points.tolist(), closed=closed)

@@ -140,7 +140,11 @@ def _simulate_all(
     clock.add("simulate", times[""])
     main, parts = done.get(""), {name: value for name, value in done.items() if name}
     interrupted = any(status is Status.INTERRUPTED for status, _ in fates.values())
-    summary = _summary(scenario, fates, main, parts, times, clock)
+    try:
+        entries = _metrics(scenario, main, parts)
+    except KeyboardInterrupt:
+        entries, interrupted = {}, True
+    summary = _summary(scenario, fates, entries, done, times, clock)
     files.write_summary(directory, summary)
     return Result(directory, summary, main, parts, interrupted)
 
@@ -162,13 +166,12 @@ def _simulate(simulation: Any, name: str, progress: Progress | None) -> tuple[tu
 def _summary(
     scenario: Scenario,
     fates: Mapping[str, tuple[Status, str]],
-    main: Trajectory | None,
-    parts: Mapping[str, Trajectory],
+    entries: Mapping[str, Mapping[str, Any]],
+    done: Mapping[str, Trajectory],
     times: Mapping[str, float],
     clock: _Clock,
 ) -> dict[str, Any]:
     status, message = fates[""]
-    entries = _metrics(scenario, main, parts)
     if status in _DONE and not metrics.hold(entries):
         status = Status.LIMIT_VIOLATED
     return {
@@ -179,13 +182,13 @@ def _summary(
         "version": __version__,
         "seed": scenario.seed,
         "wall_time": clock.times,
-        "feasible": main is not None and main.feasible,
+        "feasible": "" in done and done[""].feasible,
         "metrics": entries,
         "parts": {
             name: {
                 "status": fates[name][0].label,
                 "advice": fates[name][0].advice,
-                "feasible": name in parts and parts[name].feasible,
+                "feasible": name in done and done[name].feasible,
                 "wall_time": {"simulate": times[name]},
             }
             for name in fates

@@ -1,0 +1,107 @@
+"""The two scenario files printed in the contract run from file to folder; so do the named ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.files import written
+from trundle.scenarios import build, catalogue, load_scenario, run
+
+JUGGLING = """kind = "juggling"
+task = "simulate"
+title = "ball on a spinning plate"
+
+[object]
+shape = { type = "sphere", radius = 0.2 }
+mass = 0.1
+inertia = "solid"
+center_of_mass = [0.0, 0.0, 0.0]
+
+[hand]
+shape = { type = "plane" }
+position = [0.0, 0.0, 0.0]
+rpy = [0.0, 0.0, 0.0]
+angular_velocity = [0.0, 0.0, 7.0]
+velocity = [0.0, 0.0, 0.0]
+motion = { type = "coast" }
+
+[contact]
+law = "rolling"
+friction = 1.0
+torsional_friction = 0.0
+on_slip = "stop"
+on_separation = "stop"
+
+[initial]
+contact_on_hand = [0.0, 0.0, 0.0]
+object_quaternion = [1.0, 0.0, 0.0, 0.0]
+object_angular_velocity = [1.0, 0.0, 0.0]
+
+[simulation]
+gravity = [0.0, 0.0, -9.81]
+duration = 10.0
+output_step = 0.01
+relative_tolerance = 1e-10
+"""
+
+PLANAR = """kind = "planar"
+task = "simulate"
+
+[body]
+curve = { type = "ellipse", semi_axes = [0.25, 0.12] }
+mass = 1.0
+inertia = 0.02
+center_of_mass = [0.0, 0.0]
+
+[terrain]
+curve = { type = "sinusoid", amplitude = 0.06, wavelength = 0.8, phase = 0.0 }
+
+[contact]
+friction = 1.0
+on_slip = "ignore"
+on_separation = "stop"
+
+[initial]
+contact_x = 0.3
+angle = 0.4
+angular_velocity = 0.0
+
+[simulation]
+gravity = 9.81
+duration = 10.0
+output_step = 0.01
+step = 0.001
+stabilization = "projection"
+"""
+
+
+@pytest.mark.parametrize("text", [JUGGLING, PLANAR], ids=["juggling", "planar"])
+def test_file_of_the_contract_runs(tmp_path: Path, text: str) -> None:
+    scenario = load_scenario(written(tmp_path, text), ["simulation.duration=0.2"])
+    result = run(scenario, tmp_path / "out", plots=False)
+    assert result.exit_code == 0
+    assert result.trajectory is not None
+    assert result.trajectory.time[-1] == pytest.approx(0.2)
+    assert abs(result.summary["metrics"]["gap"]["value"]) < 1e-12
+
+
+def test_relative_spin_at_the_start_of_pure_rolling_is_bad_input(tmp_path: Path) -> None:
+    scenario = load_scenario(written(tmp_path, JUGGLING), ['contact.law="pure-rolling"'])
+    with pytest.raises(ValueError, match=r"initial\.object_angular_velocity = .*spin"):
+        build(scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", catalogue.names())
+def test_named_scenario_holds_its_limits_and_its_resolved_file_gives_the_same(tmp_path: Path, name: str) -> None:
+    first = run(name, tmp_path / "first")
+    assert first.exit_code == 0, json.dumps(first.summary, indent=1)
+    assert first.summary["feasible"]
+    assert {"viewer.html", "log.txt", "plots"} <= {path.name for path in first.directory.iterdir()}
+    second = run(first.directory / "scenario.toml", tmp_path / "second", plots=False)
+    assert second.summary["metrics"] == first.summary["metrics"]
+    assert second.summary["scenario"] == name
+    assert (tmp_path / "second" / "scenario.toml").read_text() == (first.directory / "scenario.toml").read_text()

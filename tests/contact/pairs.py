@@ -217,7 +217,7 @@ def point_of(solid: Solid, form: str, rng: np.random.Generator) -> tuple[Array, 
         else:
             x = onto(source, d * solid.size * rng.uniform(0.5, 1.2))
             n = source.normal(x)
-        if not solid.tilt or np.abs(n).min() > solid.tilt:
+        if not solid.tilt or form == "level-pair" or np.abs(n).min() > solid.tilt:
             return x, n
 
 
@@ -231,9 +231,9 @@ def chart_point_of(solid: Solid, chart: tg.Chart, rng: np.random.Generator) -> t
             high = np.array([min(r.high, 1.0) if not r.bounded else r.high for r in chart.ranges])
             u = low + (high - low) * rng.uniform(0.05, 0.95, 2)
         x, n = _points(chart)(u)
-        if solid.tilt and np.abs(n).min() <= solid.tilt:
-            continue
         if isinstance(solid.twin, supports.Support):
+            if solid.tilt and np.abs(n).min() <= solid.tilt:
+                continue
             np.testing.assert_allclose(solid.twin.point(n), x, atol=1e-14)
             return u, x, n
         n = solid.twin.normal(x)
@@ -345,10 +345,11 @@ def random_states(
             slip = rng.normal(size=3)
             v += slip - n * (n @ slip)
         state = spatial.State(R, p, w, v)
-        slide = spatial.contact_speeds(
-            out.body, state, B.twin, hand, spatial.Contact(x_A, x_B, point, point, n, 0.0),
-            np.zeros(3) if law != "sliding" else slip,
-        )[0]  # fmt: skip
+        found = spatial.Contact(x_A, x_B, point, point, n, 0.0)
+        try:
+            slide = spatial.contact_speeds(out.body, state, B.twin, hand, found, slip if law == "sliding" else None)[0]
+        except np.linalg.LinAlgError:
+            continue  # a line of contact
         if not np.linalg.norm(slide) < 30 * A.size * np.linalg.norm(w):
             continue  # close to locking: nothing is well-conditioned there
         out.hands.append(hand)

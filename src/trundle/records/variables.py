@@ -157,15 +157,9 @@ def make_dataset(
     labels = LABELS | {"body": tuple(bodies), "contact": tuple(contacts), "joint": tuple(joints or bodies)}
     sizes = {"time": times.size} | {name: len(values) for name, values in labels.items()}
     given = dict(arrays)
-    if kind == "planar" and "torque" not in given:
-        given["torque"] = np.zeros((times.size, sizes["joint"]))
-    unknown = sorted(set(given) - set(variables))
-    if unknown:
-        raise InputError("arrays", unknown, f"variables of kind {kind}: " + ", ".join(variables))
-    missing = [name for name, variable in variables.items() if variable.required and name not in given]
-    if missing:
-        raise InputError("arrays", sorted(given), "complete; missing: " + ", ".join(missing))
-
+    if kind == "planar":
+        given.setdefault("torque", np.zeros((times.size, sizes["joint"])))
+    _check_names(kind, given)
     data: dict[str, tuple[Any, ...]] = {}
     for name, variable in variables.items():
         if name in given:
@@ -200,6 +194,16 @@ def check_dataset(kind: str, dataset: xarray.Dataset) -> None:
         values = dataset[name].values
         if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
             raise InputError(name, "not finite", "finite at all times")
+
+
+def _check_names(kind: str, given: Mapping[str, Any]) -> None:
+    variables = table(kind)
+    unknown = sorted(set(given) - set(variables))
+    if unknown:
+        raise InputError("arrays", unknown, f"variables of kind {kind}: " + ", ".join(variables))
+    missing = [name for name, variable in variables.items() if variable.required and name not in given]
+    if missing:
+        raise InputError("arrays", sorted(given), "complete; missing: " + ", ".join(missing))
 
 
 def _attributes(variable: Variable) -> dict[str, str]:

@@ -88,7 +88,7 @@ def _plots(run: Trajectory, target: Path, prefix: str, say: Callable[[str], None
 
     for name, draw in figures(run.kind).items():
         path = target / f"{prefix}{name}.png"
-        figure = Figure(figsize=_SIZES.get(draw.__name__, _SIZE), dpi=_RESOLUTION, layout="constrained")
+        figure = Figure(figsize=_SIZES.get(draw.__name__, _SIZE), dpi=_RESOLUTION)
         try:
             draw(run, figure.add_subplot())
         except InputError as error:

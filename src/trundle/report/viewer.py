@@ -103,15 +103,10 @@ def _actor(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
         _mesh(scene, f"/{actor.name}/part_{i}", part)
     for i, (points, colour) in enumerate(actor.lines):
         _line(scene, f"/{actor.name}/line_{i}", points, colour, stage.size)
-    poses = np.hstack([actor.positions, actor.quaternions])
-    moves = np.concatenate([[True], np.any(np.diff(poses, axis=0) != 0, axis=1)])
-
-    def update(k: int) -> None:
-        if moves[k]:
-            frame.position = actor.positions[k]
-            frame.wxyz = actor.quaternions[k]
-
-    return update
+    return _together(
+        _assign(frame, "position", actor.positions),
+        _assign(frame, "wxyz", actor.quaternions),
+    )
 
 
 def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
@@ -126,19 +121,39 @@ def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
     arrow = scene.add_arrows(
         "/force", unit, (197, 27, 58), shaft_radius=0.022 * size, head_radius=0.06 * size, head_length=0.14
     )
-    normals, forces = _from_z(stage.normals), _from_z(stage.forces)
     lengths = stage.force_scale * np.linalg.norm(stage.forces, axis=1)
     shown = lengths > 1e-3 * size
+    scales = np.column_stack([np.ones((len(lengths), 2)), np.where(shown, lengths, 1.0)])
+    updates = [
+        _assign(ball, "position", stage.contact),
+        _assign(arrow, "position", stage.contact),
+        _assign(arrow, "wxyz", _from_z(stage.forces)),
+        _assign(arrow, "scale", scales),
+        _assign(arrow, "visible", shown[:, None]),
+    ]
+    if cone is not None:
+        updates += [_assign(cone, "position", stage.contact), _assign(cone, "wxyz", _from_z(stage.normals))]
+    return _together(*updates)
+
+
+def _assign(handle: Any, name: str, values: NDArray[Any]) -> Callable[[int], None]:
+    """Return what sets an attribute to row k of `values`, where that differs from the row before: messages are dear."""
+    size = float(np.max(np.abs(values))) or 1.0
+    # Round-off is no motion; a drift below it adds up to nothing that is seen.
+    new = np.concatenate([[True], np.any(np.abs(np.diff(values.astype(float), axis=0)) > 1e-7 * size, axis=1)])
+    rows = [bool(row[0]) if row.size == 1 else tuple(row.tolist()) for row in values]
 
     def update(k: int) -> None:
-        ball.position = stage.contact[k]
-        if cone is not None:
-            cone.position, cone.wxyz = stage.contact[k], normals[k]
-        arrow.position, arrow.wxyz = stage.contact[k], forces[k]
-        if k == 0 or shown[k] != shown[k - 1]:
-            arrow.visible = bool(shown[k])
-        if shown[k]:
-            arrow.scale = (1.0, 1.0, float(lengths[k]))
+        if new[k]:
+            setattr(handle, name, rows[k])
+
+    return update
+
+
+def _together(*updates: Callable[[int], None]) -> Callable[[int], None]:
+    def update(k: int) -> None:
+        for one in updates:
+            one(k)
 
     return update
 

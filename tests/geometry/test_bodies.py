@@ -29,7 +29,7 @@ def test_superellipsoid_points_satisfy_its_equation(a: float, b: float, c: float
     np.testing.assert_allclose(f, 1, rtol=1e-5)
 
 
-@given(a=sizes, b=sizes, c=sizes, rho=st.floats(0, 1))
+@given(a=sizes, b=sizes, c=sizes, rho=st.just(0) | st.floats(1e-6, 1))
 def test_exponent_two_is_the_ellipsoid(a: float, b: float, c: float, rho: float) -> None:
     h, x, _ = numeric_support(tg.Superellipsoid([a, b, c], 2, rho)).at(UNIT)
     s = np.sqrt((UNIT * [a, b, c]) ** 2 @ np.ones(3))
@@ -79,7 +79,7 @@ def test_capsule_changes_sign_on_its_side() -> None:
     assert tg.Capsule(0.05, 0).representations.roundness is None
 
 
-@given(r=sizes, length=st.floats(0, 10), x=st.tuples(*[st.floats(-20, 20)] * 3))
+@given(r=sizes, length=st.just(0) | st.floats(1e-6, 10), x=st.tuples(*[st.floats(-20, 20)] * 3))
 def test_capsule_distance(r: float, length: float, x: tuple[float, float, float]) -> None:
     s, _ = tg.Capsule(r, length).distance([x])
     nearest = np.array([0, 0, np.clip(x[2], -length / 2, length / 2)])

@@ -10,12 +10,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from trundle.checks import array, non_negative, positive
+from trundle.checks import array
 from trundle.errors import ShapeError
 from trundle.geometry import build
 from trundle.geometry.chart import TURN, Chart, Range
-from trundle.geometry.curves import pair
 from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.sizes import length, length_or_zero, lengths
 from trundle.geometry.support import EllipsoidSupport
 
 FACE_TILT = 1e-3
@@ -58,9 +58,9 @@ class Superellipsoid(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", pair("semi_axes", self.semi_axes, 3, above=0.0))
+        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
         object.__setattr__(self, "exponents", _exponents(self.exponents))
-        object.__setattr__(self, "rounding", non_negative("rounding", self.rounding, unit="m"))
+        object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
         if max(self._pq) > 2.0 and self.rounding == 0.0:
             allowed = "at most 2 without rounding: above 2 the body has flat spots; give rounding > 0 (m)"
             raise ShapeError("exponents", self.exponents, allowed)
@@ -129,8 +129,8 @@ class Disc(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
-        object.__setattr__(self, "rounding", non_negative("rounding", self.rounding, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
 
     def bundle(self) -> Representations:
         """Return support, signed distance and roundness; with rounding also charts of the rim and the faces."""
@@ -184,8 +184,8 @@ class Capsule(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
-        object.__setattr__(self, "length", non_negative("length", self.length, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        object.__setattr__(self, "length", length_or_zero("length", self.length))
 
     def bundle(self) -> Representations:
         """Return support, charts (two caps, side), level set = signed distance, and roundness."""
@@ -238,7 +238,7 @@ class Box(Shape):
 
     def __post_init__(self) -> None:
         size = 2 if np.shape(np.asarray(self.half_extents, dtype=object)) == (2,) else 3
-        object.__setattr__(self, "half_extents", pair("half_extents", self.half_extents, size, above=0.0))
+        object.__setattr__(self, "half_extents", lengths("half_extents", self.half_extents, size))
 
     @property
     def d(self) -> int:  # type: ignore[override]

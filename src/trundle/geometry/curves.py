@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import array, choice, number, positive
+from trundle.checks import array, choice, number
 from trundle.errors import InputError
 from trundle.geometry import build
 from trundle.geometry.chart import TURN, Range
 from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.sizes import coordinate, coordinates, length, lengths
 from trundle.geometry.support import EllipsoidSupport
-
-
-def pair(key: str, value: Any, size: int, *, above: float = -math.inf) -> tuple[float, ...]:
-    """Return `value` as a tuple of `size` finite floats (m) > `above`."""
-    return tuple(float(a) for a in array(key, value, (size,), above=above, unit="m"))
 
 
 def graph(height: build.Expression, flat: bool = False, ends: Range | None = None) -> Representations:
@@ -50,8 +45,8 @@ class Line(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "slope", number("slope", self.slope))
-        object.__setattr__(self, "offset", number("offset", self.offset, unit="m"))
+        object.__setattr__(self, "slope", coordinate("slope", self.slope, unit=""))
+        object.__setattr__(self, "offset", coordinate("offset", self.offset))
 
     def bundle(self) -> Representations:
         """Return chart u = x, level set, signed distance and height."""
@@ -90,7 +85,7 @@ class Parabola(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "curvature", number("curvature", self.curvature, unit="1/m"))
+        object.__setattr__(self, "curvature", coordinate("curvature", self.curvature, unit="1/m"))
 
     def bundle(self) -> Representations:
         """Return chart u = x, level set and height."""
@@ -120,8 +115,8 @@ class Sinusoid(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "amplitude", number("amplitude", self.amplitude, unit="m"))
-        object.__setattr__(self, "wavelength", positive("wavelength", self.wavelength, unit="m"))
+        object.__setattr__(self, "amplitude", coordinate("amplitude", self.amplitude))
+        object.__setattr__(self, "wavelength", length("wavelength", self.wavelength))
         object.__setattr__(self, "phase", number("phase", self.phase, unit="rad"))
 
     def bundle(self) -> Representations:
@@ -148,7 +143,7 @@ class Circle(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
 
     def bundle(self) -> Representations:
         """Return support, chart by the angle, level set and signed distance."""
@@ -180,7 +175,7 @@ class Ellipse(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", pair("semi_axes", self.semi_axes, 2, above=0.0))
+        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 2))
 
     def bundle(self) -> Representations:
         """Return support, chart (a cos u, b sin u) and level set."""
@@ -216,8 +211,8 @@ class Arc(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
-        object.__setattr__(self, "center", pair("center", self.center, 2))
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        object.__setattr__(self, "center", tuple(float(c) for c in coordinates("center", self.center, (2,))))
         object.__setattr__(self, "side", choice("side", self.side, ("inside", "outside")))
 
     def bundle(self) -> Representations:
@@ -260,7 +255,7 @@ class FourierRadius(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
         for key in ("cos", "sin"):
             value = getattr(self, key)
             empty = isinstance(value, list | tuple) and len(value) == 0

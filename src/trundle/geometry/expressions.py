@@ -10,13 +10,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from trundle.checks import choice, positive
+from trundle.checks import choice
 from trundle.errors import InputError
 from trundle.geometry import build
 from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.regularity import check_convex, check_regular
 from trundle.geometry.sampling import call, directions, numeric_charts
 from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.sizes import length
 
 Formula = Callable[..., Any]
 
@@ -167,7 +168,7 @@ class ExpressionLevelSurface(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", positive("size", self.size, unit="m"))
+        object.__setattr__(self, "size", length("size", self.size))
         _written("function", self.function, 3, 1)
         check_regular(self, "function")
 

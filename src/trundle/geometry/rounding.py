@@ -9,12 +9,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import array, positive
 from trundle.errors import InputError, ShapeError
 from trundle.geometry import build
 from trundle.geometry.chart import Chart, ExpressionChart
 from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.shape import Representations, Shape, SupportLike
+from trundle.geometry.sizes import coordinates, length
 from trundle.geometry.support import EllipsoidSupport
 
 
@@ -35,7 +35,7 @@ class Rounded(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
         if not isinstance(self.shape, Shape):
             raise InputError("shape", self.shape, "a shape")
         bundle = self.shape.representations
@@ -108,7 +108,7 @@ class Polytope(Shape):
         from scipy.spatial import ConvexHull, QhullError
 
         size = 2 if np.ndim(np.asarray(self.vertices, dtype=object)) == 2 and np.shape(self.vertices)[1] == 2 else 3
-        points = array("vertices", self.vertices, (None, size), unit="m")
+        points = coordinates("vertices", self.vertices, (None, size))
         try:
             corners = points[np.sort(ConvexHull(points).vertices)]
         except (QhullError, ValueError):

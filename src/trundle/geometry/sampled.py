@@ -15,13 +15,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import array, integer, positive
+from trundle.checks import integer, positive
 from trundle.errors import InputError, ShapeError
 from trundle.geometry import build
 from trundle.geometry.chart import Range
 from trundle.geometry.curves import graph
 from trundle.geometry.regularity import check_regular, check_simple
 from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.sizes import coordinates
 
 FloatArray = NDArray[np.float64]
 DEGREE = 5
@@ -37,6 +38,26 @@ def spline_function(knots: Sequence[FloatArray], coefficients: FloatArray, outpu
     tables = [[float(t) for t in axis] for axis in knots]
     value = ca.bspline(u, ca.DM(coefficients), tables, [DEGREE] * len(knots), outputs, {})
     return ca.Function("spline", [u], [value], {"never_inline": True})
+
+
+def interpolate(key: str, u: FloatArray, values: FloatArray, periodic: bool = False) -> Any:
+    """Return scipy's quintic spline through `values` (n, ...) at `u` (n,), along the first axis.
+
+    Raises
+    ------
+    ShapeError
+        If the distances between the points are too uneven for a spline.
+    """
+    from scipy.interpolate import make_interp_spline
+
+    allowed = "points at distances even enough for a quintic spline"
+    try:
+        spline = make_interp_spline(u, values, k=DEGREE, bc_type="periodic" if periodic else None)
+    except (ValueError, np.linalg.LinAlgError) as error:
+        raise ShapeError(key, f"{len(u)} points", f"{allowed}: {error}") from None
+    if not np.all(np.isfinite(spline.c)) or np.abs(spline.c).max() > 1e6 * (1 + np.abs(values).max()):
+        raise ShapeError(key, f"{len(u)} points", allowed)
+    return spline
 
 
 def _increasing(key: str, x: FloatArray) -> None:
@@ -72,7 +93,7 @@ class SampledCurve(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        points = array("points", self.points, (None, 2), unit="m")
+        points = coordinates("points", self.points, (None, 2))
         if not isinstance(self.closed, bool | np.bool_):
             raise InputError("closed", self.closed, "true or false")
         object.__setattr__(self, "closed", bool(self.closed))
@@ -98,17 +119,15 @@ class SampledCurve(Shape):
 
     def bundle(self) -> Representations:
         """Return the chart; of a graph also level set and height."""
-        from scipy.interpolate import make_interp_spline
-
         points = np.array(self.points)
         if not self.closed and np.all(np.diff(points[:, 0]) > 0):
-            spline = make_interp_spline(points[:, 0], points[:, 1], k=DEGREE)
+            spline = interpolate("points", points[:, 0], points[:, 1])
             height = spline_function([spline.t], spline.c, 1)
             return graph(height, ends=Range(float(points[0, 0]), float(points[-1, 0])))
         if self.closed:
             points = np.concatenate([points, points[:1]])
         u = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-        spline = make_interp_spline(u, points, k=DEGREE, bc_type="periodic" if self.closed else None)
+        spline = interpolate("points", u, points, self.closed)
         curve = spline_function([spline.t], np.ravel(spline.c), 2)
         span = float(u[-1])
         if not self.closed:
@@ -142,20 +161,19 @@ class HeightMap(Shape):
 
     def __post_init__(self) -> None:
         for key in ("x", "y"):
-            values = array(key, getattr(self, key), (None,), unit="m")
+            values = coordinates(key, getattr(self, key), (None,))
             if len(values) < 6:
                 raise InputError(key, getattr(self, key), f"at least 6 grid lines; there are {len(values)}")
             _increasing(key, values)
             object.__setattr__(self, key, tuple(float(v) for v in values))
-        heights = array("z", self.z, (len(self.x), len(self.y)), unit="m")
+        heights = coordinates("z", self.z, (len(self.x), len(self.y)))
         object.__setattr__(self, "z", tuple(tuple(float(v) for v in row) for row in heights))
+        check_regular(self, "z")
 
     def bundle(self) -> Representations:
         """Return chart u = (x, y), level set z - z(x, y) and height."""
-        from scipy.interpolate import make_interp_spline
-
-        along_x = make_interp_spline(np.array(self.x), np.array(self.z), k=DEGREE, axis=0)
-        along_y = make_interp_spline(np.array(self.y), along_x.c, k=DEGREE, axis=1)
+        along_x = interpolate("x", np.array(self.x), np.array(self.z))
+        along_y = interpolate("y", np.array(self.y), along_x.c.T)
         height = spline_function([along_x.t, along_y.t], np.ravel(along_y.c), 1)
         ranges = (Range(self.x[0], self.x[-1], coordinate=0), Range(self.y[0], self.y[-1], coordinate=1))
         return Representations(
@@ -198,7 +216,7 @@ class SampledSurface(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        points = array("points", self.points, (None, 3), unit="m")
+        points = coordinates("points", self.points, (None, 3))
         object.__setattr__(self, "degree", integer("degree", self.degree, minimum=1, maximum=16))
         object.__setattr__(self, "tolerance", positive("tolerance", self.tolerance))
         object.__setattr__(self, "points", tuple(tuple(float(c) for c in p) for p in points))

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from trundle.checks import positive
 from trundle.errors import InputError
 from trundle.geometry import build
 from trundle.geometry.chart import TURN, Chart, Range
-from trundle.geometry.curves import pair
 from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.sizes import length, lengths
 from trundle.geometry.support import EllipsoidSupport
 
 
@@ -74,7 +73,7 @@ class Sphere(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
 
     def bundle(self) -> Representations:
         """Return support, two stereographic charts (south, north), level set and signed distance."""
@@ -109,7 +108,7 @@ class Ellipsoid(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", pair("semi_axes", self.semi_axes, 3, above=0.0))
+        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
 
     def bundle(self) -> Representations:
         """Return support, two stereographic charts (south, north) and level set."""
@@ -145,7 +144,7 @@ class Dish(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", pair("semi_axes", self.semi_axes, 3, above=0.0))
+        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
 
     def bundle(self) -> Representations:
         """Return two stereographic charts (south, north) and level set, positive in the hollow."""
@@ -197,7 +196,7 @@ class Cylinder(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
 
     def bundle(self) -> Representations:
         """Return chart (angle, z), level set and signed distance."""
@@ -222,7 +221,7 @@ class Tube(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius, unit="m"))
+        object.__setattr__(self, "radius", length("radius", self.radius))
 
     def bundle(self) -> Representations:
         """Return chart (angle, z), level set and signed distance."""
@@ -251,8 +250,8 @@ class Torus(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "major", positive("major", self.major, unit="m"))
-        object.__setattr__(self, "minor", positive("minor", self.minor, unit="m"))
+        object.__setattr__(self, "major", length("major", self.major))
+        object.__setattr__(self, "minor", length("minor", self.minor))
         if self.minor >= self.major:
             raise InputError("minor", self.minor, f"smaller than major = {self.major:g} (m)")
 

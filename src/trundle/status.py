@@ -10,6 +10,11 @@ class Status(Enum):
 
     SUCCESS = ""
     LIMIT_VIOLATED = "the run ended, but a metric is outside its limit: see 'metrics' in summary.json"
+    INFEASIBLE = (
+        "the run reached its end, but the contact pulled or left its friction bounds on the way and on_slip or "
+        "on_separation = 'ignore' let it go on: the forces are not ones that a real contact can give; raise "
+        "contact.friction, move less abruptly, or let the object slide and fly"
+    )
     SEPARATED = (
         "the contact force reached zero and the bodies came apart: press harder, move the hand less abruptly, "
         "or let the object fly with contact.on_separation = 'fly'"

@@ -52,12 +52,15 @@ class Impact:
     impulses : dict of contact number -> (d,) N s, world, on A
     decided : bool
         False where no consistent set of contacts was found; the jump is then the one with all closed.
+    rests : bool
+        Whether the speeds were too small to go on rocking, and all contacts stay closed.
     """
 
     jump: FloatArray
     laws: dict[int, str]
     impulses: dict[int, FloatArray]
     decided: bool = True
+    rests: bool = False
 
 
 def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact:
@@ -82,7 +85,7 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     together = _together(M, contacts)
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
     resting = alone.decided and all(speed > -REST_SPEED for speed in leaving)
-    return replace(together, decided=together.decided or resting)
+    return replace(together, decided=together.decided or resting, rests=resting)
 
 
 def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
@@ -100,7 +103,8 @@ def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
     edge = c.n - c.mu * directions
     spread = c.J @ np.linalg.solve(M, c.J.T)
     size = -float(c.n @ c.velocity) / float(c.n @ spread @ edge)
-    return Impact(np.linalg.solve(M, c.J.T @ edge) * size, {number: "sliding"}, {number: edge * size})
+    jump = np.asarray(np.linalg.solve(M, c.J.T @ edge) * size, dtype=np.float64)
+    return Impact(jump, {number: "sliding"}, {number: edge * size})
 
 
 def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
@@ -118,7 +122,7 @@ def _close(M: FloatArray, rows: FloatArray, before: FloatArray) -> tuple[FloatAr
     """Return the jump that makes rows @ nu + ... zero, and its impulses (smallest ones where redundant)."""
     spread = rows @ np.linalg.solve(M, rows.T)
     impulse = -np.linalg.pinv(spread, rcond=1e-10, hermitian=True) @ before
-    return np.linalg.solve(M, rows.T @ impulse), impulse
+    return np.asarray(np.linalg.solve(M, rows.T @ impulse), dtype=np.float64), impulse
 
 
 def _slip_after(M: FloatArray, c: Candidate) -> FloatArray | None:

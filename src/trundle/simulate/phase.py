@@ -24,14 +24,17 @@ IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",
 
 @dataclass(frozen=True)
 class Mode:
-    """Names of the laws (one a contact) and the charts in use."""
+    """Names of the laws (one a contact), the charts in use, and whether the body rests on its contacts for good."""
 
     laws: tuple[str, ...]
     atlas: Atlas
+    rest: bool = False
 
     @property
     def label(self) -> str:
-        """What the record calls this mode: the laws of the contacts that touch."""
+        """What the record calls this mode: ``rest``, or the laws of the contacts that touch."""
+        if self.rest:
+            return "rest"
         touching = [name for name in self.laws if LAWS[name].touching]
         return " + ".join(touching) if touching else "separated"
 
@@ -137,6 +140,10 @@ class Phase:
     def _watched(self, name: str) -> bool:
         margin = name.split(".", 1)[1]
         rules = self.system.rules
+        if self.mode.rest:
+            return False
+        if margin == "normal_force" and sum(LAWS[law].touching for law in self.mode.laws) > 1:
+            return True  # even where pulling is ignored, a body lets go of one contact as long as another holds it
         return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
 
     def _function(self, name: str, expression: ca.SX, u: ca.SX) -> ca.Function:

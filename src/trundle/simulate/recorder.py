@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time as clock
+from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,19 +19,25 @@ from trundle.simulate.scene import scene_of
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    from trundle.simulate.run import Log, Segment
+    from trundle.simulate.runner import Log, Segment
 
 PULL = 1e-9
 """A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
 
-_SLOTTED = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B", "mode")
+_OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
+_SLOTTED = (*_OF_CONTACT, "mode")
 _FEASIBILITY = ("normal_force", "friction", "torsion")
 
 
-def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str, float]) -> Trajectory:
-    """Return the `Trajectory` of a run: dataset, status, feasibility and statistics."""
-    parts = [_arrays(system, segment) for segment in log.segments]
-    times = np.concatenate([segment.times for segment in log.segments])
+def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str, float], begin: float) -> Trajectory:
+    """Return the `Trajectory` of a run: dataset, status, feasibility and statistics.
+
+    A run that reached its end but pulled or slipped where the user's rules ignore that is `Status.INFEASIBLE`.
+    ``begin`` is the time of `time.perf_counter` from which the recording counts.
+    """
+    segments = _merged(log.segments)
+    parts = [_arrays(system, segment) for segment in segments]
+    times = np.concatenate([segment.times for segment in segments])
     slots = max(part["contacts"] for part in parts)
     columns = {
         name: np.concatenate([_widened(name, part[name], slots) for part in parts])
@@ -46,6 +55,8 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
     feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
+    if status is Status.SUCCESS and not feasible:
+        status = Status.INFEASIBLE
     steps = max(log.steps, 1)
     metadata: dict[str, Any] = {
         "kind": system.kind,
@@ -56,9 +67,9 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
             "rejected": log.rejected,
             "evaluations": log.evaluations,
             "average_step": float(times[-1] - times[0]) / steps,
-            "smallest_margins": lowest,
+            "smallest_margins": {name: value for name, value in lowest.items() if np.isfinite(value)},
         },
-        "wall_time": wall_time,
+        "wall_time": wall_time | {"record": clock.perf_counter() - begin},
         "transitions": log.transitions,
     }
     scene = scene_of(system, arrays["contact_on_hand"] if system.kind == "juggling" else columns["point"][:, 0])
@@ -66,13 +77,24 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
 
 
 def _lowest(log: Log) -> dict[str, float]:
-    """Smallest value of each kind of margin over the run; finite numbers only, for the record."""
+    """Smallest value of each kind of margin over the run; one that was not a number counts as -infinity."""
     lowest: dict[str, float] = {}
     for name, value in log.margins.items():
         margin = name.split(".", 1)[1]
-        if np.isfinite(value):
-            lowest[margin] = min(lowest.get(margin, np.inf), value)
+        lowest[margin] = min(lowest.get(margin, np.inf), -np.inf if np.isnan(value) else value)
     return lowest
+
+
+def _merged(segments: list[Segment]) -> list[Segment]:
+    """Join consecutive segments of one phase: a policy makes one at each of its calls."""
+    merged: list[Segment] = []
+    for _, group in groupby(segments, key=lambda segment: id(segment.phase)):
+        run = list(group)
+        times, states, parameters = (
+            np.concatenate([getattr(s, name) for s in run]) for name in ("times", "states", "parameters")
+        )
+        merged.append(replace(run[0], times=times, states=states, parameters=parameters))
+    return merged
 
 
 def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
@@ -93,14 +115,12 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
         for quantity in ("position", "velocity", "angular_velocity"):
             bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
     center = np.array(meeting.center_A)
-    contact = {
-        quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1)
-        for quantity in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
-    }
+    contact = {quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1) for quantity in _OF_CONTACT}
     contact["on_A"] = contact["on_A"] - center
     if not LAWS[laws[order[0]]].touching and meeting.form != "support":
         _nearest_in_flight(system, segment, contact, bodies)
-    modes = [[laws[i] for i in order[:touching]]] * len(segment.times)
+    names_of_laws = ["rest" if phase.mode.rest else laws[i] for i in order[:touching]]
+    modes = [names_of_laws] * len(segment.times)
     return {
         **bodies,
         **contact,
@@ -123,7 +143,7 @@ def _nearest_in_flight(
         near = watch.nearest(x)
         if near is None:
             continue
-        atlas = (near.charts,) + phase.mode.atlas[1:]
+        atlas = (near.charts, *phase.mode.atlas[1:])
         other = phase if atlas == phase.mode.atlas else _phase_on(system, phase, atlas)
         moved = np.array(x)
         moved[other.model.layout[f"{system.meetings[0].contact}.coordinates"]] = near.coordinates
@@ -174,7 +194,9 @@ def _continuous(q: FloatArray) -> FloatArray:
 
 
 def _juggling(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
-    first = {name: columns[name][:, 0] for name in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")}
+    first = {
+        name: columns[name][:, 0] for name in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
+    }
     arrays = {
         "object_position": columns["A.position"],
         "object_quaternion": _continuous(columns["A.turn"]),

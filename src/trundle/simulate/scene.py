@@ -52,8 +52,10 @@ def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: di
 
 def _closed(shape: Shape) -> bool:
     charts = shape.representations.charts
-    return bool(charts) and all(r.bounded for chart in charts for r in chart.ranges) and all(
-        chart.ranges or np.isfinite(chart.reach) for chart in charts
+    return (
+        bool(charts)
+        and all(r.bounded for chart in charts for r in chart.ranges)
+        and all(chart.ranges or np.isfinite(chart.reach) for chart in charts)
     )
 
 

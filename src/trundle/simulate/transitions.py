@@ -11,11 +11,27 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.choice import contact_coordinates
 from trundle.contact.laws import LAWS
-from trundle.models.conversion import pose_of, rolling_values
+from trundle.errors import InputError
+from trundle.models.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.system import Atlas, ContactSystem
-from trundle.simulate.impact import Candidate, Impact, plastic_impact
+from trundle.simulate.impact import Impact
 from trundle.simulate.phase import Mode, Phase
+from trundle.simulate.rest import Hold, can_rest
+from trundle.simulate.states import (
+    cone_margin,
+    contact_points,
+    impact_at,
+    rolling_law,
+    slip_and_spin,
+    velocities_changed,
+)
 from trundle.status import Status
+
+_NO_FORCE = 1e-9
+"""Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
+
+_NO_SPIN = 1e-9
+_BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
 @dataclass(frozen=True)
@@ -55,19 +71,35 @@ class Switchboard:
         Returns the compiled `Phase` of a `Mode`.
     inputs : callable
         Returns the input parameters at a time.
+    ignored : callable
+        Told the name and the value of a margin that an event has passed and the user's rules ignore.
     """
 
     def __init__(
-        self, system: ContactSystem, phase_of: Callable[[Mode], Phase], inputs: Callable[[float], FloatArray]
+        self,
+        system: ContactSystem,
+        phase_of: Callable[[Mode], Phase],
+        inputs: Callable[[float], FloatArray],
+        ignored: Callable[[str, float], object],
     ) -> None:
-        self.system, self.phase_of, self.inputs = system, phase_of, inputs
+        self.system, self.phase_of, self.inputs, self.ignored = system, phase_of, inputs, ignored
+        self.weight = float(system.physics["mass"]) * (float(np.linalg.norm(system.physics["gravity"])) or 1.0)
 
     def next(self, now: Instant, event: Event, phase: Phase) -> tuple[Instant | Status, str]:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         family = event.margin.split("_")[0] if event.margin.startswith(("chart", "data", "extent")) else event.margin
+        if family == "friction" and self._at_the_tip(now, event, phase):
+            family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
         return resolve(self, now, event, phase), reason
+
+    def _at_the_tip(self, now: Instant, event: Event, phase: Phase) -> bool:
+        """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
+        if not phase.watched[phase.margins.index(f"{self.name(event.contact)}.normal_force")]:
+            return False
+        force, normal = _force(self, now, event.contact, phase)
+        return float(normal @ force) <= _NO_FORCE * self.weight
 
     def with_law(self, now: Instant, contact: int, law: str) -> Mode:
         """Return the mode with one law changed."""
@@ -89,7 +121,7 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
         return Status.SEPARATED
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
-    return Instant(now.t, now.x, mode, np.zeros_like(now.onsets), frozenset({gap}))
+    return Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
 
 
 def _slip(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
@@ -103,7 +135,7 @@ def _start_sliding(board: Switchboard, now: Instant, contact: int, phase: Phase)
     force, normal = _force(board, now, contact, phase)
     tangential = force - normal * float(normal @ force)
     size = float(np.linalg.norm(tangential))
-    onsets = np.zeros_like(now.onsets)
+    onsets = np.array(now.onsets)
     if size > 0:
         onsets[contact] = -tangential / size
     mode = board.with_law(now, contact, "sliding")
@@ -118,40 +150,78 @@ def _spin(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Insta
 
 def _stick(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
     """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not."""
-    mode = board.with_law(now, event.contact, "rolling")
+    mode = board.with_law(now, event.contact, _law_after_slip(board.system, now, event.contact))
     rolling = board.phase_of(mode)
-    p = rolling.parameters(board.inputs(now.t))
-    stopped = _project(rolling, now.t, now.x, p)
-    after = Instant(now.t, stopped, mode, np.zeros_like(now.onsets))
+    p = rolling.parameters(board.inputs(now.t), now.onsets)
+    stopped = projected(rolling, now.t, now.x, p)
+    after = Instant(now.t, stopped, mode, _without(now.onsets, event.contact))
     margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
     return after if margin >= 0 else _start_sliding(board, after, event.contact, rolling)
 
 
+def _law_after_slip(system: ContactSystem, now: Instant, contact: int) -> str:
+    """Return the law of rolling to go on with: a bounded moment cannot stop a spin at once."""
+    chosen = rolling_law(system)
+    _, _, spin = slip_and_spin(system, now.mode.atlas, now.x, contact)
+    bounded = system.model(now.mode.atlas).joined[contact].friction.torsional > 0
+    return "rolling" if bounded and abs(spin) > _NO_SPIN else chosen
+
+
+def _without(onsets: FloatArray, contact: int) -> FloatArray:
+    left = np.array(onsets)
+    left[contact] = 0.0
+    return left
+
+
 def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
     """A gap closed: plastic impact of the new contact with those that are closed."""
-    system, contact = board.system, event.contact
+    system, contact, rule = board.system, event.contact, board.system.rules.on_slip
     atlas, x = now.mode.atlas, np.array(now.x)
     if event.coordinates is not None and event.charts is not None:
         atlas = tuple(event.charts if i == contact else old for i, old in enumerate(atlas))
         x[system.model(atlas).layout[f"{board.name(contact)}.coordinates"]] = event.coordinates
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
-    impact = impact_at(system, atlas, x, contact, closed)
+    impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore")
     if not impact.decided:
         return Status.SECOND_CONTACT
-    model = system.model(atlas)
+    if rule == "stop" and "sliding" in impact.laws.values():
+        return Status.SLIPPED
+    if rule == "ignore" and not impact.rests:
+        board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
+    chosen = rolling_law(system)
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
-    laws = tuple(_base_law(system, i, law) for i, law in enumerate(laws))
-    onsets = np.zeros_like(now.onsets)
+    mode = Mode(tuple(chosen if law == "rolling" else law for law in laws), atlas)
+    names = [joined.name for joined in system.model(atlas).joined]
+    unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law in zip(names, laws, strict=True) if law in _BORN_ZERO}
+    after = Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))
+    return _resting(board, after) if impact.rests else after
+
+
+def _slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
+    """Return the unit vectors (contacts, d) against the tangential impulses of the contacts that slide on."""
+    onsets = np.zeros((len(system.meetings), system.d))
     for i, law in impact.laws.items():
         if law == "sliding":
-            push = impact.impulses[i]
-            normal = _normal(system, atlas, x, i)
+            push, normal = impact.impulses[i], slip_and_spin(system, atlas, x, i)[0]
             tangential = push - normal * float(normal @ push)
             onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)
-    unarmed = {f"{joined.name}.gap" for joined, law in zip(model.joined, laws, strict=True) if law == "separated"}
-    unarmed |= {f"{joined.name}.slip_speed" for joined, law in zip(model.joined, laws, strict=True) if law == "sliding"}
-    return Instant(now.t, x, Mode(laws, atlas), onsets, frozenset(unarmed))
+    return onsets
+
+
+def _resting(board: Switchboard, now: Instant) -> Instant:
+    """Two contacts lock a planar body: on ground that is still it rests for good if its forces fit the cones."""
+    if board.system.d != 2 or board.system.motions or any(law != "rolling" for law in now.mode.laws):
+        return now
+    phase = board.phase_of(now.mode)
+    p = phase.parameters(board.inputs(now.t), now.onsets)
+    out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
+    sticky = board.system.rules.on_slip == "ignore"
+    holds = []
+    for joined in phase.model.joined:
+        point, normal, force = (out[f"{joined.name}.{what}"][0] for what in ("point", "normal", "force"))
+        holds.append(Hold(point, normal, force, np.inf if sticky else joined.friction.mu))
+    return replace(now, mode=replace(now.mode, rest=True)) if can_rest(holds) else now
 
 
 def _rechart(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
@@ -160,7 +230,10 @@ def _rechart(board: Switchboard, now: Instant, event: Event, phase: Phase) -> In
     meeting = system.meetings[contact]
     model = system.model(now.mode.atlas)
     x_A, x_B, n_B = contact_points(system, now.mode.atlas, now.x, contact)
-    coordinates, charts = contact_coordinates(meeting.shape_A, meeting.shape_B, meeting.form, x_A, x_B, n_B)
+    try:
+        coordinates, charts = contact_coordinates(meeting.shape_A, meeting.shape_B, meeting.form, x_A, x_B, n_B)
+    except InputError:
+        return Status.OFF_THE_SURFACE
     if charts == now.mode.atlas[contact]:
         return Status.OFF_THE_SURFACE
     atlas: Atlas = tuple(charts if i == contact else old for i, old in enumerate(now.mode.atlas))
@@ -171,17 +244,11 @@ def _rechart(board: Switchboard, now: Instant, event: Event, phase: Phase) -> In
         R, _, w, _ = pose_of(model, now.x, meeting.body_A)
         after = system.model(atlas)
         values = {key: x[where] for key, where in after.layout.items()}
-        turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if model.d == 2 else _wxyz(R)
+        turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if model.d == 2 else to_wxyz(R)
         for key, value in rolling_values(after, values, turn, w).items():
             if key in after.layout:
                 x[after.layout[key]] = value
     return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
-
-
-def _wxyz(R: FloatArray) -> FloatArray:
-    from trundle.models.conversion import to_wxyz
-
-    return to_wxyz(R)
 
 
 _TOUCHING: dict[str, tuple[str, Resolve]] = {
@@ -210,13 +277,8 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
 """(law, margin) -> (reason for the record, what resolves it)."""
 
 
-def _base_law(system: ContactSystem, contact: int, law: str) -> str:
-    """A contact that rolls after an impact does so under the law the user chose."""
-    chosen = next(start.name for start in system.start_laws if start.touching)
-    return chosen if law == "rolling" else law
-
-
-def _project(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
     projection = phase.integrator.system.projection
     if projection is None:
         laws = [LAWS[name] for name in phase.mode.laws]
@@ -232,73 +294,3 @@ def _force(board: Switchboard, now: Instant, contact: int, phase: Phase) -> tupl
     out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
     name = board.name(contact)
     return out[f"{name}.force"][0], out[f"{name}.normal"][0]
-
-
-def _touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
-    """x -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes."""
-
-    def build() -> ca.Function:
-        model = system.model(atlas)
-        joined = model.joined[contact]
-        W = model.to_world
-        law = LAWS["pure-rolling"] if model.d == 3 else LAWS["rolling"]
-        laws = [law if i == contact else LAWS["separated"] for i in range(len(model.joined))]
-        terms = model.terms(laws)
-        k = terms.kin[contact]
-        d = model.d
-        tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
-        center = ca.SX(ca.DM(system.meetings[contact].center_A))
-        spin_row = terms.J[d:, :] if d == 3 else ca.SX(1, model.nv)
-        spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
-        outputs = [
-            W @ terms.J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
-            joined.A.R.T @ tA.r - center, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
-        ]  # fmt: skip
-        return ca.Function("touch", [model.x], outputs)
-
-    return system.kept(("touch", atlas, contact), build)
-
-
-def contact_points(
-    system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return (x_A, x_B, n_B): the contact's points in the frames of both shapes and B's normal in B's frame."""
-    values = _touch_function(system, atlas, contact)(x)
-    return tuple(np.asarray(v).ravel() for v in values[6:9])  # type: ignore[return-value]
-
-
-def points_on_A(system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int) -> FloatArray:
-    """Return the contact's points (N, d), m, in the frame of A's shape at the states (N, n_x)."""
-    return np.asarray(_touch_function(system, atlas, contact)(states.T)[6]).T
-
-
-def _normal(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> FloatArray:
-    return np.asarray(_touch_function(system, atlas, contact)(x)[2]).ravel()
-
-
-def impact_at(system: ContactSystem, atlas: Atlas, x: FloatArray, new: int, closed: list[int]) -> Impact:
-    """Return the plastic impact at the contact `new` of the state `x`, with the contacts `closed`."""
-    model = system.model(atlas)
-    candidates: dict[int, Candidate] = {}
-    M = np.eye(model.nv)
-    chosen = next(start.name for start in system.start_laws if start.touching)
-    for i in {new, *closed}:
-        J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in _touch_function(system, atlas, i)(x))
-        M = mass
-        pure = chosen == "pure-rolling" and model.d == 3
-        candidates[i] = Candidate(
-            J, v.ravel(), n.ravel(), model.joined[i].friction.mu, spin.ravel() if pure else None, float(rate[0, 0])
-        )
-    return plastic_impact(M, candidates, new)
-
-
-def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump: FloatArray) -> FloatArray:
-    """Return x with nu + `jump` (nv,) in place of nu."""
-
-    def build() -> ca.Function:
-        model = system.model(atlas)
-        step = ca.SX.sym("jump", model.nv)
-        s = ca.vertcat(*(joined.s for joined in model.joined))
-        return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
-
-    return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()

@@ -13,8 +13,10 @@ from trundle.checks import FloatArray
 from trundle.contact.choice import contact_coordinates
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
+from trundle.numerics.space import lever
 from trundle.simulate.phase import Mode
-from trundle.simulate.transitions import Event, contact_points, points_on_A
+from trundle.simulate.states import contact_points, points_on_first
+from trundle.simulate.transitions import Event
 
 _NEAR = 4.0
 _TIME_ROUND_OFF = 1e-13
@@ -33,11 +35,14 @@ class Approach:
         Contact coordinates there.
     charts : tuple
         Charts they belong to.
+    speed : float, m/s
+        At which the gap opens.
     """
 
     gap: float
     coordinates: FloatArray
     charts: tuple[int, int]
+    speed: float
 
 
 class Watch:
@@ -60,7 +65,7 @@ class Watch:
     @property
     def needed(self) -> bool:
         """Whether anything can happen that the compiled margins do not see."""
-        if not self.apart:
+        if not self.apart or self.mode.rest:
             return False
         meeting = self.system.meetings[self.apart[0]]
         if not self.touching:
@@ -91,9 +96,7 @@ class Watch:
                 break
         return best
 
-    def _known(
-        self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], spacing: float
-    ) -> bool:
+    def _known(self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], spacing: float) -> bool:
         """Whether Newton's iteration fell back onto a contact that is followed already."""
         atlas = self._atlas(contact, found.charts)
         trial = np.array(x)
@@ -109,15 +112,16 @@ class Watch:
         """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`."""
         step_of = _common_normal(self.system, self._atlas(contact, charts), contact)
         for _ in range(30):
-            residual, jacobian, gap = (np.asarray(value) for value in step_of(x, s))
+            residual, jacobian, gap, speed = (np.asarray(value) for value in step_of(x, s))
             if not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(residual)):
                 return None
             if s.size == 0 or np.max(np.abs(residual), initial=0.0) < 1e-14:
-                return Approach(float(gap[0, 0]), s, charts)
+                return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
             step = np.linalg.lstsq(jacobian, -residual.ravel(), rcond=1e-12)[0]
             s = s + step
             if np.linalg.norm(step) < 1e-13 * (1 + np.linalg.norm(s)):
-                return Approach(float(np.asarray(step_of(x, s)[2])[0, 0]), s, charts)
+                _, _, gap, speed = (np.asarray(value) for value in step_of(x, s))
+                return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
         return None
 
     def touched(
@@ -137,34 +141,36 @@ class Watch:
         proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
         known = np.zeros((len(times), 0, self.system.d))
         if self.touching:
-            known = np.stack(
-                [points_on_A(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1
-            )
+            known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
         R, p = self.system.relative_pose(states, contact)
         suspects = proximity.suspicious(R, p, known)
         for k in range(1, len(times)):
             after = self.nearest(states[k]) if suspects[k] else None
             if after is None or after.gap > 0:
                 self._armed |= after is None or after.gap > _TOUCHED
-            elif self._armed or after.gap < -_PENETRATES:
+            elif after.speed < 0 and (self._armed or after.gap < -_PENETRATES):
                 return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
         return None
 
     def _instant(
         self, t0: float, t1: float, state_at: Callable[[float], FloatArray], after: Approach
     ) -> tuple[float, Event]:
-        def gap(t: float) -> float:
-            found = self.nearest(state_at(t))
-            return 1.0 if found is None else found.gap
+        def look(t: float) -> Approach:
+            return self.nearest(state_at(t)) or Approach(1.0, after.coordinates, after.charts, 1.0)
 
-        low = next((t for t in np.linspace(t1, t0, 9)[1:] if gap(float(t)) > 0), None)
-        instant = t0 if low is None else float(brentq(gap, float(low), t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+        low = next((float(t) for t in np.linspace(t1, t0, 9)[1:] if look(float(t)).gap > 0), None)
+        if low is None and look(t0).speed > 0:
+            # It has just left this place and is back already: in between it was farthest where the speed is zero.
+            low = float(brentq(lambda t: look(t).speed, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+        instant = t0 if low is None else low
+        if low is not None and look(low).gap > 0:
+            instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         found = self.nearest(state_at(instant)) or after
         return instant, Event(self.apart[0], "touch", found.coordinates, found.charts)
 
 
 def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
-    """(x, s) -> (residual, its Jacobian by s, gap) of the common-normal equations."""
+    """(x, s) -> (residual, its Jacobian by s, gap, its rate) of the common-normal equations."""
 
     def build() -> ca.Function:
         model = system.model(atlas)
@@ -174,6 +180,9 @@ def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
         restore = joined.contact.restore(s) - s
         residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart, restore)
-        return ca.Function("common_normal", [model.x, s], [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart)])
+        A, B = joined.A, joined.B
+        opening = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)
+        outputs = [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart), ca.dot(tB.n, opening)]
+        return ca.Function("common_normal", [model.x, s], outputs)
 
     return system.kept(("common_normal", atlas, contact), build)

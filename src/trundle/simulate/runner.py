@@ -1,0 +1,297 @@
+"""Runner: one run through phases, inputs and events, and the log of what it gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, positive
+from trundle.errors import InputError
+from trundle.models.system import ContactSystem
+from trundle.numerics.ode import Integration
+from trundle.records import Policy
+from trundle.simulate.phase import Method, Mode, Phase
+from trundle.simulate.states import slip_and_spin
+from trundle.simulate.transitions import Event, Instant, Switchboard, projected
+from trundle.simulate.watch import Watch
+from trundle.status import Status
+
+WATCH_STEP = 5e-3
+"""Longest time (s) between looks at whole shapes."""
+
+WATCH_SPAN = 0.25
+"""Time (s) that is integrated in one go before its looks are taken together."""
+
+NO_LOOKS: FloatArray = np.zeros(0)
+
+STUCK = 30
+"""Transitions in a row without progress in time that end a run."""
+
+MAX_STEPS = 1_000_000
+"""Longest run of steps of one integration, beyond those of a fixed step."""
+
+_SLIPS = 1e-9
+
+
+@dataclass
+class Segment:
+    """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p)."""
+
+    phase: Phase
+    times: FloatArray
+    states: FloatArray
+    parameters: FloatArray
+
+
+@dataclass
+class Log:
+    """What a run gathers."""
+
+    segments: list[Segment] = field(default_factory=list)
+    transitions: list[dict[str, Any]] = field(default_factory=list)
+    margins: dict[str, float] = field(default_factory=dict)
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+
+    def count(self, phase: Phase, done: Integration, lasted: bool) -> None:
+        """Add the statistics of one integration; the margins of a mode that ended at once say nothing."""
+        self.steps += done.steps
+        self.rejected += done.rejected
+        self.evaluations += done.evaluations
+        if lasted and not phase.mode.rest:
+            for name, value in zip(phase.margins, done.margin_minimum, strict=True):
+                self.lower(name, float(value))
+
+    def lower(self, name: str, value: float) -> None:
+        """Take the value of a margin into account; one that is not a number stays one."""
+        known = self.margins.get(name, np.inf)
+        self.margins[name] = value if np.isnan(value) else min(known, value)
+
+
+class Runner:
+    """One run: phases, inputs and the loop over events."""
+
+    def __init__(
+        self,
+        system: ContactSystem,
+        method: Method,
+        policy: Policy | None,
+        samples: FloatArray,
+        progress: Callable[[float], object] | None,
+    ) -> None:
+        self.system, self.method, self.policy = system, method, policy
+        self.period = np.inf if policy is None else _period(policy)
+        self.samples, self.progress = samples, progress
+        self.log = Log()
+        self.board = Switchboard(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
+        self._held: FloatArray | None = None
+        self._tick: int | None = None
+
+    def phase(self, mode: Mode) -> Phase:
+        """Return the compiled phase of a mode; it lives as long as the system."""
+        held = self.policy is not None
+        key = ("phase", mode, held, self.method.name, self.method.stabilization)
+        return self.system.kept(key, lambda: Phase(self.system, mode, held, self.method))
+
+    def inputs(self, t: float) -> tuple[FloatArray, float]:
+        """Return the input parameters valid at `t` and the time until which they are."""
+        if self.policy is not None:
+            held = np.zeros(self.system.model().u.shape[0]) if self._held is None else self._held
+            return held, (np.floor(t / self.period + 1e-9) + 1) * self.period
+        values, until = [np.zeros(0)], np.inf
+        for motion in self.system.motions.values():
+            numbers, end = motion.parameters(t)
+            values.append(numbers)
+            until = min(until, end)
+        return np.concatenate(values), until
+
+    def run(self, now: Instant, duration: float) -> Status:
+        """Integrate from `now` to `duration`; return how it ended."""
+        try:
+            if self.policy is not None:
+                self.policy.reset()
+            begun = self._begin(now)
+            status = begun if isinstance(begun, Status) else self._through(begun, duration)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        if not self.log.segments:
+            self._hold(now)
+        return status
+
+    def _through(self, now: Instant, duration: float) -> Status:
+        """Go from mode to mode."""
+        stuck, since = 0, -1.0
+        while now.t < duration:
+            outcome = self._mode(now, duration)
+            if isinstance(outcome, Status):
+                return outcome
+            after, event, phase = outcome
+            following, reason = self.board.next(after, event, phase)
+            if isinstance(following, Status):
+                self._note(after, following.label, reason)
+                return following
+            self._note(after, following.mode.label, reason)
+            stuck = stuck + 1 if following.t - since < 1e-12 else 0
+            since = following.t
+            if stuck > STUCK:
+                return Status.STEP_TOO_SMALL
+            now = following
+        return Status.SUCCESS
+
+    def _begin(self, now: Instant) -> Instant | Status:
+        """Decide the first mode of a body that starts with a slip."""
+        if not any(name.endswith(".position") for name in self.system.model(now.mode.atlas).layout):
+            return now  # minimal coordinates cannot slip
+        _, slip, _ = slip_and_spin(self.system, now.mode.atlas, now.x, 0)
+        if float(np.linalg.norm(slip)) <= _SLIPS:
+            return now
+        rule, reason = self.system.rules.on_slip, "the start slips"
+        if rule == "stop":
+            self._note(now, Status.SLIPPED.label, reason)
+            return Status.SLIPPED
+        if rule == "slide":
+            self._note(now, "sliding", reason)
+            return replace(now, mode=self.board.with_law(now, 0, "sliding"))
+        # Friction without limit stops the slip at once, as it stops that of an impact.
+        self._note(now, now.mode.label, reason)
+        phase = self.phase(now.mode)
+        self.log.lower(f"{self.board.name(0)}.friction", -np.inf)
+        return replace(now, x=projected(phase, now.t, now.x, phase.parameters(self.inputs(now.t)[0], now.onsets)))
+
+    def _mode(self, now: Instant, duration: float) -> Status | tuple[Instant, Event, Phase]:
+        """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
+        phase = self.phase(now.mode)
+        watch = Watch(self.system, now.mode)
+        needed, signs, begin = watch.needed, self._signs(phase, now), now.t
+        armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
+        first_step: float | None = None
+        while now.t < duration:
+            self._ask(now)
+            inputs, until = self.inputs(now.t)
+            p = phase.parameters(inputs, now.onsets, signs)
+            stop = min(duration, until, now.t + WATCH_SPAN if needed else np.inf)
+            looks = np.arange(now.t, stop, WATCH_STEP)[1:] if needed else NO_LOOKS
+            done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
+            end = self._event(phase, done)
+            if needed and done.t_end > now.t:
+                times = np.concatenate([[now.t], seen[0], [done.t_end]])
+                states = np.vstack([now.x[None], seen[1], done.x_end[None]])
+                found = watch.touched(times, states, self._state_at(phase, now, p))
+                if found is not None:
+                    instant, end = found
+                    done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+            self._keep(phase, done, p, ended=end is not None)
+            self.log.count(phase, done, lasted=end is None or done.t_end > begin)
+            if done.status is not Status.SUCCESS:
+                return done.status
+            now = replace(now, t=done.t_end, x=done.x_end)
+            if end is not None:
+                return now, end, phase
+            if not armed.all():
+                armed |= np.array([g > 1e-9 for g in phase.margin_values(now.t, now.x, p).values()], dtype=bool)
+            first_step = done.last_step if done.last_step > 0 else None
+        return Status.SUCCESS
+
+    def _ask(self, now: Instant) -> None:
+        """Call the policy when its time has come, once each time."""
+        if self.policy is None:
+            return
+        tick = round(now.t / self.period)
+        if tick != self._tick and abs(now.t / self.period - tick) < 1e-9:
+            state = np.array(now.x)
+            state.setflags(write=False)
+            self._held = array("policy", self.policy(now.t, state), (self.system.model().u.shape[0],))
+            self._tick = tick
+
+    def _event(self, phase: Phase, done: Integration) -> Event | None:
+        if done.event is None:
+            return None
+        contact, margin = phase.margins[done.event].split(".", 1)
+        return Event([meeting.contact for meeting in self.system.meetings].index(contact), margin)
+
+    def _integrate(
+        self,
+        phase: Phase,
+        t0: float,
+        x0: FloatArray,
+        t1: float,
+        p: FloatArray,
+        armed: np.ndarray,
+        first_step: float | None,
+        looks: FloatArray = NO_LOOKS,
+    ) -> tuple[Integration, tuple[FloatArray, FloatArray]]:
+        """Integrate with the output samples and extra `looks`; return what falls on samples, and on all."""
+        begin = np.searchsorted(self.samples, t0, side="right" if t0 > 0 else "left")
+        end = np.searchsorted(self.samples, t1, side="right")
+        output = self.samples[begin:end]
+        done = phase.integrator.integrate(
+            t0,
+            x0,
+            t1,
+            p,
+            relative_tolerance=self.method.relative_tolerance,
+            absolute_tolerance=self.method.relative_tolerance * 1e-2,
+            step=self.method.step,
+            max_steps=MAX_STEPS + (0 if self.method.step is None else int((t1 - t0) / self.method.step)),
+            sample_times=np.union1d(output, looks) if looks.size else output,
+            armed=armed,
+            watched=phase.watched,
+            first_step=first_step if self.method.step is None else None,
+            progress=self.progress,
+        )
+        if not looks.size:
+            return done, (done.times, done.states)
+        recorded = np.isin(done.times, output)
+        return replace(done, times=done.times[recorded], states=done.states[recorded]), (done.times, done.states)
+
+    def _state_at(self, phase: Phase, now: Instant, p: FloatArray) -> Callable[[float], FloatArray]:
+        def state(t: float) -> FloatArray:
+            if t <= now.t:
+                return now.x
+            done = phase.integrator.integrate(
+                now.t,
+                now.x,
+                t,
+                p,
+                relative_tolerance=self.method.relative_tolerance,
+                absolute_tolerance=self.method.relative_tolerance * 1e-2,
+                step=self.method.step,
+                watched=np.zeros(len(phase.margins), dtype=bool),
+            )
+            return done.x_end
+
+        return state
+
+    def _signs(self, phase: Phase, now: Instant) -> list[float]:
+        """Sign of each contact's roundness at the start of a mode: it may change its sign, not its size."""
+        inputs, _ = self.inputs(now.t)
+        values = phase.margin_values(now.t, now.x, phase.parameters(inputs, now.onsets))
+        names = (f"{meeting.contact}.roundness" for meeting in self.system.meetings)
+        return [-1.0 if values.get(name, 1.0) < 0 else 1.0 for name in names]
+
+    def _keep(self, phase: Phase, done: Integration, p: FloatArray, ended: bool) -> None:
+        times, states = done.times, done.states
+        if ended or done.t_end >= self.samples[-1] or done.status is not Status.SUCCESS:
+            if not times.size or times[-1] < done.t_end:
+                times, states = np.append(times, done.t_end), np.vstack([states, done.x_end[None]])
+        if times.size:
+            self.log.segments.append(Segment(phase, times, states, np.repeat(p[None], len(times), axis=0)))
+
+    def _hold(self, now: Instant) -> None:
+        """Record the start alone."""
+        phase = self.phase(now.mode)
+        p = phase.parameters(self.inputs(now.t)[0], now.onsets)
+        self.log.segments.append(Segment(phase, np.array([now.t]), np.array(now.x)[None], p[None]))
+
+    def _note(self, at: Instant, following: str, reason: str) -> None:
+        self.log.transitions.append({"time": at.t, "from": at.mode.label, "to": following, "reason": reason})
+
+
+def _period(policy: Policy) -> float:
+    if policy.period is None:
+        raise InputError("policy.period", None, "a time between two calls (s): its input is held in between")
+    return positive("policy.period", policy.period, "s")

@@ -1,0 +1,107 @@
+"""What a state says of one contact: points, normals, Jacobians, impacts, jumps of the velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+from trundle.models.system import Atlas, ContactSystem
+from trundle.simulate.impact import Candidate, Impact, plastic_impact
+
+
+def rolling_law(system: ContactSystem) -> str:
+    """Return the name of the law of rolling the user chose."""
+    return next(start.name for start in system.start_laws if start.touching)
+
+
+def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
+    """X -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        joined = model.joined[contact]
+        W = model.to_world
+        law = LAWS["pure-rolling"] if model.d == 3 else LAWS["rolling"]
+        laws = [law if i == contact else LAWS["separated"] for i in range(len(model.joined))]
+        terms = model.terms(laws)
+        k = terms.kin[contact]
+        d = model.d
+        tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
+        center = ca.SX(ca.DM(system.meetings[contact].center_A))
+        spin_row = terms.J[d:, :] if d == 3 else ca.SX(1, model.nv)
+        spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
+        outputs = [
+            W @ terms.J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
+            joined.A.R.T @ tA.r - center, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
+        ]  # fmt: skip
+        return ca.Function("touch", [model.x], outputs)
+
+    return system.kept(("touch", atlas, contact), build)
+
+
+def contact_points(
+    system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return (x_A, x_B, n_B): the contact's points in the frames of both shapes and B's normal in B's frame."""
+    values = touch_function(system, atlas, contact)(x)
+    return tuple(np.asarray(v).ravel() for v in values[6:9])  # type: ignore[return-value]
+
+
+def points_on_first(system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int) -> FloatArray:
+    """Return the contact's points (N, d), m, in the frame of A's shape at the states (N, n_x)."""
+    return np.asarray(touch_function(system, atlas, contact)(states.T)[6]).T
+
+
+def slip_and_spin(
+    system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return (n, slip, spin rate) of a contact, world axes: normal out of B, slip (d,) m/s, spin rad/s."""
+    _, velocity, n, _, spin, *_ = (np.asarray(v) for v in touch_function(system, atlas, contact)(x))
+    v, n = velocity.ravel(), n.ravel()
+    return n, v - n * float(n @ v), float(spin[0, 0])
+
+
+def impact_at(
+    system: ContactSystem, atlas: Atlas, x: FloatArray, new: int, closed: Sequence[int], sticky: bool = False
+) -> Impact:
+    """Return the plastic impact at the contact `new` of the state `x`, with the contacts `closed`.
+
+    ``sticky``: friction has no limit.
+    """
+    model = system.model(atlas)
+    candidates: dict[int, Candidate] = {}
+    M = np.eye(model.nv)
+    pure = rolling_law(system) == "pure-rolling" and model.d == 3
+    for i in sorted({new, *closed}):
+        J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch_function(system, atlas, i)(x))
+        M = mass
+        mu = np.inf if sticky else model.joined[i].friction.mu
+        candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
+    return plastic_impact(M, candidates, new)
+
+
+def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
+    """Return the smallest mu L_n - |L_t| (N s) of the impulses of an impact."""
+    model = system.model(atlas)
+    margins = [np.inf]
+    for i, push in impulses.items():
+        n = slip_and_spin(system, atlas, x, i)[0]
+        normal = float(n @ push)
+        margins.append(model.joined[i].friction.mu * normal - float(np.linalg.norm(push - normal * n)))
+    return min(margins)
+
+
+def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump: FloatArray) -> FloatArray:
+    """Return x with nu + `jump` (nv,) in place of nu."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        step = ca.SX.sym("jump", model.nv)
+        s = ca.vertcat(*(joined.s for joined in model.joined))
+        return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
+
+    return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()

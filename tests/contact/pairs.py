@@ -24,7 +24,7 @@ from trundle.errors import InputError
 from trundle.models.tree import Tree, TreeModel
 
 Array = np.ndarray
-FORMS = ("support", "pair", "level", "level-pair", "chart")
+FORMS = ("support", "pair", "level", "level-pair", "chart", "support-chart")
 MASS, CENTER = 1.3, (0.03, -0.02, 0.01)
 INERTIA = np.array([[0.02, 0.002, 0.001], [0.002, 0.025, -0.003], [0.001, -0.003, 0.03]])
 MU, GRAVITY = 0.7, (0.4, -0.3, -9.7)
@@ -52,10 +52,14 @@ def blunt(semi_axes: list[float], exponent: float, rho: float) -> supports.Suppo
     def parts(u: Array) -> tuple[float, Array, Array]:
         y = a * u * u + rho**2 * (u @ u)
         slope = 2 * np.diag(a * u) + 2 * rho**2 * u[None, :]
-        bend = q / 2 * sum(
-            y[i] ** (q / 2 - 1) * (2 * a[i] * np.outer(e, e) + 2 * rho**2 * np.eye(3))
-            + (q / 2 - 1) * y[i] ** (q / 2 - 2) * np.outer(slope[i], slope[i])
-            for i, e in enumerate(np.eye(3))
+        bend = (
+            q
+            / 2
+            * sum(
+                y[i] ** (q / 2 - 1) * (2 * a[i] * np.outer(e, e) + 2 * rho**2 * np.eye(3))
+                + (q / 2 - 1) * y[i] ** (q / 2 - 2) * np.outer(slope[i], slope[i])
+                for i, e in enumerate(np.eye(3))
+            )
         )
         return float(np.sum(y ** (q / 2))), q / 2 * (y ** (q / 2 - 1)) @ slope, bend
 
@@ -80,7 +84,9 @@ def wrapped(shape: tg.Shape) -> implicit.Generic:
     f = shape.representations.level.level(x)
     H, g = ca.hessian(f, x)
     value, slope, bend = (ca.Function("f", [x], [e]) for e in (f, g, H))
-    return implicit.Generic(lambda y: float(value(y)), lambda y: np.array(slope(y)).ravel(), lambda y: np.array(bend(y)))
+    return implicit.Generic(
+        lambda y: float(value(y)), lambda y: np.array(slope(y)).ravel(), lambda y: np.array(bend(y))
+    )
 
 
 def quartic() -> implicit.Generic:
@@ -150,7 +156,9 @@ OBJECTS: dict[str, Callable[[], Solid]] = {
         tg.ExpressionLevelSurface(lambda x, y, z: x**4 + y**4 + z**4 - 1 + 0.2 * x * y, 1.0), quartic()
     ),
     "convex": lambda: _of(
-        tg.ExpressionBody(lambda x, y, z: ca.sqrt(x * x + 2 * y * y + 3 * z * z) + 0.1 * ca.sqrt(x * x + y * y + z * z)),
+        tg.ExpressionBody(
+            lambda x, y, z: ca.sqrt(x * x + 2 * y * y + 3 * z * z) + 0.1 * ca.sqrt(x * x + y * y + z * z)
+        ),
         supports.rounded(supports.ellipsoid([1.0, 2**0.5, 3**0.5]), 0.1),
     ),
 }
@@ -164,7 +172,9 @@ HANDS: dict[str, Callable[[], Solid]] = {
     "torus": lambda: _of(tg.Torus(1.0, 0.6), implicit.Torus(1.0, 0.6)),
     "capsule": lambda: _of(tg.Capsule(0.4, 0.6), implicit.Capsule(0.4, 0.6)),
     "height map": lambda: _of(tg.HeightMap(*_grid()), spline()),
-    "saddle": lambda: _of(tg.ExpressionSurface(lambda u, v: (u, v, 0.1 * u * u + 0.3 * u * v), ((-1, 1), (-1, 1))), saddle()),
+    "saddle": lambda: _of(
+        tg.ExpressionSurface(lambda u, v: (u, v, 0.1 * u * u + 0.3 * u * v), ((-1, 1), (-1, 1))), saddle()
+    ),
     "revolution": lambda: _of(tg.Revolution(tg.Arc(0.3, [0.5, 0], "outside")), implicit.Torus(0.5, 0.3)),
     "quartic": lambda: _of(
         tg.ExpressionLevelSurface(lambda x, y, z: x**4 + y**4 + z**4 - 1 + 0.2 * x * y, 1.0), quartic()
@@ -237,7 +247,10 @@ def chart_point_of(solid: Solid, chart: tg.Chart, rng: np.random.Generator) -> t
             np.testing.assert_allclose(solid.twin.point(n), x, atol=1e-14)
             return u, x, n
         n = solid.twin.normal(x)
-        if not isinstance(solid.twin, implicit.Capsule) or min(abs(x[2]), abs(abs(x[2]) - solid.twin.length / 2)) > 1e-3:
+        if (
+            not isinstance(solid.twin, implicit.Capsule)
+            or min(abs(x[2]), abs(abs(x[2]) - solid.twin.length / 2)) > 1e-3
+        ):
             return u, x, n
     raise LookupError("a chart of a flat face: no point contact lies there")
 
@@ -323,6 +336,9 @@ def random_states(
             u_A, x_A, n_A = chart_point_of(A, charts[0], rng)
             u_B, x_B, n_B = chart_point_of(B, charts[1], rng)
             coordinates = np.r_[u_A, u_B]
+        elif form == "support-chart":
+            x_A, n_A = point_of(A, form, rng)
+            coordinates, x_B, n_B = chart_point_of(B, B.shape.representations.charts[atlas[1]], rng)
         else:
             (x_A, n_A), (x_B, n_B) = point_of(A, form, rng), point_of(B, "", rng)
             if form == "pair" and isinstance(B.twin, implicit.Capsule) and abs(x_B[2]) < B.twin.length / 2:
@@ -376,7 +392,7 @@ def possible(A: Solid, B: Solid) -> list[tuple[str, tuple[int, int]]]:
         except InputError:
             continue
         if form != "chart":
-            out.append((form, (0, 0)))
+            out += [(form, (0, j)) for j in range(len(b.charts) if form == "support-chart" else 1)]
             continue
         for i, chart_A in enumerate(a.charts):
             for j in range(len(b.charts)):

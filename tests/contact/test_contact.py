@@ -15,7 +15,8 @@ from trundle.numerics.space import lever
 
 FORMS = [("ellipsoid", "plane", "support", (0, 0)), ("ellipsoid", "ellipsoid", "pair", (0, 0)),
          ("rounded", "dish", "level", (0, 0)), ("torus", "torus", "level-pair", (0, 0)),
-         ("ellipsoid", "dish", "chart", (0, 1)), ("sphere", "saddle", "chart", (1, 0))]  # fmt: skip
+         ("ellipsoid", "dish", "chart", (0, 1)), ("sphere", "saddle", "chart", (1, 0)),
+         ("blunt", "saddle", "support-chart", (0, 0))]  # fmt: skip
 
 
 def setting(a: str, b: str, form: str, atlas: tuple[int, int], law: str, count: int = 8):
@@ -72,10 +73,16 @@ def test_contact_speeds_are_differences_of_contacts_found_again(a, b, form, atla
     for i, (state, hand, seed) in enumerate(zip(states.objects, states.hands, states.seeds, strict=True)):
         found = []
         for t in (-h, h):
-            moved = spatial.State(Rotation.from_rotvec(t * state.w).as_matrix() @ state.R, state.p + t * state.v, state.w, state.v)
+            moved = spatial.State(
+                Rotation.from_rotvec(t * state.w).as_matrix() @ state.R, state.p + t * state.v, state.w, state.v
+            )
             R = Rotation.from_rotvec(t * hand.w).as_matrix() @ hand.R
-            found.append(spatial.find_contact(states.body, moved, states.hand_shape, spatial.Hand(R, hand.r + t * hand.v), seed))
-        over = [(found[1].__dict__[name] - found[0].__dict__[name]) / (2 * h) for name in ("x_object", "x_hand", "normal")]
+            found.append(
+                spatial.find_contact(states.body, moved, states.hand_shape, spatial.Hand(R, hand.r + t * hand.v), seed)
+            )
+        over = [
+            (found[1].__dict__[name] - found[0].__dict__[name]) / (2 * h) for name in ("x_object", "x_hand", "normal")
+        ]
         np.testing.assert_allclose(state.R @ over[0], sA[i].ravel(), rtol=1e-6, atol=3e-8)
         np.testing.assert_allclose(hand.R @ over[1], sB[i].ravel(), rtol=1e-6, atol=3e-8)
         np.testing.assert_allclose(over[2], ndot[i].ravel(), rtol=1e-6, atol=3e-8)
@@ -136,7 +143,7 @@ def test_a_flat_needs_no_curvature():
     assert not any(name.endswith("curvature") for name in d.margins)
 
 
-@pytest.mark.parametrize(("a", "b", "form", "atlas"), FORMS[3:])
+@pytest.mark.parametrize(("a", "b", "form", "atlas"), FORMS[3:6])
 def test_shift_cancels_a_misalignment_to_first_order_and_align_lets_it_decay(a, b, form, atlas):
     model, _, states = setting(a, b, form, atlas, "rolling", 4)
     j, gain = model.joined[0], 20.0

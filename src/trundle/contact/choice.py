@@ -7,19 +7,27 @@ import numpy as np
 
 from trundle.checks import FloatArray, choice
 from trundle.contact.contact import Contact
-from trundle.contact.contacts import ChartContact, LevelContact, LevelPairContact, PairContact, SupportContact
+from trundle.contact.contacts import (
+    ChartContact,
+    LevelContact,
+    LevelPairContact,
+    PairContact,
+    SupportChartContact,
+    SupportContact,
+)
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 
-FORMS = ("auto", "support", "pair", "level", "level-pair", "chart")
+FORMS = ("auto", "support", "pair", "level", "level-pair", "chart", "support-chart")
 
 
 def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     """Return the form of contact that suits shape A on shape B, or check that `form` is possible.
 
     ``"auto"`` takes the first that is possible: in space support (convex on a flat), pair (two convex
-    bodies), level (convex on a level set), level-pair (two level sets), chart; in the plane support, chart. Where
-    B has lines or faces, pair comes last: it cannot tell points of one normal apart.
+    bodies), level (convex on a level set), level-pair (two level sets), chart, support-chart (convex on a
+    chart); in the plane support, chart first. Where B has lines or faces, pair comes last: it cannot tell points of one
+    normal apart.
     """
     choice("contact", form, FORMS)
     if A.d != B.d:
@@ -32,8 +40,9 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
         "level": convex_A and b.level is not None,
         "level-pair": a.level is not None and b.level is not None,
         "chart": bool(a.charts) and bool(b.charts),
+        "support-chart": convex_A and bool(b.charts),
     }
-    order = ("support", "chart", "pair", "level", "level-pair") if A.d == 2 else FORMS[1:]
+    order = ("support", "chart", "pair", "level", "level-pair", "support-chart") if A.d == 2 else FORMS[1:]
     if b.roundness is not None:
         order = (*(name for name in order if name != "pair"), "pair")
     if form == "auto":
@@ -63,6 +72,8 @@ def make_contact(
         return LevelContact(a.support, b.level, center_A, (), a.roundness)
     if form == "level-pair" and a.level is not None and b.level is not None:
         return LevelPairContact(a.level, b.level, center_A)
+    if form == "support-chart" and a.support is not None:
+        return SupportChartContact(a.support, b.charts[atlas[1]], center_A, (), a.roundness)
     return ChartContact(a.charts[atlas[0]], b.charts[atlas[1]], center_A)
 
 
@@ -92,8 +103,10 @@ def contact_coordinates(
         return np.array(x_B), (0, 0)
     if form == "level-pair":
         return np.concatenate([x_A, x_B]), (0, 0)
-    chart_A, u_A = A.locate(x_A, tolerance=1e-3 * A.reference_length)
     chart_B, u_B = B.locate(x_B, tolerance=1e-3 * B.reference_length)
+    if form == "support-chart":
+        return u_B, (0, chart_B)
+    chart_A, u_A = A.locate(x_A, tolerance=1e-3 * A.reference_length)
     return np.concatenate([u_A, u_B]), (chart_A, chart_B)
 
 
@@ -104,5 +117,5 @@ def _curved(B: Shape, x_B: FloatArray, n_B: FloatArray) -> None:
         return
     n = ca.SX.sym("n", B.d)
     point = ca.Function("point", [n], [support.point_and_radii(n)[0]])
-    if float(np.linalg.norm(np.ravel(point(n_B)) - x_B)) > 1e-6 * B.reference_length:
+    if float(np.linalg.norm(np.asarray(point(n_B)).ravel() - x_B)) > 1e-6 * B.reference_length:
         raise InputError("contact", list(x_B), "where the hand is curved: here it is a line or a face")

@@ -245,9 +245,7 @@ def _operator(touch: Touch, T: ca.SX) -> ca.SX:
     return inverse(T.T @ touch.radii @ T)
 
 
-def _relative_curvature(
-    tA: Touch, K_B: ca.SX | None, T: ca.SX
-) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX | None]:
+def _relative_curvature(tA: Touch, K_B: ca.SX | None, T: ca.SX) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX | None]:
     """Return the solver of (K_A + K_B) sigma = rhs, (I + radii_A K_B)^-1, and a scalar > 0 while it is proper.
 
     With radii of A: sigma = (I + radii_A K_B)^-1 radii_A rhs, so that an edge (a zero radius) is no

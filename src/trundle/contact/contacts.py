@@ -69,16 +69,19 @@ class ChartContact(Contact):
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
         """Return reach^2 - |u|^2 of charts with a reach, and the distance to the ends of measured data."""
         m = self.d - 1
-        limits: dict[str, ca.SX] = {}
-        for name, chart, u in (("A", self.chart_A, s[:m]), ("B", self.chart_B, s[m:])):
-            if chart.reach < math.inf:
-                limits[f"chart_{name}"] = chart.reach**2 - ca.sumsqr(u)
-            for i, r in enumerate(chart.ranges):
-                if not r.periodic and r.low > -math.inf:
-                    limits[f"data_{name}{i}_low"] = u[i] - r.low
-                if not r.periodic and r.high < math.inf:
-                    limits[f"data_{name}{i}_high"] = r.high - u[i]
-        return limits
+        return _chart_limits("A", self.chart_A, s[:m]) | _chart_limits("B", self.chart_B, s[m:])
+
+
+def _chart_limits(name: str, chart: Chart, u: ca.SX) -> dict[str, ca.SX]:
+    limits: dict[str, ca.SX] = {}
+    if chart.reach < math.inf:
+        limits[f"chart_{name}"] = chart.reach**2 - ca.sumsqr(u)
+    for i, r in enumerate(chart.ranges):
+        if not r.periodic and r.low > -math.inf:
+            limits[f"data_{name}{i}_low"] = u[i] - r.low
+        if not r.periodic and r.high < math.inf:
+            limits[f"data_{name}{i}_high"] = r.high - u[i]
+    return limits
 
 
 def _chart_side(motion: Motion, patch: Patch, center: tuple[float, ...]) -> Touch:
@@ -208,6 +211,44 @@ class PairContact(Contact):
         of_B = _roundness(self.roundness_B, n)
         both = [*of_A.values(), *of_B.values()]
         return {"roundness": both[0] * both[-1] if len(both) > 1 else both[0]} if both else {}
+
+
+@dataclass(frozen=True)
+class SupportChartContact(Contact):
+    """A convex body A, without charts of its own, on a chart of B. s = u_B."""
+
+    support: SupportLike
+    chart: Chart
+    center_A: tuple[float, ...] = ()
+    center_B: tuple[float, ...] = ()
+    roundness: ca.Function | None = None
+
+    def __post_init__(self) -> None:
+        _same_dimension(self.support.d, self.chart.d)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.support.d
+
+    @property
+    def size(self) -> int:
+        """The d - 1 parameters of B's chart."""
+        return self.d - 1
+
+    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
+        """Return both sides at the parameters `s` (d-1,) of B's chart."""
+        tB = _chart_side(B, self.chart.patch(s), self.center_B)
+        return _support_side(A, self.support, tB.n, self.center_A), tB
+
+    def restore(self, s: ca.SX) -> ca.SX:
+        """Return `s`: chart coordinates are free."""
+        return s
+
+    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
+        """Return the limits of B's chart and the roundness of A at its contact point."""
+        n_body = -(A.R.T @ (B.R @ self.chart.patch(s).n))
+        return _chart_limits("B", self.chart, s) | _roundness(self.roundness, n_body)
 
 
 def _support_side(A: Motion, support: SupportLike, n: ca.SX, center: tuple[float, ...]) -> Touch:

@@ -14,12 +14,14 @@ from trundle.numerics.space import about, dot
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a contact: LA Vdot_A - LB Vdot_B + b = 0, pushed along GA' and -GB' by the multipliers.
+    """Rows of a contact: (LA J_A - LB J_B) nudot + b = 0, pushed along GA' and -GB' by the multipliers.
+
+    J = [Jw; Jv] of each body's motion; b holds what the bodies' accelerations are without nudot.
 
     Attributes
     ----------
     LA, LB : (m, k + d)
-        Act on the twist accelerations (angular first) of A and B.
+        Act on the twists (angular first) of A and B and on their rates.
     b : (m,)
         Value at nudot = 0.
     velocity : (m,)

@@ -1,0 +1,174 @@
+"""Laws: rows, wrenches and margins as documented."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import trundle.geometry as tg
+from tests.contact import pairs
+from tests.oracles import supports
+from trundle.contact.choice import make_contact
+from trundle.contact.laws import FIXED, LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Friction, Sliding, law_named
+from trundle.errors import InputError
+from trundle.models.tree import Tree
+
+A, B = pairs.object_named("ellipsoid"), pairs.hand_named("dish")
+
+
+def setting(law: str, count: int = 5):
+    model = pairs.pose_model(A, B, "level")
+    return model, pairs.random_states(A, B, "level", law, count, seed=4)
+
+
+def values(model, states, *expressions):
+    f = ca.Function("f", [model.x, model.u], [ca.SX(e) for e in expressions])
+    x, u = states.columns(model)
+    return [[np.array(v) for v in f(x[:, i], u[:, i])] for i in range(len(states))]
+
+
+def test_the_table_of_laws():
+    assert LAWS == {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED)}
+    assert [law.name for law in LAWS.values() if law.slipping] == ["sliding"]
+    assert [law.name for law in LAWS.values() if not law.touching] == ["separated"]
+    assert law_named("pure-rolling") is PURE_ROLLING
+    with pytest.raises(InputError, match=r"law = 'roling': must be one of 'rolling', 'pure-rolling', 'sliding'"):
+        law_named("roling")
+
+
+@pytest.mark.parametrize(
+    ("law", "rows"), [("rolling", 3), ("pure-rolling", 4), ("sliding", 1), ("separated", 0), ("fixed", 6)]
+)
+def test_rows_are_the_velocity_rows_and_their_rates(law, rows):
+    model, states = setting("sliding" if law == "separated" else "rolling" if law == "fixed" else law)
+    d = model.dynamics([LAWS[law]])
+    k, m = d.kin[0], model.motions
+    r = LAWS[law].rows(k, Friction(pairs.MU))
+    assert (r.LA.shape, r.b.shape[0], r.velocity.shape[0], r.position.shape[0]) == ((rows, 6), rows, rows, rows)
+    # velocity = LA V_A - LB V_B, and along the motion its rate is (LA J_A - LB J_B) nudot + b = 0
+    V = [ca.vertcat(b.w, b.v) for b in (m["object"], m["hand"])]
+    J = [ca.vertcat(b.Jw, b.Jv) for b in (m["object"], m["hand"])]
+    held = (r.LA @ J[0] - r.LB @ J[1]) @ d.nudot + r.b
+    lowered = r.velocity - (r.LA @ V[0] - r.LB @ V[1])
+    for lower, zero, rate in values(model, states, lowered, held, ca.jtimes(r.velocity, model.x, d.xdot)):
+        assert np.abs(lower).max(initial=0) < 1e-12
+        assert np.abs(zero).max(initial=0) < 1e-10
+        assert np.abs(rate).max(initial=0) < 1e-10
+
+
+def test_wrenches_act_along_the_rows():
+    # A force f on A is the wrench LA'f on A and -LB'f on B; the moment acts about n.
+    model, states = setting("pure-rolling")
+    d = model.dynamics([PURE_ROLLING])
+    k, r = d.kin[0], PURE_ROLLING.rows(d.kin[0], Friction())
+    on_A = k.LA.T @ d.forces[0] + ca.vertcat(k.n * d.moments[0], ca.SX(3, 1))
+    on_B = k.LB.T @ d.forces[0] + ca.vertcat(k.n * d.moments[0], ca.SX(3, 1))
+    for a, b in values(model, states, on_A - r.LA.T @ d.lam, on_B - r.LB.T @ d.lam):
+        assert max(np.abs(a).max(), np.abs(b).max()) < 1e-12
+
+
+def test_margins_as_documented():
+    model, states = setting("pure-rolling")
+    k, mu, bound = model.terms([PURE_ROLLING]).kin[0], 0.4, 0.02
+    lam = ca.SX(ca.DM([1.0, -2.0, 3.0, 0.5]))
+    f = lam[:3]
+    f_n = ca.dot(k.n, f)
+    f_t = ca.norm_2(f - k.n * f_n)
+    friction = Friction(mu, bound)
+    named = PURE_ROLLING.margins(k, lam, friction)
+    assert set(named) == {"normal_force", "friction", "torsion"}
+    assert set(ROLLING.margins(k, f, friction)) == {"normal_force", "friction"}
+    assert set(PURE_ROLLING.margins(k, lam, Friction(mu))) == {"normal_force", "friction"}  # 0: unbounded
+    expected = (f_n, mu * f_n - f_t, bound * f_n - 0.5)
+    for rows in values(model, states, *(a - b for a, b in zip(named.values(), expected, strict=True))):
+        assert max(abs(float(v.item())) for v in rows) < 1e-14
+
+
+def test_sliding_pushes_along_n_less_mu_e():
+    model, states = setting("sliding")
+    d = model.dynamics([SLIDING])
+    k = d.kin[0]
+    e = k.slip / ca.norm_2(k.slip)
+    named = SLIDING.margins(k, d.lam, Friction(pairs.MU))
+    rows = values(
+        model,
+        states,
+        d.forces[0] - d.lam * (k.n - pairs.MU * e),
+        named["slip_speed"] - (ca.norm_2(k.slip) - 1e-9),
+        named["normal_force"] - d.lam,
+        d.moments[0],
+    )
+    for off, speed, normal, moment in rows:
+        assert np.abs(off).max() < 1e-12
+        assert speed.item() == pytest.approx(0, abs=1e-14)
+        assert normal.item() == 0
+        assert moment.item() == 0
+
+
+def test_a_slide_from_rest_has_the_direction_of_its_onset():
+    model, states = setting("rolling")  # no slip yet
+    k = model.terms([SLIDING]).kin[0]
+    t = k.T[:, 0]
+    for stick in (1e-9, 1e-3):
+        law = Sliding(stick_speed=stick, onset=t)
+        for direction, _ in values(model, states, law.direction(k, Friction(0.5)) - (k.n - 0.5 * t), t):
+            assert np.abs(direction).max() < 1e-5
+
+
+def test_apart_a_body_falls_and_its_coordinates_wait():
+    model, states = setting("sliding")
+    d = model.dynamics([SEPARATED])
+    al, a, s, force = (
+        np.array(v)
+        for v in zip(
+            *values(model, states, d.nudot[:3], d.nudot[3:], d.xdot[model.layout["contact.coordinates"]], d.forces[0]),
+            strict=True,
+        )
+    )
+    assert np.abs(a[:, :, 0] - pairs.GRAVITY).max() < 1e-14
+    for i, state in enumerate(states.objects):
+        J = state.R @ pairs.INERTIA @ state.R.T
+        np.testing.assert_allclose(J @ al[i].ravel(), -np.cross(state.w, J @ state.w), atol=1e-13)
+    assert not s.any()
+    assert not force.any()
+
+
+def test_a_fixed_patch_carries_the_body_along():
+    model, states = setting("rolling")
+    d = model.dynamics([FIXED])
+    hand = model.motions["hand"]
+    for al, force in values(model, states, d.nudot[:3] - hand.al, d.forces[0] - d.lam[3:]):
+        assert np.abs(al).max() < 1e-12
+        assert np.abs(force).max() == 0
+    named = FIXED.margins(d.kin[0], d.lam, Friction(0.3))
+    f_n = ca.dot(d.kin[0].n, d.forces[0])
+    for normal, friction in values(
+        model,
+        states,
+        named["normal_force"] - f_n,
+        named["friction"] - (0.3 * f_n - ca.norm_2(d.forces[0] - d.kin[0].n * f_n)),
+    ):
+        assert normal.item() == pytest.approx(0, abs=1e-12)
+        assert friction.item() == pytest.approx(0, abs=1e-12)
+
+
+def test_pure_rolling_in_the_plane_is_rolling():
+    tree = Tree(2, [0.0, -9.81])
+    ground, body = tree.ground(), tree.free(1.0, 0.02)
+    tree.contact(make_contact(tg.Circle(0.2), tg.Line(), "support"), body, ground)
+    model = tree.finish()
+    one, two = (model.dynamics([law]) for law in (ROLLING, PURE_ROLLING))
+    f = ca.Function("f", [model.x], [one.xdot - two.xdot])
+    x = np.random.default_rng(0).normal(size=model.x.shape[0])
+    assert np.abs(np.array(f(x))).max() == 0
+    assert one.lam.shape == two.lam.shape == (2, 1)
+    fixed = model.dynamics([FIXED])
+    assert fixed.lam.shape == (3, 1)
+
+
+def test_an_edge_has_zero_radius_and_rolls():
+    disc, tube = pairs.object_named("disc"), pairs.hand_named("tube")
+    assert isinstance(disc.twin, supports.Support)
+    states = pairs.random_states(disc, tube, "level", "sliding", 10, seed=2)
+    assert pairs.disagreement(pairs.pose_model(disc, tube, "level"), "sliding", states) < 1e-12

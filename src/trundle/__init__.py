@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.errors import SimulationError as SimulationError
     from trundle.errors import TrundleError as TrundleError
     from trundle.geometry import Arc as Arc
+    from trundle.geometry import Box as Box
     from trundle.geometry import Capsule as Capsule
     from trundle.geometry import Circle as Circle
     from trundle.geometry import CurveSum as CurveSum
@@ -27,12 +28,16 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.geometry import Dish as Dish
     from trundle.geometry import Ellipse as Ellipse
     from trundle.geometry import Ellipsoid as Ellipsoid
+    from trundle.geometry import ExpressionBody as ExpressionBody
+    from trundle.geometry import ExpressionCurve as ExpressionCurve
+    from trundle.geometry import ExpressionLevelSurface as ExpressionLevelSurface
     from trundle.geometry import ExpressionSurface as ExpressionSurface
     from trundle.geometry import FourierRadius as FourierRadius
     from trundle.geometry import HeightMap as HeightMap
     from trundle.geometry import Line as Line
     from trundle.geometry import Parabola as Parabola
     from trundle.geometry import Plane as Plane
+    from trundle.geometry import Polytope as Polytope
     from trundle.geometry import Revolution as Revolution
     from trundle.geometry import Rounded as Rounded
     from trundle.geometry import SampledCurve as SampledCurve
@@ -43,6 +48,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.geometry import Superellipsoid as Superellipsoid
     from trundle.geometry import Torus as Torus
     from trundle.geometry import Tube as Tube
+    from trundle.geometry import check_convex as check_convex
+    from trundle.geometry import check_regular as check_regular
     from trundle.models import Coast as Coast
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
@@ -52,6 +59,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import SampledMotion as SampledMotion
     from trundle.models import SinusoidMotion as SinusoidMotion
     from trundle.models import Tree as Tree
+    from trundle.models import control_affine as control_affine
     from trundle.records import Trajectory as Trajectory
     from trundle.records import load_trajectory as load_trajectory
     from trundle.scenarios import load_scenario as load_scenario
@@ -64,11 +72,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
     "trundle.geometry": (
-        "Arc Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionSurface FourierRadius HeightMap "
-        "Line Parabola Plane Revolution Rounded SampledCurve SampledSurface Shape Sinusoid Sphere Superellipsoid "
-        "Torus Tube"
+        "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
+        "ExpressionLevelSurface ExpressionSurface FourierRadius HeightMap Line Parabola Plane Polytope "
+        "Revolution Rounded SampledCurve SampledSurface Shape Sinusoid Sphere Superellipsoid Torus Tube "
+        "check_convex check_regular"
     ),
-    "trundle.models": "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree",
+    "trundle.models": "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree control_affine",
     "trundle.records": "Trajectory load_trajectory",
     "trundle.scenarios": "load_scenario run",
     "trundle.simulate": "simulate",

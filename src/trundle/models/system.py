@@ -139,9 +139,15 @@ class ContactSystem:
         """Finder of near points of each pair of bodies that can meet."""
         return {(m.body_A, m.body_B): Proximity(m.shape_A, m.shape_B) for m in self.meetings}
 
-    def relative_pose(self, x: FloatArray, meeting: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Return (R_B_A, p_B_A): pose of A's SHAPE in B's frame at the state `x` (n_x,) or states (N, n_x)."""
-        poses = self.kept(("poses", meeting), lambda: self._poses(meeting))
+    def relative_pose(
+        self, x: FloatArray, meeting: int = 0, atlas: Atlas | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return (R_B_A, p_B_A): pose of A's SHAPE in B's frame at the state `x` (n_x,) or states (N, n_x).
+
+        ``atlas`` matters to rolling coordinates only (default: the first chart of every shape).
+        """
+        key = atlas or self.first_atlas
+        poses = self.kept(("poses", meeting, key), lambda: self._poses(meeting, key))
         d, states = self.d, np.atleast_2d(x)
         values = [np.asarray(v) for v in poses(states.T)]
         R_A, R_B = (np.swapaxes(values[i].reshape(d, -1, d), 0, 1) for i in (0, 2))
@@ -150,7 +156,7 @@ class ContactSystem:
         p = np.einsum("nji,nj->ni", R_B, origin - values[3].T)
         return (R, p) if np.ndim(x) == 2 else (R[0], p[0])
 
-    def _poses(self, index: int) -> ca.Function:
-        model, meeting = self.model(), self.meetings[index]
+    def _poses(self, index: int, atlas: Atlas) -> ca.Function:
+        model, meeting = self.model(atlas), self.meetings[index]
         A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
         return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import tomllib
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -173,20 +174,23 @@ def furnish(folder: Path) -> Path:
     return home
 
 
-def examine(content: bytes, home: Path, building: bool = True) -> tuple[str, str]:
-    """Return ``("accepted" | "refused", message)``, or ``("finding", what is wrong)``."""
+def examine(content: bytes, home: Path, building: bool = True, simulating: bool = False) -> tuple[str, str]:
+    """Return ``("accepted" | "refused", message)``, or ``("finding", what is wrong)``.
+
+    With `building` the model of an accepted file is built, with `simulating` its first half second is run.
+    """
     path = home / "case.toml"
     path.write_bytes(content)
     try:
         with _limited(SECONDS):
-            return _outcome(path, content, building)
+            return _outcome(path, content, building, simulating)
     except _TooLong:
         return "finding", f"no end after {SECONDS:g} s\n{traceback.format_exc()}"
     except Exception:
         return "finding", traceback.format_exc()
 
 
-def _outcome(path: Path, content: bytes, building: bool) -> tuple[str, str]:
+def _outcome(path: Path, content: bytes, building: bool, simulating: bool) -> tuple[str, str]:
     try:
         scenario = load_scenario(path)
         fault = _difference(content, scenario.resolved_toml())
@@ -194,10 +198,21 @@ def _outcome(path: Path, content: bytes, building: bool) -> tuple[str, str]:
             return "finding", fault
         if building:
             for part in (scenario, *scenario.parts.values()):
-                build(part)
+                simulation = build(part)
+                if simulating:
+                    dataclasses.replace(simulation, settings=_short(simulation.settings)).run()
     except InputError as error:
         return _judged(str(error), path)
     return "accepted", ""
+
+
+def _short(settings: Mapping[str, Any]) -> dict[str, Any]:
+    short = dict(settings)
+    short["duration"] = min(short["duration"], 0.5)
+    short["output_step"] = min(max(short["output_step"], 1e-3), short["duration"])
+    if "step" in short:
+        short["step"] = min(max(short["step"], 1e-4), short["duration"])
+    return short
 
 
 def _judged(message: str, path: Path) -> tuple[str, str]:

@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
                 break
             content = mutated(rng.choice(list(BASES.values())), rng)
             clock = time.monotonic()
-            outcome, said = examine(content, home, building=not options.load_only)
+            outcome, said = examine(content, home, not options.load_only, options.simulate)
             slowest = max(slowest, time.monotonic() - clock)
             outcomes[outcome] += 1
             if outcome == "finding":
@@ -59,6 +59,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1800.0, help="stop after this wall time")
     parser.add_argument("--load-only", action="store_true", help="do not build models of accepted files")
+    parser.add_argument("--simulate", action="store_true", help="also run half a second of accepted files (slow)")
     return parser.parse_args(arguments)
 
 

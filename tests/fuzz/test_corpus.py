@@ -20,7 +20,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("path", CORPUS, ids=[path.stem for path in CORPUS])
 def test_corpus_file_is_accepted_or_refused_in_good_order(home: Path, path: Path) -> None:
-    outcome, said = examine(path.read_bytes(), home)
+    outcome, said = examine(path.read_bytes(), home, simulating=True)
     assert outcome in ("accepted", "refused"), said
 
 

@@ -45,7 +45,7 @@ vectors = st.lists(numbers, min_size=3, max_size=3)
 @given(
     radius=sizes,
     mass=sizes,
-    position=vectors,
+    position=st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3),
     velocity=vectors,
     friction=st.floats(0, 1e12) | st.integers(0, 10**12),
     amplitude=st.lists(numbers, min_size=6, max_size=6),

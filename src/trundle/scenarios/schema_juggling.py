@@ -14,6 +14,7 @@ from trundle.scenarios.schema import (
     Duration,
     Mass,
     NonNegative,
+    Place3,
     ScenarioTable,
     Sizes2,
     Table,
@@ -82,7 +83,7 @@ class HandTable(Table):
     """The hand: a surface that moves as told."""
 
     shape: HandSurface = Field(description="surface, in the hand's frame")
-    position: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m, world")
+    position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, world")
     rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, hand frame")
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, hand frame")
@@ -105,7 +106,7 @@ class ContactTable(Table):
 class InitialTable(Table):
     """The start; the object's point of contact, position and velocity follow."""
 
-    contact_on_hand: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m, hand frame, projected on the surface")
+    contact_on_hand: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, hand frame, projected on the surface")
     object_quaternion: Vector4 = Field(default=(1.0, 0.0, 0.0, 0.0), description="(w, x, y, z), world from body")
     object_angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, world")
 

@@ -7,7 +7,19 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Duration, Mass, NonNegative, Real, ScenarioTable, Table, Tolerance, Vector2, fault
+from trundle.scenarios.schema import (
+    Angle,
+    Duration,
+    Mass,
+    NonNegative,
+    Place,
+    Real,
+    ScenarioTable,
+    Table,
+    Tolerance,
+    Vector2,
+    fault,
+)
 from trundle.scenarios.schema_juggling import check_samples
 from trundle.scenarios.schema_shapes import GroundCurve, OutlineCurve
 
@@ -41,8 +53,8 @@ class PlanarContactTable(Table):
 class PlanarInitialTable(Table):
     """The start; the body's position and velocity follow."""
 
-    contact_x: Real = Field(default=0.0, description="m, of the contact point on the terrain")
-    angle: Real = Field(default=0.0, description="rad, counter-clockwise")
+    contact_x: Place = Field(default=0.0, description="m, of the contact point on the terrain")
+    angle: Angle = Field(default=0.0, description="rad, counter-clockwise")
     angular_velocity: Real = Field(default=0.0, description="rad/s, counter-clockwise")
 
 

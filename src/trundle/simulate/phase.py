@@ -11,13 +11,17 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, Law, Sliding
 from trundle.models.multibody import Dynamics
-from trundle.models.system import Atlas, ContactSystem
+from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.tree import TreeModel
 from trundle.numerics.compile import compile_function
 from trundle.numerics.ode import Integrator, OdeSystem
+from trundle.simulate.states import ends_of_data
 
 BAUMGARTE = 10.0
 """Feedback (1/s) of ``stabilization="baumgarte"`` (sheet 4, "Measured": Baumgarte 10)."""
+
+_INSIDE = 1e-9
+"""How far inside the ends of measured data (in the units of its coordinates) a run stops: outside, nothing is known."""
 
 IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
 
@@ -127,14 +131,17 @@ class Phase:
             contact, margin = name.split(".", 1)
             if margin == "gap" and sizes[contact] > 0:
                 continue  # frozen coordinates know no gap: the watch finds the landing
-            margins[name] = sign_of[contact] * value if margin == "roundness" else value
+            if margin == "roundness":
+                value = sign_of[contact] * value
+            margins[name] = value - _INSIDE if margin.startswith("data") else value
         for joined, meeting, law in zip(self.model.joined, self.system.meetings, self.mode.laws, strict=True):
-            if meeting.extent is None or not LAWS[law].touching:
+            if not LAWS[law].touching:
                 continue
             _, side = joined.contact.touch(joined.A, joined.B, joined.s)
-            on_hand = joined.B.R.T @ side.r
-            for i, (axis, width) in enumerate(zip("xy", meeting.extent, strict=True)):
-                margins[f"{joined.name}.extent_{axis}"] = width / 2 - ca.fabs(on_hand[i])
+            on_B = joined.B.R.T @ side.r
+            for i, (axis, width) in enumerate(zip("xy", meeting.extent or (), strict=False)):
+                margins[f"{joined.name}.extent_{axis}"] = width / 2 - ca.fabs(on_B[i])
+            margins.update({f"{joined.name}.{name}": value for name, value in _data_margins(meeting, on_B).items()})
         return margins
 
     def _watched(self, name: str) -> bool:
@@ -178,6 +185,15 @@ class Phase:
         values = np.asarray(self._outputs(t[None, :], x.T, p.T)).T
         ends = self._output_ends
         return {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(self._output_names)}
+
+
+def _data_margins(meeting: Meeting, on_B: ca.SX) -> dict[str, ca.SX]:
+    """Distances (m) of a contact point on a measured graph to the ends of its data; charts know their own."""
+    margins = {}
+    if meeting.form != "chart":
+        for i, r in enumerate(ends_of_data(meeting.shape_B)):
+            margins |= {f"data_B{i}_low": on_B[i] - r.low - _INSIDE, f"data_B{i}_high": r.high - on_B[i] - _INSIDE}
+    return margins
 
 
 def output_expressions(model: TreeModel, dynamics: Dynamics) -> dict[str, ca.SX]:

@@ -117,6 +117,7 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
     center = np.array(meeting.center_A)
     contact = {quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1) for quantity in _OF_CONTACT}
     contact["on_A"] = contact["on_A"] - center
+    _without_a_point(contact, bodies["A.position"])
     if not LAWS[laws[order[0]]].touching and meeting.form != "support":
         _nearest_in_flight(system, segment, contact, bodies)
     names_of_laws = ["rest" if phase.mode.rest else laws[i] for i in order[:touching]]
@@ -129,6 +130,14 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
         "mode": np.array(modes, dtype=np.str_),
         "contacts": touching,
     }
+
+
+def _without_a_point(contact: dict[str, FloatArray], position: FloatArray) -> None:
+    """Where bodies touch along a face there is no contact point: take the body's centre of mass (n, d) for it."""
+    bad = ~np.all(np.isfinite(contact["point"]), axis=2)
+    contact["point"][bad] = np.broadcast_to(position[:, None], contact["point"].shape)[bad]
+    for quantity in ("force", "moment", "gap", "slip", "on_A", "on_B"):
+        contact[quantity][bad] = np.where(np.isfinite(contact[quantity][bad]), contact[quantity][bad], 0.0)
 
 
 def _nearest_in_flight(

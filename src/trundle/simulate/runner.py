@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
-from trundle.models.system import ContactSystem
+from trundle.models.system import ContactSystem, Meeting
 from trundle.numerics.ode import Integration
 from trundle.records import Policy
 from trundle.simulate.phase import Method, Mode, Phase
@@ -34,6 +34,8 @@ MAX_STEPS = 1_000_000
 """Longest run of steps of one integration, beyond those of a fixed step."""
 
 _SLIPS = 1e-9
+_ROUND = 1e-9
+_TWO_SIDED = 0.1
 
 
 @dataclass
@@ -143,7 +145,14 @@ class Runner:
         return Status.SUCCESS
 
     def _begin(self, now: Instant) -> Instant | Status:
-        """Decide the first mode of a body that starts with a slip."""
+        """Decide the first mode: a body may start with a slip, or on a line or a face."""
+        values = self.phase(now.mode).margin_values(now.t, now.x, self._parameters(now))
+        roundness = values.get(f"{self.board.name(0)}.roundness", 1.0)
+        if _round_on_both_sides(self.system.meetings[0]):
+            roundness = abs(roundness)
+        if not roundness > _ROUND:
+            self._note(now, Status.NOT_A_POINT_CONTACT.label, "the contact is no longer a point")
+            return Status.NOT_A_POINT_CONTACT
         if not any(name.endswith(".position") for name in self.system.model(now.mode.atlas).layout):
             return now  # minimal coordinates cannot slip
         _, slip, _ = slip_and_spin(self.system, now.mode.atlas, now.x, 0)
@@ -158,9 +167,11 @@ class Runner:
             return replace(now, mode=self.board.with_law(now, 0, "sliding"))
         # Friction without limit stops the slip at once, as it stops that of an impact.
         self._note(now, now.mode.label, reason)
-        phase = self.phase(now.mode)
         self.log.lower(f"{self.board.name(0)}.friction", -np.inf)
-        return replace(now, x=projected(phase, now.t, now.x, phase.parameters(self.inputs(now.t)[0], now.onsets)))
+        return replace(now, x=projected(self.phase(now.mode), now.t, now.x, self._parameters(now)))
+
+    def _parameters(self, now: Instant) -> FloatArray:
+        return self.phase(now.mode).parameters(self.inputs(now.t)[0], now.onsets)
 
     def _mode(self, now: Instant, duration: float) -> Status | tuple[Instant, Event, Phase]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
@@ -267,11 +278,13 @@ class Runner:
         return state
 
     def _signs(self, phase: Phase, now: Instant) -> list[float]:
-        """Sign of each contact's roundness at the start of a mode: it may change its sign, not its size."""
-        inputs, _ = self.inputs(now.t)
-        values = phase.margin_values(now.t, now.x, phase.parameters(inputs, now.onsets))
-        names = (f"{meeting.contact}.roundness" for meeting in self.system.meetings)
-        return [-1.0 if values.get(name, 1.0) < 0 else 1.0 for name in names]
+        """Sign of each contact's roundness at the start of a mode, for bodies that are round on both sides of zero."""
+        values = phase.margin_values(now.t, now.x, phase.parameters(self.inputs(now.t)[0], now.onsets))
+        signs = []
+        for meeting in self.system.meetings:
+            below = values.get(f"{meeting.contact}.roundness", 1.0) < 0
+            signs.append(-1.0 if below and _round_on_both_sides(meeting) else 1.0)
+        return signs
 
     def _keep(self, phase: Phase, done: Integration, p: FloatArray, ended: bool) -> None:
         times, states = done.times, done.states
@@ -283,9 +296,8 @@ class Runner:
 
     def _hold(self, now: Instant) -> None:
         """Record the start alone."""
-        phase = self.phase(now.mode)
-        p = phase.parameters(self.inputs(now.t)[0], now.onsets)
-        self.log.segments.append(Segment(phase, np.array([now.t]), np.array(now.x)[None], p[None]))
+        one = (np.array([now.t]), np.array(now.x)[None], self._parameters(now)[None])
+        self.log.segments.append(Segment(self.phase(now.mode), *one))
 
     def _note(self, at: Instant, following: str, reason: str) -> None:
         self.log.transitions.append({"time": at.t, "from": at.mode.label, "to": following, "reason": reason})
@@ -295,3 +307,12 @@ def _period(policy: Policy) -> float:
     if policy.period is None:
         raise InputError("policy.period", None, "a time between two calls (s): its input is held in between")
     return positive("policy.period", policy.period, "s")
+
+
+def _round_on_both_sides(meeting: Meeting) -> bool:
+    """Whether the roundness of body A changes its sign between two round parts (capsule) or is negative on a face."""
+    roundness = meeting.shape_A.representations.roundness
+    if roundness is None:
+        return False
+    axes = np.eye(meeting.shape_A.d)
+    return min(float(roundness(n)) for n in (*axes, *-axes)) < -_TWO_SIDED

@@ -9,6 +9,8 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
+from trundle.geometry.chart import Range
+from trundle.geometry.shape import Shape
 from trundle.models.system import Atlas, ContactSystem
 from trundle.simulate.impact import Candidate, Impact, plastic_impact
 
@@ -105,3 +107,17 @@ def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump:
         return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
 
     return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()
+
+
+def ends_of_data(shape: Shape) -> tuple[Range, ...]:
+    """Return the ranges of x (and y), m, over which a measured graph has data; nothing for any other shape."""
+    graph = shape.representations
+    if graph.height is None or not graph.charts:
+        return ()
+    chart = graph.charts[0]
+    ranges = chart.ranges
+    if not ranges or not all(r.bounded and not r.periodic for r in ranges):
+        return ()
+    middle = [0.4 * r.low + 0.6 * r.high for r in ranges]
+    point = np.asarray(ca.evalf(ca.densify(chart.point(ca.SX(ca.DM(middle)))))).ravel()
+    return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()

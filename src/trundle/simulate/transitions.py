@@ -258,7 +258,6 @@ _TOUCHING: dict[str, tuple[str, Resolve]] = {
     "chart": ("the chart's edge was reached", _rechart),
     "data": ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
     "extent": ("the contact left the hand", _stop(Status.OFF_THE_HAND)),
-    "touch": ("another point touched", _land),
 }
 _ROLLING: dict[str, tuple[str, Resolve]] = {
     **_TOUCHING,

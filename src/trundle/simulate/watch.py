@@ -15,7 +15,7 @@ from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
 from trundle.numerics.space import lever
 from trundle.simulate.phase import Mode
-from trundle.simulate.states import contact_points, points_on_first
+from trundle.simulate.states import contact_points, ends_of_data, points_on_first
 from trundle.simulate.transitions import Event
 
 _NEAR = 4.0
@@ -61,6 +61,8 @@ class Watch:
         self.apart = [i for i, law in enumerate(laws) if not law.touching]
         # A body that has just left its only contact is still near it: wait until it is away.
         self._armed = bool(self.touching)
+        shape = system.meetings[0].shape_B
+        self._data = system.kept(("data", shape), lambda: ends_of_data(shape))
 
     @property
     def needed(self) -> bool:
@@ -82,6 +84,8 @@ class Watch:
         known = [contact_points(self.system, self.mode.atlas, x, i)[0] for i in self.touching]
         best: Approach | None = None
         for near in proximity.local_minima(R, p, below=reach):
+            if not all(r.low <= x <= r.high for r, x in zip(self._data, near.x_B, strict=False)):
+                continue  # beyond its data a surface is nobody's
             if any(np.linalg.norm(near.x_A - x_A) < 1.5 * proximity.spacing for x_A in known):
                 continue
             s, charts = contact_coordinates(

@@ -35,7 +35,7 @@ class InputError(TrundleError, ValueError):
         super().__init__(key, value, allowed, file)
 
     def __str__(self) -> str:
-        text = repr(self.value)
+        text = " ".join(repr(self.value).split())
         if len(text) > 120:
             text = text[:117] + "..."
         where = f"{self.file}: " if self.file else ""

@@ -41,12 +41,20 @@ def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -
         indefinite = np.linalg.eigvalsh(exact)[:, 0] <= 1e-6 * np.trace(gauss, axis1=1, axis2=2)
         exact[indefinite] = gauss[indefinite]
         ridge = 1e-14 * np.trace(gauss, axis1=1, axis2=2)[:, None, None] * np.eye(u.shape[1])
-        step = -np.linalg.solve(exact + ridge + 1e-300, gradient[..., None])[..., 0]
+        step = -_solved(exact + ridge + 1e-300, gradient)
         moved = _search(chart, u, x, cost, active, step)
         size = np.linalg.norm(np.einsum("mia,ma->mi", value.first, step), axis=1)
         scale = np.linalg.norm(value.x, axis=1) + 1e-3
         active = active[moved & (size > 1e-12 * scale)]
     return u, cost
+
+
+def _solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve symmetric systems (m, n, n) for right-hand sides (m, n); singular ones in the least-squares sense."""
+    try:
+        return np.linalg.solve(matrices, right[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        return (np.linalg.pinv(matrices, hermitian=True) @ right[..., None])[..., 0]
 
 
 def _hold(chart: NumericChart, u: FloatArray, gradient: FloatArray, exact: FloatArray, gauss: FloatArray) -> None:

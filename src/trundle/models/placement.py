@@ -99,9 +99,13 @@ def _onto_base(shape: Shape, wanted: FloatArray) -> tuple[FloatArray, FloatArray
     """Return the boundary point nearest to `wanted` and its outward normal, in the base's frame."""
     distance, gradient = shape.distance(wanted[None])
     n = gradient[0]
-    if not np.all(np.isfinite(n)) or not np.isfinite(distance[0]):
-        raise InputError("contact_on_hand", list(wanted), "a point that projects onto the hand's surface")
-    return wanted - distance[0] * n, n
+    allowed = "a point with one nearest point on the hand's surface"
+    if not np.all(np.isfinite(n)) or not np.isfinite(distance[0]) or abs(float(np.linalg.norm(n)) - 1.0) > 1e-6:
+        raise InputError("contact_on_hand", wanted.tolist(), allowed)
+    x_B = wanted - distance[0] * n
+    if not abs(float(shape.distance(x_B[None])[0][0])) <= 1e-9 * max(shape.reference_length, 1.0):
+        raise InputError("contact_on_hand", wanted.tolist(), allowed)
+    return x_B, n
 
 
 def _inside_extent(base: Hand, x_B: FloatArray) -> None:

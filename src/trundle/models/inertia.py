@@ -27,9 +27,13 @@ def check_inertia(d: int, inertia: Any) -> FloatArray | float:
         If it is not positive definite or breaks the triangle inequality I1 + I2 >= I3, which every
         mass distribution obeys.
     """
-    if d == 2 or np.ndim(inertia) == 0:
+    try:
+        size = 0 if d == 2 else np.ndim(inertia)
+    except ValueError:  # ragged
+        size = 2
+    if size == 0:
         return positive("inertia", inertia, "kg m2")
-    if np.ndim(inertia) == 1:
+    if size == 1:
         matrix = np.diag(array("inertia", inertia, (3,), unit="kg m2"))
     else:
         matrix = np.array(array("inertia", inertia, (3, 3), unit="kg m2"))

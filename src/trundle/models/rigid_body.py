@@ -46,6 +46,8 @@ class RigidBody:
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):
             raise InputError("shape", self.shape, "a Shape such as trundle.Sphere(radius=0.2)")
+        if not _bounded(self.shape):
+            raise InputError("shape", self.shape, "bounded: a body is no terrain, hollow or endless bar")
         d = self.shape.d
         object.__setattr__(self, "mass", positive("mass", self.mass, "kg"))
         center = np.zeros(d) if self.center_of_mass is None else self.center_of_mass
@@ -66,6 +68,21 @@ class RigidBody:
     def shape_origin(self) -> tuple[float, ...]:
         """Origin of the shape in the body's frame, whose origin is the centre of mass: (d,) m."""
         return tuple(-c + 0.0 for c in self.center_of_mass or ())
+
+
+def _bounded(shape: Shape) -> bool:
+    """Whether the material ends on every side, as far as the representations tell."""
+    r = shape.representations
+    if r.flat or r.height is not None:
+        return False
+    if any(np.isinf(chart.reach) and not all(u.bounded for u in chart.ranges) for chart in r.charts):
+        return False
+    if r.level is None:
+        return True
+    x = ca.SX.sym("x", shape.d)
+    level = ca.Function("level", [x], [r.level.level(x)])
+    far = 1e3 * shape.reference_length * np.vstack([np.eye(shape.d), -np.eye(shape.d)])
+    return all(float(level(point)) > 0 for point in far)  # pyright: ignore[reportArgumentType]
 
 
 def _tidy(inertia: FloatArray) -> FloatArray:

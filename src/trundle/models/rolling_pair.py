@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -171,9 +172,14 @@ class RollingPair:
         Raises
         ------
         InputError
-            If no point of the body fits, the bodies overlap, or pure rolling would start with a spin.
+            If no point of the body fits, the bodies overlap, pure rolling would start with a spin, or a
+            name is not known.
         """
         place = place_in_plane if self.d == 2 else place_in_space
+        known = list(signature(place).parameters)[1:]
+        for name, value in initial.items():
+            if name not in known:
+                raise InputError(name, value, "left out: a start has " + ", ".join(known))
         return place(self, **initial)
 
     def start(self, turn: FloatArray, velocities: tuple[FloatArray, FloatArray], points: ContactPoints) -> Start:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
@@ -24,7 +25,7 @@ class BodySpec:
     kind: str
     name: str
     mass: float = 0.0
-    inertia: ca.DM | float = 0.0
+    inertia: FloatArray | float = 0.0
     com: tuple[float, ...] = ()
     rolling: str | None = None
     parent: int = -1

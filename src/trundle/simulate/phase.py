@@ -23,6 +23,9 @@ BAUMGARTE = 10.0
 _INSIDE = 1e-9
 """How far inside the ends of measured data (in the units of its coordinates) a run stops: outside, nothing is known."""
 
+_LOCKED = 1e-4
+"""Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
+
 IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
 
 
@@ -133,7 +136,7 @@ class Phase:
                 continue  # frozen coordinates know no gap: the watch finds the landing
             if margin == "roundness":
                 value = sign_of[contact] * value
-            margins[name] = value - _INSIDE if margin.startswith("data") else value
+            margins[name] = value - self._least(contact, margin)
         for joined, meeting, law in zip(self.model.joined, self.system.meetings, self.mode.laws, strict=True):
             if not LAWS[law].touching:
                 continue
@@ -143,6 +146,16 @@ class Phase:
                 margins[f"{joined.name}.extent_{axis}"] = width / 2 - ca.fabs(on_B[i])
             margins.update({f"{joined.name}.{name}": value for name, value in _data_margins(meeting, on_B).items()})
         return margins
+
+    def _least(self, contact: str, margin: str) -> float:
+        """Value at which a margin ends the mode, where that is not zero."""
+        if margin.startswith("data"):
+            return _INSIDE
+        if margin != "curvature":
+            return 0.0
+        meeting = next(m for m in self.system.meetings if m.contact == contact)
+        per_meter = meeting.form in ("chart", "level-pair")
+        return _LOCKED / meeting.shape_A.reference_length if per_meter else _LOCKED
 
     def _watched(self, name: str) -> bool:
         margin = name.split(".", 1)[1]

@@ -84,15 +84,14 @@ class Watch:
         known = [contact_points(self.system, self.mode.atlas, x, i)[0] for i in self.touching]
         best: Approach | None = None
         for near in proximity.local_minima(R, p, below=reach):
-            if not all(r.low <= x <= r.high for r, x in zip(self._data, near.x_B, strict=False)):
-                continue  # beyond its data a surface is nobody's
-            if any(np.linalg.norm(near.x_A - x_A) < 1.5 * proximity.spacing for x_A in known):
+            close = any(np.linalg.norm(near.x_A - x_A) < 1.5 * proximity.spacing for x_A in known)
+            if close or not self._has_data(near.x_B):
                 continue
             s, charts = contact_coordinates(
                 meeting.shape_A, meeting.shape_B, meeting.form, near.x_A, near.x_B, near.n_B
             )
             found = self._refined(x, contact, s, charts)
-            if found is None or self._known(x, contact, found, known, proximity.spacing):
+            if found is None or self._ruled_out(x, contact, found, known, 0.5 * proximity.spacing):
                 continue
             if best is None or found.gap < best.gap:
                 best = found
@@ -100,14 +99,18 @@ class Watch:
                 break
         return best
 
-    def _known(self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], spacing: float) -> bool:
-        """Whether Newton's iteration fell back onto a contact that is followed already."""
+    def _ruled_out(self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], near: float) -> bool:
+        """Whether Newton's iteration fell back onto a contact that is followed already, or off the data."""
         atlas = self._atlas(contact, found.charts)
         trial = np.array(x)
         name = f"{self.system.meetings[contact].contact}.coordinates"
         trial[self.system.model(atlas).layout[name]] = found.coordinates
-        x_A = contact_points(self.system, atlas, trial, contact)[0]
-        return any(np.linalg.norm(x_A - other) < 0.5 * spacing for other in known)
+        x_A, x_B, _ = contact_points(self.system, atlas, trial, contact)
+        return not self._has_data(x_B) or any(np.linalg.norm(x_A - other) < near for other in known)
+
+    def _has_data(self, x_B: FloatArray) -> bool:
+        """Whether a measured graph has data there: beyond, a surface is nobody's."""
+        return all(r.low <= x <= r.high for r, x in zip(self._data, x_B, strict=False))
 
     def _atlas(self, contact: int, charts: tuple[int, int]) -> Atlas:
         return tuple(charts if i == contact else old for i, old in enumerate(self.mode.atlas))

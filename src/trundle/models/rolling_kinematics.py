@@ -98,5 +98,5 @@ def control_affine(dynamics: Dynamics) -> tuple[ca.SX, ca.SX]:
     u is exact.
     """
     matrix = ca.jacobian(dynamics.xdot, dynamics.u)
-    drift = ca.substitute(dynamics.xdot, dynamics.u, ca.SX(*dynamics.u.shape))
+    drift = ca.substitute(dynamics.xdot, dynamics.u, ca.SX.zeros(*dynamics.u.shape))
     return drift, matrix

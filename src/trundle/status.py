@@ -38,6 +38,10 @@ class Status(Enum):
         "use a rounder object or a flatter hand"
     )
     SECOND_CONTACT = "a second point of the body touched, and the motion with both contacts is not decided"
+    JAMMED = (
+        "neither sliding on nor coming apart agrees with this much friction (Painleve's paradox): lower "
+        "contact.friction"
+    )
     PENETRATION = "the bodies overlap: move the start, or check the shapes' outward sides"
     REST = "the body came to rest"
     STEP_TOO_SMALL = "the integrator's step shrank to round-off: loosen relative_tolerance, or look for a stiff contact"

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
+from trundle.simulate.sharing import shared_impulses
 
 REST_SPEED = 1e-3
 """Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
@@ -68,8 +69,8 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
 
     nu+ = nu + M^-1 J'L with the relative velocity of the material points zero after, L = -(J M^-1 J')^-1 v
     (sheet 4, section 6). First only the new contact takes part: it is accepted if the others come apart.
-    Otherwise all stay closed. An impulse outside the cone of the new contact is replaced by one on its
-    edge, with the direction of the slip AFTER the impact and zero normal velocity.
+    Otherwise all stay closed, if their impulses fit the cones. An impulse outside the cone of the new contact
+    alone is replaced by one on its edge, with the direction of the slip AFTER the impact and zero normal velocity.
 
     Parameters
     ----------
@@ -94,8 +95,7 @@ def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
         rows, before = np.vstack([c.J, c.spin]), np.append(c.velocity, c.spin_rate)
     jump, impulse = _close(M, rows, before)
     push = impulse[: len(c.n)]
-    normal = float(c.n @ push)
-    if np.linalg.norm(push - normal * c.n) <= c.mu * normal + 1e-15:
+    if _inside(c, push, 1e-15):
         return Impact(jump, {number: "rolling"}, {number: push})
     directions = _slip_after(M, c)
     if directions is None:
@@ -112,10 +112,18 @@ def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     rows = np.vstack([contacts[i].J for i in numbers])
     before = np.concatenate([contacts[i].velocity for i in numbers])
     jump, impulse = _close(M, rows, before)
-    d = len(contacts[numbers[0]].n)
-    pushes = {i: impulse[d * k : d * (k + 1)] for k, i in enumerate(numbers)}
-    decided = all(float(contacts[i].n @ push) >= -1e-12 for i, push in pushes.items())
+    shares = shared_impulses(rows, [contacts[i].n for i in numbers], impulse)
+    pushes = dict(zip(numbers, shares, strict=True))
+    round_off = 1e-9 * max(float(np.linalg.norm(impulse)), 1e-12)
+    decided = all(_inside(contacts[i], push, round_off) for i, push in pushes.items())
     return Impact(jump, dict.fromkeys(numbers, "rolling"), pushes, decided)
+
+
+def _inside(c: Candidate, push: FloatArray, round_off: float) -> bool:
+    normal = float(c.n @ push)
+    if normal < -round_off:
+        return False
+    return np.isinf(c.mu) or float(np.linalg.norm(push - normal * c.n)) <= c.mu * normal + round_off
 
 
 def _close(M: FloatArray, rows: FloatArray, before: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -9,12 +9,13 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, Law, Sliding
+from trundle.contact.laws import LAWS, Law, Sliding, normal_and_tangential
 from trundle.models.multibody import Dynamics
 from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.tree import TreeModel
 from trundle.numerics.compile import compile_function
 from trundle.numerics.ode import Integrator, OdeSystem
+from trundle.simulate.sharing import shared_forces
 from trundle.simulate.states import ends_of_data
 
 BAUMGARTE = 10.0
@@ -94,6 +95,7 @@ class Phase:
         laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
         self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
+        self.forces = shared_forces(self.model, self.dynamics, mode.laws)
         margins = self._margins(self.dynamics, signs)
         self.margins = tuple(margins)
         self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
@@ -130,7 +132,8 @@ class Phase:
         margins: dict[str, ca.SX] = {}
         sign_of = {joined.name: signs[i] for i, joined in enumerate(self.model.joined)}
         sizes = {joined.name: joined.contact.size for joined in self.model.joined}
-        for name, value in dynamics.margins.items():
+        named = dynamics.margins | self._shared_margins()
+        for name, value in named.items():
             contact, margin = name.split(".", 1)
             if margin == "gap" and sizes[contact] > 0:
                 continue  # frozen coordinates know no gap: the watch finds the landing
@@ -146,6 +149,18 @@ class Phase:
                 margins[f"{joined.name}.extent_{axis}"] = width / 2 - ca.fabs(on_B[i])
             margins.update({f"{joined.name}.{name}": value for name, value in _data_margins(meeting, on_B).items()})
         return margins
+
+    def _shared_margins(self) -> dict[str, ca.SX]:
+        """Normal forces and cone margins of two contacts that share their force."""
+        shared: dict[str, ca.SX] = {}
+        for joined, k, before, force in zip(
+            self.model.joined, self.dynamics.kin, self.dynamics.forces, self.forces, strict=True
+        ):
+            if force is not before:
+                f_n, f_t = normal_and_tangential(k, force)
+                shared[f"{joined.name}.normal_force"] = f_n
+                shared[f"{joined.name}.friction"] = joined.friction.mu * f_n - f_t
+        return shared
 
     def _least(self, contact: str, margin: str) -> float:
         """Value at which a margin ends the mode, where that is not zero."""
@@ -189,7 +204,7 @@ class Phase:
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray) -> dict[str, FloatArray]:
         """Return the quantities of `_output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size)."""
         if self._outputs is None:
-            expressions = output_expressions(self.model, self.dynamics)
+            expressions = output_expressions(self.model, self.dynamics, self.forces)
             self._output_names = tuple(expressions)
             sizes = [e.shape[0] for e in expressions.values()]
             self._output_ends = np.cumsum([0, *sizes])
@@ -209,7 +224,7 @@ def _data_margins(meeting: Meeting, on_B: ca.SX) -> dict[str, ca.SX]:
     return margins
 
 
-def output_expressions(model: TreeModel, dynamics: Dynamics) -> dict[str, ca.SX]:
+def output_expressions(model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX, ...]) -> dict[str, ca.SX]:
     """Return what the recorder keeps, in world axes: body poses and twists, contact points, forces, gap, slip, energy.
 
     Names are ``<body>.position`` (frame origin), ``<body>.turn``, ``<body>.angular_velocity``,
@@ -223,7 +238,7 @@ def output_expressions(model: TreeModel, dynamics: Dynamics) -> dict[str, ca.SX]
         out[f"{name}.position"], out[f"{name}.velocity"] = W @ motion.p, W @ motion.v
         out[f"{name}.angular_velocity"] = turned(motion.w)
         out[f"{name}.rotation"] = ca.vec(W @ motion.R)
-    for joined, k, force, moment in zip(model.joined, dynamics.kin, dynamics.forces, dynamics.moments, strict=True):
+    for joined, k, force, moment in zip(model.joined, dynamics.kin, forces, dynamics.moments, strict=True):
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
         c = joined.name
         out[f"{c}.point"] = W @ (joined.B.p + tB.r)

@@ -31,6 +31,8 @@ _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
 _NO_SPIN = 1e-9
+_SOON, _CLOSES = 1e-4, 1e-9
+"""A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
@@ -121,7 +123,19 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
         return Status.SEPARATED
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
-    return Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
+    after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
+    return Status.JAMMED if _falls_in(board, after, gap) else after
+
+
+def _falls_in(board: Switchboard, now: Instant, gap: str) -> bool:
+    """Whether the gap closes again at once: then the contact cannot come apart. Only where a margin knows the gap."""
+    flight = board.phase_of(now.mode)
+    if gap not in flight.margins:
+        return False
+    p = flight.parameters(board.inputs(now.t), now.onsets)
+    ignored = np.zeros(len(flight.margins), dtype=bool)
+    soon = flight.integrator.integrate(now.t, now.x, now.t + _SOON, p, step=_SOON, watched=ignored)
+    return flight.margin_values(soon.t_end, soon.x_end, p)[gap] < -_CLOSES
 
 
 def _slip(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:

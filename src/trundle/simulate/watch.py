@@ -22,6 +22,7 @@ _NEAR = 4.0
 _TIME_ROUND_OFF = 1e-13
 _TOUCHED = 1e-10
 _PENETRATES = 1e-7
+_STILL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class Watch:
             after = self.nearest(states[k]) if suspects[k] else None
             if after is None or after.gap > 0:
                 self._armed |= after is None or after.gap > _TOUCHED
-            elif after.speed < 0 and (self._armed or after.gap < -_PENETRATES):
+            elif after.speed < -_STILL and (self._armed or after.gap < -_PENETRATES):
                 return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
         return None
 

@@ -1,0 +1,66 @@
+"""Sharing: how two contacts of one rigid body divide a force that the motion does not determine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.models.multibody import Dynamics
+from trundle.models.tree import TreeModel
+from trundle.numerics.space import dot
+
+_TINY = 1e-12
+
+
+def shared_forces(model: TreeModel, dynamics: Dynamics, laws: Sequence[str]) -> tuple[ca.SX, ...]:
+    """Return the forces (d,), N, on A of all contacts, resolved.
+
+    Two contacts that both roll are pushed apart or together along the line e that joins them without any
+    effect on the motion. Of all pairs f_1 + c e, f_2 - c e the one with the least tangential parts is taken,
+
+        c = -(f_1'P_1 e - f_2'P_2 e)/(e'P_1 e + e'P_2 e),  P_i = I - n_i n_i',
+
+    which needs no more friction than the motion asks for.
+    """
+    forces = list(dynamics.forces)
+    rolling = [i for i, law in enumerate(laws) if law in ("rolling", "pure-rolling")]
+    if len(rolling) != 2:
+        return tuple(forces)
+    points, tangential = [], []
+    for i in rolling:
+        joined, k = model.joined[i], dynamics.kin[i]
+        _, side = joined.contact.touch(joined.A, joined.B, joined.s)
+        points.append(joined.B.p + side.r)
+        tangential.append(k.T @ k.T.T)
+    apart = points[1] - points[0]
+    e = apart / ca.norm_2(apart)
+    first, second = (tangential[i] @ e for i in range(2))
+    c = -(dot(forces[rolling[0]], first) - dot(forces[rolling[1]], second)) / (dot(e, first) + dot(e, second) + _TINY)
+    forces[rolling[0]] = forces[rolling[0]] + c * e
+    forces[rolling[1]] = forces[rolling[1]] - c * e
+    return tuple(forces)
+
+
+def shared_impulses(rows: FloatArray, normals: Sequence[FloatArray], impulse: FloatArray) -> list[FloatArray]:
+    """Return the impulses (d,) of two contacts with the same effect and the least tangential parts.
+
+    Parameters
+    ----------
+    rows : (2 d, nv)
+        Jacobians of both contacts.
+    normals : two of (d,)
+    impulse : (2 d,)
+        Some impulses.
+    """
+    d = len(normals[0])
+    left, sizes, _ = np.linalg.svd(rows)
+    free = left[:, int(np.sum(sizes > 1e-9 * sizes[0])) :]
+    tangential = np.zeros((2 * d, 2 * d))
+    for i, n in enumerate(normals):
+        tangential[d * i : d * (i + 1), d * i : d * (i + 1)] = np.eye(d) - np.outer(n, n)
+    change = np.linalg.lstsq(tangential @ free, -tangential @ impulse, rcond=1e-9)[0]
+    best = impulse + free @ change
+    return [np.asarray(best[:d], dtype=np.float64), np.asarray(best[d:], dtype=np.float64)]

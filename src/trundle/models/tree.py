@@ -84,8 +84,8 @@ class Tree:
         """
         if rolling is not None:
             choice("rolling", rolling, ("rolling", "pure"))
-        spec = BodySpec("free", name, positive("mass", mass, "kg"), check_inertia(self.d, inertia), rolling=rolling)
-        return self._add(spec)
+        checked = positive("mass", mass, "kg"), check_inertia(self.d, inertia)
+        return self._add(BodySpec("free", name, *checked, com=(0.0,) * self.d, rolling=rolling))
 
     def revolute(
         self,
@@ -112,11 +112,12 @@ class Tree:
         mass: float,
         inertia: Any,
         com: Sequence[float] | None = None,
-        axis: Sequence[float] = (1.0, 0.0),
+        axis: Sequence[float] | None = None,
         actuated: bool = True,
         name: str = "link",
     ) -> Link:
-        """Add a body that slides along `axis` (d,) of `parent` from the point `at` (d,), m."""
+        """Add a body that slides along `axis` (d,), default x, of `parent` from the point `at` (d,), m."""
+        axis = (1.0, *(0.0,) * (self.d - 1)) if axis is None else axis
         return self._joint("prismatic", parent, at, mass, inertia, com, axis, actuated, name)
 
     def contact(
@@ -127,11 +128,13 @@ class Tree:
         ``mu`` is Coulomb's coefficient, ``torsional`` (m) the bound of the moment about the normal
         (0: unbounded).
         """
-        if contact.d != self.d:
+        if not isinstance(contact, Contact) or contact.d != self.d:
             raise InputError("contact", contact, f"a contact of dimension {self.d}")
         friction = Friction(number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m"))
-        label = name or (f"contact{len(self._meetings) + 1}" if self._meetings else "contact")
-        self._meetings.append(ContactSpec(label, contact, A.index, B.index, friction))
+        label = _name(name or (f"contact{len(self._meetings) + 1}" if self._meetings else "contact"))
+        if any(other.name == label for other in self._meetings):
+            raise InputError("name", label, "a name no other contact of the tree has")
+        self._meetings.append(ContactSpec(label, contact, self._index("A", A), self._index("B", B), friction))
         return len(self._meetings) - 1
 
     def finish(self) -> TreeModel:
@@ -161,15 +164,29 @@ class Tree:
             positive("mass", mass, "kg"),
             check_inertia(self.d, inertia),
             com=tuple(float(c) for c in array("com", com, (self.d,))) if com is not None else (0.0,) * self.d,
-            parent=parent.index,
+            parent=self._index("parent", parent),
             at=tuple(float(c) for c in array("at", at, (self.d,))),
             axis=tuple(float(c) / length for c in direction),
             actuated=actuated,
         )
         return self._add(spec)
 
+    def _index(self, key: str, link: Link) -> int:
+        mine = isinstance(link, Link) and link.index < len(self._specs) and self._specs[link.index].name == link.name
+        if not mine:
+            raise InputError(key, link, "a body of this tree, as its methods hand it out")
+        return link.index
+
     def _add(self, spec: BodySpec) -> Link:
+        _name(spec.name)
         if any(other.name == spec.name for other in self._specs):
             raise InputError("name", spec.name, "a name no other body of the tree has")
         self._specs.append(spec)
         return Link(len(self._specs) - 1, spec.name)
+
+
+def _name(name: str) -> str:
+    """Names are parts of names such as ``object.position``."""
+    if not isinstance(name, str) or not name or "." in name:
+        raise InputError("name", name, "a text without dots")
+    return name

@@ -7,18 +7,27 @@ import casadi as ca
 from trundle.numerics.ldl import solve_kkt
 
 
+_REFINEMENTS = 3
+"""Proximal steps: each divides what the proximal term left undone by (J M^-1 J')/proximal."""
+
+
 def solve(
     M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float = 0.0
 ) -> tuple[ca.SX, ca.SX]:
     """Solve M a - G'lam = top, J a = bottom (G = J unless given); see `trundle.numerics.ldl.solve_kkt`.
 
     top = S u - h, bottom = -b gives accelerations and contact forces; top = 0, bottom = -(J nu) gives
-    the jump of a plastic impact or of a velocity projection, and its impulses.
+    the jump of a plastic impact or of a velocity projection, and its impulses. Where rows may depend on
+    each other (``proximal`` > 0), J a + proximal (lam - lam_before) = bottom is solved a few times over: one
+    tiny term instead would let the elimination, which does not pivot, lose as many digits as it has.
     """
-    return solve_kkt(M, J, top, bottom, G, proximal)
+    a, lam = solve_kkt(M, J, top, bottom, G, proximal)
+    for _ in range(_REFINEMENTS if proximal else 0):
+        a, lam = solve_kkt(M, J, top, bottom + proximal * lam, G, proximal)
+    return a, lam
 
 
 def correction(M: ca.SX, J: ca.SX, residual: ca.SX, proximal: float = 0.0) -> ca.SX:
     """Return the smallest change (nv,), in the metric M, that removes the `residual` (m,) of the rows J."""
-    change, _ = solve_kkt(M, J, ca.SX(M.shape[0], 1), -residual, None, proximal)
+    change, _ = solve(M, J, ca.SX(M.shape[0], 1), -residual, None, proximal)
     return change

@@ -16,8 +16,8 @@ from trundle.errors import InputError
 from trundle.models.constrained import correction, solve
 from trundle.numerics.space import angular_cross, dot
 
-PROXIMAL = 1e-12
-"""Relative size of the term that makes the multipliers of redundant contacts unique."""
+PROXIMAL = 1e-6
+"""Size (1/kg) of the term that makes the multipliers of redundant contacts unique."""
 
 
 @dataclass(frozen=True)

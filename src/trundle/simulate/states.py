@@ -58,6 +58,11 @@ def points_on_first(system: ContactSystem, atlas: Atlas, states: FloatArray, con
     return np.asarray(touch_function(system, atlas, contact)(states.T)[6]).T
 
 
+def abscissae(system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int) -> FloatArray:
+    """Return the contact's first coordinate (N,), m, in the frame of B's shape at the states (N, n_x)."""
+    return np.asarray(touch_function(system, atlas, contact)(states.T)[7])[0]
+
+
 def slip_and_spin(
     system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
 ) -> tuple[FloatArray, FloatArray, float]:

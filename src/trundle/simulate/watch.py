@@ -14,8 +14,9 @@ from trundle.contact.choice import contact_coordinates
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
 from trundle.numerics.space import lever
+from trundle.simulate.exclusion import exclusion
 from trundle.simulate.phase import Mode
-from trundle.simulate.states import contact_points, ends_of_data, points_on_first
+from trundle.simulate.states import abscissae, contact_points, ends_of_data, points_on_first
 from trundle.simulate.transitions import Event
 
 _NEAR = 4.0
@@ -147,6 +148,8 @@ class Watch:
         contact = self.apart[0]
         meeting = self.system.meetings[contact]
         proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
+        if self._excluded(states):
+            return None
         known = np.zeros((len(times), 0, self.system.d))
         if self.touching:
             known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
@@ -159,6 +162,18 @@ class Watch:
             elif after.speed < -_STILL and (self._armed or after.gap < -_PENETRATES):
                 return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
         return None
+
+    def _excluded(self, states: FloatArray) -> bool:
+        """Whether the shapes leave no room for another contact while the states (N, n_x) are passed through."""
+        if len(self.touching) != 1:
+            return False
+        meeting = self.system.meetings[self.touching[0]]
+        key = ("exclusion", meeting.shape_A, meeting.shape_B)
+        shapes = self.system.kept(key, lambda: exclusion(meeting.shape_A, meeting.shape_B))
+        if shapes.always or shapes.bend is None:
+            return shapes.always
+        path = abscissae(self.system, self.mode.atlas, states, self.touching[0])
+        return shapes.excludes(float(np.min(path)), float(np.max(path)))
 
     def _instant(
         self, t0: float, t1: float, state_at: Callable[[float], FloatArray], after: Approach

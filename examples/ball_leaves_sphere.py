@@ -1,4 +1,4 @@
-"""A ball let go near the top of a fixed sphere flies off where the cosine of its angle is 10/17 of that at the start."""
+"""A ball let go near the top of a fixed sphere flies off where the cosine of its angle is 10/17 of the first one."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def main(plot: str | None = None) -> float:
     rounds = np.ptp(np.unwrap(np.arctan2(y, x))) / (2 * np.pi)
     w, _, _, z = run["object_quaternion"].T
     turns = np.ptp(np.unwrap(2 * np.arctan2(z, w), period=4 * np.pi)) / (2 * np.pi)
-    error = abs(turns / rounds - 2.0)
+    error = float(abs(turns / rounds - 2.0))
     print(f"rounds of the bar {rounds:.9f}, turns of the coin {turns:.9f}: {turns / rounds:.9f} turns a round")
     print(f"rolled length over the coin's rim says 1, the closed form 1 + R/r = 2; error {error:.1e}")
     print(f"status: {run.status.label} (without gravity the contact has to pull)")

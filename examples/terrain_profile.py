@@ -24,7 +24,7 @@ def main(plot: str | None = None) -> float:
     run = tr.simulate(pair, start, duration=5.0, output_step=0.001)  # s
 
     contact = run["contact_position"][:, 0]  # m
-    normal = run["contact_normal"][:, 0]
+    normal = (run["body_position"][:, 0] - contact) / RADIUS
     rolled = np.linalg.norm(np.diff(contact, axis=0), axis=1).sum()  # m
     slope = np.unwrap(np.arctan2(-normal[:, 0], normal[:, 1]))  # rad
     turned = -(run["body_angle"][-1, 0] - run["body_angle"][0, 0])  # rad, clockwise

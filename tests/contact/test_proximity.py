@@ -48,7 +48,9 @@ def test_shapes_that_touch_at_one_point_only():
     assert Proximity(tg.Sphere(1), tg.Plane()).one_contact_only
     assert Proximity(tg.Sphere(1), tg.Ellipsoid([1, 2, 3])).one_contact_only
     assert not Proximity(tg.Sphere(1), tg.Dish([2, 2, 3])).one_contact_only
-    assert not Proximity(tg.Torus(2, 1), tg.Plane()).one_contact_only
+    assert Proximity(tg.Torus(2, 1), tg.Plane()).one_contact_only  # its hull touches a plane
+    assert not Proximity(tg.Torus(2, 1), tg.Sphere(1)).one_contact_only
+    assert not Proximity(tg.FourierRadius(1, [0, 0.4]), tg.Line()).one_contact_only
 
 
 def test_gaps_are_signed_distances_of_the_samples_to_first_order():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import trundle as tr
+from tests.contact import pairs
 from tests.oracles import implicit, runs, spatial, supports
 from trundle.geometry import Representations
 
@@ -88,6 +89,11 @@ CASES: dict[str, Callable[[], Case]] = {
         tr.Superellipsoid([0.1, 0.09, 0.12], 1.7, rounding=0.05), tr.Plane(),
         (supports.rounded(supports.superellipsoid([0.1, 0.09, 0.12], 1.7), 0.05), implicit.Plane()),
         [0.1, 0.2, 0], [0.4, -0.3, 1.0], motion={**SHAKE, "amplitude": [0.1, 0.1, 0.2, 0.5, 0.4, 0.3]}, duration=2.0,
+    ),
+    "blunt body on a saddle": lambda: Case(
+        pairs.object_named("blunt").shape, pairs.hand_named("saddle").shape,
+        (pairs.object_named("blunt").twin, pairs.hand_named("saddle").twin), [0.1, 0.05, 0.0], [0.5, -0.4, 0.3],
+        TURNED, hand_twist=(0.1, -0.2, 0.3, 0, 0, 0), duration=0.2,
     ),
     "sphere on skewed charts": lambda: Case(
         PolarSphere(0.2), PolarDish(DISH), (implicit.sphere(0.2), implicit.dish(DISH)), [1.0, 0.4, -0.8],

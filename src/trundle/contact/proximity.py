@@ -60,11 +60,8 @@ class Proximity:
 
     @property
     def one_contact_only(self) -> bool:
-        """True where shapes alone exclude a second contact: a convex body on a flat or on a convex body."""
-        a, b = self.A.representations, self.B.representations
-        convex_A = a.support is not None and not a.hull
-        convex_B = b.flat or (b.support is not None and not b.hull)
-        return convex_A and convex_B
+        """See `one_contact_only`."""
+        return one_contact_only(self.A, self.B)
 
     def gaps(self, R_B_A: FloatArray, p_B_A: FloatArray) -> FloatArray:
         """Return approximate signed distances (m,) of A's samples to B, for A's shape at (R, p) in B's frame."""
@@ -109,6 +106,17 @@ class Proximity:
             for g, i, foot, n in zip(distance, index, feet, gradient, strict=True)
         ]
         return sorted(found, key=lambda near: near.gap)
+
+
+def one_contact_only(A: Shape, B: Shape) -> bool:
+    """Return True where shapes alone exclude a second contact: two convex bodies, a convex hull on a flat.
+
+    A hull that meets the flat in more than a point has a roundness that says so.
+    """
+    a, b = A.representations, B.representations
+    if a.support is None:
+        return False
+    return b.flat or (not a.hull and b.support is not None and not b.hull)
 
 
 def _measure(B: Shape):

@@ -13,6 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, choice, non_negative, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
 from trundle.contact.laws import SEPARATED, Law, law_named
+from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.models.conversion import rolling_values, to_wxyz
 from trundle.models.placement import ContactPoints, place_in_plane, place_in_space
@@ -99,7 +100,7 @@ class RollingPair:
     def system(self) -> ContactSystem:
         """The models of this pair in all modes and charts."""
         names = ("object", "hand") if self.d == 3 else ("body", "terrain")
-        count = 1 if self.coordinates == "rolling" or self._one_contact_only() else 2
+        count = 1 if self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape) else 2
         meetings = tuple(
             Meeting(
                 contact=name,
@@ -137,11 +138,6 @@ class RollingPair:
         if self.d == 2:
             return float(moments)
         return (moments * np.eye(3) if moments.ndim == 0 else moments).tolist()
-
-    def _one_contact_only(self) -> bool:
-        a, b = self.body.shape.representations, self.base.shape.representations
-        convex_body = a.support is not None and not a.hull
-        return convex_body and (b.flat or (b.support is not None and not b.hull))
 
     def tree(self, atlas: Atlas = ((0, 0),), contacts: Sequence[str] = ("contact",)) -> TreeModel:
         """Return the tree of this pair on the charts `atlas`, with one contact for each name."""

@@ -31,7 +31,7 @@ def main(plot: str | None = None) -> float:
     print(f"rolled length over the coin's rim says 1, the closed form 1 + R/r = 2; error {error:.1e}")
     print(f"status: {run.status.label} (without gravity the contact has to pull)")
     if plot:
-        run.plot("contact_on_hand").figure.savefig(plot)
+        run.plot("object_position").figure.savefig(plot)
     return error
 
 

@@ -60,7 +60,7 @@ class Log:
     evaluations: int = 0
 
     def count(self, phase: Phase, done: Integration, lasted: bool) -> None:
-        """Add the statistics of one integration; the margins of a mode that ended at once say nothing."""
+        """Add the statistics of one integration; margins that end a mode at its first instant say nothing."""
         self.steps += done.steps
         self.rejected += done.rejected
         self.evaluations += done.evaluations
@@ -177,7 +177,7 @@ class Runner:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
         watch = Watch(self.system, now.mode)
-        needed, signs, begin = watch.needed, self._signs(phase, now), now.t
+        needed, signs = watch.needed, self._signs(phase, now)
         armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
         first_step: float | None = None
         while now.t < duration:
@@ -196,7 +196,7 @@ class Runner:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
             self._keep(phase, done, p, ended=end is not None)
-            self.log.count(phase, done, lasted=end is None or done.t_end > begin)
+            self.log.count(phase, done, lasted=end is None or done.t_end > now.t)
             if done.status is not Status.SUCCESS:
                 return done.status
             now = replace(now, t=done.t_end, x=done.x_end)

@@ -124,7 +124,11 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
     after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
-    return Status.JAMMED if _falls_in(board, after, gap) else after
+    if not _falls_in(board, after, gap):
+        return after
+    if now.mode.laws[event.contact] != "sliding" and board.system.rules.on_slip == "slide":
+        return _start_sliding(board, now, event.contact, phase)
+    return Status.JAMMED
 
 
 def _falls_in(board: Switchboard, now: Instant, gap: str) -> bool:

@@ -1,0 +1,153 @@
+"""Second contacts: rocking, rest, bridges and grooves; sheet 4 section 6."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from tests.oracles import analytic
+from trundle.simulate.exclusion import exclusion
+from trundle.simulate.impact import Candidate, plastic_impact
+from trundle.simulate.rest import Hold, can_rest
+from trundle.status import Status
+
+FLY = {"on_slip": "slide", "on_separation": "fly"}
+
+
+def peanut() -> tr.RigidBody:
+    return tr.RigidBody(tr.FourierRadius(0.3, [0, 0.35]), 1.0, 0.05)
+
+
+def test_peanut_rocks_into_rest() -> None:
+    pair = tr.RollingPair(peanut(), tr.Ground(tr.Line(0.0, 0.0)), friction=2.0, **FLY)
+    run = tr.simulate(pair, pair.place(angle=0.3), 1.5, relative_tolerance=1e-12)
+    landed = [t["time"] for t in run.transitions]
+    assert len(landed) >= 10
+    assert run.transitions[-1]["to"] == "rest"
+    first = int(np.searchsorted(run.time, landed[0]))
+    m, inertia = 1.0, 0.05
+    r_old = run["contact_position"][first, 0] - run["body_position"][first, 0]
+    after = first + 1
+    r_new = run["contact_position"][after, 0] - run["body_position"][after, 0]
+    ratio = analytic.rocking_ratio(m, inertia, r_old, r_new)
+    speeds = [run["body_angular_velocity"][k, 0] for k in (first, after)]
+    assert speeds[1] / speeds[0] == pytest.approx(ratio, abs=2e-2)  # the sample after is up to one step later
+    resting = run.time > landed[-1]
+    assert np.abs(run["body_velocity"][resting]).max() < 1e-12
+    assert np.abs(run["body_angular_velocity"][resting]).max() < 1e-12
+    assert np.abs(run["gap"][resting]).max() < 1e-12
+    weight = run["contact_force"][resting].sum(axis=1)
+    np.testing.assert_allclose(weight, np.broadcast_to([0.0, 9.81], weight.shape), atol=1e-9)
+    assert run.status is Status.SUCCESS
+    assert run.feasible
+
+
+def test_rocking_of_the_sheet() -> None:
+    """Energy ratio of every impact is the square of the ratio of the rates; sheet 4: .3321 for its peanut."""
+    before, after, energy = analytic.PEANUT_ROCKING
+    assert (after / before) ** 2 == pytest.approx(energy, abs=1e-4)
+    pair = tr.RollingPair(peanut(), tr.Ground(tr.Line(0.0, 0.0)), friction=2.0, **FLY)
+    run = tr.simulate(pair, pair.place(angle=0.3), 1.0, relative_tolerance=1e-12, output_step=1e-3)
+    landed = np.array([t["time"] for t in run.transitions[:6]])
+    low = run["energy"][-1]
+    kinetic = [run["energy"][np.searchsorted(run.time, t) - 2] - low for t in landed]
+    ratios = np.array(kinetic[1:]) / kinetic[:-1]
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)  # a geometric sequence: Zeno
+    gaps = np.diff(landed)
+    assert np.all(np.diff(gaps) < 0)
+
+
+def test_without_the_second_contact_the_peanut_would_penetrate() -> None:
+    """The gap is never negative at any place of the outline."""
+    pair = tr.RollingPair(peanut(), tr.Ground(tr.Line(0.0, 0.0)), friction=2.0, **FLY)
+    run = tr.simulate(pair, pair.place(angle=0.3), 1.0)
+    outline = peanut().shape.mesh(2000)
+    for i in range(0, len(run), 7):
+        a = run["body_angle"][i, 0]
+        z = outline @ np.array([np.sin(a), np.cos(a)]) + run["body_position"][i, 0, 1]
+        assert z.min() > -1e-9
+
+
+def test_ellipse_drops_into_a_narrow_valley() -> None:
+    body = tr.RigidBody(tr.Ellipse([0.3, 0.25]), 1.0, 0.02)
+    pair = tr.RollingPair(body, tr.Ground(tr.Parabola(3.0)), friction=0.3, **FLY)
+    run = tr.simulate(pair, pair.place(contact_x=0.5, angle=0.4), 3.0)
+    assert run.transitions[-1]["to"] == "rest"
+    assert list(run["mode"][-1]) == ["rest", "rest"]
+    x = run["contact_position"][-1, :, 0]
+    assert x.min() < 0 < x.max()
+    assert np.all(np.abs(run["gap"][-1]) < 1e-10)
+    assert run.feasible
+    energy = run["energy"]
+    assert np.all(np.diff(energy) < 1e-9)
+
+
+def test_ellipsoid_in_a_tube_rolls_on_two_walls() -> None:
+    """The long axis turns until it touches both walls; what is left is a motion about the line between them."""
+    body = tr.RigidBody(tr.Ellipsoid([0.3, 0.1, 0.1]), 1.0, "solid")
+    pair = tr.RollingPair(body, tr.Hand(tr.Tube(0.2), rpy=[0, np.pi / 2, 0]), friction=0.8, **FLY)
+    start = pair.place(contact_on_hand=[0.2, 0, 0], object_angular_velocity=[1.0, 0, 2.0])
+    run = tr.simulate(pair, start, 2.0)
+    assert run.status is Status.SUCCESS
+    assert run.transitions[-1]["to"] == "rolling + rolling"
+    both = run["mode"] == "rolling + rolling"
+    assert both.sum() > 100
+    energy = run["energy"][both]
+    assert np.ptp(energy) < 1e-8 * abs(energy).max()
+    assert np.abs(run["gap"][both]).max() < 1e-10
+    assert np.abs(run["slip"][both]).max() < 1e-9
+
+
+def test_ellipsoid_bridges_a_dish() -> None:
+    body = tr.RigidBody(tr.Ellipsoid([0.3, 0.1, 0.1]), 1.0, "solid")
+    pair = tr.RollingPair(body, tr.Hand(tr.Dish([0.4, 0.4, 0.4])), friction=2.0, **FLY)
+    turn = [np.cos(0.5), 0.0, np.sin(0.5), 0.0]
+    run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, -0.4], object_quaternion=turn), 0.4)
+    assert [t["to"] for t in run.transitions] == ["rolling + rolling"]
+    assert run.status is Status.SUCCESS
+    R = run["object_position"]  # nothing of the body is outside the dish
+    assert np.linalg.norm(R, axis=1).max() < 0.4
+
+
+def test_impulses_outside_both_cones_are_not_decided() -> None:
+    """Two contacts that must both close but cannot without more friction: the run stops and says so."""
+    floor = Candidate(np.array([[1.0, 0, 0.0], [0, 1.0, 1.0]]), np.array([3.0, -1.0]), np.array([0.0, 1.0]), 0.1)
+    other = Candidate(np.array([[1.0, 0, 0.0], [0, 1.0, -1.0]]), np.array([3.0, -1.0]), np.array([0.0, 1.0]), 0.1)
+    assert not plastic_impact(np.eye(3), {0: floor, 1: other}, 0).decided
+    sticky = {k: Candidate(c.J, c.velocity, c.n, np.inf) for k, c in enumerate((floor, other))}
+    impact = plastic_impact(np.eye(3), sticky, 0)
+    assert impact.decided
+    for c in sticky.values():
+        np.testing.assert_allclose(c.velocity + c.J @ impact.jump, 0.0, atol=1e-12)
+
+
+def test_shapes_that_leave_no_room_are_not_searched() -> None:
+    assert exclusion(tr.Sphere(0.1), tr.Dish([0.4, 0.4, 0.4])).always
+    assert not exclusion(tr.Ellipsoid([0.3, 0.1, 0.1]), tr.Dish([0.4, 0.4, 0.4])).always
+    assert exclusion(tr.Sphere(0.1), tr.Tube(0.2)).always
+    assert not exclusion(tr.Sphere(0.1), tr.Torus(0.3, 0.1)).always
+    terrain = exclusion(tr.Circle(0.2), tr.Parabola(2.0))
+    assert terrain.least == pytest.approx(5.0)
+    assert terrain.excludes(-0.1, 0.1)  # 2 c = 4 at the bottom
+    assert not exclusion(tr.Circle(0.3), tr.Parabola(2.0)).excludes(-0.1, 0.1)
+    assert exclusion(tr.Circle(0.3), tr.Parabola(2.0)).excludes(1.2, 1.3)
+    assert not exclusion(tr.FourierRadius(0.3, [0, 0.35]), tr.Line(0.0, 0.0)).excludes(0.0, 0.1)
+
+
+@pytest.mark.parametrize(("mu", "rests"), [(0.0, True), (1.0, True)])
+def test_disc_in_a_groove_rests_without_friction(mu: float, rests: bool) -> None:
+    """Two walls at 45 degrees carry a disc; equal vertical forces, one solution of many, would need mu = 1."""
+    a, b = np.array([1.0, 1.0]) / np.sqrt(2), np.array([-1.0, 1.0]) / np.sqrt(2)
+    holds = [Hold(-a, a, np.array([0.0, 0.5]), mu), Hold(-b, b, np.array([0.0, 0.5]), mu)]
+    assert can_rest(holds) is rests
+
+
+def test_leaning_body_needs_friction() -> None:
+    a, b = np.array([0.0, 1.0]), np.array([-1.0, 0.0])  # floor and wall: a ladder
+    holds = [
+        Hold(np.array([0.0, 0.0]), a, np.array([0.5, 1.0]), 0.1),
+        Hold(np.array([1.0, 2.0]), b, np.array([-0.5, 0.0]), 0.1),
+    ]
+    assert not can_rest(holds)
+    assert can_rest([Hold(h.point, h.normal, h.force, 0.9) for h in holds])

@@ -15,6 +15,7 @@ from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.tree import TreeModel
 from trundle.numerics.compile import compile_function
 from trundle.numerics.ode import Integrator, OdeSystem
+from trundle.simulate.outputs import output_expressions
 from trundle.simulate.sharing import shared_forces
 from trundle.simulate.states import ends_of_data
 
@@ -222,30 +223,3 @@ def _data_margins(meeting: Meeting, on_B: ca.SX) -> dict[str, ca.SX]:
         for i, r in enumerate(ends_of_data(meeting.shape_B)):
             margins |= {f"data_B{i}_low": on_B[i] - r.low - _INSIDE, f"data_B{i}_high": r.high - on_B[i] - _INSIDE}
     return margins
-
-
-def output_expressions(model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX, ...]) -> dict[str, ca.SX]:
-    """Return what the recorder keeps, in world axes: body poses and twists, contact points, forces, gap, slip, energy.
-
-    Names are ``<body>.position`` (frame origin), ``<body>.turn``, ``<body>.angular_velocity``,
-    ``<body>.velocity``, ``<contact>.point`` (on B), ``.point_A``, ``.on_A``, ``.on_B`` (body frames),
-    ``.normal``, ``.force``, ``.moment``, ``.gap``, ``.slip``, ``energy``, ``input``.
-    """
-    W = model.to_world
-    turned = (lambda v: v) if model.d == 2 else (lambda v: W @ v)
-    out: dict[str, ca.SX] = {}
-    for name, motion in model.motions.items():
-        out[f"{name}.position"], out[f"{name}.velocity"] = W @ motion.p, W @ motion.v
-        out[f"{name}.angular_velocity"] = turned(motion.w)
-        out[f"{name}.rotation"] = ca.vec(W @ motion.R)
-    for joined, k, force, moment in zip(model.joined, dynamics.kin, forces, dynamics.moments, strict=True):
-        tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
-        c = joined.name
-        out[f"{c}.point"] = W @ (joined.B.p + tB.r)
-        out[f"{c}.point_A"] = W @ (joined.A.p + tA.r)
-        out[f"{c}.on_A"], out[f"{c}.on_B"] = joined.A.R.T @ tA.r, joined.B.R.T @ tB.r
-        out[f"{c}.normal"], out[f"{c}.force"], out[f"{c}.moment"] = W @ k.n, W @ force, moment
-        out[f"{c}.gap"], out[f"{c}.slip"] = ca.dot(k.n, k.gap), W @ k.vrel
-    out["energy"] = dynamics.energy
-    out["input"] = model.u
-    return out

@@ -157,7 +157,9 @@ class Runner:
             return now  # minimal coordinates cannot slip
         _, slip, _ = slip_and_spin(self.system, now.mode.atlas, now.x, 0)
         if float(np.linalg.norm(slip)) <= _SLIPS:
-            return now
+            # A start is placed to within the accuracy of a search; the run begins on its constraints.
+            stabilized = self.method.stabilization == "projection"
+            return self._onto_constraints(now) if stabilized else now
         rule, reason = self.system.rules.on_slip, "the start slips"
         if rule == "stop":
             self._note(now, Status.SLIPPED.label, reason)
@@ -168,6 +170,9 @@ class Runner:
         # Friction without limit stops the slip at once, as it stops that of an impact.
         self._note(now, now.mode.label, reason)
         self.log.lower(f"{self.board.name(0)}.friction", -np.inf)
+        return self._onto_constraints(now)
+
+    def _onto_constraints(self, now: Instant) -> Instant:
         return replace(now, x=projected(self.phase(now.mode), now.t, now.x, self._parameters(now)))
 
     def _parameters(self, now: Instant) -> FloatArray:

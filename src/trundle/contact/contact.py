@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from trundle.contact.motion import Motion
+from trundle.errors import InputError
 from trundle.geometry.patch import Patch
 from trundle.numerics.space import cross, dot, inverse, lever, smallest_eigenvalue
 
@@ -198,8 +199,7 @@ def kinematics(
         Feedback that removes misalignment of the coordinates along an integration.
     """
     tA, tB = contact.touch(A, B, s)
-    n, T = tB.n, tB.T
-    wrel = A.w - B.w
+    n, T, wrel = tB.n, tB.T, A.w - B.w
     arm_A, arm_B = lever(tA.r), lever(tB.r)
     wr_A, wr_B = arm_A @ A.w, arm_B @ B.w
     vrel = A.v + wr_A - B.v - wr_B
@@ -207,9 +207,9 @@ def kinematics(
     K_B = None if tB.flat else _operator(tB, T)
     rhs = T.T @ cross(wrel, n)
     if slipping and K_B is not None:
-        rhs = rhs - K_B @ (T.T @ vrel)
+        rhs -= K_B @ (T.T @ vrel)
     if align:
-        rhs = rhs - align * misalignment
+        rhs -= align * misalignment
     solve, closer, curvature = _relative_curvature(tA, K_B, T)
     sA = T @ solve(rhs)
     sB = sA + T @ (T.T @ vrel) if slipping else sA
@@ -218,10 +218,10 @@ def kinematics(
         ndot = ndot + T @ (K_B @ (T.T @ sB))
     gap = (A.p - B.p) + (tA.r - tB.r)
     fix = T @ (closer @ (T.T @ gap) if tA.follows else solve(-misalignment))
-    d = contact.d
+    unit = ca.SX.eye(contact.d)
     return Kinematics(
-        LA=ca.horzcat(arm_A, ca.SX.eye(d)),
-        LB=ca.horzcat(arm_B, ca.SX.eye(d)),
+        LA=ca.horzcat(arm_A, unit),
+        LB=ca.horzcat(arm_B, unit),
         bias=(A.a + arm_A @ A.al + cross(A.w, wr_A + sA)) - (B.a + arm_B @ B.al + cross(B.w, wr_B + sB)),
         vrel=vrel,
         ndot=ndot,
@@ -242,7 +242,14 @@ def _operator(touch: Touch, T: ca.SX) -> ca.SX:
     """Shape operator (d-1, d-1) of one side in the basis T."""
     if touch.K is not None:
         return T.T @ touch.K @ T
-    return inverse(T.T @ touch.radii @ T)
+    return inverse(T.T @ given(touch.radii, "radii") @ T)
+
+
+def given(value: ca.SX | None, name: str) -> ca.SX:
+    """Return a field of a patch that this contact cannot do without."""
+    if value is None:
+        raise InputError("patch", name, "a patch that has it: a shape operator or radii; of charts A and tau")
+    return value
 
 
 def _relative_curvature(tA: Touch, K_B: ca.SX | None, T: ca.SX) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX | None]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import casadi as ca
 
-from trundle.contact.contact import Contact, Touch, side
+from trundle.contact.contact import Contact, Touch, given, side
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
@@ -85,9 +85,7 @@ def _chart_limits(name: str, chart: Chart, u: ca.SX) -> dict[str, ca.SX]:
 
 
 def _chart_side(motion: Motion, patch: Patch, center: tuple[float, ...]) -> Touch:
-    if patch.A is None:
-        raise InputError("chart", patch, "a chart's patch, which carries A = T' dx/du")
-    A_inverse = inverse(patch.A)
+    A_inverse = inverse(given(patch.A, "A"))
     T = motion.R @ patch.T
     return side(motion, patch, center, lambda S: A_inverse @ (T.T @ S))
 
@@ -99,12 +97,16 @@ class SupportContact(Contact):
     support: SupportLike
     center: tuple[float, ...] = ()
     roundness: ca.Function | None = None
-    size: int = field(default=0, init=False)
 
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
         return self.support.d
+
+    @property
+    def size(self) -> int:
+        """No coordinates."""
+        return 0
 
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return A's extreme point towards B and its foot on B's flat."""
@@ -194,7 +196,7 @@ class PairContact(Contact):
         T = B.R @ patch.T
 
         def rates(S: ca.SX) -> ca.SX:
-            radii = patch.T.T @ patch.radii @ patch.T
+            radii = patch.T.T @ given(patch.radii, "radii") @ patch.T
             return patch.T @ (inverse(radii) @ (T.T @ S))
 
         tB = side(B, patch, self.center_B, rates)

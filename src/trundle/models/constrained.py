@@ -6,7 +6,6 @@ import casadi as ca
 
 from trundle.numerics.ldl import solve_kkt
 
-
 _REFINEMENTS = 3
 """Proximal steps: each divides what the proximal term left undone by (J M^-1 J')/proximal."""
 

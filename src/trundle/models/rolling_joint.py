@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from trundle.contact.contact import Kinematics
+from trundle.contact.contact import Kinematics, given
 from trundle.contact.contacts import ChartContact
 from trundle.contact.motion import Motion, free
 from trundle.geometry.patch import Patch
@@ -71,13 +71,13 @@ class RollingJoint:
         (-(K s)_2, (K s)_1, tau_B u_B') with s the velocity of the contact over B (sheet 2, section 1).
         """
         _, patch_B = self.patches()
-        bend = patch_B.K @ (k.frame[:, :2].T @ k.sB)
-        return ca.vertcat(-bend[1], bend[0], patch_B.tau @ k.rates[2:])
+        bend = given(patch_B.K, "K") @ (k.frame[:, :2].T @ k.sB)
+        return ca.vertcat(-bend[1], bend[0], given(patch_B.tau, "tau") @ k.rates[2:])
 
     def spin_rate(self, k: Kinematics, w: ca.SX) -> ca.SX:
         """Return psi' = tau_A u_A' + tau_B u_B' - w_z for the relative angular velocity `w` (3,) in {ch}."""
         patch_A, patch_B = self.patches()
-        return patch_A.tau @ k.rates[:2] + patch_B.tau @ k.rates[2:] - w[2]
+        return given(patch_A.tau, "tau") @ k.rates[:2] + given(patch_B.tau, "tau") @ k.rates[2:] - w[2]
 
 
 def rolling_motion(joint: RollingJoint, B: Motion, relative: ca.SX, nv: int, column: int) -> Motion:

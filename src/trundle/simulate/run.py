@@ -70,15 +70,19 @@ def simulate(
     chosen = _method(relative_tolerance, step, method, stabilization)
     samples = _sample_times(duration, output_step)
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
-    runner = Runner(system, chosen, policy, samples, progress)
     mode = Mode(tuple(law.name for law in system.start_laws), initial.atlas)
     first = Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
+    return _recorded(Runner(system, chosen, policy, samples, progress), first, duration)
+
+
+def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:
+    """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
-    runner.phase(mode)
+    runner.phase(first.mode)
     built = clock.perf_counter()
     status = runner.run(first, duration)
     done = clock.perf_counter()
-    return record(system, runner.log, status, {"build": built - begin, "simulate": done - built}, done)
+    return record(runner.system, runner.log, status, {"build": built - begin, "simulate": done - built}, done)
 
 
 def _method(relative_tolerance: float | None, step: float | None, method: str | None, stabilization: str) -> Method:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import trundle
@@ -23,6 +25,9 @@ nb_execution_mode = "auto"
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True
 nb_execution_timeout = 120
+nb_render_markdown_format = "myst"  # what cells print as Markdown may hold tables
+# Pages run in folders of their own.
+os.environ["TRUNDLE_EXAMPLES"] = str(Path(__file__).resolve().parents[1] / "examples")
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 PULL = 1e-9
 """A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
 
+_SEARCH_EVERY = 10
+"""In flight the nearest points are followed, and looked for afresh at every so many samples."""
+
 _OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
 _SLOTTED = (*_OF_CONTACT, "mode")
 _FEASIBILITY = ("normal_force", "friction", "torsion")
@@ -119,7 +122,7 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
     contact["on_A"] = contact["on_A"] - center
     _without_a_point(contact, bodies["A.position"])
     if not LAWS[laws[order[0]]].touching and meeting.form != "support":
-        _nearest_in_flight(system, segment, contact, bodies)
+        _nearest_in_flight(system, segment, contact)
     names_of_laws = ["rest" if phase.mode.rest else laws[i] for i in order[:touching]]
     modes = [names_of_laws] * len(segment.times)
     return {
@@ -140,27 +143,28 @@ def _without_a_point(contact: dict[str, FloatArray], position: FloatArray) -> No
         contact[quantity][bad] = np.where(np.isfinite(contact[quantity][bad]), contact[quantity][bad], 0.0)
 
 
-def _nearest_in_flight(
-    system: ContactSystem, segment: Segment, contact: dict[str, FloatArray], bodies: dict[str, FloatArray]
-) -> None:
+def _nearest_in_flight(system: ContactSystem, segment: Segment, contact: dict[str, FloatArray]) -> None:
     """Replace the frozen contact of a flight by the nearest points of the two bodies."""
-    from trundle.simulate.watch import Watch
+    from trundle.simulate.watch import Approach, Watch
 
-    watch = Watch(system, segment.phase.mode)
-    phase = segment.phase
-    for i, (t, x, p) in enumerate(zip(segment.times, segment.states, segment.parameters, strict=True)):
-        near = watch.nearest(x)
-        if near is None:
-            continue
-        atlas = (near.charts, *phase.mode.atlas[1:])
+    watch, phase, meeting = Watch(system, segment.phase.mode), segment.phase, system.meetings[0]
+    near: Approach | None = None
+    found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
+    for i, x in enumerate(segment.states):
+        near = watch.followed(x, near) if near is not None and i % _SEARCH_EVERY else None
+        near = near or watch.nearest(x)
+        if near is not None:
+            found.setdefault(near.charts, []).append((i, near.coordinates))
+    for charts, places in found.items():
+        atlas = (charts, *phase.mode.atlas[1:])
         other = phase if atlas == phase.mode.atlas else _phase_on(system, phase, atlas)
-        moved = np.array(x)
-        moved[other.model.layout[f"{system.meetings[0].contact}.coordinates"]] = near.coordinates
-        out = other.outputs(np.array([t]), moved[None], p[None])
-        name = system.meetings[0].contact
+        rows = [i for i, _ in places]
+        moved = np.array(segment.states[rows])
+        moved[:, other.model.layout[f"{meeting.contact}.coordinates"]] = [s for _, s in places]
+        out = other.outputs(segment.times[rows], moved, segment.parameters[rows])
         for quantity in ("point", "normal", "gap", "slip", "on_A", "on_B"):
-            contact[quantity][i, 0] = out[f"{name}.{quantity}"][0]
-        contact["on_A"][i, 0] -= np.array(system.meetings[0].center_A)
+            contact[quantity][rows, 0] = out[f"{meeting.contact}.{quantity}"]
+        contact["on_A"][rows, 0] -= np.array(meeting.center_A)
 
 
 def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:

@@ -101,6 +101,12 @@ class Watch:
                 break
         return best
 
+    def followed(self, x: FloatArray, near: Approach) -> Approach | None:
+        """Return the approach that `near` has become at a state `x` close by, or None if it is lost."""
+        contact = self.apart[0]
+        found = self._refined(x, contact, near.coordinates, near.charts)
+        return None if found is None or self._ruled_out(x, contact, found, [], 0.0) else found
+
     def _ruled_out(self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], near: float) -> bool:
         """Whether Newton's iteration fell back onto a contact that is followed already, or off the data."""
         atlas = self._atlas(contact, found.charts)

@@ -48,7 +48,7 @@ class Impact:
     ----------
     jump : (nv,)
         Change of the velocities.
-    laws : dict of contact number -> "rolling" or "sliding"
+    laws : dict of contact number -> "rolling", "spinning" (rolling, but a spin that should stop goes on) or "sliding"
         Contacts that stay closed.
     impulses : dict of contact number -> (d,) N s, world, on A
     decided : bool
@@ -97,6 +97,10 @@ def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
     push = impulse[: len(c.n)]
     if _inside(c, push, 1e-15):
         return Impact(jump, {number: "rolling"}, {number: push})
+    if c.spin is not None:
+        # To stop the spin as well would take a push outside the cone: the spin goes on, friction permitting.
+        without = _single(M, replace(c, spin=None), number)
+        return replace(without, laws={number: "spinning"}) if "rolling" in without.laws.values() else without
     directions = _slip_after(M, c)
     if directions is None:
         return Impact(jump, {number: "rolling"}, {number: push}, decided=False)

@@ -207,9 +207,9 @@ def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Insta
     if rule == "ignore" and not impact.rests:
         board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
-    chosen = rolling_law(system)
+    names_of = {"rolling": rolling_law(system), "spinning": "rolling"}
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
-    mode = Mode(tuple(chosen if law == "rolling" else law for law in laws), atlas)
+    mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
     names = [joined.name for joined in system.model(atlas).joined]
     unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law in zip(names, laws, strict=True) if law in _BORN_ZERO}
     after = Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))

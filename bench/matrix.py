@@ -117,13 +117,30 @@ def impact_residual(A: Solid, B: Solid, form: str, model: TreeModel, states: Sta
         x_A, x_B = states.seeds[i]
         hand = states.hands[i]
         found = spatial.find_contact(states.body, state, states.hand_shape, hand, (x_A, x_B))
-        hit = replace(state, v=state.v + rng.normal(size=3) - 4 * found.normal)
+        hit, after = _hit(states, state, hand, found, pure, rng)
         x[model.layout["object.velocity"], i] = hit.v
-        after, _, _ = spatial.impact(states.body, hit, hand, found, MU, pure)
         jump = impact_at(system, ((0, 0),), x[:, i], 0, []).jump
         exact = np.r_[after.w - hit.w, after.v - hit.v]
         worst = max(worst, float(np.linalg.norm(jump - exact) / np.linalg.norm(exact)))
     return worst
+
+
+def _hit(
+    states: States,
+    state: spatial.State,
+    hand: spatial.Hand,
+    found: spatial.Contact,
+    pure: bool,
+    rng: np.random.Generator,
+) -> tuple[spatial.State, spatial.State]:
+    """Return a state that hits the hand and the oracle's state after it; hits it has no answer for are drawn again."""
+    while True:
+        hit = replace(state, v=state.v + rng.normal(size=3) - 4 * found.normal)
+        try:
+            after, _, _ = spatial.impact(states.body, hit, hand, found, MU, pure)
+        except RuntimeError:
+            continue
+        return hit, after
 
 
 def row(object_name: str, hand_name: str, form: str, count: int) -> dict[str, float | None]:

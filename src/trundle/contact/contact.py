@@ -186,7 +186,7 @@ def kinematics(
 
         (K_A + K_B) sigma = T'(wrel x n) [- K_B T'vrel if slipping] [- align T'(n_A + n_B)],
 
-    S_A = T sigma, S_B = S_A [+ T T'vrel if slipping] (sheet 2, sections 3 and 8; sheet 4, section 3;
+    S_A = T sigma, S_B = S_A [+ T T'vrel if slipping] (theory, "Where the contact goes";
     Woodruff & Lynch 2023, eq. 1), and the relative material velocity changes, at nudot = 0, with
 
         bias = a_A + al_A x r_A + w_A x (w_A x r_A + S_A) - the same of B.

@@ -101,7 +101,7 @@ class Rolling(Law):
     name = "rolling"
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
-        """Return vrel' = 0 (sheet 2, section 4; sheet 1, section 3)."""
+        """Return vrel' = 0 (theory, "What rolling forbids")."""
         return Rows(k.LA, k.LB, k.bias, k.vrel, k.gap)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
@@ -121,7 +121,7 @@ class PureRolling(Law):
     name = "pure-rolling"
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
-        """Return vrel' = 0 and (n.wrel)' = n.alrel + n'.wrel = 0 (sheet 2, section 4)."""
+        """Return vrel' = 0 and (n.wrel)' = n.alrel + n'.wrel = 0 (theory, "What rolling forbids")."""
         axis = about(k.n).T
         if axis.shape[0] == 0 or axis.shape[1] == 0:
             return Rows(k.LA, k.LB, k.bias, k.vrel, k.gap)

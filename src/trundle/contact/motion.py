@@ -71,7 +71,7 @@ def prescribed(R: ca.SX, p: ca.SX, twist: ca.SX, twist_rate: ca.SX, nv: int) -> 
         Pose of the body in the resolving frame.
     twist, twist_rate : (k + d,)
         Body twist (w, v) in BODY axes and its derivative u by components, so that the classical
-        acceleration of the origin is a = R (u_v + w x v) and the angular one R u_w (sheet 2, section 0).
+        acceleration of the origin is a = R (u_v + w x v) and the angular one R u_w (theory, "One body on a hand").
     nv : int
         Number of the model's velocities; the Jacobians are zero.
     """

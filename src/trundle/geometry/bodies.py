@@ -32,7 +32,7 @@ class Superellipsoid(Shape):
     """Superellipsoid ((x/a)^p + (y/b)^p)^(q/p) + (z/c)^q = 1 with absolute values, p, q = exponents.
 
     Its support function is the dual norm: ((a ux)^p' + (b uy)^p')^(q'/p') + (c uz)^q', to the power
-    1/q', with p' = p/(p-1) (sheet 1, section 7). Where an exponent is above 2 it has flat spots with
+    1/q', with p' = p/(p-1) (theory, "Surfaces"). Where an exponent is above 2 it has flat spots with
     infinite radii: there `rounding` is needed and blunts the flats, |a_i u_i| being replaced by
     sqrt(a_i^2 u_i^2 + rounding^2 |u|^2), which keeps the body convex and makes it larger by less than
     2 rounding. Exponents up to 2 have at most edges (zero radii), and `rounding` is a Minkowski sum

@@ -39,7 +39,7 @@ def support(d: int, expression: Expression) -> ExpressionSupport:
 
 
 def stereographic(semi_axes: tuple[float, float, float], side: int) -> tuple[ExpressionChart, ExpressionChart]:
-    """Return the charts of an ellipsoid about its lowest and its highest point (sheet 2, pitfall 3).
+    """Return the charts of an ellipsoid about its lowest and its highest point.
 
     x = diag(a) (2u, 2v, 1 - q) / (1 + q), q = u^2 + v^2: the image of the unit sphere's stereographic
     chart, skewed unless a = b = c; u = 0 is the pole and |u| = 1 the equator. `side` is +1 for the

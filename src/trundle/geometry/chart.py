@@ -59,7 +59,7 @@ class Chart(ABC):
     5. ``ranges`` has one `Range` a parameter where ``reach`` is infinite: ends, period, or "this
        parameter is a coordinate of the point".
 
-    The patch follows from first and second derivatives only (sheet 2, section 1; sheet 4, section 0).
+    The patch follows from first and second derivatives only (theory, "Surfaces" and "In the plane").
     """
 
     d: int

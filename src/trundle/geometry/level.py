@@ -13,7 +13,7 @@ from trundle.numerics.space import dot, tangents
 
 
 class Level(ABC):
-    """A boundary f(x) = 0 with material where f < 0 (sheet 2, section 8).
+    """A boundary f(x) = 0 with material where f < 0 (theory, "Surfaces").
 
     Contract for a subclass:
 

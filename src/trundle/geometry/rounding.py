@@ -22,7 +22,7 @@ from trundle.geometry.support import EllipsoidSupport
 class Rounded(Shape):
     """All points within `radius` of a convex body: h + radius |u|, radii + radius (I - n n').
 
-    Makes edges and corners roll (sheet 1, section 7); flats stay flat.
+    Makes edges and corners roll (theory, "Surfaces"); flats stay flat.
 
     Parameters
     ----------

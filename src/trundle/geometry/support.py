@@ -14,7 +14,7 @@ from trundle.geometry.patch import Patch
 
 
 class Support(ABC):
-    """A convex body by its support function h(n) = max over the body of n.x (sheet 1, section 7).
+    """A convex body by its support function h(n) = max over the body of n.x (theory, "Surfaces").
 
     Contract for a subclass:
 
@@ -70,7 +70,7 @@ class EllipsoidSupport:
     """Ellipse (d = 2) or ellipsoid (d = 3) in closed form, with an optional rounding.
 
     h(u) = sqrt(u'Bu) + rho |u|, B = diag(a_i^2): point B n / s + rho n, radii
-    B/s - (B n)(B n)'/s^3 + rho (I - n n'), s = sqrt(n'Bn) (sheet 1, sections 1, 2 and 7). A zero
+    B/s - (B n)(B n)'/s^3 + rho (I - n n'), s = sqrt(n'Bn) (theory, "Surfaces"; paper 1). A zero
     semi-axis makes a disc; `rounding` is the Minkowski sum with a ball. Same methods as `Support`.
 
     Parameters

@@ -34,7 +34,7 @@ def rolling_values(
 ) -> dict[str, FloatArray]:
     """Return ``<body>.spin`` and ``<body>.relative_velocity`` of a rolling body from its pose.
 
-    psi from R_B_A = F_B Rc(psi) F_A', and w_rel = F_B' R_world_B' (w_A - w_B) (sheet 2, sections 2, 3).
+    psi from R_B_A = F_B Rc(psi) F_A', and w_rel = F_B' R_world_B' (w_A - w_B) (theory, "Rolling coordinates").
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ class Multibody(ABC):
         align : float, 1/s
             Feedback on the misalignment of contact coordinates.
         baumgarte : float, 1/s
-            Adds 2 beta J nu + beta^2 gap to the rows (sheet 4, section 4).
+            Adds 2 beta J nu + beta^2 gap to the rows (theory, "Drift").
         """
         terms = self.terms(mode, align)
         b = terms.b
@@ -236,7 +236,7 @@ class Multibody(ABC):
         )
 
     def projected(self, mode: Sequence[Law]) -> ca.SX:
-        """Return x put back onto the constraints of `mode`, by one Newton step (sheet 4, section 4).
+        """Return x put back onto the constraints of `mode`, by one Newton step (theory, "Drift").
 
         First the contact coordinates (alignment), then the poses (gap), then, at the new poses, the
         velocities; each by the smallest change in the metric M.

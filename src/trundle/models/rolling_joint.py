@@ -18,7 +18,7 @@ class RollingJoint:
     """Pose of A on B from the chart coordinates s = (u_A, u_B) and the spin angle psi.
 
     R_B_A = F_B Rc(psi) F_A', F = [T n] on each body, Rc = diag([[c, -s], [-s, -c]], -1);
-    p_A = P_B - R x_A (sheet 2, section 2). In the plane psi does not exist and Rc is diagonal.
+    p_A = P_B - R x_A (theory, "Rolling coordinates"). In the plane psi does not exist and Rc is diagonal.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class RollingJoint:
 
         psi' = tau_A u_A' + tau_B u_B' - w_z and, by components in B's contact frame,
         w_rel' = F'(al_A - al_B - w_B x w_rel) - w_c x w_rel, w_c = (-(K s)_2, (K s)_1, tau_B u_B')
-        (sheet 2, sections 3 and 5).
+        (theory, "Rolling coordinates").
         """
         if self.contact.d == 2:
             return ca.SX(1, 1), al - B.al
@@ -68,7 +68,7 @@ class RollingJoint:
     def contact_frame_rate(self, k: Kinematics) -> ca.SX:
         """Return the angular velocity (3,) of B's contact frame relative to B, in that frame.
 
-        (-(K s)_2, (K s)_1, tau_B u_B') with s the velocity of the contact over B (sheet 2, section 1).
+        (-(K s)_2, (K s)_1, tau_B u_B') with s the velocity of the contact over B (theory, "Rolling coordinates").
         """
         _, patch_B = self.patches()
         bend = given(patch_B.K, "K") @ (k.frame[:, :2].T @ k.sB)

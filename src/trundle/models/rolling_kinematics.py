@@ -19,7 +19,7 @@ class RollingKinematics:
     """Contact coordinates of one surface on another when the relative motion is given (final).
 
     q = (u_A, u_B, psi): chart coordinates of the object A, of the hand B, and the angle between the contact
-    frames (sheet 2, section 2). First order (Woodruff & Lynch 2023, eq. 1): q' = K1(q) w_rel. Second order
+    frames (theory, "Rolling coordinates"). First order (paper 2, eq. 1): q' = K1(q) w_rel. Second order
     (eq. 3, 39): q'' = K2(q, w_rel) + K3(q) (alpha, a). Any regular charts, orthogonal or not, and sliding
     allowed. All vectors are components in the hand's contact frame {ch}, z out of the hand.
 

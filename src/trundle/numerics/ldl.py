@@ -16,7 +16,7 @@ def solve_kkt(
 
     Gaussian elimination on the sparsity pattern with pivots in the order: constants, then inertia, then
     multipliers. A mass is a constant pivot, so for one free body this is the 3 x 3 (plane: scalar)
-    reduction of sheet 2, section 5, and costs 0.4 of ``casadi.solve``.
+    reduction in theory, "One body on a hand", and costs 0.4 of ``casadi.solve``.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def rotation(turn: ca.SX) -> ca.SX:
     """Return R (d, d) of an angle (1,) or of a quaternion (w, x, y, z), which is normalised inside.
 
     Normalising here keeps R orthogonal along an integration: 100 to 1000 times more accurate than
-    leaving the norm to the integrator (sheet 2, pitfall 2).
+    leaving the norm to the integrator.
     """
     if turn.shape[0] == 1:
         c, s = ca.cos(turn), ca.sin(turn)

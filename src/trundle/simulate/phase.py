@@ -20,7 +20,7 @@ from trundle.simulate.sharing import shared_forces
 from trundle.simulate.states import ends_of_data
 
 BAUMGARTE = 10.0
-"""Feedback (1/s) of ``stabilization="baumgarte"`` (sheet 4, "Measured": Baumgarte 10)."""
+"""Feedback (1/s) of ``stabilization="baumgarte"`` (theory, "Drift")."""
 
 _INSIDE = 1e-9
 """How far inside the ends of measured data (in the units of its coordinates) a run stops: outside, nothing is known."""

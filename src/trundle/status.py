@@ -39,7 +39,7 @@ class Status(Enum):
     )
     SECOND_CONTACT = "a second point of the body touched, and the motion with both contacts is not decided"
     JAMMED = (
-        "neither sliding on nor coming apart agrees with this much friction (Painleve's paradox): lower "
+        "no motion - rolling, sliding, coming apart - agrees with this much friction (Painleve's paradox): lower "
         "contact.friction"
     )
     PENETRATION = "the bodies overlap: move the start, or check the shapes' outward sides"

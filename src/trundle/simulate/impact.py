@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,7 +82,7 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     alone = _single(M, contacts[new], new)
     others = [i for i in contacts if i != new]
     leaving = [float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ alone.jump)) for i in others]
-    if alone.decided and all(speed > REST_SPEED for speed in leaving):
+    if not others or (alone.decided and all(speed > REST_SPEED for speed in leaving)):
         return alone
     together = _together(M, contacts)
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
@@ -101,14 +102,17 @@ def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
         # To stop the spin as well would take a push outside the cone: the spin goes on, friction permitting.
         without = _single(M, replace(c, spin=None), number)
         return replace(without, laws={number: "spinning"}) if "rolling" in without.laws.values() else without
-    directions = _slip_after(M, c)
-    if directions is None:
-        return Impact(jump, {number: "rolling"}, {number: push}, decided=False)
-    edge = c.n - c.mu * directions
     spread = c.J @ np.linalg.solve(M, c.J.T)
-    size = -float(c.n @ c.velocity) / float(c.n @ spread @ edge)
-    jump = np.asarray(np.linalg.solve(M, c.J.T @ edge) * size, dtype=np.float64)
-    return Impact(jump, {number: "sliding"}, {number: edge * size})
+    for e in _slips_after(c, spread):
+        edge = c.n - c.mu * e
+        impulse = edge * (-float(c.n @ c.velocity) / float(c.n @ spread @ edge))
+        # The work of the impulse is its product with the mean velocity. Large friction can make it pull, or reverse
+        # the slip and feed energy in: no such impact exists.
+        gain = float(impulse @ (c.velocity + spread @ impulse / 2))
+        if float(c.n @ impulse) >= 0 and gain <= 0:
+            sliding = np.asarray(np.linalg.solve(M, c.J.T @ impulse), dtype=np.float64)
+            return Impact(sliding, {number: "sliding"}, {number: impulse})
+    return Impact(jump, {number: "rolling"}, {number: push}, decided=False)
 
 
 def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
@@ -137,9 +141,8 @@ def _close(M: FloatArray, rows: FloatArray, before: FloatArray) -> tuple[FloatAr
     return np.asarray(np.linalg.solve(M, rows.T @ impulse), dtype=np.float64), impulse
 
 
-def _slip_after(M: FloatArray, c: Candidate) -> FloatArray | None:
-    """Return the direction e of the slip after an impulse L (n - mu e), or None if there is none."""
-    spread = c.J @ np.linalg.solve(M, c.J.T)
+def _slips_after(c: Candidate, spread: FloatArray) -> Iterator[FloatArray]:
+    """Yield the directions e such that the slip after an impulse L (n - mu e) is along e."""
 
     def after(e: FloatArray) -> FloatArray:
         edge = c.n - c.mu * e
@@ -148,7 +151,8 @@ def _slip_after(M: FloatArray, c: Candidate) -> FloatArray | None:
 
     if len(c.n) == 2:
         tangent = np.array([c.n[1], -c.n[0]])
-        return next((e for e in (tangent, -tangent) if float(e @ after(e)) > 0), None)
+        yield from (e for e in (tangent, -tangent) if float(e @ after(e)) > 0)
+        return
     before = c.velocity - c.n * float(c.n @ c.velocity)
     length = float(np.linalg.norm(before))
     t1 = before / length if length > 0 else np.cross(c.n, np.eye(3)[int(np.argmin(np.abs(c.n)))])
@@ -168,5 +172,4 @@ def _slip_after(M: FloatArray, c: Candidate) -> FloatArray | None:
         if left * right <= 0.0:
             root = float(brentq(turned, low, high, xtol=1e-15))
             if float(direction(root) @ after(direction(root))) > 0:
-                return direction(root)
-    return None
+                yield direction(root)

@@ -201,7 +201,7 @@ def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Insta
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
     impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore")
     if not impact.decided:
-        return Status.SECOND_CONTACT
+        return Status.SECOND_CONTACT if closed else Status.JAMMED
     if rule == "stop" and "sliding" in impact.laws.values():
         return Status.SLIPPED
     if rule == "ignore" and not impact.rests:

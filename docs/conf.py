@@ -1,23 +1,37 @@
-"""Sphinx: MyST pages, executed where they hold code cells, and the docstrings of the public names."""
+"""Sphinx: MyST pages, executed where they hold code cells, and the docstrings of the public names.
+
+Formulas become MathML while the pages are built: they show offline and without scripts.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 
 import trundle
+
+MATHML = "http://www.w3.org/1998/Math/MathML"
+ElementTree.register_namespace("", MATHML)
 
 project = "trundle"
 author = "The trundle authors"
 copyright = "2026, the trundle authors"
 version = release = trundle.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 html_theme = "furo"
 html_title = f"trundle {release}"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -45,6 +59,21 @@ def escape_bars(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lin
         lines[i] = "".join(part if part.startswith("`") else part.replace("|", "\\|") for part in parts)
 
 
+def formula(writer: Any, node: nodes.Element) -> None:
+    """Write a formula as MathML; one that cannot be read ends the build."""
+    written = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
+    tree = ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;)\w+;", lambda name: unescape(name[0]), written))
+    for element in tree.iter(f"{{{MATHML}}}munderover"):
+        base, index, mark = element
+        if mark.text == "˙":  # a dotted letter with an index: the index belongs beside it, not below
+            dotted = ElementTree.Element(f"{{{MATHML}}}mover", accent="true")
+            dotted.extend([base, mark])
+            element.tag, element[:] = f"{{{MATHML}}}msub", [dotted, index]
+    writer.body.append(ElementTree.tostring(tree, encoding="unicode"))
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
     """Connect what is above."""
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("autodoc-process-docstring", escape_bars)

@@ -1,4 +1,4 @@
-"""Every example runs as it stands, and its check against the closed form holds."""
+"""Examples and the code of the documentation run as they stand, and the examples' checks against closed forms hold."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 import trundle
+from trundle.scenarios import schema, schema_shapes
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES, DOCS = ROOT / "examples", ROOT / "docs"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 LIMITS = {
     "ball_in_tube": 1e-9,  # m, after 2 s
@@ -75,3 +78,75 @@ def test_the_measured_path_runs_from_its_file_too(tmp_path: Path) -> None:
     assert result.trajectory is not None
     assert result.trajectory.feasible
     assert (tmp_path / "run" / "data" / "profile.csv").read_bytes() == (EXAMPLES / "data" / "profile.csv").read_bytes()
+
+
+@pytest.fixture
+def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs the cells of a page in a folder of their own and returns the names they define."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(Markdown=str))  # not needed to test
+
+    def run(name: str) -> dict[str, Any]:
+        cells = re.findall(
+            r"^```\{code-cell\} ipython3\n(?::[^\n]*\n)?(.*?)^```$",
+            (DOCS / name).read_text(),
+            flags=re.MULTILINE | re.DOTALL,
+        )
+        names: dict[str, Any] = {}
+        exec("\n".join(cells), names)
+        return names
+
+    return run
+
+
+def test_own_shapes_of_the_documentation_roll(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_page("shapes.md")
+    assert names["run"].status is trundle.Status.SUCCESS
+    said = capsys.readouterr().out
+    assert "level Status.SUCCESS True" in said
+    assert "chart Status.SUCCESS True" in said
+    assert "must be convex" in said
+
+
+def test_every_status_and_transition_is_explained(run_page: Any) -> None:
+    names = run_page("endings.md")
+    assert {reason for reason, _ in names["TRANSITIONS"].values()} == set(names["NEXT"])
+    assert {margin for _, margin in names["TRANSITIONS"]} == set(names["WATCHED"])
+    codes = {status: names["exit_code"](status) for status in trundle.Status}
+    assert {s for s, code in codes.items() if code == 0} == {trundle.Status.SUCCESS, trundle.Status.REST}
+    assert codes[trundle.Status.INTERRUPTED] == 130
+
+
+def test_the_files_of_a_run_are_the_documented_ones(run_page: Any, tmp_path: Path) -> None:
+    names = run_page("files.md")
+    text = (DOCS / "files.md").read_text()
+    written = {path.relative_to(tmp_path / "plate").parts[0] for path in (tmp_path / "plate").rglob("*")}
+    assert written
+    assert all(f"| `{name}" in text for name in written)
+    assert "| `object_position` |" in names["variables"]("juggling")
+    assert "| `body_angle` |" in names["variables"]("planar")
+
+
+def test_the_accuracy_page_prints_what_it_promises(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_page("accuracy.md")
+    assert names["result"].status is trundle.Status.SUCCESS
+    errors = [float(e) for e in re.findall(r"off the circle by (\S+) m", capsys.readouterr().out)]
+    assert len(errors) == 4
+    assert errors[-1] < 1e-12 < errors[0] < 1e-6
+
+
+def test_every_key_of_a_scenario_file_is_documented() -> None:
+    text = (DOCS / "scenarios.md").read_text()
+    tables = [t for t in vars(schema_shapes).values() if isinstance(t, type) and issubclass(t, schema.Table)]
+    for table in tables:
+        keys = set(table.model_fields) - {"type"}
+        if "type" in table.model_fields:
+            (kind,) = table.model_fields["type"].annotation.__args__
+            rows = re.findall(rf"^\| `{kind}` \|(.*)\|$", text, flags=re.MULTILINE)
+            assert any(all(f"`{key}`" in row for key in keys) for row in rows), (kind, keys)
+    for kind, task in schema.SCHEMAS:
+        for name, table in schema.schema_for(kind, task).model_fields.items():
+            alias = table.alias or name
+            assert re.search(rf"^(\[(parts\.\w+\.)?{alias}[\].]|\[{alias}\.|{alias} = )", text, flags=re.MULTILINE), (
+                alias
+            )

@@ -68,6 +68,7 @@ def test_spatial_chain_slides_rolls_flies_and_lands(mu: float) -> None:
     assert np.abs(run["gap"][run["mode"] != "separated"]).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_spatial_chain_on_a_curved_hand() -> None:
     """An ellipsoid runs down a ball, slips, and flies off; contact of two convex bodies."""
     body = tr.RigidBody(tr.Ellipsoid(AXES), 1.0, "solid")

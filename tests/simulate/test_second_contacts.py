@@ -9,7 +9,9 @@ import trundle as tr
 from tests.oracles import analytic
 from trundle.simulate.exclusion import exclusion
 from trundle.simulate.impact import Candidate, plastic_impact
+from trundle.simulate.phase import Mode
 from trundle.simulate.rest import Hold, can_rest
+from trundle.simulate.watch import Watch
 from trundle.status import Status
 
 FLY = {"on_slip": "slide", "on_separation": "fly"}
@@ -97,6 +99,23 @@ def test_ellipsoid_in_a_tube_rolls_on_two_walls() -> None:
     assert np.ptp(energy) < 1e-8 * abs(energy).max()
     assert np.abs(run["gap"][both]).max() < 1e-10
     assert np.abs(run["slip"][both]).max() < 1e-9
+
+
+def test_a_third_contact_in_space_is_seen_and_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = tr.RigidBody(tr.Ellipsoid([0.3, 0.1, 0.1]), 1.0, "solid")
+    pair = tr.RollingPair(body, tr.Hand(tr.Dish([0.4, 0.4, 0.4])), friction=2.0, **FLY)
+    turn = [np.cos(0.5), 0.0, np.sin(0.5), 0.0]
+    start = pair.place(contact_on_hand=[0, 0, -0.4], object_quaternion=turn)
+    watch = Watch(pair.system, Mode(("rolling", "rolling"), start.atlas))
+    assert watch.full
+    assert watch.overlaps(start.x[None]) is None
+    pushed = np.array(start.x)
+    pushed[pair.system.model().layout["object.position"]] += [-0.15, 0.0, 0.0]
+    assert watch.overlaps(np.vstack([start.x, pushed])) == 1
+    monkeypatch.setattr(Watch, "overlaps", lambda self, states: 0)
+    run = tr.simulate(pair, start, 0.4)
+    assert run.status is Status.SECOND_CONTACT
+    assert run.transitions[-1]["reason"] == "a third point touched"
 
 
 def test_ellipsoid_bridges_a_dish() -> None:

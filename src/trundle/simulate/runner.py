@@ -22,6 +22,9 @@ from trundle.status import Status
 WATCH_STEP = 5e-3
 """Longest time (s) between looks at whole shapes."""
 
+GUARD_STEP = 25e-3
+"""The same where a touch would not be resolved but ends the run."""
+
 WATCH_SPAN = 0.25
 """Time (s) that is integrated in one go before its looks are taken together."""
 
@@ -189,8 +192,9 @@ class Runner:
             self._ask(now)
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
-            stop = min(duration, until, now.t + WATCH_SPAN if needed else np.inf)
-            looks = np.arange(now.t, stop, WATCH_STEP)[1:] if needed else NO_LOOKS
+            looked = needed or watch.full
+            stop = min(duration, until, now.t + WATCH_SPAN if looked else np.inf)
+            looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else NO_LOOKS
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
             if needed and done.t_end > now.t:
@@ -204,6 +208,9 @@ class Runner:
             self.log.count(phase, done, lasted=end is None or done.t_end > now.t)
             if done.status is not Status.SUCCESS:
                 return done.status
+            if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
+                self._note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
+                return Status.SECOND_CONTACT
             now = replace(now, t=done.t_end, x=done.x_end)
             if end is not None:
                 return now, end, phase

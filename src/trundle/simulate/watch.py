@@ -24,6 +24,7 @@ _TIME_ROUND_OFF = 1e-13
 _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
+_OVERLAPS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,24 @@ class Watch:
         if not self.touching:
             return meeting.form != "support"
         return True
+
+    @property
+    def full(self) -> bool:
+        """Whether every contact the system can follow is closed, though a body in space could touch once more."""
+        return not self.apart and len(self.touching) > 1 and self.system.d == 3
+
+    def overlaps(self, states: FloatArray) -> int | None:
+        """Return the first of the states (N, n_x) at which the bodies overlap away from the contacts, or None."""
+        meeting = self.system.meetings[self.touching[0]]
+        proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
+        known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
+        R, p = self.system.relative_pose(states, self.touching[0])
+        for k in np.flatnonzero(proximity.suspicious(R, p, known)):
+            for near in proximity.local_minima(R[k], p[k], below=-_OVERLAPS):
+                apart = np.linalg.norm(near.x_A - known[k], axis=1)
+                if np.all(apart > 1.5 * proximity.spacing) and self._has_data(near.x_B):
+                    return int(k)
+        return None
 
     def nearest(self, x: FloatArray) -> Approach | None:
         """Return the nearest approach at the state `x` that is no contact yet, or None if all are far."""

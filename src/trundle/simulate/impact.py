@@ -69,7 +69,7 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     """Return the outcome of an impact at the contact `new` while the others were closed.
 
     nu+ = nu + M^-1 J'L with the relative velocity of the material points zero after, L = -(J M^-1 J')^-1 v
-    (sheet 4, section 6). First only the new contact takes part: it is accepted if the others come apart.
+    (theory, "Collisions and sliding"). First only the new contact takes part: it is accepted if the others come apart.
     Otherwise all stay closed, if their impulses fit the cones. An impulse outside the cone of the new contact
     alone is replaced by one on its edge, with the direction of the slip AFTER the impact and zero normal velocity.
 

@@ -77,7 +77,10 @@ _HOMES = {
         "Revolution Rounded SampledCurve SampledSurface Shape Sinusoid Sphere Superellipsoid Torus Tube "
         "check_convex check_regular"
     ),
-    "trundle.models": "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree control_affine",
+    "trundle.models": (
+        "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree "
+        "control_affine"
+    ),
     "trundle.records": "Trajectory load_trajectory",
     "trundle.scenarios": "load_scenario run",
     "trundle.simulate": "simulate",

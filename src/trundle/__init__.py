@@ -78,8 +78,7 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree "
-        "control_affine"
+        "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree control_affine"
     ),
     "trundle.records": "Trajectory load_trajectory",
     "trundle.scenarios": "load_scenario run",

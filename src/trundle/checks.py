@@ -94,9 +94,7 @@ def array(
     if raw.dtype.kind not in "iuf":
         raise InputError(key, value, allowed)
     result = np.array(raw, dtype=np.float64)
-    wrong = result.ndim != len(shape) or any(
-        n is not None and n != m for n, m in zip(shape, result.shape, strict=True)
-    )
+    wrong = result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True))
     if wrong or not np.all(np.isfinite(result)) or np.any(result < minimum) or np.any(result <= above):
         raise InputError(key, value, allowed)
     result.setflags(write=False)

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from trundle.status import Status
 
 
+_LONGEST = 1000  # entries of a value that are looked at to print it: the text is cut far before
+
+
 class TrundleError(Exception):
     """Root of all errors raised on purpose by trundle."""
 
@@ -35,7 +38,7 @@ class InputError(TrundleError, ValueError):
         super().__init__(key, value, allowed, file)
 
     def __str__(self) -> str:
-        text = " ".join(repr(self.value).split())
+        text = " ".join(repr(_plain(self.value)).split())
         if len(text) > 120:
             text = text[:117] + "..."
         where = f"{self.file}: " if self.file else ""
@@ -45,6 +48,15 @@ class InputError(TrundleError, ValueError):
         """Return the same error with `prefix` put before the key, as in ``object.shape.radius``."""
         key = f"{prefix}.{self.key}" if self.key else prefix
         return type(self)(key, self.value, self.allowed, file or self.file)
+
+
+def _plain(value: Any, depth: int = 6) -> Any:
+    """Return `value` with numpy's arrays, and tuples, as lists, and its numbers as Python's."""
+    if hasattr(value, "tolist"):  # arrays and scalars of numpy, which this module does not import
+        return (value[:_LONGEST] if getattr(value, "ndim", 0) else value).tolist()
+    if type(value) in (list, tuple) and depth > 0:
+        return [_plain(inner, depth - 1) for inner in value[:_LONGEST]]
+    return value
 
 
 class ShapeError(InputError):

@@ -38,7 +38,7 @@ def test_resolved_file_gives_the_same_scenario(tmp_path: Path, name: str) -> Non
 
 
 numbers = st.floats(-1e12, 1e12)
-sizes = st.floats(1e-9, 1e9)
+sizes = st.floats(1e-7, 1e7)
 vectors = st.lists(numbers, min_size=3, max_size=3)
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.errors import InputError
+from trundle.geometry import Sphere
+from trundle.geometry.sizes import LONGEST, SHORTEST
 from trundle.scenarios import ScenarioError, load_scenario
 from trundle.scenarios.schema import json_schema, kinds
 
@@ -35,7 +37,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         changed(JUGGLING, object__shape={**ELLIPSOID, "semi_axes": [0.1, 0.1]}),
-        "object.shape.semi_axes = [0.1, 0.1]: must be 3 lengths > 0, each from 1e-9 to 1e9 (m)",
+        "object.shape.semi_axes = [0.1, 0.1]: must be 3 lengths > 0, each from 1e-7 to 1e7 (m)",
     ),
     (
         changed(JUGGLING, object__shape={**ELLIPSOID, "radius": 1.0}),
@@ -73,7 +75,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
         "simulation.relative_tolerance = 1.0: must be a number from 1e-14 to 1e-2",
     ),
     (changed(JUGGLING, hand=[1, 2]), "hand = [1, 2]: must be a table"),
-    (changed(JUGGLING, hand__extent=[1.0, 0.0]), "hand.extent = [1.0, 0.0]: must be 2 lengths > 0, each from 1e-9 to"),
+    (changed(JUGGLING, hand__extent=[1.0, 0.0]), "hand.extent = [1.0, 0.0]: must be 2 lengths > 0, each from 1e-7 to"),
     (changed(JUGGLING, schema=2), "schema = 2: must be 1"),
     (changed(JUGGLING, kind="jugling"), "kind = \"jugling\": must be one of 'juggling', 'planar'; did you mean"),
     (changed(JUGGLING, task=None), "task: is missing; must be one of 'simulate'"),
@@ -159,3 +161,37 @@ def test_json_schema_forbids_unknown_keys_and_describes_every_key(kind: str) -> 
     tables = [name for name in schema["$defs"] if name.endswith("Table")]
     assert tables
     assert all(schema["$defs"][name]["additionalProperties"] is False for name in tables)
+
+
+@pytest.mark.parametrize("radius", [SHORTEST, LONGEST, 0.999 * SHORTEST, 1.001 * LONGEST])
+def test_files_and_shapes_allow_the_same_lengths(tmp_path: Path, radius: float) -> None:
+    path = written(tmp_path, changed(JUGGLING, object__shape__radius=radius))
+    if SHORTEST <= radius <= LONGEST:
+        assert Sphere(load_scenario(path).resolved()["object"]["shape"]["radius"]).radius == radius
+        return
+    with pytest.raises(InputError) as of_shape:
+        Sphere(radius)
+    with pytest.raises(InputError) as of_file:
+        load_scenario(path)
+    assert of_file.value.allowed == f"must be {of_shape.value.allowed}"
+
+
+def test_a_capsule_without_length_is_a_ball_in_files_as_in_python(tmp_path: Path) -> None:
+    shape = {"type": "capsule", "radius": 0.2, "length": 0.0}
+    scenario = load_scenario(written(tmp_path, changed(JUGGLING, object__shape=shape)))
+    assert scenario.resolved()["object"]["shape"]["length"] == 0.0
+    with pytest.raises(InputError, match=r"length = 1e-08: must be 0 or a length > 0, from 1e-7 to 1e7 \(m\)"):
+        load_scenario(written(tmp_path, changed(JUGGLING, object__shape=shape | {"length": 1e-8})))
+
+
+def test_a_file_is_named_once_in_its_error(tmp_path: Path) -> None:
+    path = written(tmp_path, "." * 300)
+    with pytest.raises(InputError) as caught:
+        load_scenario(path)
+    assert str(caught.value) == f"{path}: must have at most 200 dots in a line"
+
+
+@pytest.mark.parametrize("parts", [1, {"a": 1}, "x", [1]])
+def test_parts_that_are_no_tables(tmp_path: Path, parts: Any) -> None:
+    with pytest.raises(InputError, match=r"parts = .*: must be tables of tables, \[parts.NAME.TABLE\]"):
+        load_scenario(written(tmp_path, changed(JUGGLING, parts=parts)))

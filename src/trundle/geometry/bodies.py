@@ -59,11 +59,12 @@ class Superellipsoid(Shape):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
-        object.__setattr__(self, "exponents", _exponents(self.exponents))
+        given = self.exponents
+        object.__setattr__(self, "exponents", _exponents(given))
         object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
         if max(self._pq) > 2.0 and self.rounding == 0.0:
             allowed = "at most 2 without rounding: above 2 the body has flat spots; give rounding > 0 (m)"
-            raise ShapeError("exponents", self.exponents, allowed)
+            raise ShapeError("exponents", given, allowed)
 
     @property
     def _pq(self) -> tuple[float, float]:

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import array, non_negative, number, positive
+from trundle.checks import array, number
 from trundle.errors import InputError
 
 SHORTEST, LONGEST = 1e-7, 1e7
 """Allowed sizes in m."""
-ALLOWED = f"between {SHORTEST:g} and {LONGEST:g} (m)"
+ALLOWED = "a length > 0, from 1e-7 to 1e7 (m)"
 
 
 def length(key: str, value: Any) -> float:
     """Return `value` as a size in m, 1e-7 to 1e7."""
-    result = positive(key, value, unit="m")
-    if not SHORTEST <= result <= LONGEST:
-        raise InputError(key, value, ALLOWED)
-    return result
+    try:
+        return number(key, value, minimum=SHORTEST, maximum=LONGEST)
+    except InputError:
+        raise InputError(key, value, ALLOWED) from None
 
 
 def length_or_zero(key: str, value: Any) -> float:
     """Return `value` as a size in m, 0 or 1e-7 to 1e7."""
-    result = non_negative(key, value, unit="m")
-    if result and not SHORTEST <= result <= LONGEST:
-        raise InputError(key, value, f"0 or {ALLOWED}")
-    return result
+    try:
+        result = number(key, value, minimum=0.0, maximum=LONGEST)
+    except InputError:
+        result = math.nan
+    if result == 0.0 or result >= SHORTEST:
+        return result
+    raise InputError(key, value, f"0 or {ALLOWED}")
 
 
 def lengths(key: str, value: Any, size: int) -> tuple[float, ...]:
     """Return `value` as `size` sizes in m, each 1e-7 to 1e7."""
-    result = array(key, value, (size,), above=0.0, unit="m")
-    if result.min() < SHORTEST or result.max() > LONGEST:
-        raise InputError(key, value, ALLOWED)
+    try:
+        result = array(key, value, (size,), minimum=SHORTEST)
+    except InputError:
+        result = None
+    if result is None or result.max() > LONGEST:
+        raise InputError(key, value, f"{size} lengths > 0, each from 1e-7 to 1e7 (m)")
     return tuple(float(a) for a in result)
 
 

@@ -158,11 +158,12 @@ def read_toml(content: bytes, file: str) -> dict[str, Any]:
     """
     try:
         text = content.decode("utf-8-sig")
-        if any(line.count(".") > _DOTS for line in text.split("\n")):
-            raise ScenarioError([Problem("", None, f"must have at most {_DOTS} dots in a line")], file)
-        data = tomllib.loads(text.replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         raise ScenarioError([Problem("", None, f"must be a text in UTF-8 (byte {error.start} is not)")], file) from None
+    if any(line.count(".") > _DOTS for line in text.split("\n")):
+        raise ScenarioError([Problem("", None, f"must have at most {_DOTS} dots in a line")], file)
+    try:
+        data = tomllib.loads(text.replace("\r\n", "\n"))
     except RecursionError:
         raise ScenarioError([Problem("", None, "must be TOML that is not nested that deep")], file) from None
     except tomllib.TOMLDecodeError as error:

@@ -23,7 +23,7 @@ Array = BeforeValidator(_tuple)
 _Bounded = Field(ge=-LARGEST, le=LARGEST)
 Real = Annotated[float, _Bounded, Allowed("a number from -1e12 to 1e12")]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST), Allowed("a number from 0 to 1e12")]
-Size = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a length > 0, from 1e-9 to 1e9 (m)")]
+Size = Annotated[float, Field(ge=1e-7, le=1e7), Allowed("a length > 0, from 1e-7 to 1e7 (m)")]
 Mass = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a mass > 0, from 1e-9 to 1e9 (kg)")]
 Duration = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a time > 0, from 1e-9 to 1e9 (s)")]
 Tolerance = Annotated[float, Field(ge=1e-14, le=1e-2), Allowed("a number from 1e-14 to 1e-2")]
@@ -38,8 +38,8 @@ Vector4 = Annotated[tuple[Real, Real, Real, Real], Array, Allowed("4 numbers, ea
 Vector6 = Annotated[
     tuple[Real, Real, Real, Real, Real, Real], Array, Allowed("6 numbers, each from -1e12 to 1e12 (angular first)")
 ]
-Sizes2 = Annotated[tuple[Size, Size], Array, Allowed("2 lengths > 0, each from 1e-9 to 1e9 (m)")]
-Sizes3 = Annotated[tuple[Size, Size, Size], Array, Allowed("3 lengths > 0, each from 1e-9 to 1e9 (m)")]
+Sizes2 = Annotated[tuple[Size, Size], Array, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m)")]
+Sizes3 = Annotated[tuple[Size, Size, Size], Array, Allowed("3 lengths > 0, each from 1e-7 to 1e7 (m)")]
 Count = Annotated[int, Field(ge=0, le=2**53), Allowed("an integer from 0 to 2^53")]
 Text = Annotated[str, Field(max_length=1000), Allowed("a text of at most 1000 characters")]
 
@@ -76,7 +76,7 @@ class ScenarioTable(Table):
     title: Text = Field(default="", description="one line about the scenario")
     paper: Text = Field(default="", description="paper and section the scenario comes from")
     seed: Count = Field(default=0, description="seed of everything random in the scenario")
-    parts: dict[str, dict[str, Any]] = Field(
+    parts: Annotated[dict[str, dict[str, Any]], Allowed("tables of tables, [parts.NAME.TABLE]")] = Field(
         default={}, description="runs to compare with: [parts.NAME.TABLE] holds what differs from the main run"
     )
 

@@ -87,7 +87,7 @@ class HandTable(Table):
     rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, hand frame")
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, hand frame")
-    extent: Annotated[Sizes2 | None, Allowed("2 lengths > 0, each from 1e-9 to 1e9 (m)")] = Field(
+    extent: Annotated[Sizes2 | None, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m)")] = Field(
         default=None, description="m, x and y; leaving it ends the run"
     )
     motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the hand's twist")

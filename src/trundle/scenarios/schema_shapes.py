@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
@@ -16,7 +16,6 @@ from trundle.scenarios.schema import (
     Sizes2,
     Sizes3,
     Table,
-    Vector2,
     fault,
 )
 
@@ -24,7 +23,19 @@ FILE = Allowed("the path of a CSV file inside the scenario's folder")
 FileName = Annotated[str, Field(min_length=1, max_length=1000), FILE]
 Exponent = Annotated[float, Field(ge=1.01, le=100)]
 Exponents = Annotated[tuple[Exponent, Exponent], Array]
-NotSharp = Annotated[float, Field(ge=0, le=1e9), Allowed("a length >= 0, up to 1e9 (m)")]
+
+
+def _no_speck(value: float) -> float:
+    if 0.0 < value < 1e-7:
+        raise ValueError(value)
+    return value
+
+
+SizeOrZero = Annotated[
+    float, Field(ge=0, le=1e7), AfterValidator(_no_speck), Allowed("0 or a length > 0, from 1e-7 to 1e7 (m)")
+]
+Coordinate = Annotated[float, Field(ge=-1e7, le=1e7), Allowed("a number from -1e7 to 1e7")]
+Coordinates2 = Annotated[tuple[Coordinate, Coordinate], Array, Allowed("2 numbers, each from -1e7 to 1e7 (m)")]
 
 
 class PlaneTable(Table):
@@ -62,7 +73,7 @@ class SuperellipsoidTable(Table):
     exponents: Annotated[Exponent | Exponents, Allowed("one number or two, p and q, each from 1.01 to 100")] = Field(
         default=2.0, description="p across z and q along it; 2 is the ellipsoid"
     )
-    rounding: NotSharp = Field(default=0.0, description="m, needed where an exponent is above 2")
+    rounding: SizeOrZero = Field(default=0.0, description="m, needed where an exponent is above 2")
 
 
 class TorusTable(Table):
@@ -84,7 +95,7 @@ class DiscTable(Table):
 
     type: Literal["disc"]
     radius: Size = Field(description="m")
-    rounding: NotSharp = Field(default=0.0, description="m")
+    rounding: SizeOrZero = Field(default=0.0, description="m")
 
 
 class CapsuleTable(Table):
@@ -92,7 +103,7 @@ class CapsuleTable(Table):
 
     type: Literal["capsule"]
     radius: Size = Field(description="m")
-    length: Size = Field(description="m, between the centres of the half spheres")
+    length: SizeOrZero = Field(description="m, between the centres of the half spheres")
 
 
 class CylinderTable(Table):
@@ -173,22 +184,22 @@ class LineTable(Table):
     """z = slope x + offset."""
 
     type: Literal["line"]
-    slope: Real = Field(default=0.0, description="dz/dx")
-    offset: Real = Field(default=0.0, description="m")
+    slope: Coordinate = Field(default=0.0, description="dz/dx")
+    offset: Coordinate = Field(default=0.0, description="m")
 
 
 class ParabolaTable(Table):
     """z = curvature x^2."""
 
     type: Literal["parabola"]
-    curvature: Real = Field(description="1/m")
+    curvature: Coordinate = Field(description="1/m")
 
 
 class SinusoidTable(Table):
     """z = amplitude sin(2 pi x / wavelength + phase)."""
 
     type: Literal["sinusoid"]
-    amplitude: Real = Field(description="m")
+    amplitude: Coordinate = Field(description="m")
     wavelength: Size = Field(description="m")
     phase: Real = Field(default=0.0, description="rad")
 
@@ -198,7 +209,7 @@ class ArcTable(Table):
 
     type: Literal["arc"]
     radius: Size = Field(description="m")
-    center: Vector2 = Field(default=(0.0, 0.0), description="m, x and z")
+    center: Coordinates2 = Field(default=(0.0, 0.0), description="m, x and z")
     side: Literal["inside", "outside"] = Field(default="inside", description="bowl or hill")
 
 

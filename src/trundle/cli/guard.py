@@ -6,43 +6,51 @@ import functools
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
+from trundle.cli import interrupt
 from trundle.errors import InputError, TrundleError
 
 BAD_INPUT = 2
 FAILED = 1
-INTERRUPTED = 130
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command `function` whose errors become a message on stderr and an exit code.
 
-    Bad input gives 2, other errors of trundle 1, an interrupt 130. Anything else is a bug: it is said so, with its
-    traceback, and gives 1.
+    An interrupt gives 130, whatever exception it came out as, and even if none did. Bad input gives 2, other errors of
+    trundle 1. Anything else is a bug: it is said so, with its traceback, and gives 1.
     """
 
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> None:
         try:
             function(*args, **kwargs)
-        except InputError as error:
-            _leave(str(error), BAD_INPUT)
-        except TrundleError as error:
-            _leave(str(error), FAILED)
+            interrupt.check()
         except KeyboardInterrupt:
-            _leave("interrupted", INTERRUPTED)
-        except (typer.Exit, BrokenPipeError):
-            raise
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
-            _leave("this is a bug in trundle; the lines above and the scenario file help to mend it", FAILED)
+            interrupt.note()
+            _leave("interrupted", interrupt.EXIT_CODE)
+        except Exception as error:
+            _answer(error)
 
     return command
 
 
-def _leave(message: str, code: int) -> None:
-    typer.echo(f"error: {message}" if code != INTERRUPTED else message, err=True)
+def _answer(error: Exception) -> NoReturn:
+    """Say what happened and leave."""
+    ended = isinstance(error, typer.Exit)
+    if interrupt.noted() and not (ended and error.exit_code == interrupt.EXIT_CODE):
+        _leave("interrupted", interrupt.EXIT_CODE)
+    if ended or isinstance(error, BrokenPipeError):
+        raise error
+    if isinstance(error, TrundleError):
+        _leave(f"error: {error}", BAD_INPUT if isinstance(error, InputError) else FAILED)
+    traceback.print_exception(error, file=sys.stderr)
+    _leave("error: this is a bug in trundle; the lines above and the scenario file help to mend it", FAILED)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    typer.echo(message, err=True)
     raise typer.Exit(code)

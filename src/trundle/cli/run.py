@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
 
 if TYPE_CHECKING:
@@ -38,7 +39,13 @@ def run(
     from trundle.scenarios import run as run_scenario
 
     loaded = load_scenario(scenario, overrides, seed, allow_path)
-    with _bar(not (quiet or as_json)) as progress:
+    with _bar(not (quiet or as_json)) as show:
+
+        def progress(what: str, share: float) -> None:
+            interrupt.check()
+            if show is not None:
+                show(what, share)
+
         result = run_scenario(loaded, out, plots=not no_plots, view=view, progress=progress)
     if as_json:
         import json

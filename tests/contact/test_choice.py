@@ -28,7 +28,9 @@ from trundle.errors import InputError
         (tg.Sphere(1), tg.Ellipsoid([1, 2, 3]), "pair"),
         (tg.Sphere(1), tg.Dish([2, 2, 3]), "level"),
         (tg.Sphere(0.1), tg.Capsule(1, 1), "level"),  # a capsule's side has lines
-        (tg.Capsule(0.1, 0.1), tg.Sphere(1), "pair"),
+        (tg.Capsule(0.1, 0.1), tg.Sphere(1), "chart"),  # it rolls from its cap onto its side
+        (tg.Disc(0.1, 0.01), tg.Dish([2, 2, 3]), "chart"),
+        (tg.Capsule(0.1, 0.1), tg.Plane(), "support"),
         (tg.Disc(0.1), tg.Tube(1), "level"),
         (tg.Superellipsoid([1, 1, 1], 1.5), pairs.hand_named("saddle").shape, "support-chart"),
         (tg.Circle(1), tg.Line(), "support"),

@@ -27,7 +27,7 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     ``"auto"`` takes the first that is possible: in space support (convex on a flat), pair (two convex
     bodies), level (convex on a level set), level-pair (two level sets), chart, support-chart (convex on a
     chart); in the plane support, chart first. Where B has lines or faces, pair comes last: it cannot tell points of one
-    normal apart.
+    normal apart. Where A has, charts come second: a capsule rolls from its cap onto its side.
     """
     choice("contact", form, FORMS)
     if A.d != B.d:
@@ -43,6 +43,9 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
         "support-chart": convex_A and bool(b.charts),
     }
     order = ("support", "chart", "pair", "level", "level-pair", "support-chart") if A.d == 2 else FORMS[1:]
+    if A.d == 3 and convex_A and a.roundness is not None:
+        # A support function knows one point of a line or a face, charts know them all.
+        order = ("support", "chart", *(name for name in order if name not in ("support", "chart")))
     if b.roundness is not None:
         order = (*(name for name in order if name != "pair"), "pair")
     if form == "auto":

@@ -25,6 +25,9 @@ BAUMGARTE = 10.0
 _INSIDE = 1e-9
 """How far inside the ends of measured data (in the units of its coordinates) a run stops: outside, nothing is known."""
 
+_POINT = 1e-9
+"""Roundness at which a run stops: at zero, the contact point is one of many."""
+
 _LOCKED = 1e-4
 """Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
 
@@ -101,7 +104,7 @@ class Phase:
         self.margins = tuple(margins)
         self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
         moving = any(spec.endswith(".position") for spec in self.model.layout)
-        projection = self.model.projected(laws) if method.stabilization == "projection" and moving else None
+        projection = self._projection(laws, signs) if method.stabilization == "projection" and moving else None
         self.integrator = Integrator(
             OdeSystem(
                 rate=self._function("rate", self.dynamics.xdot, u),
@@ -125,6 +128,18 @@ class Phase:
             parameters.append(symbol)
             u[model.input_layout[f"{name}.twist_rate"]] = motion.rate(self._t, symbol)
         return ca.vertcat(*parameters), u
+
+    def _projection(self, laws: Sequence[Law], signs: ca.SX) -> ca.SX:
+        """The state on the constraints; as it is where a line or a face is passed: there the contact point jumps.
+
+        A sign of zero: wherever it is.
+        """
+        projected, good = self.model.projected(laws), ca.SX(1)
+        for i, joined in enumerate(self.model.joined):
+            roundness = self.dynamics.margins.get(f"{joined.name}.roundness")
+            if roundness is not None:
+                good = ca.logic_and(good, ca.logic_or(signs[i] == 0, signs[i] * roundness > _POINT))
+        return projected if good.is_constant() else ca.if_else(good, projected, self.model.x)
 
     def _law(self, name: str, onset: ca.SX) -> Law:
         return Sliding(onset=self.model.to_world.T @ onset) if name == "sliding" else LAWS[name]
@@ -167,6 +182,8 @@ class Phase:
         """Value at which a margin ends the mode, where that is not zero."""
         if margin.startswith("data"):
             return _INSIDE
+        if margin == "roundness":
+            return _POINT
         if margin != "curvature":
             return 0.0
         meeting = next(m for m in self.system.meetings if m.contact == contact)
@@ -188,7 +205,7 @@ class Phase:
         return ca.Function(name, [self._t, self.model.x, self._p], [substituted], {"cse": True})
 
     def parameters(
-        self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | None = None
+        self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | FloatArray | None = None
     ) -> FloatArray:
         """Return p from the inputs, the onset directions (n, d) (default zero) and signs (n,) (default 1)."""
         n = len(self.mode.laws)

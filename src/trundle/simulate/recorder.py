@@ -47,7 +47,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         for name in parts[0]
         if name != "contacts"
     }
-    arrays = _juggling(columns, system) if system.kind == "juggling" else _planar(columns, system)
+    arrays = _juggling(columns, log.controlled) if system.kind == "juggling" else _planar(columns, system)
     dataset = make_dataset(
         system.kind,
         times,
@@ -55,6 +55,8 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         bodies=(system.meetings[0].body_A,),
         contacts=tuple(meeting.contact for meeting in system.meetings[:slots]),
     )
+    if system.kind == "juggling" and slots > 1:
+        _say_which_contact(dataset)
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
     feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
@@ -206,7 +208,7 @@ def _continuous(q: FloatArray) -> FloatArray:
     return unit * flips[:, None]
 
 
-def _juggling(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
+def _juggling(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
     first = {
         name: columns[name][:, 0] for name in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
     }
@@ -221,7 +223,7 @@ def _juggling(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
         "hand_angular_velocity": columns["B.angular_velocity"],
         "contact_position": first["point"],
         "contact_normal": first["normal"],
-        "contact_force": first["force"],
+        "contact_force": np.sum(columns["force"], axis=1),
         "contact_moment": first["moment"][:, 0],
         "contact_on_hand": first["on_B"],
         "contact_on_object": first["on_A"],
@@ -230,9 +232,17 @@ def _juggling(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
         "energy": columns["energy"],
         "mode": _joined(columns["mode"]),
     }
-    if columns["input"].shape[1] == 6:
+    if controlled:
         arrays["hand_acceleration"] = columns["input"]
     return arrays
+
+
+def _say_which_contact(dataset: Any) -> None:
+    """Say in the attributes what the contact variables mean where two contacts touch."""
+    dataset["contact_force"].attrs["contacts"] = "sum over the contacts that touch"
+    position = ("contact_position", "contact_normal", "contact_on_hand", "contact_on_object")
+    for name in (*position, "contact_moment", "gap", "slip"):
+        dataset[name].attrs["contacts"] = "the first of the contacts that touch"
 
 
 def _planar(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,9 @@ class Segment:
 
 @dataclass
 class Log:
-    """What a run gathers."""
+    """What a run gathers; ``controlled``: its input came from a policy."""
 
+    controlled: bool = False
     segments: list[Segment] = field(default_factory=list)
     transitions: list[dict[str, Any]] = field(default_factory=list)
     margins: dict[str, float] = field(default_factory=dict)
@@ -91,7 +93,7 @@ class Runner:
         self.system, self.method, self.policy = system, method, policy
         self.period = np.inf if policy is None else _period(policy)
         self.samples, self.progress = samples, progress
-        self.log = Log()
+        self.log = Log(controlled=policy is not None)
         self.board = Switchboard(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self._held: FloatArray | None = None
         self._tick: int | None = None
@@ -322,9 +324,13 @@ def _period(policy: Policy) -> float:
 
 
 def _round_on_both_sides(meeting: Meeting) -> bool:
-    """Whether the roundness of body A changes its sign between two round parts (capsule) or is negative on a face."""
-    roundness = meeting.shape_A.representations.roundness
-    if roundness is None:
-        return False
-    axes = np.eye(meeting.shape_A.d)
-    return min(float(roundness(n)) for n in (*axes, *-axes)) < -_TWO_SIDED
+    """Whether the roundness of a body changes its sign between round parts (capsule, box) or is negative on a face."""
+    shapes = (meeting.shape_A, meeting.shape_B) if meeting.form == "pair" else (meeting.shape_A,)
+    lowest = 0.0
+    for shape in shapes:
+        roundness, d = shape.representations.roundness, shape.d
+        if roundness is None:
+            continue
+        corners = np.array(list(product((-1.0, 1.0), repeat=d))) / np.sqrt(d)
+        lowest = min(lowest, *(float(roundness(n)) for n in (*np.eye(d), *-np.eye(d), *corners)))
+    return lowest < -_TWO_SIDED

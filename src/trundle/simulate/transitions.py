@@ -9,17 +9,14 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.choice import contact_coordinates
 from trundle.contact.laws import LAWS
-from trundle.errors import InputError
-from trundle.models.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.system import Atlas, ContactSystem
+from trundle.simulate.handover import edges, handed_over, has_neighbour
 from trundle.simulate.impact import Impact
 from trundle.simulate.phase import Mode, Phase
 from trundle.simulate.rest import Hold, can_rest
 from trundle.simulate.states import (
     cone_margin,
-    contact_points,
     impact_at,
     rolling_law,
     slip_and_spin,
@@ -91,6 +88,8 @@ class Switchboard:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         family = event.margin.split("_")[0] if event.margin.startswith(("chart", "data", "extent")) else event.margin
+        if family == "data" and has_neighbour(self.system.meetings[event.contact], event.margin):
+            family = "chart"
         if family == "friction" and self._at_the_tip(now, event, phase):
             family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
@@ -136,7 +135,7 @@ def _falls_in(board: Switchboard, now: Instant, gap: str) -> bool:
     flight = board.phase_of(now.mode)
     if gap not in flight.margins:
         return False
-    p = flight.parameters(board.inputs(now.t), now.onsets)
+    p = flight.parameters(board.inputs(now.t), now.onsets, np.zeros(len(now.mode.laws)))
     ignored = np.zeros(len(flight.margins), dtype=bool)
     soon = flight.integrator.integrate(now.t, now.x, now.t + _SOON, p, step=_SOON, watched=ignored)
     return flight.margin_values(soon.t_end, soon.x_end, p)[gap] < -_CLOSES
@@ -243,30 +242,14 @@ def _resting(board: Switchboard, now: Instant) -> Instant:
 
 
 def _rechart(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
-    """Rename the contact coordinates on better charts; pose and velocities stay."""
-    system, contact = board.system, event.contact
-    meeting = system.meetings[contact]
-    model = system.model(now.mode.atlas)
-    x_A, x_B, n_B = contact_points(system, now.mode.atlas, now.x, contact)
-    try:
-        coordinates, charts = contact_coordinates(meeting.shape_A, meeting.shape_B, meeting.form, x_A, x_B, n_B)
-    except InputError:
+    """Go on with the neighbouring charts; pose and velocities stay."""
+    p = phase.parameters(board.inputs(now.t), now.onsets)
+    after = handed_over(board.system, phase.integrator.system.rate, now.t, now.x, p, now.mode.atlas, event.contact)
+    if after is None:
         return Status.OFF_THE_SURFACE
-    if charts == now.mode.atlas[contact]:
-        return Status.OFF_THE_SURFACE
-    atlas: Atlas = tuple(charts if i == contact else old for i, old in enumerate(now.mode.atlas))
-    x = np.array(now.x)
-    name = f"{meeting.contact}.coordinates"
-    x[model.layout[name]] = coordinates
-    if f"{meeting.body_A}.relative_velocity" in model.layout:
-        R, _, w, _ = pose_of(model, now.x, meeting.body_A)
-        after = system.model(atlas)
-        values = {key: x[where] for key, where in after.layout.items()}
-        turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if model.d == 2 else to_wxyz(R)
-        for key, value in rolling_values(after, values, turn, w).items():
-            if key in after.layout:
-                x[after.layout[key]] = value
-    return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
+    x, atlas = after
+    mode = Mode(now.mode.laws, atlas)
+    return replace(now, x=x, mode=mode, unarmed=edges(board.phase_of(mode).margins, board.name(event.contact)))
 
 
 _TOUCHING: dict[str, tuple[str, Resolve]] = {
@@ -303,6 +286,9 @@ def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArra
         expression = model.projected(laws)
         projection = ca.Function("projection", [ca.SX.sym("t"), model.x, model.u], [expression])
         p = np.zeros(model.u.shape[0])
+    else:
+        p = np.array(p)
+        p[-len(phase.mode.laws) :] = 0.0  # signs of roundness: whatever they are
     return np.asarray(projection(t, x, p)).ravel()
 
 

@@ -12,9 +12,11 @@ from scipy.optimize import brentq
 from trundle.checks import FloatArray
 from trundle.contact.choice import contact_coordinates
 from trundle.contact.laws import LAWS
+from trundle.errors import InputError
 from trundle.models.system import Atlas, ContactSystem
 from trundle.numerics.space import lever
 from trundle.simulate.exclusion import exclusion
+from trundle.simulate.handover import on_charts
 from trundle.simulate.phase import Mode
 from trundle.simulate.states import abscissae, contact_points, ends_of_data, points_on_first
 from trundle.simulate.transitions import Event
@@ -25,6 +27,7 @@ _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
 _OVERLAPS = 1e-6
+_CHARTS = 3
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Watch:
         meeting = self.system.meetings[self.touching[0]]
         proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
         known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
-        R, p = self.system.relative_pose(states, self.touching[0])
+        R, p = self.system.relative_pose(states, self.touching[0], self.mode.atlas)
         for k in np.flatnonzero(proximity.suspicious(R, p, known)):
             for near in proximity.local_minima(R[k], p[k], below=-_OVERLAPS):
                 apart = np.linalg.norm(near.x_A - known[k], axis=1)
@@ -100,7 +103,7 @@ class Watch:
         contact = self.apart[0]
         meeting = self.system.meetings[contact]
         proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
-        R, p = self.system.relative_pose(x, contact)
+        R, p = self.system.relative_pose(x, contact, self.mode.atlas)
         reach = _NEAR * proximity.spacing if self.touching else np.inf
         known = [contact_points(self.system, self.mode.atlas, x, i)[0] for i in self.touching]
         best: Approach | None = None
@@ -143,7 +146,32 @@ class Watch:
         return tuple(charts if i == contact else old for i, old in enumerate(self.mode.atlas))
 
     def _refined(self, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]) -> Approach | None:
-        """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`."""
+        """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`, from chart to chart."""
+        for _ in range(_CHARTS):
+            found = self._converged(x, contact, s, charts)
+            if found is None or on_charts(self.system.meetings[contact], found.coordinates, found.charts):
+                return found
+            neighbours = self._neighbours(x, contact, found)
+            if neighbours is None:
+                return None
+            s, charts = neighbours
+        return None
+
+    def _neighbours(self, x: FloatArray, contact: int, found: Approach) -> tuple[FloatArray, tuple[int, int]] | None:
+        """Return coordinates near an approach beyond the ends of its charts, on other charts, or None."""
+        meeting, atlas = self.system.meetings[contact], self._atlas(contact, found.charts)
+        trial = np.array(x)
+        trial[self.system.model(atlas).layout[f"{meeting.contact}.coordinates"]] = found.coordinates
+        x_A, x_B, n_B = contact_points(self.system, atlas, trial, contact)
+        try:
+            x_A, x_B = (shape.closest(p[None])[0] for shape, p in ((meeting.shape_A, x_A), (meeting.shape_B, x_B)))
+            s, charts = contact_coordinates(meeting.shape_A, meeting.shape_B, meeting.form, x_A, x_B, n_B)
+        except InputError:
+            return None
+        return None if charts == found.charts else (s, charts)
+
+    def _converged(self, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]) -> Approach | None:
+        """Newton's iteration on given charts."""
         step_of = _common_normal(self.system, self._atlas(contact, charts), contact)
         for _ in range(30):
             residual, jacobian, gap, speed = (np.asarray(value) for value in step_of(x, s))
@@ -178,7 +206,7 @@ class Watch:
         known = np.zeros((len(times), 0, self.system.d))
         if self.touching:
             known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
-        R, p = self.system.relative_pose(states, contact)
+        R, p = self.system.relative_pose(states, contact, self.mode.atlas)
         suspects = proximity.suspicious(R, p, known)
         for k in range(1, len(times)):
             after = self.nearest(states[k]) if suspects[k] else None

@@ -107,12 +107,76 @@ def test_a_rock_in_a_narrow_hollow_overlaps():
     refused(lambda: hollow.place(contact_x=0.3), "contact", "overlap", "Circle on Sinusoid")
 
 
-@pytest.mark.parametrize("wanted", [[0.3, 0.2, 0.7], [0.3, 0.2, -0.4], [0.3, 0.2, 0.0]])
-def test_a_contact_off_the_surface_is_projected(wanted):
+@pytest.mark.parametrize("wanted", [[0.3, 0.2, 0.0999], [0.3, 0.2, -0.0999], [0.3, 0.2, 0.0]])
+def test_a_contact_a_little_off_the_surface_is_projected(wanted):
     p = pair()
     start = p.place(contact_on_hand=wanted)
     position = start.x[p.system.model(start.atlas).layout["object.position"]]
     np.testing.assert_allclose(position, [0.3, 0.2, 0.2], atol=1e-13)
+
+
+@pytest.mark.parametrize("height", [0.1001, -0.1001, 0.7])
+def test_a_contact_far_off_the_surface_is_refused(height):
+    wanted = [0.3, 0.2, height]
+    words = ("at most 0.1 m off it", f"it is {abs(height):g} m off")
+    refused(lambda: pair().place(contact_on_hand=wanted), "contact_on_hand", str(wanted), *words)
+
+
+@pytest.mark.parametrize(
+    ("hand", "wanted"),
+    [
+        (tr.Sphere(0.05), [0, 0, 0]),
+        (tr.Cylinder(0.05), [0, 0, 0.3]),
+        (tr.Ellipsoid([0.05, 0.04, 0.03]), [0, 0, 0]),
+        (tr.Torus(0.05, 0.02), [0.05, 0, 0]),
+    ],
+)
+def test_a_point_with_several_nearest_points_is_refused(hand, wanted):
+    refused(lambda: pair(base=tr.Hand(hand)).place(contact_on_hand=wanted), "contact_on_hand", "one nearest point")
+
+
+def test_the_start_of_the_ellipsoid_in_the_dish_is_projected():
+    p = pair(tr.Ellipsoid([0.12, 0.1, 0.08]), tr.Hand(tr.Dish([0.5, 0.4, 0.3])))
+    start = p.place(contact_on_hand=[0.2, 0.1, -0.26])
+    assert np.all(np.isfinite(start.x))
+
+
+@pytest.mark.parametrize("contact", ["auto", "level", "level-pair", "chart", "support-chart"])
+@pytest.mark.parametrize("share", [1.0, 1 - 1e-6])
+def test_a_ball_that_fills_its_dish_is_refused_in_every_form(contact, share):
+    p = pair(tr.Sphere(0.2 * share), tr.Hand(tr.Dish([0.2] * 3)), contact=contact)
+    refused(lambda: p.place(contact_on_hand=[0, 0, -0.2]), "contact", "touch in one point", "> 0.0001", "it is")
+
+
+@pytest.mark.parametrize("contact", ["auto", "level", "level-pair", "chart", "support-chart"])
+def test_a_ball_a_little_smaller_than_its_dish_may_roll(contact):
+    p = pair(tr.Sphere(0.2 * (1 - 1e-3)), tr.Hand(tr.Dish([0.2] * 3)), contact=contact)
+    assert np.all(np.isfinite(p.place(contact_on_hand=[0, 0, -0.2]).x))
+
+
+def test_a_wheel_that_fills_its_bowl_is_refused():
+    body = tr.RigidBody(tr.Circle(1.0), 1.0, 0.02)
+    p = tr.RollingPair(body, tr.Ground(tr.Arc(1.0, [0.0, 1.0], "inside")))
+    refused(lambda: p.place(angle=0.2), "contact", "Circle on Arc", "touch in one point")
+
+
+def test_a_capsule_on_its_side_is_left_to_the_simulation():
+    lying = [0.5**0.5, 0.5**0.5, 0, 0]
+    p = pair(tr.Capsule(0.1, 0.2), tr.Hand(tr.Tube(0.3), rpy=[np.pi / 2, 0, 0]), contact="level")
+    start = p.place(contact_on_hand=[0, -0.3, 0], object_quaternion=lying)
+    assert tr.simulate(p, start, 1.0).status.label == "not-a-point-contact"
+
+
+def test_the_physics_of_a_system_cannot_be_changed():
+    system = pair().system
+    with pytest.raises(TypeError):
+        system.physics["mass"] = 3.0
+    with pytest.raises(TypeError):
+        system.physics["gravity"][0] = 3.0
+    with pytest.raises(TypeError):
+        system.physics["inertia"][0][0] = 3.0
+    with pytest.raises(TypeError):
+        system.motions["hand"] = None
 
 
 @pytest.mark.parametrize("contact", ["auto", "level", "level-pair", "chart", "support-chart"])

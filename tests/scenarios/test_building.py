@@ -10,7 +10,7 @@ import pytest
 
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.errors import InputError
-from trundle.scenarios import build, load_scenario
+from trundle.scenarios import build, load_scenario, run
 
 BALL = {"type": "sphere", "radius": 0.2}
 OBJECTS: list[dict[str, Any]] = [
@@ -65,6 +65,46 @@ def furnished(folder: Path) -> Path:
         points.append(f"{0.1 * r * math.cos(turn)},{0.1 * r * math.sin(turn)},{0.1 * z}")
     (folder / "body.csv").write_text("\n".join(points))
     return folder
+
+
+LOCKED = [
+    (
+        changed(
+            JUGGLING,
+            hand__shape={"type": "dish", "semi_axes": [0.2] * 3},
+            initial__contact_on_hand=[0.0, 0.0, -0.2],
+        ),
+        "initial.contact_on_hand = [0.0, 0.0, -0.2]",
+    ),
+    (
+        changed(
+            PLANAR,
+            body__curve={"type": "circle", "radius": 1.0},
+            terrain__curve={"type": "arc", "radius": 1.0, "center": [0.0, 1.0]},
+        ),
+        "initial.contact_x = 0.0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "named"), LOCKED, ids=["space", "plane"])
+def test_a_start_that_locks_is_one_line_and_leaves_no_folder(tmp_path: Path, data: dict[str, Any], named: str) -> None:
+    path = written(tmp_path, data)
+    with pytest.raises(InputError) as caught:
+        run(path, tmp_path / "out")
+    assert str(caught.value).startswith(f"{path}: {named}: must be where the bodies touch in one point")
+    assert "> 0.0001 (it is 0)" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_contact_far_off_the_hand_is_one_line(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(JUGGLING, initial__contact_on_hand=[0.0, 0.0, 5.0]))
+    with pytest.raises(InputError) as caught:
+        build(load_scenario(path))
+    assert str(caught.value) == (
+        f"{path}: initial.contact_on_hand = [0.0, 0.0, 5.0]: must be on the hand's surface or at most 0.1 m off it, "
+        "half the object's size (it is 5 m off)"
+    )
 
 
 @pytest.mark.parametrize("shape", OBJECTS, ids=[s["type"] for s in OBJECTS])

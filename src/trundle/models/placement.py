@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array, number, quaternion
+from trundle.contact.contact import kinematics
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.conversion import to_matrix
 from trundle.models.rigid_body import Hand
+from trundle.models.system import LOCKED, ContactSystem, Start
 
 if TYPE_CHECKING:
     from trundle.models.rolling_pair import RollingPair
-    from trundle.models.system import Start
 
 _SPIN = 1e-9
 _OVERLAP = 1e-6
+_ROUND = 1e-9
+_REACH = 0.5  # of the body's size: a point farther off the surface is no imprecise point of contact, but another one
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def place_in_space(
     turn = quaternion("object_quaternion", object_quaternion)
     w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
     base = pair.base
-    x_B, n_B = _onto_base(base.shape, wanted)
+    x_B, n_B = _onto_base(base.shape, wanted, _REACH * pair.body.shape.reference_length)
     R_base, p_base = np.eye(3), np.zeros(3)
     w_base, v_base = np.zeros(3), np.zeros(3)
     if isinstance(base, Hand):
@@ -95,17 +99,30 @@ def place_in_plane(
     return pair.start(np.array([theta]), (np.array([w]), v), points)
 
 
-def _onto_base(shape: Shape, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the boundary point nearest to `wanted` and its outward normal, in the base's frame."""
+def _onto_base(shape: Shape, wanted: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
+    """Return the boundary point nearest to `wanted`, at most `reach` (m) away, and its normal, in the base's frame."""
     distance, gradient = shape.distance(wanted[None])
     n = gradient[0]
     allowed = "a point with one nearest point on the hand's surface"
     if not np.all(np.isfinite(n)) or not np.isfinite(distance[0]) or abs(float(np.linalg.norm(n)) - 1.0) > 1e-6:
         raise InputError("contact_on_hand", wanted.tolist(), allowed)
+    away = abs(float(distance[0]))
+    if away > reach:
+        far = f"on the hand's surface or at most {reach:.6g} m off it, half the object's size (it is {away:.6g} m off)"
+        raise InputError("contact_on_hand", wanted.tolist(), far)
     x_B = wanted - distance[0] * n
-    if not abs(float(shape.distance(x_B[None])[0][0])) <= 1e-9 * max(shape.reference_length, 1.0):
+    lost = not abs(float(shape.distance(x_B[None])[0][0])) <= 1e-9 * max(shape.reference_length, 1.0)
+    if lost or (away > 1e-6 * shape.reference_length and _jumps(shape, wanted, x_B, away)):
         raise InputError("contact_on_hand", wanted.tolist(), allowed)
     return x_B, n
+
+
+def _jumps(shape: Shape, wanted: FloatArray, x_B: FloatArray, away: float) -> bool:
+    """Whether the nearest point is somewhere else for points next to `wanted`, as it is in the middle of a ball."""
+    beside = wanted + 1e-4 * away * np.vstack([np.eye(shape.d), -np.eye(shape.d)])
+    distance, gradient = shape.distance(beside)
+    moved = np.linalg.norm(beside - distance[:, None] * gradient - x_B, axis=1)
+    return bool(np.any(moved > 0.1 * away))
 
 
 def _inside_extent(base: Hand, x_B: FloatArray) -> None:
@@ -152,6 +169,31 @@ def _fit(
         )
     x_A = candidates[best]
     return ContactPoints(x_A, x_B, n_B, P - R @ (x_A - origin))
+
+
+def refuse_locked(system: ContactSystem, start: Start) -> None:
+    """Raise `InputError` where the bodies touch at `start` in more than a point, to second order.
+
+    The relative curvature K_A + K_B, times the body's size, has to be more than `LOCKED`. Lines and faces are left to
+    the simulation, which ends there with ``not-a-point-contact``.
+    """
+    model, meeting = system.model(start.atlas), system.meetings[0]
+    joined = model.joined[0]
+    k = kinematics(joined.contact, joined.A, joined.B, joined.s)
+    if k.curvature is None:
+        return
+    limits = joined.contact.limits(joined.A, joined.B, joined.s)
+    values = ca.Function("curvature", [model.x], [k.curvature, limits.get("roundness", ca.SX(1))])(start.x)
+    curvature, roundness = (float(value) for value in values)  # pyright: ignore[reportGeneralTypeIssues]
+    if meeting.form in ("chart", "level-pair"):  # in 1/m; the others have no unit
+        curvature *= meeting.shape_A.reference_length
+    if abs(roundness) > _ROUND and not curvature > LOCKED:
+        raise InputError(
+            "contact",
+            f"{type(meeting.shape_A).__name__} on {type(meeting.shape_B).__name__}",
+            "where the bodies touch in one point: their relative curvature times the body's size has to be "
+            f"> {LOCKED:g} (it is {curvature:.3g})",
+        )
 
 
 def _tangential(slip: Any, normal: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from trundle.contact.laws import SEPARATED, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.models.conversion import rolling_values, to_wxyz
-from trundle.models.placement import ContactPoints, place_in_plane, place_in_space
+from trundle.models.placement import ContactPoints, place_in_plane, place_in_space, refuse_locked
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Tree, TreeModel
@@ -126,18 +126,19 @@ class RollingPair:
                 "law": self.law,
                 "friction": self.friction,
                 "torsional_friction": self.torsional_friction,
-                "gravity": list(self.gravity),
+                "gravity": self.gravity,
                 "mass": self.body.mass,
                 "inertia": self._inertia(),
             },
         )
 
-    def _inertia(self) -> float | list[list[float]]:
+    def _inertia(self) -> float | tuple[tuple[float, ...], ...]:
         """Inertia for the record: a number in the plane, a matrix in space."""
         moments = np.asarray(self.body.moments, dtype=np.float64)
         if self.d == 2:
             return float(moments)
-        return (moments * np.eye(3) if moments.ndim == 0 else moments).tolist()
+        matrix = moments * np.eye(3) if moments.ndim == 0 else moments
+        return tuple(tuple(float(value) for value in row) for row in matrix)
 
     def tree(self, atlas: Atlas = ((0, 0),), contacts: Sequence[str] = ("contact",)) -> TreeModel:
         """Return the tree of this pair on the charts `atlas`, with one contact for each name."""
@@ -156,7 +157,8 @@ class RollingPair:
     def place(self, **initial: Any) -> Start:
         """Return the start of the body in rolling contact.
 
-        On a hand (space): ``contact_on_hand`` (3,) m, hand frame, projected onto the surface;
+        On a hand (space): ``contact_on_hand`` (3,) m, hand frame, projected onto the surface (at most
+        half the body's ``reference_length`` away, to a single nearest point);
         ``object_quaternion`` (w, x, y, z), world from body; ``object_angular_velocity`` (3,) rad/s, world.
         On ground in the plane: ``contact_x`` m, of the contact point; ``angle`` rad and
         ``angular_velocity`` rad/s, counter-clockwise. Optional in both: ``slip`` (d,) m/s, world: velocity of
@@ -168,15 +170,17 @@ class RollingPair:
         Raises
         ------
         InputError
-            If no point of the body fits, the bodies overlap, pure rolling would start with a spin, or a
-            name is not known.
+            If no point of the body fits, the bodies overlap or are curved alike (then they touch in more than
+            a point: the contact is locked), pure rolling would start with a spin, or a name is not known.
         """
         place = place_in_plane if self.d == 2 else place_in_space
         known = list(signature(place).parameters)[1:]
         for name, value in initial.items():
             if name not in known:
                 raise InputError(name, value, "left out: a start has " + ", ".join(known))
-        return place(self, **initial)
+        start = place(self, **initial)
+        refuse_locked(self.system, start)
+        return start
 
     def start(self, turn: FloatArray, velocities: tuple[FloatArray, FloatArray], points: ContactPoints) -> Start:
         """Return the start of the body with the orientation `turn` in contact at `points`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -79,6 +80,10 @@ class Meeting:
     extent: tuple[float, ...] | None = None
 
 
+LOCKED = 1e-4
+"""Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
+
+
 @dataclass(frozen=True)
 class ContactSystem:
     """What a simulation needs to know of a model.
@@ -108,6 +113,11 @@ class ContactSystem:
     rules: Rules
     motions: Mapping[str, HandMotion]
     physics: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for name in ("motions", "physics"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
     _models: dict[Atlas, TreeModel] = field(default_factory=dict, init=False, repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, choice, positive
+from trundle.checks import FloatArray, array, choice, number
 from trundle.errors import InputError
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import ContactSystem, Start
@@ -16,6 +17,8 @@ from trundle.simulate.phase import Method, Mode
 from trundle.simulate.recorder import record
 from trundle.simulate.runner import Runner
 from trundle.simulate.transitions import Instant
+
+_SAMPLES, _STEPS = 1_000_000, 100_000_000
 
 
 def simulate(
@@ -43,11 +46,12 @@ def simulate(
         Called every ``policy.period`` with (time, state); its input is held until the next call and
         takes the place of the hand's motion.
     output_step : float, s
-        Between recorded samples (default: duration / 500). The end is always recorded.
+        Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is
+        always recorded.
     relative_tolerance : float
         Of the adaptive integrator (default 1e-10).
     step : float, s
-        Fixed step; excludes `relative_tolerance`.
+        Fixed step, from duration / 1e8 to duration; excludes `relative_tolerance`.
     method : str
         ``"dop853"`` (default), ``"dopri5"`` or ``"rk4"`` (default with a fixed step).
     stabilization : str
@@ -63,11 +67,12 @@ def simulate(
     Raises
     ------
     InputError
-        If an argument is out of range.
+        If an argument is of another type or out of range; the ranges are those of a scenario file.
     """
+    _kinds(model, initial, policy, progress)
+    duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
+    chosen = _method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    duration = positive("duration", duration, "s")
-    chosen = _method(relative_tolerance, step, method, stabilization)
     samples = _sample_times(duration, output_step)
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(tuple(law.name for law in system.start_laws), initial.atlas)
@@ -85,25 +90,48 @@ def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:
     return record(runner.system, runner.log, status, {"build": built - begin, "simulate": done - built}, done)
 
 
-def _method(relative_tolerance: float | None, step: float | None, method: str | None, stabilization: str) -> Method:
+def _kinds(model: object, initial: object, policy: object, progress: object) -> None:
+    """Refuse arguments of another type."""
+    if not isinstance(model, RollingPair | ContactSystem):
+        raise InputError("model", model, "a RollingPair or a ContactSystem")
+    if not isinstance(initial, Start):
+        raise InputError("initial", initial, "a Start, what model.place(...) returns")
+    if policy is not None and not isinstance(policy, Policy):
+        raise InputError("policy", policy, "a Policy: called with time and state, with a period and reset()")
+    if progress is not None and not callable(progress):
+        raise InputError("progress", progress, "a function of the simulated time")
+
+
+def _time(key: str, value: Any, low: float, high: float, allowed: str) -> float:
+    try:
+        return number(key, value, minimum=low, maximum=high)
+    except InputError:
+        raise InputError(key, value, f"a time > 0, from {allowed} (s)") from None
+
+
+def _method(
+    duration: float, relative_tolerance: float | None, step: float | None, method: str | None, stabilization: str
+) -> Method:
     choice("stabilization", stabilization, ("projection", "baumgarte", "none"))
     if step is not None and relative_tolerance is not None:
         raise InputError("step", step, "left out when relative_tolerance is given")
     name = choice("method", method or ("rk4" if step is not None else "dop853"), ("dop853", "dopri5", "rk4"))
     if name == "rk4" and step is None:
         raise InputError("step", step, "given with the method 'rk4', which has a fixed step (s)")
-    fixed = None if step is None else positive("step", step, "s")
-    tolerance = 1e-10 if relative_tolerance is None else positive("relative_tolerance", relative_tolerance)
-    if not 1e-14 <= tolerance <= 1e-2:
-        raise InputError("relative_tolerance", relative_tolerance, "from 1e-14 to 1e-2")
+    least = duration / _STEPS
+    allowed = f"{least:g} (1e8 steps) to duration = {duration:g}"
+    fixed = None if step is None else _time("step", step, least, duration, allowed)
+    tolerance = 1e-10
+    if relative_tolerance is not None:
+        tolerance = number("relative_tolerance", relative_tolerance, minimum=1e-14, maximum=1e-2)
     return Method(name, fixed, tolerance, stabilization)
 
 
 def _sample_times(duration: float, output_step: float | None) -> FloatArray:
-    spacing = duration / 500 if output_step is None else positive("output_step", output_step, "s")
+    least = duration / _SAMPLES
+    allowed = f"{least:g} (a million samples) to duration = {duration:g}"
+    spacing = duration / 500 if output_step is None else _time("output_step", output_step, least, duration, allowed)
     count = int(np.floor(duration / spacing * (1 + 1e-12)))
-    if count > 10_000_000:
-        raise InputError("output_step", output_step, f"larger: {count} samples are too many")
     times: FloatArray = np.arange(count + 1, dtype=np.float64) * spacing
     if times[-1] < duration * (1 - 1e-12):
         return np.concatenate([times, [duration]])

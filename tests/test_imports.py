@@ -193,6 +193,11 @@ def test_public_names_resolve(name: str) -> None:
     assert name in dir(trundle)
 
 
+def test_dir_shows_public_names_only() -> None:
+    assert trundle.Sphere
+    assert dir(trundle) == sorted(trundle.__all__)
+
+
 def test_public_names_are_unique_and_sorted_in_their_home() -> None:
     names = [name for names in trundle._HOMES.values() for name in names.split()]
     assert len(names) == len(set(names))

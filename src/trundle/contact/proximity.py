@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from trundle.checks import FloatArray
+from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 
 _SAMPLES = {2: 512, 3: 2000}
@@ -123,8 +124,30 @@ def _measure(B: Shape):
     """Return points (m, d) in B's frame -> approximate signed distance (m,)."""
     level = B.representations.level
     if level is None:
-        return lambda points: B.distance(points)[0]
+        return _from_samples(B)
     x = ca.SX.sym("x", B.d)
     f, gradient = level.value_and_gradient(x)
     function = ca.Function("measure", [x], [f / ca.sqrt(ca.fmax(ca.dot(gradient, gradient), 1e-12))])
     return lambda points: np.asarray(function(points.T)).ravel()
+
+
+_CHART_SAMPLES = 20_000
+
+
+def _from_samples(B: Shape):
+    """Return the measure of a shape known by charts only: the height over the tangent plane of the nearest sample.
+
+    Exact projections cost some 60 us a point; this one microsecond, and near the boundary it is right to second
+    order in the samples' spacing. Shapes without end have no finite set of samples and are projected onto.
+    """
+    try:
+        samples, normals = B.sample(_CHART_SAMPLES)
+    except InputError:
+        return lambda points: B.distance(points)[0]
+    tree = cKDTree(samples)
+
+    def measure(points: FloatArray) -> FloatArray:
+        _, nearest = tree.query(points)
+        return np.asarray(np.einsum("ij,ij->i", normals[nearest], points - samples[nearest]), dtype=np.float64)
+
+    return measure

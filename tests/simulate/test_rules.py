@@ -103,6 +103,8 @@ def test_a_policy_that_holds_the_hand_changes_nothing() -> None:
     np.testing.assert_allclose(run["object_position"], free["object_position"], atol=1e-11)
     assert run["hand_acceleration"].shape == (len(run), 6)
     assert np.all(run["hand_acceleration"] == 0.0)
+    assert "hand_acceleration" not in free.dataset
+    assert "twist" not in free.dataset.sizes
 
 
 def test_input_is_held_between_calls_and_recorded() -> None:

@@ -13,12 +13,13 @@ class Policy(Protocol):
     """Maps time and measured state to the model's input, once a period.
 
     The simulator calls `reset` once before a run, then the policy at the times 0, period, 2 period, ...; the input
-    is held between calls. With ``period = None`` it is called at every evaluation of the right-hand side.
+    is held between calls. A continuous policy, ``period = None``, is for simulators that can call one; `trundle.simulate`
+    holds its inputs and raises `InputError`.
     """
 
     @property
     def period(self) -> float | None:
-        """Time between two calls in s; None for a continuous policy."""
+        """Time between two calls in s; None for a continuous policy, which `trundle.simulate` refuses."""
         ...
 
     def reset(self) -> None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 PULL = 1e-9
 """A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
 
+CREATED = 1e-3
+"""A gain of energy on a base that stands still, in parts of the energy that moves, that no integration explains."""
+
 _SEARCH_EVERY = 10
 """In flight the nearest points are followed, and looked for afresh at every so many samples."""
 
@@ -35,7 +38,8 @@ _FEASIBILITY = ("normal_force", "friction", "torsion")
 def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str, float], begin: float) -> Trajectory:
     """Return the `Trajectory` of a run: dataset, status, feasibility and statistics.
 
-    A run that reached its end but pulled or slipped where the user's rules ignore that is `Status.INFEASIBLE`.
+    A run that reached its end but pulled or slipped where the user's rules ignore that is `Status.INFEASIBLE`; one
+    whose body gained energy from nothing, `Status.NOT_A_POINT_CONTACT`.
     ``begin`` is the time of `time.perf_counter` from which the recording counts.
     """
     segments = _merged(log.segments)
@@ -62,6 +66,8 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
     if status is Status.SUCCESS and not feasible:
         status = Status.INFEASIBLE
+    if status in (Status.SUCCESS, Status.INFEASIBLE) and log.accurate and _created(columns, system):
+        status = Status.NOT_A_POINT_CONTACT
     steps = max(log.steps, 1)
     metadata: dict[str, Any] = {
         "kind": system.kind,
@@ -79,6 +85,18 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     }
     scene = scene_of(system, arrays["contact_on_hand"] if system.kind == "juggling" else columns["point"][:, 0])
     return Trajectory(dataset, status, feasible, metadata, scene)
+
+
+def _created(columns: dict[str, Any], system: ContactSystem) -> bool:
+    """Whether a body gains energy (n,) on a base that stands still: only a contact point that jumps does that."""
+    if any(np.any(columns[f"B.{name}"] != 0) for name in ("velocity", "angular_velocity")):
+        return False
+    mass, gravity = float(system.physics["mass"]), np.array(system.physics["gravity"])
+    fastest = float(np.max(np.sum(columns["A.velocity"] ** 2, axis=1)))
+    energy = columns["energy"]
+    size = mass * (fastest / 2 + float(np.ptp(columns["A.position"] @ gravity))) + float(np.ptp(energy))
+    gain = float(np.max(energy - np.minimum.accumulate(energy)))
+    return gain > CREATED * size
 
 
 def _lowest(log: Log) -> dict[str, float]:

@@ -40,6 +40,7 @@ MAX_STEPS = 1_000_000
 _SLIPS = 1e-9
 _ROUND = 1e-9
 _TWO_SIDED = 0.1
+_ACCURATE = 1e-7
 
 
 @dataclass
@@ -54,9 +55,10 @@ class Segment:
 
 @dataclass
 class Log:
-    """What a run gathers; ``controlled``: its input came from a policy."""
+    """What a run gathers; ``controlled``: its input came from a policy; ``accurate``: its steps are that small."""
 
     controlled: bool = False
+    accurate: bool = False
     segments: list[Segment] = field(default_factory=list)
     transitions: list[dict[str, Any]] = field(default_factory=list)
     margins: dict[str, float] = field(default_factory=dict)
@@ -93,7 +95,10 @@ class Runner:
         self.system, self.method, self.policy = system, method, policy
         self.period = np.inf if policy is None else _period(policy)
         self.samples, self.progress = samples, progress
-        self.log = Log(controlled=policy is not None)
+        accurate = (
+            method.step is None and method.relative_tolerance <= _ACCURATE and method.stabilization == "projection"
+        )
+        self.log = Log(controlled=policy is not None, accurate=accurate)
         self.board = Switchboard(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self._held: FloatArray | None = None
         self._tick: int | None = None

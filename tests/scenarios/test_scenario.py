@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.errors import InputError
-from trundle.scenarios import Scenario, catalogue, load_scenario
+from trundle.scenarios import Scenario, build, catalogue, load_scenario
 from trundle.scenarios.scenario import scenario_from
 
 HERE = Path(__file__).parent
@@ -103,7 +103,13 @@ def test_tolerance_replaces_step_and_step_tolerance() -> None:
 @pytest.mark.parametrize(
     ("override", "line"),
     [
-        ("contact.frction=1", "plate-spinning: contact.frction = 1: unknown key; did you mean 'friction'?"),
+        ("contact.frction=1", "contact.frction = 1: unknown key; did you mean 'friction'? (from --set)"),
+        ("object.mass=-1", "object.mass = -1: must be a mass > 0, from 1e-9 to 1e9 (kg) (from --set)"),
+        ("hand.position=[0, 0, 1e9]", "hand.position = [0, 0, 1000000000.0]: must be 3 numbers, each from -1e6 to 1e6"),
+        (
+            "object.shape.radius=0.0",
+            "object.shape.radius = 0.0: must be a length > 0, from 1e-7 to 1e7 (m) (from --set)",
+        ),
         ("contact.law=pure-rolling", "--set contact.law = 'pure-rolling': must be a TOML value; a text needs quotes"),
         ("contact.friction", "--set = 'contact.friction': must be of the form table.key=value"),
         ("contact.friction=1\nx=2", "--set contact.friction = '1\\nx=2': must be a TOML value"),
@@ -113,8 +119,25 @@ def test_tolerance_replaces_step_and_step_tolerance() -> None:
 def test_wrong_overrides_are_one_line(override: str, line: str) -> None:
     with pytest.raises(InputError) as caught:
         load_scenario("plate-spinning", [override])
-    assert str(caught.value).startswith(line)
+    assert str(caught.value).startswith(f"plate-spinning: {line}")
+    assert "--set" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_error_of_a_builder_names_the_option_too() -> None:
+    with pytest.raises(InputError) as caught:
+        build(load_scenario("plate-spinning", ["initial.contact_on_hand=[0, 0, 5]"]))
+    assert str(caught.value).startswith("plate-spinning: initial.contact_on_hand = [0.0, 0.0, 5.0]: must be on the")
+    assert str(caught.value).endswith("(it is 5 m off) (from --set)")
+
+
+def test_an_error_of_the_file_does_not_blame_the_option(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(JUGGLING, object__mass=-1.0))
+    with pytest.raises(InputError) as caught:
+        load_scenario(path, ["contact.friction=0.5", "object.masses=1"])
+    first, second = str(caught.value).splitlines()
+    assert "--set" not in first
+    assert second.endswith("(from --set)")
 
 
 def _inputs(tmp_path: Path) -> dict[str, tuple[Path | str, str]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trundle.errors import InputError
 from trundle.scenarios.files import read_table
+from trundle.scenarios.overrides import mark
 from trundle.scenarios.scenario import Scenario
 
 BUILDERS: dict[tuple[str, str], str] = {
@@ -60,8 +61,12 @@ def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None
             raise
         place = (moved or {}).get(error.key)
         if place is not None:
-            raise type(error)(place, _given(scenario, place), error.allowed, scenario.file) from None
-        raise error.within(prefix, scenario.file) from None
+            raise _told(error, place, _given(scenario, place), scenario) from None
+        raise _told(error, error.within(prefix).key, error.value, scenario) from None
+
+
+def _told(error: InputError, key: str, value: Any, scenario: Scenario) -> InputError:
+    return type(error)(key, value, error.allowed + mark(key, scenario.set_keys), scenario.file)
 
 
 def _given(scenario: Scenario, key: str) -> Any:
@@ -80,7 +85,7 @@ def measured(key: str, name: str, scenario: Scenario) -> Iterator[None]:
     except InputError as error:
         if error.file is not None:
             raise
-        allowed = f"a file of data in which {error.key} is {error.allowed}"
+        allowed = f"a file of data in which {error.key} is {error.allowed}{mark(key, scenario.set_keys)}"
         raise type(error)(key, name, allowed, scenario.file) from None
 
 

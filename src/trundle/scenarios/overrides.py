@@ -52,6 +52,16 @@ def apply(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
     return result
 
 
+def mark(key: str, keys: Iterable[str]) -> str:
+    """Return " (from --set)" where the dotted `key`, in the main run or a part, is one of `keys`, in it or above it."""
+    own = re.sub(r"^parts\.[^.]+\.", "", key)
+    for known in keys:
+        for name in (key, own):
+            if name == known or name.startswith((f"{known}.", f"{known}[")) or known.startswith(f"{name}."):
+                return " (from --set)"
+    return ""
+
+
 def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """Return `base` with `change` laid over it, table by table; a table of another `type` replaces the old one."""
     result = dict(base)

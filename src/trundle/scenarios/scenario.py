@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from trundle.errors import InputError
 from trundle.scenarios import catalogue, files, overrides
 from trundle.scenarios.problems import Problem, ScenarioError, keys_of, problems_of, suggestion
 from trundle.scenarios.schema import DataFile, ScenarioTable, Table, schema_of
@@ -42,6 +43,8 @@ class Scenario:
         Further folders data files may lie in.
     parts : mapping of str to Scenario
         Runs to compare the main run with.
+    set_keys : tuple of str
+        Dotted keys that ``--set`` gave a value, for messages.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Scenario:
     named: bool = False
     allow_path: tuple[Path, ...] = ()
     parts: Mapping[str, Scenario] = field(default_factory=dict)
+    set_keys: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -187,7 +191,27 @@ def scenario_from(
     allow_path: tuple[Path, ...] = (),
 ) -> Scenario:
     """Return the scenario of TOML tables `data`; see `load_scenario`."""
-    data = overrides.apply(data, overrides_)
+    try:
+        data = overrides.apply(data, overrides_)
+    except InputError as error:
+        raise type(error)(error.key, error.value, error.allowed, file) from None
+    set_keys = tuple(".".join(overrides.parse(text)[0]) for text in overrides_)
+    try:
+        return _loaded(data, folder, file, library_name, seed, allow_path, set_keys)
+    except ScenarioError as error:
+        marked = [Problem(p.key, p.value, p.fault + overrides.mark(p.key, set_keys)) for p in error.problems]
+        raise ScenarioError(marked, error.file) from None
+
+
+def _loaded(
+    data: dict[str, Any],
+    folder: Path,
+    file: str,
+    library_name: str | None,
+    seed: int | None,
+    allow_path: tuple[Path, ...],
+    set_keys: tuple[str, ...],
+) -> Scenario:
     if seed is not None:
         data["seed"] = seed
     own_name = data.get("name")
@@ -201,8 +225,10 @@ def scenario_from(
     for part, change in tables.parts.items():
         _check_part(part, change, type(tables), file)
         merged = overrides.merge({k: v for k, v in whole.items() if k != "parts"}, change)
-        parts[part] = Scenario(name, _checked(merged, file, f"parts.{part}."), folder, file, False, allow_path)
-    scenario = Scenario(name, tables, folder, file, named, allow_path, parts)
+        parts[part] = Scenario(
+            name, _checked(merged, file, f"parts.{part}."), folder, file, False, allow_path, {}, set_keys
+        )
+    scenario = Scenario(name, tables, folder, file, named, allow_path, parts, set_keys)
     scenario.data_files()  # a path outside the folder is refused here, before anything reads it
     return scenario
 

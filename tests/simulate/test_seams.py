@@ -123,3 +123,13 @@ def test_a_ball_rolls_on_either_cap_of_a_capsule() -> None:
         run = roll(tr.Sphere(0.05), tr.Capsule(0.3, 0.8), [0, 0, z], duration=0.02, contact="pair")
         assert run.status in (Status.SUCCESS, Status.INFEASIBLE)
         assert run.time[-1] == pytest.approx(0.02)
+
+
+def test_a_coin_on_a_dome_rolls_and_slides_over_its_rim_and_faces() -> None:
+    turn = np.array([0.99, 0.1, 0.1, 0.0]) / np.linalg.norm([0.99, 0.1, 0.1, 0.0])
+    how = {"on_slip": "slide", "on_separation": "fly", "friction": 0.5}
+    run = roll(tr.Disc(0.05, 0.01), tr.Sphere(0.3), [0.05, 0.0, 0.2958], turn, duration=0.5, **how)
+    reasons = {event["reason"] for event in run.metadata["transitions"]}
+    assert {"the chart's edge was reached", "the contact force left the friction cone"} <= reasons
+    assert run.status is Status.SUCCESS
+    assert np.max(np.diff(run["energy"])) < 1e-10

@@ -13,8 +13,8 @@ class Policy(Protocol):
     """Maps time and measured state to the model's input, once a period.
 
     The simulator calls `reset` once before a run, then the policy at the times 0, period, 2 period, ...; the input
-    is held between calls. A continuous policy, ``period = None``, is for simulators that can call one; `trundle.simulate`
-    holds its inputs and raises `InputError`.
+    is held between calls. A continuous policy, ``period = None``, is for simulators that can call one;
+    `trundle.simulate` holds its inputs and raises `InputError`.
     """
 
     @property

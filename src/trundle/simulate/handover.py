@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import casadi as ca
 import numpy as np
 
@@ -92,11 +90,6 @@ def handed_over(
         if not float(np.linalg.norm(old - new)) <= _SAME * shape.reference_length:
             return None
     return after, renamed
-
-
-def edges(margins: Sequence[str], contact: str) -> frozenset[str]:
-    """Return which `margins` are those of a contact's charts: they are zero on the seam at which a chart begins."""
-    return frozenset(name for name in margins if name.startswith((f"{contact}.chart_", f"{contact}.data_")))
 
 
 def _ahead(

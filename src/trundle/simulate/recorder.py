@@ -27,6 +27,9 @@ PULL = 1e-9
 CREATED = 1e-3
 """A gain of energy on a base that stands still, in parts of the energy that moves, that no integration explains."""
 
+ROUND_OFF = 1e-9
+"""A gain of energy, in parts of the energy, that counts as none."""
+
 _SEARCH_EVERY = 10
 """In flight the nearest points are followed, and looked for afresh at every so many samples."""
 
@@ -93,10 +96,11 @@ def _created(columns: dict[str, Any], system: ContactSystem) -> bool:
         return False
     mass, gravity = float(system.physics["mass"]), np.array(system.physics["gravity"])
     fastest = float(np.max(np.sum(columns["A.velocity"] ** 2, axis=1)))
+    turning = float(np.max(np.sum(columns["A.angular_velocity"] ** 2, axis=1))) * np.max(system.physics["inertia"])
     energy = columns["energy"]
-    size = mass * (fastest / 2 + float(np.ptp(columns["A.position"] @ gravity))) + float(np.ptp(energy))
+    moving = (mass * fastest + float(turning)) / 2 + mass * float(np.ptp(columns["A.position"] @ gravity))
     gain = float(np.max(energy - np.minimum.accumulate(energy)))
-    return gain > CREATED * size
+    return gain > CREATED * moving + ROUND_OFF * float(np.max(np.abs(energy)))
 
 
 def _lowest(log: Log) -> dict[str, float]:

@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.models.system import ContactSystem, Meeting
 from trundle.numerics.ode import Integration
 from trundle.records import Policy
+from trundle.simulate.handover import has_neighbour
 from trundle.simulate.phase import Method, Mode, Phase
 from trundle.simulate.states import slip_and_spin
 from trundle.simulate.transitions import Event, Instant, Switchboard, projected
@@ -41,6 +42,7 @@ _SLIPS = 1e-9
 _ROUND = 1e-9
 _TWO_SIDED = 0.1
 _ACCURATE = 1e-7
+_AT_SEAM, _SOON = 1e-7, 1e-9
 
 
 @dataclass
@@ -193,7 +195,7 @@ class Runner:
         phase = self.phase(now.mode)
         watch = Watch(self.system, now.mode)
         needed, signs = watch.needed, self._signs(phase, now)
-        armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
+        armed = self._armed(phase, now)
         first_step: float | None = None
         while now.t < duration:
             self._ask(now)
@@ -225,6 +227,23 @@ class Runner:
                 armed |= np.array([g > 1e-9 for g in phase.margin_values(now.t, now.x, p).values()], dtype=bool)
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
+
+    def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
+        """Return which margins may end a mode at once: not those born zero, nor those of a seam that is left behind."""
+        armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
+        seams = [self._is_seam(name) for name in phase.margins]
+        if any(seams):
+            p = self._parameters(now)
+            values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
+            rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
+            soon = np.array(list(phase.margin_values(now.t, now.x + _SOON * rate, p).values()))
+            armed &= ~(np.array(seams) & (np.abs(values) < _AT_SEAM) & (soon > values))
+        return armed
+
+    def _is_seam(self, name: str) -> bool:
+        contact, margin = name.split(".", 1)
+        meeting = next(m for m in self.system.meetings if m.contact == contact)
+        return margin.startswith(("chart", "data")) and has_neighbour(meeting, margin)
 
     def _ask(self, now: Instant) -> None:
         """Call the policy when its time has come, once each time."""

@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
-from trundle.simulate.handover import edges, handed_over, has_neighbour
+from trundle.simulate.handover import handed_over, has_neighbour
 from trundle.simulate.impact import Impact
 from trundle.simulate.phase import Mode, Phase
 from trundle.simulate.rest import Hold, can_rest
@@ -248,8 +248,7 @@ def _rechart(board: Switchboard, now: Instant, event: Event, phase: Phase) -> In
     if after is None:
         return Status.OFF_THE_SURFACE
     x, atlas = after
-    mode = Mode(now.mode.laws, atlas)
-    return replace(now, x=x, mode=mode, unarmed=edges(board.phase_of(mode).margins, board.name(event.contact)))
+    return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
 
 
 _TOUCHING: dict[str, tuple[str, Resolve]] = {

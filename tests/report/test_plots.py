@@ -119,3 +119,44 @@ def test_names_of_modes_do_not_lie_on_each_other():
     run = dataclasses.replace(run, metadata=dict(run.metadata) | {"transitions": changes})
     ax = plots.draw(run, "force", axes())
     assert [text.get_text() for text in ax.texts] == ["sliding"]
+
+
+def test_labels_of_contour_lines_lie_inside_the_frame_and_off_the_path():
+    run = ellipsoid_in_dish(n=60)
+    ax = Figure(figsize=(6, 6.2)).add_subplot()
+    plots.draw(run, "contact_path", ax)
+    ax.figure.canvas.draw()
+    frame = ax.get_window_extent()
+    labels = [text for text in ax.texts if text.get_text().endswith(" m")]
+    path = ax.transData.transform(run["contact_on_hand"][:, :2])
+    assert labels
+    for label in labels:
+        box = label.get_window_extent()
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+        assert np.min(np.linalg.norm(path - [0.5 * (box.x0 + box.x1), 0.5 * (box.y0 + box.y1)], axis=1)) > 5
+
+
+@pytest.mark.parametrize("make", [RUNS["disk"], RUNS["rock"]])
+def test_instants_are_written_where_nothing_is_drawn(make):
+    ax = Figure(figsize=(9, 5), dpi=150).add_subplot()
+    plots.draw(make(), "motion", ax)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text().endswith(" s")]
+    assert boxes
+    lines = [ax.transData.transform(line.get_xydata()) for line in ax.lines if len(line.get_xydata())]
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert not any(box.count_contains(line) for line in lines)
+
+
+def test_a_noisy_residual_is_drawn_by_its_largest_values():
+    run = ball_on_plate(duration=20.0)
+    assert len(run) > 600
+    ax = plots.draw(run, "residuals", axes())
+    for every, largest in zip(ax.lines[0::2], ax.lines[1::2], strict=False):
+        if not str(largest.get_label()).startswith("|"):
+            continue
+        assert "largest of" in largest.get_label()
+        assert len(largest.get_ydata()) <= 300
+        assert np.nanmax(largest.get_ydata()) == np.nanmax(every.get_ydata())

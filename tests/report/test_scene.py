@@ -73,6 +73,29 @@ def test_the_force_is_an_arrow_about_as_long_as_the_body():
     assert length.max() == pytest.approx(1.5 * stage.size, rel=1e-6)
 
 
+def test_the_force_on_an_object_in_space_comes_out_of_it():
+    stage = build_stage(ball_on_plate(duration=1.0))
+    length = stage.force_scale * np.linalg.norm(stage.forces, axis=1)
+    assert np.all(length > 2.5 * stage.size)
+    still = ball_on_plate(duration=1.0)
+    still = changed(still, contact_force=0 * still["contact_force"])
+    assert build_stage(still).force_scale == 1.0
+
+
+def test_the_fields_of_the_dish_end_on_straight_lines():
+    run = ellipsoid_in_dish()
+    axes = np.asarray(run.body("hand").shape["semi_axes"])
+    for part in build_stage(run).actors[1].parts:
+        edges = np.sort(np.concatenate([part.faces[:, [0, 1]], part.faces[:, [1, 2]], part.faces[:, [2, 0]]]), axis=1)
+        unique, count = np.unique(edges, axis=0, return_counts=True)
+        x = part.vertices[unique[count == 1]] / axes
+        around = np.arctan2(x[:, :, 1], x[:, :, 0])
+        up = np.arctan2(np.hypot(x[:, :, 0], x[:, :, 1]), x[:, :, 2])
+        diagonal = (np.abs(np.sin(np.diff(around)[:, 0])) > 0.02) & (np.abs(np.diff(up)[:, 0]) > 0.02)
+        at_pole = np.any(np.hypot(x[:, :, 0], x[:, :, 1]) < 1e-9, axis=1)
+        assert np.mean(diagonal & ~at_pole) < 0.02
+
+
 def test_a_run_without_surfaces_cannot_be_shown():
     run = ball_on_plate(duration=0.2)
     with pytest.raises(InputError, match="scene"):

@@ -16,7 +16,8 @@ Colour = tuple[int, int, int]
 
 _BODY: tuple[Colour, Colour] = ((36, 110, 185), (240, 243, 246))
 _SURFACE: tuple[Colour, Colour] = ((214, 208, 196), (190, 183, 169))
-# Round hands are checkered by longitude and latitude, along which their meshes run; all others by squares of x and y.
+# Round hands are checkered by longitude and latitude, along which their meshes run in steps of pi/32: fields of
+# pi/16 have straight edges. All others are checkered by squares of x and y.
 _ROUND = ("dish", "sphere", "ellipsoid", "tube", "cylinder", "torus")
 
 
@@ -35,7 +36,7 @@ class Part:
 def checkered_object(body: SceneBody) -> tuple[Part, ...]:
     """Return the mesh in two colours by octant and latitude, so that its turning is seen."""
     vertices, faces = _refined(body.vertices, _oriented_outwards(body.vertices, np.asarray(body.faces)), 3000)
-    return _two(vertices, faces, _globe(vertices, faces, math.pi / 4), _BODY, opacity=0.6)
+    return _two(vertices, faces, _globe(vertices, faces, math.pi / 4), _BODY, opacity=0.45)
 
 
 def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float) -> tuple[Part, ...]:
@@ -68,7 +69,7 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
     vertices, faces = _refined(vertices, faces, 4000)
     long = hand.shape.get("type") in ("tube", "cylinder")
     if hand.shape.get("type") in _ROUND:
-        return _two(vertices, faces, _globe(hand.vertices, faces, math.pi / 15, vertices, long), _SURFACE)
+        return _two(vertices, faces, _globe(hand.vertices, faces, math.pi / 16, vertices, long), _SURFACE)
     square = 0.25 * max(reach, 2.0 * size)
     even = np.sum(np.floor(vertices[faces].mean(axis=1)[:, :2] / square + 1e-9), axis=1) % 2 == 0
     return _two(vertices, faces, even, _SURFACE)

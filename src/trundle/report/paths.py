@@ -42,7 +42,8 @@ def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(*shown[-1], "s", color=style.RED, markersize=6, label="end", zorder=5)
     _frame(ax, points)
     if hand is not None and not tube:
-        _hand_relief(ax, hand, path[0])
+        ax.set_aspect("equal", adjustable="box")
+        _hand_relief(ax, hand, path[0], points)
     ax.set_aspect("equal", adjustable="box")
     labels = ("along the wall (m)", "z (m), hand frame") if tube else ("x (m), hand frame", "y (m), hand frame")
     style.dress(ax, "Contact path on the hand", *labels, run)
@@ -59,7 +60,8 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     size = 0.3 if body is None else float(np.max(np.linalg.norm(body.vertices, axis=1)))
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=1))) or 1.0
     scale = 1.3 * size / heaviest
-    corners, labelled = [contact], []
+    corners: list[Array] = [contact]
+    heads: list[tuple[float, Array]] = []
     from matplotlib import colormaps
 
     for rank, i in enumerate(instants):
@@ -71,13 +73,8 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
             ax.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.4, zorder=3)
             spoke = np.vstack([run["body_position"][i, 0], outline[0]])
             ax.plot(*spoke.T, color=colour, linewidth=1.0, zorder=3)
-        centre = run["body_position"][i, 0]
-        ax.plot(*centre, "o", color=colour, markersize=3.5, zorder=4)
-        if all(np.linalg.norm(centre - other) > 0.3 * size for other in labelled):
-            labelled.append(centre)
-            ax.annotate(
-                f"{run.time[i]:.2f} s", centre, xytext=(5, 5), textcoords="offset points", fontsize=7.5, zorder=7
-            )
+        ax.plot(*run["body_position"][i, 0], "o", color=colour, markersize=3.5, zorder=4)
+        heads.append((run.time[i], corners[-1][np.argmax(corners[-1][:, 1])]))
         if np.linalg.norm(force[i]) > 0:
             tip = contact[i] + scale * force[i]
             arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
@@ -86,7 +83,7 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     path = style.with_breaks(contact)
     ax.plot(*path.T, color=style.ORANGE, linewidth=2.4, label="contact path", zorder=4, solid_capstyle="round")
     ax.plot([], [], color=style.RED, label=f"contact force, longest {heaviest:.3g} N")
-    _frame(ax, np.vstack(corners), 0.06)
+    _frame(ax, np.vstack([*corners, _times(ax, heads, np.vstack(corners), size)]), 0.06)
     if terrain is not None:
         low = ax.get_ylim()[0]
         x, z = terrain.vertices.T
@@ -97,6 +94,30 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     style.dress(ax, "The motion at a few instants", "x (m)", "z (m)", run)
     style.legend(ax)
     return ax
+
+
+def _times(ax: Axes, heads: list[tuple[float, Array]], drawn: Array, size: float) -> Array:
+    """Write the instants above the bodies' highest points, clear of all that is drawn; return the places (n, 2)."""
+    wide = max(0.25 * size, 0.025 * float(np.ptp(drawn[:, 0])))
+    high = 0.12 * size
+    places: list[Array] = []
+    for time, head in heads:
+        below = drawn[np.abs(drawn[:, 0] - head[0]) < wide]
+        place = np.array([head[0], float(np.max(below[:, 1], initial=head[1])) + high])
+        if all(abs(place[0] - x) > 2 * wide or abs(place[1] - z) > 2 * high for x, z in places):
+            places.append(place)
+            ax.text(
+                float(place[0]),
+                float(place[1]),
+                f"{time:.2f} s",
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color=style.INK,
+                zorder=7,
+            )
+    found = np.array(places)
+    return np.vstack([found, found + np.array([0.0, high])])
 
 
 def _trace(ax: Axes, points: Array, colour: str, label: str) -> None:
@@ -119,8 +140,8 @@ def _frame(ax: Axes, points: Array, margin: float = 0.12) -> None:
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
-def _hand_relief(ax: Axes, hand: SceneBody, start: Array) -> None:
-    """Draw the hand's rim and, if it is a graph over x and y with some relief, its contour lines."""
+def _hand_relief(ax: Axes, hand: SceneBody, start: Array, path: Array) -> None:
+    """Draw the hand's rim and, if it is a graph over x and y with some relief, contour lines, labelled off the path."""
     if hand.faces is None:
         return
     limits = ax.get_xlim(), ax.get_ylim()
@@ -138,9 +159,30 @@ def _hand_relief(ax: Axes, hand: SceneBody, start: Array) -> None:
         lines = ax.tricontour(
             x, y, faces, heights, levels=levels, colors="#b9c2c9", linewidths=0.7, zorder=1, linestyles="solid"
         )  # pyright: ignore[reportCallIssue]
-        ax.clabel(lines, fontsize=6.5, fmt="%.2g m")
+        ax.set_xlim(*limits[0])
+        ax.set_ylim(*limits[1])
+        places = _label_places(lines.allsegs, np.transpose(limits), path)
+        if places:
+            ax.clabel(lines, fontsize=6.5, fmt="%.3g m", manual=places)
     ax.set_xlim(*limits[0])
     ax.set_ylim(*limits[1])
+
+
+def _label_places(lines: list[list[Array]], limits: Array, path: Array) -> list[tuple[float, float]]:
+    """Return a place on each contour line for its label: off the frame, off the path and off each other."""
+    size = limits[1] - limits[0]
+    taken = path[:: max(1, len(path) // 400)]
+    places: list[tuple[float, float]] = []
+    for segments in lines:
+        points = np.concatenate([np.asarray(s) for s in segments if len(s)] or [np.empty((0, 2))])
+        points = points[np.all(np.abs(points - limits.mean(axis=0)) < 0.41 * size, axis=1)]
+        if len(points):
+            room = np.min(np.linalg.norm((points[:, None] - taken) / np.max(size), axis=2), axis=1)
+            best = points[int(np.argmax(room))]
+            if room.max() > 0.03:
+                places.append((float(best[0]), float(best[1])))
+                taken = np.vstack([taken, best])
+    return places
 
 
 def _upper_sheet(body: SceneBody, start: Array) -> NDArray[np.int64]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Below this a residual is round-off of the recomputation; logarithmic plots end here.
 FLOOR = 1e-17
+#: A noisy line of more points than this fills its band.
+_POINTS = 300
 
 
 def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Axes:
@@ -87,13 +89,14 @@ def force(run: Trajectory, ax: Axes | None = None) -> Axes:
         use = metrics.usage(run, slot=slot)
         which, fade = (f", {run['contact'][slot]}", 0.6) if slot else ("", 1.0)
         for key, colour, width, label in (
-            ("normal", style.INK, 2.2, "normal $f_n$"),
-            ("tangential", style.ORANGE, 1.6, "tangential $|f_t|$"),
+            ("normal", "#a9b3bc", 4.0, "normal $f_n$"),
+            ("tangential", "#f3c48a", 4.0, "tangential $|f_t|$"),
         ):
             ax.plot(run.time, use[key], color=colour, linewidth=width, alpha=fade, label=label + which)
+    # Wide and pale below, thin and dashed above: on a level hand normal force and z are one line.
     values = run["contact_force"].reshape(len(run), -1)[:, : len(_axes(run))]
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
-        ax.plot(run.time, column, "--", color=colour, linewidth=0.9, label=f"${label}$, world")
+        ax.plot(run.time, column, "--", color=colour, linewidth=1.1, label=f"${label}$, world")
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
     style.mark_transitions(ax, run)
     _steady_limits(ax)
@@ -158,14 +161,13 @@ def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
         (touch.gap, touching, style.BLUE, "|gap| (m)"),
         (metrics.slip_speed(run, touch), rolling, style.ORANGE, "|slip| (m/s)"),
     ):
-        shown = np.where(where, np.maximum(np.abs(values), FLOOR), np.nan)
-        ax.plot(run.time, shown, color=colour, linewidth=1.1, label=label)
+        _noisy(ax, run.time, np.where(where, np.maximum(np.abs(values), FLOOR), np.nan), colour, label)
     if metrics.is_passive(run):
         kinetic, potential = metrics.energy(run)
         total = kinetic + potential
         scale = max(float(np.max(kinetic)), float(np.ptp(potential))) or 1.0
         drift = np.maximum(np.abs(total - total[0]) / scale, FLOOR)
-        ax.plot(run.time, drift, color=style.GREEN, linewidth=1.1, label="energy drift (1)")
+        _noisy(ax, run.time, drift, style.GREEN, "energy drift (1)")
     ax.set_yscale("log")
     low, high = ax.get_ylim()
     ax.set_ylim(max(low, 0.5 * FLOOR), max(high, 1e-9))
@@ -173,6 +175,22 @@ def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
     style.dress(ax, "Residuals, recomputed from poses and velocities", "time (s)", "residual", run)
     style.legend(ax)
     return ax
+
+
+def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: str) -> None:
+    """Draw a line; one that would fill its band is pale, below all others, under the largest values of short spans."""
+    span = -(-len(time) // _POINTS)
+    if span == 1:
+        ax.plot(time, values, color=colour, linewidth=1.1, label=label)
+        return
+    ax.plot(time, values, color=colour, linewidth=0.5, alpha=0.18, zorder=1.5)
+    pad = (0, -len(time) % span)
+    bins = np.pad(values, pad, constant_values=np.nan).reshape(-1, span)
+    # A span holds a value or none; none is a gap in the line.
+    largest = np.where(np.isnan(bins), -np.inf, bins).max(axis=1)
+    middle = np.pad(time, pad, mode="edge").reshape(-1, span).mean(axis=1)
+    shown = np.where(np.isfinite(largest), largest, np.nan)
+    ax.plot(middle, shown, color=colour, linewidth=1.2, label=f"{label}, largest of {span}")
 
 
 def position(run: Trajectory, ax: Axes | None = None) -> Axes:

@@ -138,7 +138,7 @@ def _stage_space(run: Trajectory) -> Stage:
         _sampled(run, run["contact_position"], times),
         _unit(_sampled(run, run["contact_normal"], times)),
         _sampled(run, run["contact_force"], times),
-        _force_scale(run["contact_force"], size),
+        _force_scale(run["contact_force"], size, plane=False),
         _friction_cone(run, size, plane=False),
         size, look_at, look_at + 2.5 * reach * direction / np.linalg.norm(direction),
         ((resting, _ORANGE),) if moving else (),
@@ -180,7 +180,7 @@ def _stage_plane(run: Trajectory) -> Stage:
         _lift(_sampled(run, contact, times)) + before,
         _unit(_lift(_sampled(run, touch.normal, times))),
         _lift(_sampled(run, run["contact_force"][:, 0], times)),
-        _force_scale(run["contact_force"][:, 0], size),
+        _force_scale(run["contact_force"][:, 0], size, plane=True),
         _friction_cone(run, size, plane=True),
         size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]),
     )  # fmt: skip
@@ -218,9 +218,18 @@ def _thin_line(points: Array, most: int) -> Array:
     return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)
 
 
-def _force_scale(force: Array, size: float) -> float:
-    largest = float(np.quantile(np.linalg.norm(force, axis=1), 0.98))
-    return 1.5 * size / largest if largest > 0 else 1.0
+def _force_scale(force: Array, size: float, plane: bool) -> float:
+    """Return the m/N of the force's arrow.
+
+    In the plane it is drawn before the body, at most 1.5 times its size, bar a few peaks. In space it starts below the
+    body: at the usual force it is long enough to come out on the other side.
+    """
+    values = np.linalg.norm(force, axis=1)
+    if not np.any(values > 0):
+        return 1.0
+    largest = float(np.quantile(values[values > 0], 0.98))
+    usual = float(np.median(values[values > 0]))
+    return 1.5 * size / largest if plane else min(2.8 * size / usual, 6.0 * size / largest)
 
 
 def _friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:

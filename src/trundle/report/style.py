@@ -55,9 +55,13 @@ def legend(ax: Axes, columns: int = 4) -> None:
     """Draw a legend below the axes, where it hides nothing, if anything has a label."""
     labels = ax.get_legend_handles_labels()[1]
     if labels:
+        from matplotlib.transforms import ScaledTranslation
+
+        figure = ax.get_figure(root=True)
+        below = ax.transAxes + ScaledTranslation(0.0, -0.55, figure.dpi_scale_trans) if figure else ax.transAxes
         ax.legend(
-            loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=4.6, borderpad=0.0, fontsize=8.5,
-            ncols=min(columns, len(labels)), frameon=False, columnspacing=1.4, handlelength=1.8,
+            loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below, borderaxespad=0.0, borderpad=0.0,
+            fontsize=8.5, ncols=min(columns, len(labels)), frameon=False, columnspacing=1.4, handlelength=1.8,
         )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
     unit = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
     # The arrow is one metre long and is scaled; its shaft is as thick as the object asks for.
     arrow = scene.add_arrows(
-        "/force", unit, (197, 27, 58), shaft_radius=0.022 * size, head_radius=0.06 * size, head_length=0.14
+        "/force", unit, (197, 27, 58), shaft_radius=0.03 * size, head_radius=0.085 * size, head_length=0.12
     )
     lengths = stage.force_scale * np.linalg.norm(stage.forces, axis=1)
     shown = lengths > 1e-3 * size

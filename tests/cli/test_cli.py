@@ -120,6 +120,18 @@ def test_run_prints_metrics_beside_limits_and_quiet_prints_nothing(
     assert (out, err) == ("", "")
 
 
+def test_metrics_that_do_not_hold_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ball_on_plate(duration=4.0)
+    two = dataclasses.replace(run, dataset=run.dataset.isel(time=[0, -1]))
+    monkeypatch.setattr(building.Simulation, "run", lambda self, **_: two)
+    code, out, _ = trundle(capsys, "run", "plate-spinning", "--out", tmp_path / "out", "--no-plots")
+    assert code == 1
+    assert "not computed: centre_drift (" in out
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["metrics"]["centre_drift"]["value"] is None
+
+
 @pytest.mark.usefixtures("ball")
 def test_view_opens_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -99,4 +99,15 @@ def _tell(result: Result) -> None:
         console.print(f"  part {name}: {part['status']}{feasible}", markup=False, highlight=False)
     if summary["advice"]:
         console.print(summary["advice"], markup=False, highlight=False)
+    for line in _failures(summary["metrics"]):
+        console.print(line, markup=False, highlight=False)
     console.print(f"files: {result.directory}", markup=False, highlight=False)
+
+
+def _failures(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return one line a kind of failure, naming the metrics: those outside their limit, those not computed."""
+    failed = {name: entry["value"] for name, entry in metrics.items() if entry["holds"] is False}
+    outside = ", ".join(name for name, value in failed.items() if value is not None)
+    missing = ", ".join(name for name, value in failed.items() if value is None)
+    hint = "the run is too short or has too few samples for it: log.txt may say more; see simulation.output_step"
+    return [f"outside its limit: {outside}"] * bool(outside) + [f"not computed: {missing} ({hint})"] * bool(missing)

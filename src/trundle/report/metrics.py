@@ -183,14 +183,15 @@ def _plate_spinning(run: Trajectory) -> dict[str, float]:
     centre = start[:2] - np.array([v[1], -v[0]]) / rate
     circle = math.hypot(v[0], v[1]) / abs(rate)
     distance = np.linalg.norm(path - centre, axis=1)
-    fitted = _fit_circle(path)
     force = np.abs(run["contact_force"][:, 2] - mass * gravity)
     measured = mass * np.abs(_derivative(run.time, run["object_velocity"][:, 2]))
-    return {
+    values = {
         "radius_error_percent": _largest(np.abs(distance - circle)) / circle * 100,
-        "centre_drift": float(np.linalg.norm(fitted - centre)),
         "normal_force_error": max(_largest(force), _largest(measured)),
     }
+    if len(np.unique(path, axis=0)) >= 3:  # fewer lie on many circles
+        values["centre_drift"] = float(np.linalg.norm(_fit_circle(path) - centre))
+    return values
 
 
 def _plate_tilted(run: Trajectory) -> dict[str, float]:
@@ -208,6 +209,8 @@ def _plate_tilted(run: Trajectory) -> dict[str, float]:
     if abs(phase[-1]) < 2 * math.pi:
         raise InputError("simulation.duration", float(t[-1]), "at least one turn of the ball's orbit, for its drift")
     basis = np.stack([np.ones_like(t), t, np.cos(phase), np.sin(phase)], axis=1)
+    if np.linalg.matrix_rank(basis) < basis.shape[1]:
+        return {}  # too few samples to tell drift and orbit apart
     drift = np.linalg.lstsq(basis, run["contact_position"], rcond=None)[0][1]
     return {"drift_velocity_error": float(np.linalg.norm(drift - expected) / np.linalg.norm(expected))}
 

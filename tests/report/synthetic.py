@@ -13,8 +13,8 @@ from trundle.status import Status
 G = 9.81
 
 
-def uv_sphere(axes, n=24):
-    """Mesh of an ellipsoid."""
+def uv_sphere(axes, n=32):
+    """Mesh of an ellipsoid, as fine as that of a recorded scene."""
     theta, phi = np.meshgrid(np.linspace(0, np.pi, n + 1), np.linspace(0, 2 * np.pi, 2 * n + 1), indexing="ij")
     points = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=-1) * axes
     return points.reshape(-1, 3), grid_faces(n, 2 * n)

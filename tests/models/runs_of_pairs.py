@@ -96,7 +96,7 @@ CASES: dict[str, Callable[[], Case]] = {
         TURNED, hand_twist=(0.1, -0.2, 0.3, 0, 0, 0), duration=0.2,
     ),
     "sphere on skewed charts": lambda: Case(
-        PolarSphere(0.2), PolarDish(DISH), (implicit.sphere(0.2), implicit.dish(DISH)), [1.0, 0.4, -0.8],
+        PolarSphere(0.2), PolarDish(DISH), (implicit.sphere(0.2), implicit.dish(DISH)), [1.06, 0.45, -0.95],
         [0.3, -0.2, 0.4], (0.7, 0.5, -0.3, 0.17**0.5), hand_twist=(0.1, 0.2, 0.3, 0, 0, 0), duration=1.5,
     ),
 }  # fmt: skip

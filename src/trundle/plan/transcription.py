@@ -149,7 +149,12 @@ class Transcription:
     # building -----------------------------------------------------------------------------------------
 
     def _defects(
-        self, phase: Phase, mesh: FloatArray, places: _Places, rows: _Rows, elements: list[Callable[[int], ElementGroup]]
+        self,
+        phase: Phase,
+        mesh: FloatArray,
+        places: _Places,
+        rows: _Rows,
+        elements: list[Callable[[int], ElementGroup]],
     ) -> None:
         step = np.diff(mesh)
         nodes = np.hstack([places.x, places.u])
@@ -205,9 +210,7 @@ class Transcription:
         rows.add(f"{phase.name}: inputs linear", u_mid - u_mean, zero_u, zero_u)
         return [(mid, B_mid), (end, -B_end)]
 
-    def _shooting(
-        self, phase: Phase, places: _Places, step: FloatArray, rows: _Rows
-    ) -> Callable[[int], ElementGroup]:
+    def _shooting(self, phase: Phase, places: _Places, step: FloatArray, rows: _Rows) -> Callable[[int], ElementGroup]:
         N, n = len(step), phase.nx
         A = _select(places.x[1:], self.size)
         where = rows.add(f"{phase.name}: dynamics", A, np.zeros(N * n), np.zeros(N * n))
@@ -216,9 +219,7 @@ class Transcription:
         B = -sp.identity(N * n, format="csr")
         return lambda m: ElementGroup(function, index, _stacked([(where, B)], m, N * n), None, step[:, None])
 
-    def _ends(
-        self, phase: Phase, places: _Places, rows: _Rows, elements: list[Callable[[int], ElementGroup]]
-    ) -> None:
+    def _ends(self, phase: Phase, places: _Places, rows: _Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
         for conditions, node, where in ((phase.start, 0, "start"), (phase.end, -1, "end")):
             cost = phase.terminal if where == "end" and ca.symvar(phase.terminal) else None
             self._at(phase.x, places.x[node], conditions, cost, f"{phase.name}: {where}", rows, elements)
@@ -351,7 +352,9 @@ def _path_rows(
         rows.add(f"{phase.name}: {c.name}", empty, np.tile(c.lower, nodes), np.tile(c.upper, nodes))
         columns = (np.arange(nodes)[:, None] * outputs + offsets[id(c)] + np.arange(c.size)).ravel()
         ones = np.ones(nodes * c.size)
-        parts.append(sp.csr_matrix((ones, (np.arange(nodes * c.size), columns)), shape=(nodes * c.size, nodes * outputs)))
+        parts.append(
+            sp.csr_matrix((ones, (np.arange(nodes * c.size), columns)), shape=(nodes * c.size, nodes * outputs))
+        )
     matrix = sp.vstack(parts).tocsr() if parts else sp.csr_matrix((0, nodes * outputs))
     return slice(begin, rows.count), matrix
 

@@ -133,4 +133,6 @@ def _check_symbols(phase: Phase) -> None:
     for name, expression, known in checks:
         stray = [str(s) for s in ca.symvar(expression) if not ca.depends_on(known, s)]
         if stray:
-            raise InputError(f"{phase.name}.{name}", stray, f"an expression of {'x and u' if known is both else 'x'} only")
+            raise InputError(
+                f"{phase.name}.{name}", stray, f"an expression of {'x and u' if known is both else 'x'} only"
+            )

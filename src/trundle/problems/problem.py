@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import casadi as ca
 
@@ -59,7 +60,7 @@ class Problem:
             raise InputError("phases", self.phases, "at least one phase")
         object.__setattr__(self, "phases", phases)
         if self.links is None:
-            pairs = zip(phases, phases[1:], strict=False)
+            pairs = pairwise(phases)
             object.__setattr__(self, "links", tuple(continuous(a, b, i) for i, (a, b) in enumerate(pairs)))
         for link in self.links or ():
             if not (0 <= link.before < len(phases) and 0 <= link.after < len(phases)):

@@ -47,6 +47,19 @@ class Status(Enum):
     STEP_TOO_SMALL = "the integrator's step shrank to round-off: loosen relative_tolerance, or look for a stiff contact"
     TOO_MANY_STEPS = "the step limit was reached: shorten the run or loosen relative_tolerance"
     NOT_FINITE = "a value became infinite or not a number: check the start and the inputs"
+    LOCALLY_INFEASIBLE = (
+        "no motion near the guess keeps all limits: allow more time, widen the limits, or start from another guess"
+    )
+    GOAL_NOT_REACHED = (
+        "the plan, replayed accurately, misses the goal: allow more nodes or refinements, or a longer duration"
+    )
+    START_INFEASIBLE = "the start itself breaks a limit, slips or pulls: change the start, the friction or the limits"
+    OVERDETERMINED = "there are more conditions than unknowns: drop end conditions, or free inputs or durations"
+    ITERATION_LIMIT = "the iteration limit was reached: raise max_iterations, or go on from the saved attempt"
+    TIME_LIMIT = "the time limit was reached: raise it, or go on from the saved attempt"
+    NOT_OPTIMAL = "the motion keeps all limits, but the solver could not make it the cheapest: loosen the tolerance"
+    NOT_CONVERGED = "the solver's answer does not hold when recomputed: start from another guess, or scale the problem"
+    UNBOUNDED = "the cost falls without end: bound the inputs or give them a cost"
     INTERRUPTED = "interrupted; what was computed until then is saved"
     FAILED = "the computation ended without a result"
 

@@ -1,0 +1,1 @@
+"""Planning: transcription of problems, refinement, replay."""

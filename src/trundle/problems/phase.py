@@ -1,0 +1,138 @@
+"""Phase: one mode of a model over one stretch of time, with what it costs and what it must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, number, positive
+from trundle.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """lower <= expression <= upper, each entry.
+
+    Parameters
+    ----------
+    name : str
+        For messages and reports.
+    expression : (m,)
+        Of a phase's x and u (along the path) or x alone (at an end); of two end states in a `Link`.
+    lower, upper : number or (m,)
+        Equal: an equation; infinite: no bound.
+    """
+
+    name: str
+    expression: ca.SX
+    lower: Any = 0.0
+    upper: Any = 0.0
+
+    def __post_init__(self) -> None:
+        m = self.expression.numel()
+        for side in ("lower", "upper"):
+            bound = np.array(np.broadcast_to(np.asarray(getattr(self, side), dtype=np.float64), (m,)))
+            if np.any(np.isnan(bound)):
+                raise InputError(f"{self.name}.{side}", getattr(self, side), "a number or an infinity, not NaN")
+            bound.setflags(write=False)
+            object.__setattr__(self, side, bound)
+        if np.any(self.lower > self.upper):
+            raise InputError(f"{self.name}.lower", self.lower, f"not above upper = {self.upper}")
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.expression.numel()
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """x' = f(x, u) over a duration, with costs and constraints; what every back end of planning reads.
+
+    Parameters
+    ----------
+    name : str
+    x, u : (n_x,), (n_u,)
+        CasADi symbols.
+    rate : (n_x,)
+        f(x, u).
+    duration : float or (low, high), s
+        Fixed, or free between bounds.
+    path : sequence of Condition
+        Of (x, u), kept at every node.
+    running : scalar
+        L(x, u); the cost is its integral over the phase.
+    terminal : scalar
+        Cost of the end state, an expression of x.
+    start, end : sequence of Condition
+        Of x, at the ends.
+    x_bounds, u_bounds : (lower, upper)
+        Bounds of states and inputs, numbers or arrays.
+    """
+
+    name: str
+    x: ca.SX
+    u: ca.SX
+    rate: ca.SX
+    duration: Any
+    path: Sequence[Condition] = ()
+    running: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
+    terminal: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
+    start: Sequence[Condition] = ()
+    end: Sequence[Condition] = ()
+    x_bounds: tuple[Any, Any] = (-np.inf, np.inf)
+    u_bounds: tuple[Any, Any] = (-np.inf, np.inf)
+
+    def __post_init__(self) -> None:
+        if self.rate.numel() != self.nx:
+            raise InputError(f"{self.name}.rate", self.rate.shape, f"{self.nx} entries, as x")
+        if np.ndim(self.duration) == 0:
+            length = positive(f"{self.name}.duration", self.duration, "s")
+            object.__setattr__(self, "duration", (length, length))
+        else:
+            low = positive(f"{self.name}.duration", self.duration[0], "s")
+            high = number(f"{self.name}.duration", self.duration[1], minimum=low, unit="s")
+            object.__setattr__(self, "duration", (low, high))
+        for name, size in (("x_bounds", self.nx), ("u_bounds", self.nu)):
+            object.__setattr__(self, name, _bounds(f"{self.name}.{name}", getattr(self, name), size))
+        _check_symbols(self)
+
+    @property
+    def nx(self) -> int:
+        """Number of states."""
+        return self.x.numel()
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return self.u.numel()
+
+    @property
+    def free(self) -> bool:
+        """Whether the duration is free."""
+        return self.duration[0] < self.duration[1]
+
+
+def _bounds(key: str, bounds: tuple[Any, Any], size: int) -> tuple[FloatArray, FloatArray]:
+    low, high = (np.array(np.broadcast_to(np.asarray(b, dtype=np.float64), (size,))) for b in bounds)
+    if np.any(np.isnan(low)) or np.any(np.isnan(high)) or np.any(low > high):
+        raise InputError(key, bounds, "lower <= upper, without NaN")
+    return low, high
+
+
+def _check_symbols(phase: Phase) -> None:
+    """A stray symbol would only show as an obscure failure inside the solver."""
+    both, state = ca.vertcat(phase.x, phase.u), phase.x
+    checks = [("rate", phase.rate, both), ("running", phase.running, both), ("terminal", phase.terminal, state)]
+    checks += [(c.name, c.expression, both) for c in phase.path]
+    checks += [(c.name, c.expression, state) for c in (*phase.start, *phase.end)]
+    for name, expression, known in checks:
+        stray = [str(s) for s in ca.symvar(expression) if not ca.depends_on(known, s)]
+        if stray:
+            raise InputError(
+                f"{phase.name}.{name}", stray, f"an expression of {'x and u' if known is both else 'x'} only"
+            )

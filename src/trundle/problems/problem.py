@@ -1,0 +1,79 @@
+"""Problem: phases in sequence, tied at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import casadi as ca
+
+from trundle.errors import InputError
+from trundle.problems.phase import Condition, Phase
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A condition between the end state of one phase and the start state of another.
+
+    Parameters
+    ----------
+    before, after : int
+        Numbers of the phases; for a periodic motion ``before`` is the last and ``after`` the first.
+    x_end, x_start : (n_x,)
+        The symbols the condition is written with.
+    condition : Condition
+    """
+
+    before: int
+    after: int
+    x_end: ca.SX
+    x_start: ca.SX
+    condition: Condition
+
+
+def continuous(before: Phase, after: Phase, number: int) -> Link:
+    """Return the link that makes phase `number` + 1 start where phase `number` ends."""
+    if before.nx != after.nx:
+        raise InputError("links", (before.nx, after.nx), "phases with equal states, or links given by hand")
+    a, b = ca.SX.sym("x_end", before.nx), ca.SX.sym("x_start", after.nx)
+    return Link(number, number + 1, a, b, Condition(f"{before.name} to {after.name}", a - b))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Phases in sequence. Costs add up.
+
+    Parameters
+    ----------
+    phases : sequence of Phase
+    links : sequence of Link, optional
+        Default: the state is continuous from each phase to the next.
+    """
+
+    phases: Sequence[Phase]
+    links: Sequence[Link] | None = None
+
+    def __post_init__(self) -> None:
+        phases = tuple(self.phases)
+        if not phases:
+            raise InputError("phases", self.phases, "at least one phase")
+        object.__setattr__(self, "phases", phases)
+        if self.links is None:
+            pairs = pairwise(phases)
+            object.__setattr__(self, "links", tuple(continuous(a, b, i) for i, (a, b) in enumerate(pairs)))
+        for link in self.links or ():
+            if not (0 <= link.before < len(phases) and 0 <= link.after < len(phases)):
+                raise InputError("links", (link.before, link.after), f"numbers of phases, 0 to {len(phases) - 1}")
+
+    def __str__(self) -> str:
+        """Return phases, sizes, durations and conditions, one a line."""
+        lines = []
+        for phase in self.phases:
+            low, high = phase.duration
+            length = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
+            lines.append(f"{phase.name}: {phase.nx} states, {phase.nu} inputs, {length}")
+            for where, conditions in (("path", phase.path), ("start", phase.start), ("end", phase.end)):
+                lines += [f"  {where}: {c.name} ({c.size})" for c in conditions]
+        lines += [f"link: {link.condition.name} ({link.condition.size})" for link in self.links or ()]
+        return "\n".join(lines)

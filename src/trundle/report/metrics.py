@@ -93,7 +93,7 @@ def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
         "recomputed_share": float(np.mean(touch.exact)),
     }
     if slot == 0 or touching.any():
-        alone = touching & ~_several(run)
+        alone = touching & np.logical_not(_several(run))
         values["normal_force_min"] = float(np.min(use["normal"][alone])) if alone.any() else 0.0
     return values | {key: _largest(use[key][rolling]) for key in ("friction_use", "torsional_use") if key in use}
 
@@ -144,7 +144,8 @@ def _several(run: Trajectory) -> Array:
     if run.kind != "juggling":
         return np.zeros(len(run), dtype=bool)
     modes = run["mode"].astype(np.str_)
-    return (np.char.find(modes, " + ") >= 0) | (modes == "rest")
+    many = [m for m in np.unique(modes) if m == "rest" or sum(law != "separated" for law in m.split(" + ")) > 1]
+    return np.isin(modes, many)
 
 
 def energy(run: Trajectory) -> tuple[Array, Array]:

@@ -139,7 +139,7 @@ def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) 
     return values
 
 
-def _several(run: Trajectory) -> Array:
+def _several(run: Trajectory) -> NDArray[np.bool_]:
     """Return where (n,) a recorded force in space is the sum of several contacts: their shares are not known here."""
     if run.kind != "juggling":
         return np.zeros(len(run), dtype=bool)

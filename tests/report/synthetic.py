@@ -130,8 +130,8 @@ def ellipsoid_in_dish(n=200, seed=1, axes=(0.09, 0.07, 0.05), dish=(0.5, 0.6, 0.
         "contact_on_hand": b, "contact_on_object": a, "gap": 0 * t, "slip": 0 * v, "energy": 0 * t,
         "mode": np.full(n, "rolling"),
     }  # fmt: skip
-    vertices, faces = uv_sphere(dish, 30)
-    low = vertices[faces].mean(axis=1)[:, 2] < -0.05
+    vertices, faces = uv_sphere(dish)
+    low = vertices[faces][:, :, 2].max(axis=1) < -0.05
     scene = (
         SceneBody("egg", "object", *uv_sphere(axes), shape={"type": "ellipsoid", "semi_axes": axes.tolist()},
                   center_of_mass=com),

@@ -63,6 +63,8 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
             low[:] = -np.inf
             high[:2] = np.inf
         centre = vertices[faces].mean(axis=1)
+        if hand.shape.get("type") == "dish":
+            centre[:, 2] = vertices[faces][:, :, 2].max(axis=1)  # whole rings: the rim is no saw
         kept = faces[np.all((centre >= low) & (centre <= high), axis=1)]
         faces = kept if len(kept) else faces
     faces = _facing(vertices, faces, path[0], normals[0])

@@ -93,7 +93,8 @@ def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
         "recomputed_share": float(np.mean(touch.exact)),
     }
     if slot == 0 or touching.any():
-        values["normal_force_min"] = float(np.min(use["normal"][touching])) if touching.any() else 0.0
+        alone = touching & np.logical_not(_several(run))
+        values["normal_force_min"] = float(np.min(use["normal"][alone])) if alone.any() else 0.0
     return values | {key: _largest(use[key][rolling]) for key in ("friction_use", "torsional_use") if key in use}
 
 
@@ -122,10 +123,11 @@ def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) 
     dict
         ``normal`` and ``tangential`` (n,) in N; ``friction_use`` (n,) = |f_t|/(mu f_n) where friction is known, and
         ``torsional_use`` (n,) = |m_n|/(mu_t f_n) where torsional friction is positive. In flight all are zero;
-        a force that pulls counts as a use of 1e9.
+        a force that pulls counts as a use of 1e9. In space all are zero, too, while two contacts touch.
     """
     touch = touch or recompute.touch(run, slot)
     force = run["contact_force"] if run.kind == "juggling" else run["contact_force"][:, slot]
+    force = np.where(_several(run)[:, None], 0.0, force)
     normal = np.sum(force * touch.normal, axis=1)
     tangential = np.linalg.norm(force - normal[:, None] * touch.normal, axis=1)
     values = {"normal": normal, "tangential": tangential}
@@ -135,6 +137,15 @@ def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) 
     if run.kind == "juggling" and physics.get("torsional_friction"):
         values["torsional_use"] = _share(np.abs(run["contact_moment"]), float(physics["torsional_friction"]) * normal)
     return values
+
+
+def _several(run: Trajectory) -> NDArray[np.bool_]:
+    """Return where (n,) a recorded force in space is the sum of several contacts: their shares are not known here."""
+    if run.kind != "juggling":
+        return np.zeros(len(run), dtype=bool)
+    modes = run["mode"].astype(np.str_)
+    many = [m for m in np.unique(modes) if m == "rest" or sum(law != "separated" for law in m.split(" + ")) > 1]
+    return np.isin(modes, many)
 
 
 def energy(run: Trajectory) -> tuple[Array, Array]:

@@ -134,7 +134,10 @@ def _simulate_all(
             times[name] = own.get("simulate", times[name])
             clock.add("build", own.get("build", 0.0))
             done[name] = _labelled(trajectory, scenario, times[name])
-            done[name].save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
+            try:
+                done[name].save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
+            except KeyboardInterrupt:
+                fates[name] = (Status.INTERRUPTED, "")
         if fates[name][0] is Status.INTERRUPTED or "" not in done:
             break
     clock.add("simulate", times[""])

@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, Law, Sliding, normal_and_tangential
 from trundle.models.multibody import Dynamics
-from trundle.models.system import Atlas, ContactSystem, Meeting
+from trundle.models.system import LOCKED, Atlas, ContactSystem, Meeting
 from trundle.models.tree import TreeModel
 from trundle.numerics.compile import compile_function
 from trundle.numerics.ode import Integrator, OdeSystem
@@ -27,9 +27,6 @@ _INSIDE = 1e-9
 
 _POINT = 1e-9
 """Roundness at which a run stops: at zero, the contact point is one of many."""
-
-_LOCKED = 1e-4
-"""Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
 
 IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
 
@@ -188,7 +185,7 @@ class Phase:
             return 0.0
         meeting = next(m for m in self.system.meetings if m.contact == contact)
         per_meter = meeting.form in ("chart", "level-pair")
-        return _LOCKED / meeting.shape_A.reference_length if per_meter else _LOCKED
+        return LOCKED / meeting.shape_A.reference_length if per_meter else LOCKED
 
     def _watched(self, name: str) -> bool:
         margin = name.split(".", 1)[1]

@@ -229,7 +229,8 @@ def to_casadi(matrix: Any) -> ca.DM:
     csc = sp.csc_matrix(matrix)
     csc.sum_duplicates()
     csc.sort_indices()
-    pattern = ca.Sparsity(*csc.shape, csc.indptr.tolist(), csc.indices.tolist())
+    height, width = csc.shape
+    pattern = ca.Sparsity(height, width, csc.indptr.tolist(), csc.indices.tolist())
     return ca.DM(pattern, csc.data)
 
 

@@ -25,10 +25,8 @@ VIOLATION_FACTOR = 2.0
 """A success violates no bound by more than this many tolerances (IPOPT relaxes bounds by 0.1)."""
 KKT_FACTOR = 100.0
 """A success has a recomputed optimality residual of at most this many tolerances: IPOPT scales its own otherwise."""
-_WARM = {"warm_start_init_point": "yes", "mu_init": 1e-6} | dict.fromkeys(
-    [f"warm_start_{part}" for part in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")],
-    1e-8,
-)  # fmt: skip
+_PUSHES = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
+_WARM = {"warm_start_init_point": "yes", "mu_init": 1e-6, **{f"warm_start_{push}": 1e-8 for push in _PUSHES}}
 _STATUSES = {
     "Infeasible_Problem_Detected": Status.LOCALLY_INFEASIBLE,
     "Maximum_Iterations_Exceeded": Status.ITERATION_LIMIT,
@@ -164,6 +162,8 @@ def solve(
     left = _run(program, solver, watch, guess, lam_c, lam_z)
     if watch.raised is not None:
         raise watch.raised
+    if left.word == "Invalid_Option":
+        raise InputError("options", dict(options or {}), "options that this build of IPOPT has")
     times = {"build": built, "solve": time.perf_counter() - began, "evaluation": left.evaluation}
     status = Status.INTERRUPTED if watch.stopped else _STATUSES.get(left.word, Status.NOT_CONVERGED)
     return _judge(program, left, status, tolerance, times)
@@ -216,18 +216,18 @@ class _Watch(ca.Callback):
         self.stopped = False
         self.construct("watch", {})
 
-    def get_n_in(self) -> int:  # noqa: D102
+    def get_n_in(self) -> int:
         return ca.nlpsol_n_out()
 
-    def get_n_out(self) -> int:  # noqa: D102
+    def get_n_out(self) -> int:
         return 1
 
-    def get_sparsity_in(self, i: int) -> ca.Sparsity:  # noqa: D102
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
         n, m = self._program.size, self._program.rows
         sizes = {"x": n, "f": 1, "g": m, "lam_x": n, "lam_g": m, "lam_p": 0}
         return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)], 1)
 
-    def eval(self, arg: Any) -> list[int]:  # noqa: D102
+    def eval(self, arg: Any) -> list[int]:
         # Nothing may be raised into the solver: what happens here is kept and passed on after it.
         try:
             self.count += 1
@@ -301,9 +301,7 @@ def _run(
     return _Left(z, lam_c, lam_z, str(stats["return_status"]), int(stats["iter_count"]), float(evaluation))
 
 
-def _judge(
-    program: Program, left: _Left, status: Status, tolerance: float, times: dict[str, float]
-) -> ProgramSolution:
+def _judge(program: Program, left: _Left, status: Status, tolerance: float, times: dict[str, float]) -> ProgramSolution:
     """Decide the status from recomputed residuals; the solver's word only names what went wrong."""
     finite = bool(np.all(np.isfinite(np.concatenate([left.z, left.lam_c, left.lam_z]))))
     lam_z = left.lam_z

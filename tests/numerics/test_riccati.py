@@ -1,4 +1,4 @@
-"""Gains against scipy, an independent integration, a dense quadratic program, and the documented formulas as written."""
+"""Gains against scipy, an independent integration, a dense quadratic program and the formulas as written."""
 
 from __future__ import annotations
 

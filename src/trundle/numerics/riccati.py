@@ -219,12 +219,14 @@ def _magnus(H: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, Float
     for _ in range(plain):
         Phi = Phi @ Phi
     eye = np.broadcast_to(np.eye(n), (len(X), n, n))
-    both = np.linalg.solve(Phi[:, :n, :n], np.concatenate([eye, Phi[:, :n, n:]], axis=2))
+    both: FloatArray = np.asarray(
+        np.linalg.solve(Phi[:, :n, :n], np.concatenate([eye, Phi[:, :n, n:]], axis=2)), np.float64
+    )
     E, G = both[:, :, :n], both[:, :, n:]
     F = Phi[:, n:, :n] @ E
     for _ in range(doublings - plain):
         # Two equal steps: (I + G F)^-1 (E, G) once.
-        both = np.linalg.solve(eye + G @ F, np.concatenate([E, G], axis=2))
+        both = np.asarray(np.linalg.solve(eye + G @ F, np.concatenate([E, G], axis=2)), np.float64)
         back = E.transpose(0, 2, 1)
         E, G, F = E @ both[:, :, :n], G + E @ both[:, :, n:] @ back, F + back @ F @ both[:, :, :n]
     return E, G, F
@@ -298,7 +300,7 @@ def _horizon(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any, nodes: int 
         if given.ndim == 2:
             given = np.broadcast_to(given, (count, *given.shape))
         elif nodes is not None and len(given) == nodes + 1:
-            given = (given[:-1] + given[1:]) / 2
+            given = np.asarray((given[:-1] + given[1:]) / 2, dtype=np.float64)
         if len(given) != count:
             raise InputError(key, f"{len(given)} matrices", f"one matrix, or {count}")
         result.append(given)

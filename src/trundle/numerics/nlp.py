@@ -251,6 +251,7 @@ def _options(tolerance: float, limit: int, warm: bool, given: Mapping[str, Any])
         "tol": tolerance,
         "constr_viol_tol": tolerance,
         "bound_relax_factor": min(1e-8, 0.1 * tolerance),
+        "diverging_iterates_tol": 1e15,
         "max_iter": limit,
         **(_WARM if warm else {}),
         **given,
@@ -320,6 +321,8 @@ def _judge(program: Program, left: _Left, status: Status, tolerance: float, time
         status = Status.SUCCESS
     elif status in (Status.LOCALLY_INFEASIBLE, Status.NOT_CONVERGED) and feasible:
         status = Status.NOT_OPTIMAL
+    elif status is Status.UNBOUNDED and not feasible:
+        status = Status.NOT_CONVERGED
     return ProgramSolution(
         z=left.z,
         multipliers=multipliers,

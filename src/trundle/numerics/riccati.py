@@ -124,13 +124,12 @@ def time_varying(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any) -> Gain
     # Y is measured in a unit that makes both off-diagonal blocks of the Hamiltonian alike: fewer doublings.
     push, cost = float(np.max(np.abs(B @ gain), initial=0.0)), float(np.max(np.abs(Q), initial=0.0))
     unit = math.sqrt(cost / push) if push > 0 and cost > 0 else 1.0
-    S, costs = S / unit, [S]
+    S, costs, eye = S / unit, [S], np.eye(n)
     for low in reversed(range(0, len(h), _CHUNK)):
         part = slice(low, min(low + _CHUNK, len(h)) + 1)
         H = np.block([[A[part], -unit * (B[part] @ gain[part])], [-Q[part] / unit, -A[part].transpose(0, 2, 1)]])
-        for Phi in _magnus(H, h[part.start : part.stop - 1])[::-1]:
-            top = Phi[:n, :n] + Phi[:n, n:] @ S
-            S = np.linalg.solve(top.T, (Phi[n:, :n] + Phi[n:, n:] @ S).T)
+        for E, G, F in zip(*(m[::-1] for m in _magnus(H, h[part.start : part.stop - 1])), strict=True):
+            S = F + E.T @ S @ np.linalg.solve(eye + G @ S, E)
             S = (S + S.T) / 2
             costs.append(S * unit)
     S_all = np.array(costs[::-1])
@@ -206,15 +205,31 @@ def _sampled(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, h: Floa
     return Phi[:, :n, :n], Phi[:, :n, n:], W[:, :n, :n], W[:, :n, n:], W[:, n:, n:]
 
 
-def _magnus(H: FloatArray, h: FloatArray) -> FloatArray:
-    """Flows backwards over each interval `h` (N,) for H (N + 1, n, n) at its ends, linear in between."""
+def _magnus(H: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Steps E, G, F of S backwards over each interval `h` (N,) for H (N + 1, 2 n, 2 n) at its ends, linear in between.
+
+    S(early) = F + E'S (I + G S)^-1 E. Long or stiff intervals are doubled in these three, whose parts decay or
+    settle where those of the Hamiltonian's exponential grow without end.
+    """
     early, late, h = H[:-1], H[1:], h[:, None, None]
     X = -h / 2 * (early + late) + h**2 / 12 * (early @ late - late @ early)
-    doublings = _doublings(X)
+    n, doublings = X.shape[-1] // 2, _doublings(X)
+    plain = min(doublings, 3)
     Phi = _taylor(X / 2**doublings)
-    for _ in range(doublings):
+    for _ in range(plain):
         Phi = Phi @ Phi
-    return Phi
+    eye = np.broadcast_to(np.eye(n), (len(X), n, n))
+    both: FloatArray = np.asarray(
+        np.linalg.solve(Phi[:, :n, :n], np.concatenate([eye, Phi[:, :n, n:]], axis=2)), np.float64
+    )
+    E, G = both[:, :, :n], both[:, :, n:]
+    F = Phi[:, n:, :n] @ E
+    for _ in range(doublings - plain):
+        # Two equal steps: (I + G F)^-1 (E, G) once.
+        both = np.asarray(np.linalg.solve(eye + G @ F, np.concatenate([E, G], axis=2)), np.float64)
+        back = E.transpose(0, 2, 1)
+        E, G, F = E @ both[:, :, :n], G + E @ both[:, :, n:] @ back, F + back @ F @ both[:, :, :n]
+    return E, G, F
 
 
 def _doublings(X: FloatArray) -> int:
@@ -285,7 +300,7 @@ def _horizon(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any, nodes: int 
         if given.ndim == 2:
             given = np.broadcast_to(given, (count, *given.shape))
         elif nodes is not None and len(given) == nodes + 1:
-            given = (given[:-1] + given[1:]) / 2
+            given = np.asarray((given[:-1] + given[1:]) / 2, dtype=np.float64)
         if len(given) != count:
             raise InputError(key, f"{len(given)} matrices", f"one matrix, or {count}")
         result.append(given)

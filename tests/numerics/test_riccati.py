@@ -1,0 +1,180 @@
+"""Gains against scipy, an independent integration, a dense quadratic program and the formulas as written."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy.integrate import quad_vec, solve_ivp
+from scipy.linalg import expm, solve_continuous_are
+
+from trundle.errors import InputError
+from trundle.numerics.riccati import discretized, regulator, sampled_regulator, sampled_time_varying, time_varying
+
+RNG = np.random.default_rng(4)
+A0, A1, B0 = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2))
+Q0, R0, FINAL = np.diag([20.0, 1.0, 0.0, 5.0]), np.array([[0.05, 0.01], [0.01, 0.2]]), np.diag([1.0, 2.0, 3.0, 4.0])
+
+
+def test_regulator_is_the_algebraic_equation_as_written():
+    K, S = regulator(A0, B0, Q0, R0)
+    residual = Q0 + A0.T @ S + S @ A0 - S @ B0 @ np.linalg.inv(R0) @ B0.T @ S
+    assert np.abs(residual).max() < 1e-10 * np.abs(S).max()
+    np.testing.assert_allclose(K, np.linalg.inv(R0) @ B0.T @ S, atol=1e-10)
+    assert np.linalg.eigvals(A0 - B0 @ K).real.max() < 0
+
+
+def test_long_horizons_tend_to_the_algebraic_solution():
+    S = solve_continuous_are(A0, B0, Q0, R0)
+    schedule = time_varying(np.linspace(0, 30, 301), A0, B0, Q0, R0, FINAL)
+    np.testing.assert_allclose(schedule.S[0], S, rtol=1e-9, atol=1e-9)
+    K, S = sampled_regulator(A0, B0, Q0, R0, 0.1)
+    schedule = sampled_time_varying(np.linspace(0, 30, 301), A0, B0, Q0, R0, FINAL)
+    np.testing.assert_allclose(schedule.S[0], S, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(schedule.K[0], K, rtol=1e-9, atol=1e-9)
+
+
+def test_fast_sampling_tends_to_the_continuous_gain():
+    K = regulator(A0, B0, Q0, R0)[0]
+    errors = [np.abs(sampled_regulator(A0, B0, Q0, R0, h)[0] - K).max() for h in (4e-4, 2e-4)]
+    assert errors[1] < 1e-2 * np.abs(K).max()
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.05)
+
+
+def varying(t: float) -> np.ndarray:
+    return A0 + t * A1  # linear: the Magnus step's own case
+
+
+def test_time_varying_against_an_independent_integration():
+    inverse = np.linalg.inv(R0)
+
+    def rate(back: float, flat: np.ndarray) -> np.ndarray:
+        S, A = flat.reshape(4, 4), varying(1.5 - back)
+        return (Q0 + A.T @ S + S @ A - S @ B0 @ inverse @ B0.T @ S).ravel()
+
+    exact = solve_ivp(rate, (0, 1.5), FINAL.ravel(), method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1].reshape(4, 4)
+    errors = []
+    for n in (30, 60):
+        t = np.linspace(0, 1.5, n + 1)
+        schedule = time_varying(t, np.array([varying(s) for s in t]), B0, Q0, R0, FINAL)
+        errors.append(np.abs(schedule.S[0] - exact).max())
+        np.testing.assert_allclose(schedule.K, inverse @ B0.T @ schedule.S, atol=1e-9)
+    assert errors[1] < 1e-5
+    assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.3)
+
+
+def test_constant_systems_have_no_error_on_any_grid():
+    coarse, fine = (time_varying(np.linspace(0, 2, n + 1), A0, B0, Q0, R0, FINAL) for n in (4, 400))
+    np.testing.assert_allclose(coarse.S[0], fine.S[0], rtol=1e-10)
+
+
+def test_stiff_weights_stay_positive():
+    # 1/|A - B K| is a tenth of the step, where an explicit method would explode.
+    schedule = time_varying(np.linspace(0, 20, 201), A0, B0, 1e4 * np.eye(4), 1e-3 * np.eye(2), np.zeros((4, 4)))
+    assert np.all(np.isfinite(schedule.K))
+    assert min(np.linalg.eigvalsh(S).min() for S in schedule.S) >= -1e-9
+    np.testing.assert_allclose(schedule.S[0], regulator(A0, B0, 1e4 * np.eye(4), 1e-3 * np.eye(2))[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("period", [1e-3, 0.1, 3.0])
+def test_discretized_as_written(period):
+    F, G, Qd, Nd, Rd = discretized(A0, B0, Q0, R0, period)
+    Z = np.block([[A0, B0], [np.zeros((2, 6))]])
+    W = np.block([[Q0, np.zeros((4, 2))], [np.zeros((2, 4)), R0]])
+    Phi = expm(Z * period)
+    total, _ = quad_vec(lambda s: expm(Z * s).T @ W @ expm(Z * s), 0, period, epsrel=1e-12, epsabs=0.0)
+    np.testing.assert_allclose(np.hstack([F, G]), Phi[:4], rtol=1e-11, atol=1e-12)
+    scale = np.abs(total).max()
+    np.testing.assert_allclose(np.block([[Qd, Nd], [Nd.T, Rd]]), total, rtol=1e-10, atol=1e-12 * scale)
+
+
+def test_sampled_gains_minimise_the_cost_of_a_dense_quadratic_program():
+    N, h = 6, 0.15
+    A = np.array([varying(h * k) for k in range(N)])
+    schedule = sampled_time_varying(h * np.arange(N + 1), A, B0, Q0, R0, FINAL)
+    x0 = np.array([1.0, -0.5, 0.3, 2.0])
+    # x_k = X_k x0 + U_k u, u all inputs stacked; cost = u'H u + 2 u'g + constant.
+    X, U = np.eye(4), np.zeros((4, 2 * N))
+    H, g = np.zeros((2 * N, 2 * N)), np.zeros(2 * N)
+    for k in range(N):
+        F, G, Qd, Nd, Rd = discretized(A[k], B0, Q0, R0, h)
+        own = np.eye(2 * N)[2 * k : 2 * k + 2]
+        H += U.T @ Qd @ U + U.T @ Nd @ own + own.T @ Nd.T @ U + own.T @ Rd @ own
+        g += (U.T @ Qd + own.T @ Nd.T) @ X @ x0
+        X, U = F @ X, F @ U + G @ own
+    H, g = H + U.T @ FINAL @ U, g + U.T @ FINAL @ X @ x0
+    best = -np.linalg.solve(H, g).reshape(N, 2)
+    x, applied, cost = x0, [], 0.0
+    for k in range(N):
+        F, G, Qd, Nd, Rd = discretized(A[k], B0, Q0, R0, h)
+        u = -schedule.K[k] @ x
+        applied.append(u)
+        cost += x @ Qd @ x + 2 * x @ Nd @ u + u @ Rd @ u
+        x = F @ x + G @ u
+    np.testing.assert_allclose(applied, best, rtol=1e-8, atol=1e-9)
+    assert x0 @ schedule.S[0] @ x0 == pytest.approx(cost + x @ FINAL @ x, rel=1e-10)
+
+
+def test_samples_at_the_ends_count_as_their_mean():
+    t = np.linspace(0, 1, 6)
+    nodes = np.array([varying(s) for s in t])
+    one = sampled_time_varying(t, nodes, B0, Q0, R0, FINAL)
+    two = sampled_time_varying(t, (nodes[1:] + nodes[:-1]) / 2, B0, Q0, R0, FINAL)
+    np.testing.assert_allclose(one.K, two.K, rtol=1e-13)
+
+
+def test_gain_between_the_times():
+    t = np.linspace(0, 1, 5)
+    linear, held = (f(t, A0, B0, Q0, R0, FINAL) for f in (time_varying, sampled_time_varying))
+    np.testing.assert_allclose(linear.gain(0.3), 0.8 * linear.K[1] + 0.2 * linear.K[2], rtol=1e-12)
+    np.testing.assert_array_equal(held.gain(0.3), held.K[1])
+    np.testing.assert_array_equal(held.gain(0.25), held.K[1])
+    for schedule in (linear, held):
+        np.testing.assert_array_equal(schedule.gain(-1.0), schedule.K[0])
+        np.testing.assert_array_equal(schedule.gain(7.0), schedule.K[-1])
+        assert not schedule.K.flags.writeable
+        assert not schedule.S.flags.writeable
+
+
+@pytest.mark.parametrize("function", [time_varying, sampled_time_varying])
+def test_gains_of_a_real_plan_take_a_fraction_of_a_second(function):
+    rng = np.random.default_rng(0)
+    t = np.linspace(0, 2, 201)
+    A = 0.5 * rng.normal(size=(20, 20)) + np.sin(t)[:, None, None] * rng.normal(size=(20, 20))
+    began = time.process_time()
+    schedule = function(t, A, rng.normal(size=(20, 6)), 100 * np.eye(20), 0.01 * np.eye(6), np.eye(20))
+    assert time.process_time() - began < 1.0  # 0.03 s where nobody else computes
+    assert schedule.K.shape == (201, 6, 20)
+
+
+def test_what_cannot_be_stabilised_is_said():
+    with pytest.raises(InputError, match="some gain stabilises"):
+        regulator(np.diag([1.0, -1.0]), [[0.0], [1.0]], np.eye(2), [[1.0]])
+    with pytest.raises(InputError, match="some gain stabilises"):
+        sampled_regulator(np.diag([1.0, -1.0]), [[0.0], [1.0]], np.eye(2), [[1.0]], 0.1)
+    with pytest.raises(InputError, match="some gain stabilises"):
+        regulator(np.zeros((2, 2)), np.eye(2), np.zeros((2, 2)), np.eye(2))  # weights that see nothing
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"Q": -np.eye(4)}, "Q"),
+        ({"Q": np.arange(16.0).reshape(4, 4)}, "Q"),
+        ({"R": np.zeros((2, 2))}, "R"),
+        ({"R": np.eye(3)}, "R"),
+        ({"A": np.full((4, 4), np.nan)}, "A"),
+        ({"A": np.zeros((3, 4, 4))}, "A"),
+        ({"B": np.ones((3, 2))}, "B"),
+        ({"final": -np.eye(4)}, "final"),
+        ({"times": [0.0, 0.0, 1.0]}, "times"),
+        ({"times": [0.0]}, "times"),
+    ],
+)
+@pytest.mark.parametrize("function", [time_varying, sampled_time_varying])
+def test_wrong_data_is_named(function, change, key):
+    good = {"times": np.linspace(0, 1, 11), "A": A0, "B": B0, "Q": Q0, "R": R0, "final": FINAL}
+    with pytest.raises(InputError) as caught:
+        function(**{**good, **change})
+    assert caught.value.key == key

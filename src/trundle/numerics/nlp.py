@@ -134,10 +134,7 @@ def solve(
     options : mapping, optional
         IPOPT's options by their names, over the ones chosen here.
 
-    Returns
-    -------
-    ProgramSolution
-        Never a success that does not hold, never a silent NaN.
+    Never a success that does not hold, never a silent NaN.
 
     Raises
     ------

@@ -151,7 +151,8 @@ def test_solution_and_multipliers_against_casadi_alone():
     program, z, f, c = everything(2)
     guess = np.linspace(-0.3, 0.4, SIZE)
     here = program.evaluate(guess)[1]
-    lower, upper = here - [0.5, np.inf, 0.0, 1.0], [*here, 0.5, 0.3, 0.0, 1.0]
+    lower = np.subtract(here, [0.5, np.inf, 0.0, 1.0])
+    upper = np.add(here, [0.5, 0.3, 0.0, 1.0])
     program = program.with_bounds(lower, upper, np.full(SIZE, -0.8), np.full(SIZE, 0.9))
     ours = solve(program, guess)
     options = {"print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.tol": 1e-8}

@@ -120,14 +120,16 @@ def time_varying(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any) -> Gain
     """
     t, A, B, Q, R, S = _horizon(times, A, B, Q, R, final, nodes=None)
     n, h = A.shape[1], np.diff(t)
-    gain = np.linalg.solve(R, B.transpose(0, 2, 1))
+    once_B, once_R = (M[:1] if M.strides[0] == 0 else M for M in (B, R))
+    gain = np.linalg.solve(once_R, once_B.transpose(0, 2, 1))
+    pushed = np.broadcast_to(once_B @ gain, A.shape)
     # Y is measured in a unit that makes both off-diagonal blocks of the Hamiltonian alike: fewer doublings.
-    push, cost = float(np.max(np.abs(B @ gain), initial=0.0)), float(np.max(np.abs(Q), initial=0.0))
+    push, cost = float(np.max(np.abs(pushed), initial=0.0)), float(np.max(np.abs(Q), initial=0.0))
     unit = math.sqrt(cost / push) if push > 0 and cost > 0 else 1.0
     S, costs, eye = S / unit, [S], np.eye(n)
     for low in reversed(range(0, len(h), _CHUNK)):
         part = slice(low, min(low + _CHUNK, len(h)) + 1)
-        H = np.block([[A[part], -unit * (B[part] @ gain[part])], [-Q[part] / unit, -A[part].transpose(0, 2, 1)]])
+        H = np.block([[A[part], -unit * pushed[part]], [-Q[part] / unit, -A[part].transpose(0, 2, 1)]])
         for E, G, F in zip(*(m[::-1] for m in _magnus(H, h[part.start : part.stop - 1])), strict=True):
             S = F + E.T @ S @ np.linalg.solve(eye + G @ S, E)
             S = (S + S.T) / 2

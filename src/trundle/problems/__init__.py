@@ -2,5 +2,6 @@
 
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import Link, Problem, continuous
+from trundle.problems.reference import Reference
 
-__all__ = ["Condition", "Link", "Phase", "Problem", "continuous"]
+__all__ = ["Condition", "Link", "Phase", "Problem", "Reference", "continuous"]

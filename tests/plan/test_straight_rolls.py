@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -17,7 +19,7 @@ QUARTER = Rotation.from_rotvec([np.pi / 2, 0.0, 0.0]).as_matrix()
 def rolled(corners: np.ndarray, radius: float) -> np.ndarray:
     """Turn a ball along a path by many small quaternion steps (no exponentials of whole rolls)."""
     q = np.array([1.0, 0.0, 0.0, 0.0])
-    for a, b in zip(corners[:-1], corners[1:], strict=True):
+    for a, b in pairwise(corners):
         w = np.array([-(b - a)[1], (b - a)[0], 0.0]) / radius
         n = 4000
         for _ in range(n):

@@ -69,12 +69,14 @@ def roll_straight(
     if integer("starts", starts, minimum=1) > 10_000:
         raise InputError("starts", starts, "from 1 to 10000")
     rng = np.random.default_rng(seed)
+    reach = 10.0 + 2.0 * float(np.linalg.norm(goal))
     best, shortest = rng.normal(size=2 * count), np.inf
     for _ in range(starts):
         found = minimize(
             _length,
             rng.normal(scale=1.5, size=2 * count),
             constraints={"type": "eq", "fun": _misses, "args": (goal, R)},
+            bounds=[(-reach, reach)] * (2 * count),
             method="SLSQP",
             options={"maxiter": 300, "ftol": 1e-12},
         )

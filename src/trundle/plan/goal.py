@@ -98,8 +98,8 @@ def make_target(task: Transfer, p: FloatArray, R: FloatArray) -> tuple[Target, S
     object_turn = None
     if d == 3 and goal.object_quaternion is not None:
         object_turn = to_matrix(array("goal.object_quaternion", goal.object_quaternion, (4,)))
-    elif d == 2 and goal.angle is not None:
-        object_turn = to_matrix(np.array([float(goal.angle)]))
+    elif d == 2 and goal.object_angle is not None:
+        object_turn = to_matrix(np.array([float(goal.object_angle)]))
     placed = None
     if d == 3 and contact is not None:
         hand = replace(task.pair.base, position=position, rpy=_rpy(turn), twist=(0.0,) * 6)

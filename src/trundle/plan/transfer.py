@@ -33,7 +33,7 @@ class Goal:
         Hand frame. In the plane, leave it out where the angle is given: rolling ties the two.
     object_quaternion : (w, x, y, z), optional
         World from body; space.
-    angle : rad, optional
+    object_angle : rad, optional
         Of the object in the world; plane. It is a pose: whole turns do not count.
     hand_position : (d,) m, "start" or "free"
         World.
@@ -49,7 +49,7 @@ class Goal:
 
     contact_on_hand: Sequence[float] | None = None
     object_quaternion: Sequence[float] | None = None
-    angle: float | None = None
+    object_angle: float | None = None
     hand_position: Any = "free"
     hand_rpy: Any = "start"
     hand_angle: Any = "start"
@@ -57,8 +57,8 @@ class Goal:
     hand_at_rest: bool = True
 
     def __post_init__(self) -> None:
-        if self.object_quaternion is not None and self.angle is not None:
-            raise InputError("goal.angle", self.angle, "left out in space, where object_quaternion is given")
+        if self.object_quaternion is not None and self.object_angle is not None:
+            raise InputError("goal.object_angle", self.object_angle, "left out in space, where object_quaternion is given")
         for name in ("hand_position", "hand_rpy", "hand_angle"):
             if isinstance(getattr(self, name), str):
                 choice(f"goal.{name}", getattr(self, name), ("start", "free"))

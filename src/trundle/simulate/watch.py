@@ -30,27 +30,6 @@ _OVERLAPS = 1e-6
 _CHARTS = 3
 
 
-@dataclass(frozen=True)
-class Approach:
-    """The nearest place that is not a contact yet.
-
-    Attributes
-    ----------
-    gap : float, m
-    coordinates : (size,)
-        Contact coordinates there.
-    charts : tuple
-        Charts they belong to.
-    speed : float, m/s
-        At which the gap opens.
-    """
-
-    gap: float
-    coordinates: FloatArray
-    charts: tuple[int, int]
-    speed: float
-
-
 class Watch:
     """Looks for places of a system that touch although no contact is followed there.
 
@@ -145,47 +124,6 @@ class Watch:
     def _atlas(self, contact: int, charts: tuple[int, int]) -> Atlas:
         return tuple(charts if i == contact else old for i, old in enumerate(self.mode.atlas))
 
-    def _refined(self, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]) -> Approach | None:
-        """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`, from chart to chart."""
-        for _ in range(_CHARTS):
-            found = self._converged(x, contact, s, charts)
-            if found is None or on_charts(self.system.meetings[contact], found.coordinates, found.charts):
-                return found
-            neighbours = self._neighbours(x, contact, found)
-            if neighbours is None:
-                return None
-            s, charts = neighbours
-        return None
-
-    def _neighbours(self, x: FloatArray, contact: int, found: Approach) -> tuple[FloatArray, tuple[int, int]] | None:
-        """Return coordinates near an approach beyond the ends of its charts, on other charts, or None."""
-        meeting, atlas = self.system.meetings[contact], self._atlas(contact, found.charts)
-        trial = np.array(x)
-        trial[self.system.model(atlas).layout[f"{meeting.contact}.coordinates"]] = found.coordinates
-        x_A, x_B, n_B = contact_points(self.system, atlas, trial, contact)
-        try:
-            x_A, x_B = (shape.closest(p[None])[0] for shape, p in ((meeting.shape_A, x_A), (meeting.shape_B, x_B)))
-            s, charts = contact_coordinates(meeting.shape_A, meeting.shape_B, meeting.form, x_A, x_B, n_B)
-        except InputError:
-            return None
-        return None if charts == found.charts else (s, charts)
-
-    def _converged(self, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]) -> Approach | None:
-        """Newton's iteration on given charts."""
-        step_of = _common_normal(self.system, self._atlas(contact, charts), contact)
-        for _ in range(30):
-            residual, jacobian, gap, speed = (np.asarray(value) for value in step_of(x, s))
-            if not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(residual)):
-                return None
-            if s.size == 0 or np.max(np.abs(residual), initial=0.0) < 1e-14:
-                return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
-            step = np.linalg.lstsq(jacobian, -residual.ravel(), rcond=1e-12)[0]
-            s = s + step
-            if np.linalg.norm(step) < 1e-13 * (1 + np.linalg.norm(s)):
-                _, _, gap, speed = (np.asarray(value) for value in step_of(x, s))
-                return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
-        return None
-
     def touched(
         self, times: FloatArray, states: FloatArray, state_at: Callable[[float], FloatArray]
     ) -> tuple[float, Event] | None:
@@ -243,22 +181,3 @@ class Watch:
             instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         found = self.nearest(state_at(instant)) or after
         return instant, Event(self.apart[0], "touch", found.coordinates, found.charts)
-
-
-def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
-    """(x, s) -> (residual, its Jacobian by s, gap, its rate) of the common-normal equations."""
-
-    def build() -> ca.Function:
-        model = system.model(atlas)
-        joined = model.joined[contact]
-        s = ca.SX.sym("s", joined.contact.size)
-        tA, tB = joined.contact.touch(joined.A, joined.B, s)
-        apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
-        restore = joined.contact.restore(s) - s
-        residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart, restore)
-        A, B = joined.A, joined.B
-        opening = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)
-        outputs = [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart), ca.dot(tB.n, opening)]
-        return ca.Function("common_normal", [model.x, s], outputs)
-
-    return system.kept(("common_normal", atlas, contact), build)

@@ -9,6 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.choice import contact_coordinates
+from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
 from trundle.models.system import Atlas, ContactSystem, Meeting
@@ -76,6 +77,13 @@ def placed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, fou
     after = np.array(x)
     after[system.model(atlas).layout[f"{system.meetings[contact].contact}.coordinates"]] = found.coordinates
     return after
+
+
+def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, near: Nearness) -> Approach | None:
+    """Return the exact approach at a pair of nearly nearest points, or None if Newton's iteration loses it."""
+    m = system.meetings[contact]
+    s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
+    return refined(system, atlas, x, contact, s, charts)
 
 
 def refined(

@@ -107,6 +107,8 @@ class ContactSystem:
         Of prescribed bodies.
     physics : mapping
         Numbers for the record: mass, friction, gravity, ...
+    tree : bool
+        Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     """
 
     kind: str
@@ -116,6 +118,7 @@ class ContactSystem:
     rules: Rules
     motions: Mapping[str, HandMotion]
     physics: Mapping[str, Any]
+    tree: bool = False
 
     def __post_init__(self) -> None:
         for name in ("motions", "physics"):

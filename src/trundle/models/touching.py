@@ -51,3 +51,15 @@ def points_on_first(system: ContactSystem, atlas: Atlas, states: FloatArray, con
 def abscissae(system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int) -> FloatArray:
     """Return the contact's first coordinate (N,), m, in the frame of B's shape at the states (N, n_x)."""
     return np.asarray(touch_function(system, atlas, contact)(states.T)[7])[0]
+
+
+def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump: FloatArray) -> FloatArray:
+    """Return x with nu + `jump` (nv,) in place of nu."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        step = ca.SX.sym("jump", model.nv)
+        s = ca.vertcat(*(joined.s for joined in model.joined))
+        return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
+
+    return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()

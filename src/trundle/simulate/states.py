@@ -8,12 +8,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
 from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
 from trundle.models.system import Atlas, ContactSystem
 from trundle.models.touching import touch_function
-from trundle.simulate.impact import Candidate, Impact, plastic_impact
+from trundle.simulate.impact import plastic_impact
+from trundle.simulate.impact_sets import Candidate, Impact
 
 
 def rolling_law(system: ContactSystem) -> str:
@@ -58,18 +58,6 @@ def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas
         normal = float(n @ push)
         margins.append(model.joined[i].friction.mu * normal - float(np.linalg.norm(push - normal * n)))
     return min(margins)
-
-
-def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump: FloatArray) -> FloatArray:
-    """Return x with nu + `jump` (nv,) in place of nu."""
-
-    def build() -> ca.Function:
-        model = system.model(atlas)
-        step = ca.SX.sym("jump", model.nv)
-        s = ca.vertcat(*(joined.s for joined in model.joined))
-        return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
-
-    return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()
 
 
 def ends_of_data(shape: Shape) -> tuple[Range, ...]:

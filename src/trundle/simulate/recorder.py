@@ -14,7 +14,7 @@ from trundle.contact.laws import LAWS
 from trundle.models.system import ContactSystem
 from trundle.records import Trajectory, make_dataset
 from trundle.simulate.record_contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
-from trundle.simulate.record_juggling import juggling_arrays, say_which_contact
+from trundle.simulate.record_juggling import juggling_arrays, lifted, say_which_contact
 from trundle.simulate.record_planar import planar_arrays
 from trundle.simulate.record_tree import record_tree
 from trundle.simulate.scene import scene_of
@@ -56,7 +56,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     metadata: dict[str, Any] = {
         "kind": system.kind,
         "version": __version__,
-        "physics": dict(system.physics),
+        "physics": _physics(system),
         "statistics": {
             "steps": log.steps,
             "rejected": log.rejected,
@@ -93,7 +93,7 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
     )
     if system.kind == "juggling" and slots > 1:
         say_which_contact(dataset)
-    path = arrays["contact_on_hand"] if system.kind == "juggling" else columns["point"][:, 0]
+    path = columns["on_B" if system.kind == "juggling" else "point"][:, 0]
     return Recorded(dataset, scene_of(system, path), created=_created(columns, system))
 
 
@@ -108,6 +108,14 @@ def _loop_times(log: Log) -> dict[str, float]:
         "max": float(np.max(calls)),
         "missed": int(np.sum(calls > log.period)),
     }
+
+
+def _physics(system: ContactSystem) -> dict[str, Any]:
+    """Return the numbers of the model in the dimension of its record."""
+    physics = dict(system.physics)
+    if system.kind == "juggling" and system.d == 2:
+        physics["gravity"] = tuple(float(g) for g in lifted(np.array(physics["gravity"])))
+    return physics
 
 
 def _created(columns: dict[str, Any], system: ContactSystem) -> bool:

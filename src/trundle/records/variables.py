@@ -159,8 +159,8 @@ def make_dataset(
     time : array_like (n,)
         Times in s, not decreasing.
     arrays : mapping of str to array_like
-        One array for each variable of the kind, time first. ``mode`` holds names, or indices into `mode_names`.
-        In the plane a missing axis of length one (body, contact, joint) is put in; a missing ``torque`` is zero.
+        One array for each variable of the kind, time first. ``mode`` holds names, or indices into `mode_names`. A
+        missing axis of length one (body, contact, joint) is put in; a missing ``torque`` is zero.
     mode_names : sequence of str
         Names that integers in ``mode`` stand for.
     bodies, contacts, joints : sequence of str
@@ -175,22 +175,18 @@ def make_dataset(
 
     variables = table(kind)
     times = _times(time)
-    labels = LABELS | {
-        "body": tuple(bodies),
-        "contact": tuple(contacts),
-        "joint": tuple(bodies if joints is None else joints),
-    }
+    axes = {"body": bodies, "contact": contacts, "joint": bodies if joints is None else joints}
+    labels = LABELS | {name: tuple(values) for name, values in axes.items()}
     sizes = {"time": times.size} | {name: len(values) for name, values in labels.items()}
     given = dict(arrays)
-    if kind in ("planar", "spatial"):
+    if "torque" in variables:
         given.setdefault("torque", np.zeros((times.size, sizes["joint"])))
     _check_names(kind, given)
     data: dict[str, tuple[Any, ...]] = {}
-    for name, variable in variables.items():
-        if name in given:
-            raw = _mode(given[name], mode_names) if name == "mode" else given[name]
-            values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
-            data[name] = (variable.dims, values, _attributes(variable))
+    for name, variable in ((name, v) for name, v in variables.items() if name in given):
+        raw = _mode(given[name], mode_names) if name == "mode" else given[name]
+        values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
+        data[name] = (variable.dims, values, _attributes(variable))
     used = {dim for dims, *_ in data.values() for dim in dims}
     coordinates = {
         dim: (dim, times if dim == "time" else np.array(labels[dim], dtype=np.str_), _attributes(_COORDINATES[dim]))

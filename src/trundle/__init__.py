@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.control import BalancingLQR as BalancingLQR
+    from trundle.control import TrackingLQR as TrackingLQR
     from trundle.errors import CompileError as CompileError
     from trundle.errors import InputError as InputError
     from trundle.errors import MissingExtraError as MissingExtraError
@@ -72,6 +74,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
 __version__ = "0.1.0"
 
 _HOMES = {
+    "trundle.control": "BalancingLQR TrackingLQR",
     "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "

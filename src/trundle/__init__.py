@@ -56,8 +56,10 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
     from trundle.models import RigidBody as RigidBody
+    from trundle.models import Robot as Robot
     from trundle.models import RollingKinematics as RollingKinematics
     from trundle.models import RollingPair as RollingPair
+    from trundle.models import RollingTree as RollingTree
     from trundle.models import SampledMotion as SampledMotion
     from trundle.models import SinusoidMotion as SinusoidMotion
     from trundle.models import Tree as Tree
@@ -89,7 +91,8 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree control_affine"
+        "Coast Ground Hand RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion "
+        "Tree control_affine"
     ),
     "trundle.plan": "ContactLimits Goal HandLimits Transfer Weights plan",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",

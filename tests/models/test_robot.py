@@ -46,7 +46,7 @@ def test_held_joints_stay() -> None:
                 "base": (0, 0.62, 0),
                 **POSE,
                 "tolerance": 0.2,
-                "rates": dict.fromkeys(["base", *POSE], 1.0) | {"base": (0, 1, 0)},
+                "rates": dict.fromkeys(["base", *POSE], 9.0) | {"base": (0, 1, 0)},
             },
             "rates",
             "can roll",

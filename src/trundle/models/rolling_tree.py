@@ -156,7 +156,8 @@ class RollingTree:
             space, of its frame's origin, world; of a jointed body the joint's angle (rad) or travel (m). 0 if left out.
         rates : mapping
             By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s; of a
-            jointed body the joint's rate. They are kept; the others follow from rolling.
+            jointed body the joint's rate. The others follow from rolling; where none can, the given ones change a
+            little (at most a fifth).
         contacts : names
             Shapes that touch the terrain (default: all); the others have to be clear of it.
         hold : names

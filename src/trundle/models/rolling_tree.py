@@ -112,6 +112,7 @@ class RollingTree:
                 "gravity": tuple(self.tree.gravity),
                 "mass": float(sum(masses)),
                 "masses": {spec.name: spec.mass for spec in self.tree.specs if spec.mass > 0},
+                "inertias": {s.name: np.asarray(s.inertia).tolist() for s in self.tree.specs if s.mass > 0},
             },
         )
 

@@ -76,6 +76,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.records import load_trajectory as load_trajectory
     from trundle.scenarios import load_scenario as load_scenario
     from trundle.scenarios import run as run
+    from trundle.simulate import Delayed as Delayed
+    from trundle.simulate import Noisy as Noisy
     from trundle.simulate import simulate as simulate
     from trundle.status import Status as Status
 
@@ -97,7 +99,7 @@ _HOMES = {
     "trundle.plan": "ContactLimits Goal HandLimits Transfer Weights plan",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "simulate",
+    "trundle.simulate": "Delayed Noisy simulate",
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

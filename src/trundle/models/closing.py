@@ -167,7 +167,10 @@ def roll(
     free = [i for i in range(len(nu)) if i not in kept]
     # What no motion of the free columns reaches has to come from the given ones.
     beyond = np.eye(len(J)) - J[:, free] @ np.linalg.pinv(J[:, free], rcond=_RANK)
-    wish = _smallest(M, beyond @ J, beyond @ (J @ nu), kept)
+    missed = beyond @ (J @ nu)
+    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * float(np.max(np.abs(nu))):
+        kept, missed = [], 0.0 * missed
+    wish = _smallest(M, beyond @ J, missed, kept)
     size = float(wish @ M @ wish)
     if size > _BENT**2 * float(nu @ M @ nu):
         wanted = ", ".join(f"{value:.4g}" for value in nu[kept])

@@ -42,13 +42,13 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
         robot.terrain(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False), contact.friction)
     with keys("terrain", scenario, {"contact": "terrain.curve"}):
         tree = robot.finish()
-    return tree, _start(scenario, tree, [table.name for table in tables.bodies])
+    return tree, _start(scenario, tree)
 
 
-def _start(scenario: Scenario, tree: RollingTree, names: Sequence[str]) -> Start:
+def _start(scenario: Scenario, tree: RollingTree) -> Start:
     initial = scenario.tables.initial  # type: ignore[attr-defined]
-    moved = {name: f"initial.positions.{name}" for name in names}
-    with keys("initial", scenario, moved):
+    moved = {name: f"initial.{name}" for name in ("rates", "contacts", "hold", "tolerance")}
+    with keys("initial.positions", scenario, moved):
         return tree.place(
             rates=initial.rates,
             contacts=initial.contacts,

@@ -5,6 +5,7 @@ from trundle.control.disturbance import Actuated
 from trundle.control.linearization import Linearization
 from trundle.control.local_error import LocalError
 from trundle.control.lqr import TrackingLQR
+from trundle.control.region import attraction_level
 from trundle.control.sensing import Camera, Encoders, Sensed
 from trundle.control.switching import Switching
 
@@ -18,4 +19,5 @@ __all__ = [
     "Sensed",
     "Switching",
     "TrackingLQR",
+    "attraction_level",
 ]

@@ -48,16 +48,16 @@ class Sigmas:
     def gains(self, period: float) -> tuple[float, float, float]:
         """Return (alpha, beta, alpha_p): shares of a residual, steady state of the Kalman filter.
 
-        For turns the filter of a random acceleration between images, tracking index L = sigma_a T^2 / sigma,
-        r = (4 + L - sqrt(8 L + L^2)) / 4, alpha = 1 - r^2, beta = 2 (2 - alpha) - 4 sqrt(1 - alpha); for positions
-        that of a random walk, L = sigma_v T / sigma, alpha_p = (-L^2 + sqrt(L^4 + 16 L^2)) / 8 (Kalata 1984, IEEE
-        Trans. AES-20(2)). Indices are at most 4.
+        For turns that of a random acceleration between images (Kalata 1984, IEEE Trans. AES-20(2)): tracking index
+        L = sigma_a T^2 / sigma, r = (4 + L - sqrt(8 L + L^2)) / 4, alpha = 1 - r^2, beta = 2 (2 - alpha) -
+        4 sqrt(1 - alpha). For positions that of a random walk: L = sigma_v T / sigma,
+        alpha_p = (-L^2 + sqrt(L^4 + 4 L^2)) / 2. No index counts more than 4.
         """
         turn = _index(self.acceleration * period**2, self.angle)
         r = (4 + turn - np.sqrt(8 * turn + turn**2)) / 4
         alpha = 1 - r**2
         walk = _index(self.drift * period, self.position)
-        along = (-(walk**2) + np.sqrt(walk**4 + 16 * walk**2)) / 8
+        along = (-(walk**2) + np.sqrt(walk**4 + 4 * walk**2)) / 2
         return float(alpha), float(2 * (2 - alpha) - 4 * np.sqrt(1 - alpha)), float(along)
 
 

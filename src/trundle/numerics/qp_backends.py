@@ -18,7 +18,7 @@ ACCURACY = 1e-9
 """What solvers are asked for; what they reach is recomputed."""
 HUGE = 1e30
 """DAQP's infinity."""
-_CASADI = ("proxqp", "osqp", "qpoases", "highs")
+_CASADI = ("proxqp", "osqp", "highs")
 """Solvers that come with CasADi, as its ``conic`` names them."""
 
 
@@ -171,7 +171,6 @@ class _Conic:
     """A solver that comes with CasADi."""
 
     _OPTIONS: dict[str, dict[str, Any]] = {  # noqa: RUF012 - a table
-        "qpoases": {"printLevel": "none"},
         "osqp": {"osqp": {"verbose": False, "eps_abs": ACCURACY, "eps_rel": ACCURACY, "max_iter": 20000}},
         "proxqp": {"proxqp": {"eps_abs": 1e-11, "max_iter": 1000}},
         "highs": {"highs": {"output_flag": False}},

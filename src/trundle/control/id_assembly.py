@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, choice
 from trundle.control.tasks import UNKNOWNS, Limit, Task
 from trundle.errors import InputError
-from trundle.numerics.ldl import solve_kkt
 
 FORMS = ("torque", "force", "full")
 """Unknowns of the program: u; (nudot, lam); (nudot, lam, u)."""
@@ -86,102 +84,10 @@ class Assembled:
     high: Any
 
 
-class Numbers:
-    """Matrix algebra of arrays: vectors are (n,)."""
-
-    @staticmethod
-    def above(parts: Sequence[Any], columns: int) -> Any:
-        return np.vstack([np.zeros((0, columns)), *parts])
-
-    @staticmethod
-    def beside(*parts: Any) -> Any:
-        return np.column_stack(parts)
-
-    @staticmethod
-    def stacked(parts: Sequence[Any]) -> Any:
-        return np.concatenate([np.zeros(0), *(np.atleast_1d(part) for part in parts)])
-
-    @staticmethod
-    def constant(value: FloatArray) -> Any:
-        return value
-
-    @staticmethod
-    def value(matrix: Any) -> FloatArray:
-        return np.asarray(matrix, dtype=float)
-
-    @staticmethod
-    def scaled(weight: Any, T: Any) -> Any:
-        return weight[:, None] * T
-
-    @staticmethod
-    def larger(a: Any, b: Any) -> Any:
-        return np.maximum(a, b)
-
-    @staticmethod
-    def smaller(a: Any, b: Any) -> Any:
-        return np.minimum(a, b)
-
-    @staticmethod
-    def motion(M: Any, J: Any, G: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
-        """Solve M a - G'lam = top, J a = bottom; dependent rows J give non-finite or huge values, never an error."""
-        nv, m = M.shape[0], J.shape[0]
-        K = np.block([[M, -G.T], [J, np.zeros((m, m))]])
-        try:
-            solution = np.linalg.solve(K, np.vstack((top, bottom)))
-        except np.linalg.LinAlgError:
-            solution = np.full((nv + m, top.shape[1]), np.nan)
-        return solution[:nv], solution[nv:]
-
-
-class Expressions:
-    """Matrix algebra of CasADi expressions: vectors are (n, 1)."""
-
-    @staticmethod
-    def above(parts: Sequence[Any], columns: int) -> Any:
-        return ca.vertcat(ca.SX(0, columns), *parts)
-
-    @staticmethod
-    def beside(*parts: Any) -> Any:
-        return ca.horzcat(*parts)
-
-    @staticmethod
-    def stacked(parts: Sequence[Any]) -> Any:
-        return ca.vertcat(
-            ca.SX(0, 1), *(ca.SX(ca.DM(part)) if isinstance(part, np.ndarray) else part for part in parts)
-        )
-
-    @staticmethod
-    def constant(value: FloatArray) -> Any:
-        return ca.sparsify(ca.SX(ca.DM(value)))
-
-    @staticmethod
-    def value(matrix: Any) -> FloatArray:
-        if not matrix.is_constant():
-            raise InputError("S", "an expression", "constant numbers: which torque acts on which velocity")
-        return np.array(ca.DM(matrix))
-
-    @staticmethod
-    def scaled(weight: Any, T: Any) -> Any:
-        return ca.diag(weight) @ T
-
-    @staticmethod
-    def larger(a: Any, b: Any) -> Any:
-        return ca.fmax(a, b)
-
-    @staticmethod
-    def smaller(a: Any, b: Any) -> Any:
-        return ca.fmin(a, b)
-
-    @staticmethod
-    def motion(M: Any, J: Any, G: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
-        """Solve M a - G'lam = top, J a = bottom for several right-hand sides."""
-        return solve_kkt(M, J, top, bottom, None if G is J else G)
-
-
 def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence[Task], form: str) -> Shape:
     """Return the sizes and places; raises `InputError` for a limit or task that does not fit."""
     choice("form", form, FORMS)
-    sizes = dict(zip(UNKNOWNS, (nv, m, n_u), strict=True))
+    sizes: dict[str, int] = dict(zip(UNKNOWNS, (nv, m, n_u), strict=True))
     n, equations = {"torque": (n_u, 0), "force": (nv + m, nv - n_u + m), "full": (nv + m + n_u, nv + m)}[form]
     if not tasks:
         raise InputError("tasks", (), "at least one task")
@@ -216,10 +122,11 @@ def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -
     that no torque reaches staying equations; for ``"full"`` the identity, all rows staying.
     """
     M, h, S, J, b, G = terms
-    nv, n = shape.nv, shape.n
+    n = shape.n
     reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[shape.form]
     blocks, starts, E, e = reduced(M, h, S, J, b, G, algebra)
-    of = dict(zip(UNKNOWNS, blocks, strict=True)), dict(zip(UNKNOWNS, starts, strict=True))
+    block_of: dict[str, Any] = dict(zip(UNKNOWNS, blocks, strict=True))
+    start_of: dict[str, Any] = dict(zip(UNKNOWNS, starts, strict=True))
     low: list[Any] = [algebra.constant(np.full(n, -np.inf)), e]
     high: list[Any] = [algebra.constant(np.full(n, np.inf)), e]
     rows = [E]
@@ -228,14 +135,14 @@ def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -
             low[0] = _tightened(low[0], place, limit.lower, algebra.larger, n, algebra)
             high[0] = _tightened(high[0], place, limit.upper, algebra.smaller, n, algebra)
             continue
-        block, start = of[0][limit.on], of[1][limit.on]
+        block, start = block_of[limit.on], start_of[limit.on]
         A = block if limit.A is None else limit.A @ block
         offset = start if limit.A is None else limit.A @ start
         rows.append(A)
         low.append(limit.lower - offset)
         high.append(limit.upper - offset)
-    T = algebra.above([task.A @ of[0][task.on] for task in shape.tasks], n)
-    t = algebra.stacked([task.target - task.A @ of[1][task.on] for task in shape.tasks])
+    T = algebra.above([task.A @ block_of[task.on] for task in shape.tasks], n)
+    t = algebra.stacked([task.target - task.A @ start_of[task.on] for task in shape.tasks])
     weight = algebra.stacked([task.weight for task in shape.tasks])
     weighted = algebra.scaled(weight, T)
     return Assembled(

@@ -62,7 +62,10 @@ class Command:
         return {task.name: self.error[part] for task, part in zip(self.shape.tasks, self.shape.parts, strict=True)}
 
     def given_up(self) -> dict[str, float]:
-        """Return the largest excess over each limit that is exceeded, in its unit (of the least violation, if none holds)."""
+        """Return the largest excess over each limit that is exceeded, in its unit.
+
+        Where no u keeps the limits without a price: of the point that breaks all of them least.
+        """
         if self.excess is None:
             return {}
         named = zip(self.shape.limits, self.shape.places, strict=True)
@@ -180,7 +183,7 @@ def _in_full_space(shape: Shape, solution: QpSolution, w: FloatArray, N: FloatAr
 
 def _solved(E: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return a solution of E w = e and the null space of E."""
-    return np.linalg.lstsq(E, e, rcond=_RANK)[0], _null(E)
+    return np.asarray(np.linalg.lstsq(E, e, rcond=_RANK)[0], dtype=np.float64), _null(E)
 
 
 def _null(B: FloatArray) -> FloatArray:

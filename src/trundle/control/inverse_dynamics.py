@@ -10,7 +10,8 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, positive
-from trundle.control.id_assembly import Assembled, Expressions, Numbers, assemble, shape_of
+from trundle.control.id_algebra import Expressions, Numbers
+from trundle.control.id_assembly import Assembled, assemble, shape_of
 from trundle.control.id_command import Command, command
 from trundle.control.tasks import Limit, Task
 from trundle.errors import InputError
@@ -78,15 +79,23 @@ def inverse_dynamics(
     return command(shape, data, QpSolver(solver, equality, tolerance=tolerance), damping)
 
 
-class Motors(Protocol):
+class Driven(Protocol):
     """What `InverseDynamics` reads of `trundle.models.multibody.Dynamics`."""
 
     @property
-    def x(self) -> ca.SX: ...
+    def x(self) -> ca.SX:
+        """State (n_x,)."""
+        ...
+
     @property
-    def u(self) -> ca.SX: ...
+    def u(self) -> ca.SX:
+        """Inputs (n_u,)."""
+        ...
+
     @property
-    def terms(self) -> Any: ...
+    def terms(self) -> Any:
+        """M, h, S, J, b, G, velocity, position."""
+        ...
 
 
 class InverseDynamics:
@@ -118,7 +127,7 @@ class InverseDynamics:
 
     def __init__(
         self,
-        dynamics: Motors,
+        dynamics: Driven,
         tasks: Sequence[Task],
         limits: Sequence[Limit],
         *,
@@ -147,7 +156,9 @@ class InverseDynamics:
         equality = np.arange(shape.rows) < shape.equations
         self._solver = QpSolver(solver, equality, tolerance=tolerance)
         self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
-        self._buffer, self._evaluate = self._function.buffer()
+        # CasADi's stubs ask for a size that its code does not.
+        buffer: tuple[Any, Any] = self._function.buffer()
+        self._buffer, self._evaluate = buffer
         self._bind()
 
     def _bind(self) -> None:
@@ -162,15 +173,20 @@ class InverseDynamics:
         self.data = Assembled(**dict(zip(sizes, self._results, strict=True)))
         for i, argument in enumerate(self._arguments):
             if argument.size:
-                self._buffer.set_arg(i, memoryview(argument))
+                self._buffer.set_arg(i, argument.data)
         for i, result in enumerate(self._results):
             if result.size:
-                self._buffer.set_res(i, memoryview(result))
+                self._buffer.set_res(i, result.data)
 
     @property
     def solver(self) -> str:
         """Name of the solver."""
         return self._solver.name
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a call needs the last torques."""
+        return self._arguments[2].size > 0
 
     @property
     def function(self) -> ca.Function:

@@ -88,7 +88,7 @@ class _Daqp:
         self._options: dict[str, Any] = {"primal_tol": ACCURACY, "iter_limit": max_iterations or 1000}
 
     def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
-        n, options = len(g), self._options
+        options = self._options
         if callable(getattr(H, "toarray", None)):
             H, A = H.toarray(), A.toarray()
         low, high = limits.low, limits.high
@@ -148,17 +148,14 @@ def _proxqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: L
     solver = proxqp.dense.QP(n, len(E), len(C), True)
     solver.settings.eps_abs = ACCURACY
     solver.settings.eps_rel = 0.0
-    # Without it "solved" was seen with a gap of 3e-5.
+    # Its own 1e-4 calls programs infeasible that are not; without the gap's check "solved" was seen with a gap of 3e-5.
+    solver.settings.eps_primal_inf = solver.settings.eps_dual_inf = 1e-9
     solver.settings.check_duality_gap = True
     solver.settings.eps_duality_gap_abs, solver.settings.eps_duality_gap_rel = ACCURACY, 0.0
     solver.settings.max_iter = max_iterations or 1000
     low, high = np.maximum(limits.low, -HUGE), np.minimum(limits.high, HUGE)
     solver.init(H, g, E, low[n:][equal], C, low[n:][rest], high[n:][rest], low[:n], high[:n])
-    if start is None:
-        solver.solve()
-    else:
-        y, z = start.push[n:], start.push[:n]
-        solver.solve(start.x, y[equal], np.concatenate((y[rest], z)))
+    solver.solve()  # no warm start: its check of the multipliers' size forgets the bounds (proxsuite 0.8)
     result = solver.results
     push = np.zeros(len(limits.low))
     push[:n] = result.z[len(C) :]

@@ -13,7 +13,9 @@ from trundle.numerics.qp import QpSolution, QpSolver, violations
 from trundle.status import Status
 
 _FAINT = 1e-9
-"""Weight of the unknowns beside the prices of the excess; also the room left to the second solve."""
+"""Weight of the unknowns beside the prices of the excess."""
+_ROOM = 1e-7
+"""Part of the excess that the second solve may exceed it by: round-off may not make it infeasible."""
 _RANK = 1e-9
 """Singular values below this part of the largest leave a direction to the next level."""
 _HELD = 1e-6
@@ -224,7 +226,7 @@ def _relaxed(shape: Shape, data: Assembled, solver: QpSolver, damping: float, re
     if first.status is not Status.SUCCESS:
         return _refused(shape, data, refused)
     s = give @ first.x[n:]
-    room = np.where(price > 0, _FAINT * (1.0 + np.abs(s)), 0.0)
+    room = np.where(price > 0, _ROOM * (1.0 + np.abs(s)), 0.0)
     low, high = data.low - np.maximum(s, 0.0) - room, data.high + np.maximum(-s, 0.0) + room
     if len(shape.levels) == 1:
         solution = solver.solve(data.H, data.g, data.A, low, high, finite=True)

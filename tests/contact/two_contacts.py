@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.contact.pairs import CENTER, GRAVITY, INERTIA, MASS, MU, Solid, States
 from tests.oracles import double, spatial
-from tests.oracles.implicit import cross
+from tests.oracles.implicit import cross, norm
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
 from trundle.models.tree import Tree, TreeModel
@@ -36,9 +36,9 @@ class TwoContacts:
         worst = 0.0
         for ours, (alpha, a, forces) in zip(np.asarray(function(x, u)).T, self.exact, strict=True):
             push, pushed = np.concatenate(forces), ours[6:]
-            floor = 1e-3 * float(np.linalg.norm(a))
+            floor = 1e-3 * float(norm(a))
             for mine, right in ((ours[:3], alpha), (ours[3:6], a), (pushed, push)):
-                error = float(np.linalg.norm(mine - right)) / max(float(np.linalg.norm(right)), floor)
+                error = float(norm(mine - right)) / max(float(norm(right)), floor)
                 worst = max(worst, error) if np.isfinite(error) else np.inf
         return worst
 
@@ -93,12 +93,12 @@ def _add(
     hand = spatial.hand_from_body_twist(R, r, twist, control)
     one, *_ = spatial.touching(first.body, state, first.hand_shape, first.hands[i], _met(first, i), laws[0])
     two, *speeds = spatial.touching(first.body, state, first.hand_shape, hand, contact, laws[1])
-    if not np.linalg.norm(speeds[0]) < 30 * A.size * np.linalg.norm(state.w):
+    if not norm(speeds[0]) < 30 * A.size * norm(state.w):
         return  # close to locking
-    if np.linalg.norm(two.rho - one.rho) < 0.3 * A.size:
+    if norm(two.rho - one.rho) < 0.3 * A.size:
         return  # close to one contact
     e = double.line((one, two))
-    if np.linalg.norm(cross(e, one.normal)) + np.linalg.norm(cross(e, two.normal)) < 0.3:
+    if norm(cross(e, one.normal)) + norm(cross(e, two.normal)) < 0.3:
         return  # close to a pinch between parallel faces, where friction does not tell the share of each
     if laws == ("rolling", "rolling"):
         control[3:] += R.T @ e * (e @ (one.target - two.target))
@@ -109,7 +109,7 @@ def _add(
         exact = double.accelerations(MASS, J, state.w, (one, two), laws, MU, np.array(GRAVITY))
     except RuntimeError:
         return
-    if max(np.linalg.norm(force) for force in exact[2]) > JAM * MASS * np.linalg.norm(GRAVITY):
+    if max(norm(force) for force in exact[2]) > JAM * MASS * norm(np.array(GRAVITY)):
         return  # close to jamming
     layout, x = model.layout, np.zeros(model.x.shape[0])
     quaternion = spatial.quaternion(R)

@@ -15,9 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.spatial.transform import Rotation
 
-from .implicit import Level, cross, point_with_normal, skew
+from .implicit import Level, cross, norm, point_with_normal, skew
 from .supports import Support
 
 Array = np.ndarray
@@ -78,13 +77,18 @@ def hand_from_body_twist(R: Array, r: Array, twist: Array, control: Array) -> Ha
 
 def rotation(q: Array) -> Array:
     """Rotation matrix of a quaternion (w, x, y, z), normalised here."""
-    w, x = q[0] / np.linalg.norm(q), np.asarray(q[1:]) / np.linalg.norm(q)
+    w, x = q[0] / norm(q), np.asarray(q[1:]) / norm(q)
     return (2 * w * w - 1) * np.eye(3) + 2 * np.outer(x, x) + 2 * w * skew(x)
 
 
 def quaternion(R: Array) -> Array:
-    """Quaternion (w, x, y, z) of a rotation matrix."""
-    return np.roll(Rotation.from_matrix(R).as_quat(), 1)
+    """Quaternion (w, x, y, z) of a rotation matrix: the largest column of 4 q q', normalised."""
+    t, d = np.trace(R), np.diag(R)
+    sums = np.array([[0, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+                     [0, 0, R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]], [0, 0, 0, R[1, 2] + R[2, 1]], [0] * 4])  # fmt: skip
+    four = sums + sums.T + np.diag([1 + t, *(1 - t + 2 * d)])
+    q = four[:, np.argmax(four.diagonal())]
+    return q / norm(q)
 
 
 def find_contact(
@@ -117,7 +121,7 @@ def find_contact(
             jacobian[0, :3], jacobian[1, 3:] = body.shape.gradient(x_o), hand_shape.gradient(x_h)
             jacobian[2:5, :3], jacobian[2:5, 3:] = skew(n_h) @ big_o, -skew(n_o) @ big_h
             jacobian[5:, :3], jacobian[5:, 3:] = skew(n_h) @ Q, -skew(apart) @ big_h - skew(n_h)
-        size = np.linalg.norm(residual)
+        size = norm(residual)
         if size < 1e-15 or (size < 1e-12 and size >= best):
             break
         best = min(best, size)
@@ -138,7 +142,8 @@ def find_contact(
 
 def unit(a: Array) -> Array:
     """The unit vector along `a`."""
-    return np.asarray(a) / np.linalg.norm(a)
+    a = np.asarray(a)
+    return a / norm(a)
 
 
 def slip_velocity(state: State, hand: Hand, c: Contact) -> Array:
@@ -275,7 +280,7 @@ def impact(
     else:
         impulse, twist = np.linalg.solve(spread, -slip), 0.0
     name = "rolling"
-    if np.isfinite(mu) and np.linalg.norm(impulse - n * (n @ impulse)) > mu * (n @ impulse):
+    if np.isfinite(mu) and norm(impulse - n * (n @ impulse)) > mu * (n @ impulse):
         name, twist = "sliding", 0.0
         e = unit(slip - n * (n @ slip)) if direction == "before" else _slip_after(spread, slip, n, mu)
         pull = n - mu * e

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
+from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree import TreeModel
@@ -31,10 +32,13 @@ class Start:
         See ``model.layout``.
     atlas : tuple
         One pair of chart numbers a contact.
+    laws : tuple of str
+        Names of the laws at the start, one a contact; empty: those of the system.
     """
 
     x: FloatArray
     atlas: Atlas
+    laws: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Meeting:
         Origin of A's shape in A's frame.
     form : str
         See `trundle.contact.choice.contact_form`.
-    extent : (2,) m, or None
+    extent : (d - 1,) m, or None
         Width of B along its axes.
     """
 
@@ -91,7 +95,7 @@ class ContactSystem:
     Attributes
     ----------
     kind : str
-        ``juggling`` or ``planar``: the layout of the recorded files.
+        ``juggling``, ``planar`` or ``spatial``: the layout of the recorded files.
     build : callable
         Returns the `TreeModel` for an atlas (one pair of chart numbers a contact); all share one layout.
     meetings : tuple of Meeting
@@ -104,6 +108,8 @@ class ContactSystem:
         Of prescribed bodies.
     physics : mapping
         Numbers for the record: mass, friction, gravity, ...
+    tree : bool
+        Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     """
 
     kind: str
@@ -113,6 +119,7 @@ class ContactSystem:
     rules: Rules
     motions: Mapping[str, HandMotion]
     physics: Mapping[str, Any]
+    tree: bool = False
 
     def __post_init__(self) -> None:
         for name in ("motions", "physics"):
@@ -134,6 +141,24 @@ class ContactSystem:
             self._kept[key] = build()
         return self._kept[key]
 
+    def with_motions(self, motions: Mapping[str, HandMotion]) -> ContactSystem:
+        """Return the same system with other numbers in its prescribed motions.
+
+        Models and compiled functions are shared, so each motion has to be of the same type and size as before.
+
+        Raises
+        ------
+        InputError
+            If a motion is of another type or size, or names another body.
+        """
+        before = {name: (type(motion), motion.size) for name, motion in self.motions.items()}
+        if {name: (type(motion), motion.size) for name, motion in motions.items()} != before:
+            raise InputError("motions", dict(motions), "motions of the same bodies, types and sizes as before")
+        other = replace(self, motions=motions)
+        object.__setattr__(other, "_models", self._models)
+        object.__setattr__(other, "_kept", self._kept)
+        return other
+
     @property
     def first_atlas(self) -> Atlas:
         """The first chart of every shape."""
@@ -142,12 +167,25 @@ class ContactSystem:
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
-        return self.meetings[0].shape_A.d
+        return self.model().d
 
     @cached_property
-    def proximity(self) -> dict[tuple[str, str], Proximity]:
-        """Finder of near points of each pair of bodies that can meet."""
-        return {(m.body_A, m.body_B): Proximity(m.shape_A, m.shape_B) for m in self.meetings}
+    def pairs(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the contacts, those of the same two shapes together."""
+        together: dict[Any, list[int]] = {}
+        for i, m in enumerate(self.meetings):
+            together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
+        return tuple(tuple(numbers) for numbers in together.values())
+
+    def pair_of(self, contact: int) -> tuple[int, ...]:
+        """Return the numbers of the contacts between the same two shapes as `contact`."""
+        return next(numbers for numbers in self.pairs if contact in numbers)
+
+    def proximity(self, contact: int) -> Proximity:
+        """Return the finder of near points of the two shapes of a contact."""
+        meeting = self.meetings[contact]
+        A, B = meeting.shape_A, meeting.shape_B
+        return self.kept(("proximity", id(A), id(B)), lambda: Proximity(A, B))
 
     def relative_pose(
         self, x: FloatArray, meeting: int = 0, atlas: Atlas | None = None

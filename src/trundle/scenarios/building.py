@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,45 @@ from trundle.scenarios.files import read_table
 from trundle.scenarios.overrides import mark
 from trundle.scenarios.scenario import Scenario
 
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
 BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "simulate"): "trundle.scenarios.juggling:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
 }
 """(kind, task) -> its builder; a new kind or task is one line here."""
+
+
+Share = Callable[[float], None]
+"""Called with the share of a job that is done, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One computation of a run that leaves one trajectory.
+
+    Attributes
+    ----------
+    name : str
+        Of the part; empty for the main run.
+    run : callable
+        Given a `Share` or None, returns the Trajectory.
+    phase : "simulate" or "solve"
+        Under which wall time it counts.
+    """
+
+    name: str
+    run: Callable[[Share | None], Trajectory]
+    phase: str = "simulate"
+
+
+class Work(Protocol):
+    """What a scenario asks for, built and checked: jobs, in the order they are done."""
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the jobs one by one, each after the last was run: a later one may read what an earlier one left."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,15 +65,24 @@ class Simulation:
     initial: Any
     settings: Mapping[str, Any]
 
-    def run(self, **further: Any) -> Any:
+    def run(self, **further: Any) -> Trajectory:
         """Return the Trajectory; `further` arguments go to `trundle.simulate`."""
         from trundle.simulate import simulate
 
         return simulate(self.model, self.initial, **self.settings, **further)
 
+    def jobs(self) -> Iterator[Job]:
+        """Yield the simulation as the only job."""
+        length = self.settings["duration"]
 
-def build(scenario: Scenario) -> Simulation:
-    """Return the simulation of `scenario` (its main run; give a part for that part).
+        def run(share: Share | None) -> Trajectory:
+            return self.run(**({"progress": lambda t: share(t / length)} if share else {}))
+
+        yield Job("", run)
+
+
+def build(scenario: Scenario) -> Work:
+    """Return the work of `scenario` (without its parts; give a part for that part).
 
     Raises
     ------

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from trundle import __version__
 from trundle.errors import MissingExtraError, SimulationError, TrundleError
 from trundle.scenarios import folder as files
 from trundle.scenarios import metrics
-from trundle.scenarios.building import build
+from trundle.scenarios.building import Job, Work, build
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.status import Status
 
@@ -104,12 +104,12 @@ def run(
         scenario = scenario.with_seed(seed)
     clock = _Clock()
     with clock("build"):
-        simulations = {"": build(scenario)} | {name: build(part) for name, part in scenario.parts.items()}
+        works = {"": build(scenario)} | {name: build(part) for name, part in scenario.parts.items()}
     directory = files.prepare(out, scenario.name)
     with _logged(directory):
         files.write_scenario(directory, scenario)
         _log.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _simulate_all(scenario, simulations, directory, clock, progress)
+        result = _do_all(scenario, _jobs(works), directory, clock, progress)
         result = _report(result, clock, plots)
         _log.info("exit code %d", result.exit_code)
     if view and not result.interrupted:
@@ -117,30 +117,41 @@ def run(
     return result
 
 
-def _simulate_all(
-    scenario: Scenario, simulations: Mapping[str, Any], directory: Path, clock: _Clock, progress: Progress | None
+def _jobs(works: Mapping[str, Work]) -> Iterator[Job]:
+    """Yield the jobs of the main run, then those of its parts, named "part" or "part-job"."""
+    for part, work in works.items():
+        for job in work.jobs():
+            yield replace(job, name="-".join(name for name in (part, job.name) if name))
+
+
+def _do_all(
+    scenario: Scenario, jobs: Iterator[Job], directory: Path, clock: _Clock, progress: Progress | None
 ) -> Result:
-    """Simulate the main run, then its parts; save each as soon as it is there."""
+    """Do the jobs in their order; save what each leaves as soon as it is there."""
     done: dict[str, Trajectory] = {}
     times: dict[str, float] = {}
     fates: dict[str, tuple[Status, str]] = {}
-    for name, simulation in simulations.items():
-        begin = time.perf_counter()
-        fates[name], trajectory = _simulate(simulation, name, progress)
+    for job in jobs:
+        name, begin = job.name, time.perf_counter()
+        fates[name], trajectory = _do(job, progress)
         times[name] = time.perf_counter() - begin
         _log.info("%s: %s after %.3f s", name or "main run", fates[name][0].label, times[name])
         if trajectory is not None:
             own = trajectory.metadata.get("wall_time", {})
-            times[name] = own.get("simulate", times[name])
+            times[name] = own.get(job.phase, times[name])
             clock.add("build", own.get("build", 0.0))
-            done[name] = _labelled(trajectory, scenario, times[name])
-            try:
-                done[name].save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
-            except KeyboardInterrupt:
-                fates[name] = (Status.INTERRUPTED, "")
-        if fates[name][0] is Status.INTERRUPTED or "" not in done:
+            done[name] = _labelled(trajectory, scenario, job.phase, times[name])
+            fates[name] = _saved(done[name], directory, name, fates[name])
+        if job.phase == "solve" or not name:
+            clock.add(job.phase, times[name])
+        if fates[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
             break
-    clock.add("simulate", times[""])
+    if "" not in fates:  # stopped before its main run: what there is stands for it
+        first = next(iter(fates))
+        fates[""], times[""] = fates[first], times[first]
+        if first in done:
+            done[""] = done[first]
+            fates[""] = _saved(done[first], directory, "", fates[first])
     main, parts = done.get(""), {name: value for name, value in done.items() if name}
     interrupted = any(status is Status.INTERRUPTED for status, _ in fates.values())
     try:
@@ -152,12 +163,20 @@ def _simulate_all(
     return Result(directory, summary, main, parts, interrupted)
 
 
-def _simulate(simulation: Any, name: str, progress: Progress | None) -> tuple[tuple[Status, str], Trajectory | None]:
-    """Return how one simulation ended, a message, and what it computed."""
-    length = simulation.settings["duration"]
-    further = {"progress": lambda t: progress(name or "simulate", t / length)} if progress else {}
+def _saved(trajectory: Trajectory, directory: Path, name: str, fate: tuple[Status, str]) -> tuple[Status, str]:
+    """Save a trajectory and return how its run ended: by an interrupt, if one came while it was written."""
     try:
-        trajectory = simulation.run(**further)
+        trajectory.save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED, ""
+    return fate
+
+
+def _do(job: Job, progress: Progress | None) -> tuple[tuple[Status, str], Trajectory | None]:
+    """Return how one job ended, a message, and what it computed."""
+    share = (lambda done: progress(job.name or job.phase, done)) if progress else None
+    try:
+        trajectory = job.run(share)
     except SimulationError as error:
         _log.warning("%s", error)
         return (error.status, str(error)), error.result
@@ -214,20 +233,16 @@ def _metrics(scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Tr
     return metrics.judge(limited, values)
 
 
-def _labelled(trajectory: Trajectory, scenario: Scenario, simulate: float) -> Trajectory:
+def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:
     """Return the trajectory with what the run knows and the simulation does not."""
-    from dataclasses import replace
-
     known = dict(trajectory.metadata)
-    times = dict(known.get("wall_time", {})) | {"simulate": simulate}
+    times = dict(known.get("wall_time", {})) | {phase: seconds}
     known |= {"scenario": scenario.name, "seed": scenario.seed, "version": __version__, "wall_time": times}
     return replace(trajectory, metadata=known)
 
 
 def _report(result: Result, clock: _Clock, plots: bool) -> Result:
     """Write pictures and viewer page and the time they took; an interrupt here loses no data."""
-    from dataclasses import replace
-
     if result.trajectory is None or len(result.trajectory) < 2:
         return result
     interrupted = result.interrupted

@@ -1,0 +1,96 @@
+"""Columns of a recorded run of kind `juggling`: one object on a moving hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+
+_TWISTS = ("hand_acceleration",)
+_ANGULAR = ("object_angular_velocity", "hand_angular_velocity")
+
+
+def juggling_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
+    """Return the variables of ``trajectory.nc`` from the columns of a run; ``controlled``: a policy gave the input.
+
+    A run in the plane is embedded in space: (x, z) becomes (x, 0, z), and what turns counter-clockwise in that plane
+    turns about -y.
+    """
+    first = {
+        name: columns[name][:, 0] for name in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
+    }
+    arrays = {
+        "object_position": columns["A.position"],
+        "object_quaternion": _continuous(_quaternions(columns["A.turn"])),
+        "object_velocity": columns["A.velocity"],
+        "object_angular_velocity": columns["A.angular_velocity"],
+        "hand_position": columns["B.position"],
+        "hand_quaternion": _continuous(_quaternions(columns["B.turn"])),
+        "hand_velocity": columns["B.velocity"],
+        "hand_angular_velocity": columns["B.angular_velocity"],
+        "contact_position": first["point"],
+        "contact_normal": first["normal"],
+        "contact_force": np.sum(columns["force"], axis=1),
+        "contact_moment": first["moment"][:, 0],
+        "contact_on_hand": first["on_B"],
+        "contact_on_object": first["on_A"],
+        "gap": first["gap"][:, 0],
+        "slip": first["slip"],
+        "energy": columns["energy"],
+        "mode": _joined(columns["mode"]),
+    }
+    if controlled:
+        arrays["hand_acceleration"] = columns["input"]
+    if columns["A.position"].shape[1] == 2:
+        return {name: _embedded(name, values) for name, values in arrays.items()}
+    return arrays
+
+
+def _embedded(name: str, values: Any) -> Any:
+    """Return a variable (n, ...) of a run in the plane as its kind has it, in space."""
+    if name in _ANGULAR:
+        return about_y(values)
+    if name in _TWISTS:
+        return np.concatenate([about_y(values[:, :1]), lifted(values[:, 1:])], axis=1)
+    return lifted(values) if values.ndim == 2 and values.shape[1] == 2 else values
+
+
+def lifted(values: FloatArray) -> FloatArray:
+    """Return vectors (..., 2) of the plane, x and z, as vectors (..., 3) with y = 0."""
+    x, z = np.moveaxis(np.asarray(values), -1, 0)
+    return np.stack([x, np.zeros_like(x), z], axis=-1)
+
+
+def about_y(w: FloatArray) -> FloatArray:
+    """Return counter-clockwise rates (n, 1) as vectors (n, 3): (0, -w, 0), x to the right and z up."""
+    return np.concatenate([np.zeros_like(w), -w, np.zeros_like(w)], axis=1)
+
+
+def _quaternions(turn: FloatArray) -> FloatArray:
+    """Return quaternions (n, 4) of quaternions, or of angles (n, 1) about -y."""
+    if turn.shape[1] == 4:
+        return turn
+    none = np.zeros_like(turn)
+    return np.concatenate([np.cos(turn / 2), none, -np.sin(turn / 2), none], axis=1)
+
+
+def say_which_contact(dataset: Any) -> None:
+    """Say in the attributes what the contact variables mean where two contacts touch."""
+    dataset["contact_force"].attrs["contacts"] = "sum over the contacts that touch"
+    position = ("contact_position", "contact_normal", "contact_on_hand", "contact_on_object")
+    for name in (*position, "contact_moment", "gap", "slip"):
+        dataset[name].attrs["contacts"] = "the first of the contacts that touch"
+
+
+def _continuous(q: FloatArray) -> FloatArray:
+    """Return unit quaternions (n, 4) whose sign does not jump."""
+    unit = q / np.linalg.norm(q, axis=1, keepdims=True)
+    signs = np.sign(np.einsum("ij,ij->i", unit[1:], unit[:-1]))
+    flips = np.cumprod(np.concatenate([[1.0], np.where(signs < 0, -1.0, 1.0)]))
+    return unit * flips[:, None]
+
+
+def _joined(modes: Any) -> Any:
+    return np.array([" + ".join(row) for row in modes], dtype=np.str_)

@@ -15,6 +15,8 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import ContactSystem
 from trundle.records import Trajectory, make_dataset
+from trundle.simulate.record_juggling import juggling_arrays, say_which_contact
+from trundle.simulate.record_planar import planar_arrays
 from trundle.simulate.scene import scene_of
 from trundle.status import Status
 
@@ -54,7 +56,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         for name in parts[0]
         if name != "contacts"
     }
-    arrays = _juggling(columns, log.controlled) if system.kind == "juggling" else _planar(columns, system)
+    arrays = juggling_arrays(columns, log.controlled) if system.kind == "juggling" else planar_arrays(columns, system)
     dataset = make_dataset(
         system.kind,
         times,
@@ -63,7 +65,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         contacts=tuple(meeting.contact for meeting in system.meetings[:slots]),
     )
     if system.kind == "juggling" and slots > 1:
-        _say_which_contact(dataset)
+        say_which_contact(dataset)
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
     feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
@@ -220,69 +222,3 @@ def _turn(rotations: FloatArray) -> FloatArray:
     if d == 2:
         return np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))[:, None]
     return Rotation.from_matrix(R).as_quat(scalar_first=True)
-
-
-def _continuous(q: FloatArray) -> FloatArray:
-    """Return unit quaternions (n, 4) whose sign does not jump."""
-    unit = q / np.linalg.norm(q, axis=1, keepdims=True)
-    signs = np.sign(np.einsum("ij,ij->i", unit[1:], unit[:-1]))
-    flips = np.cumprod(np.concatenate([[1.0], np.where(signs < 0, -1.0, 1.0)]))
-    return unit * flips[:, None]
-
-
-def _juggling(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
-    first = {
-        name: columns[name][:, 0] for name in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
-    }
-    arrays = {
-        "object_position": columns["A.position"],
-        "object_quaternion": _continuous(columns["A.turn"]),
-        "object_velocity": columns["A.velocity"],
-        "object_angular_velocity": columns["A.angular_velocity"],
-        "hand_position": columns["B.position"],
-        "hand_quaternion": _continuous(columns["B.turn"]),
-        "hand_velocity": columns["B.velocity"],
-        "hand_angular_velocity": columns["B.angular_velocity"],
-        "contact_position": first["point"],
-        "contact_normal": first["normal"],
-        "contact_force": np.sum(columns["force"], axis=1),
-        "contact_moment": first["moment"][:, 0],
-        "contact_on_hand": first["on_B"],
-        "contact_on_object": first["on_A"],
-        "gap": first["gap"][:, 0],
-        "slip": first["slip"],
-        "energy": columns["energy"],
-        "mode": _joined(columns["mode"]),
-    }
-    if controlled:
-        arrays["hand_acceleration"] = columns["input"]
-    return arrays
-
-
-def _say_which_contact(dataset: Any) -> None:
-    """Say in the attributes what the contact variables mean where two contacts touch."""
-    dataset["contact_force"].attrs["contacts"] = "sum over the contacts that touch"
-    position = ("contact_position", "contact_normal", "contact_on_hand", "contact_on_object")
-    for name in (*position, "contact_moment", "gap", "slip"):
-        dataset[name].attrs["contacts"] = "the first of the contacts that touch"
-
-
-def _planar(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
-    n = columns["normal"]
-    tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
-    return {
-        "body_position": columns["A.position"][:, None],
-        "body_angle": columns["A.turn"],
-        "body_velocity": columns["A.velocity"][:, None],
-        "body_angular_velocity": columns["A.angular_velocity"],
-        "contact_position": columns["point"],
-        "contact_force": columns["force"],
-        "gap": columns["gap"][..., 0],
-        "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),
-        "energy": columns["energy"],
-        "mode": columns["mode"],
-    }
-
-
-def _joined(modes: Any) -> Any:
-    return np.array([" + ".join(row) for row in modes], dtype=np.str_)

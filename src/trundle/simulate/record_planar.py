@@ -1,0 +1,27 @@
+"""Columns of a recorded run of kind `planar`: bodies on terrain, in the plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trundle.models.system import ContactSystem
+
+
+def planar_arrays(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
+    """Return the variables of ``trajectory.nc`` from the columns of a run."""
+    n = columns["normal"]
+    tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
+    return {
+        "body_position": columns["A.position"][:, None],
+        "body_angle": columns["A.turn"],
+        "body_velocity": columns["A.velocity"][:, None],
+        "body_angular_velocity": columns["A.angular_velocity"],
+        "contact_position": columns["point"],
+        "contact_force": columns["force"],
+        "gap": columns["gap"][..., 0],
+        "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),
+        "energy": columns["energy"],
+        "mode": columns["mode"],
+    }

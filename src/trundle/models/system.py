@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
 from trundle.geometry.shape import Shape
-from trundle.models.rigid_body import HandMotion
+from trundle.models.rigid_body import HandMotion, SampledMotion
 from trundle.models.tree import TreeModel
 
 Atlas = tuple[tuple[int, int], ...]
@@ -134,6 +134,17 @@ class ContactSystem:
             self._kept[key] = build()
         return self._kept[key]
 
+    def moved(self, motions: Mapping[str, HandMotion]) -> ContactSystem:
+        """Return this system with other motions of its prescribed bodies, by name.
+
+        Where the new ones differ from the old in parameters only, all models and compiled functions are shared.
+        """
+        other = replace(self, motions=dict(self.motions) | dict(motions))
+        if all(_alike(other.motions[name], old) for name, old in self.motions.items()):
+            object.__setattr__(other, "_models", self._models)
+            object.__setattr__(other, "_kept", self._kept)
+        return other
+
     @property
     def first_atlas(self) -> Atlas:
         """The first chart of every shape."""
@@ -170,3 +181,8 @@ class ContactSystem:
         model, meeting = self.model(atlas), self.meetings[index]
         A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
         return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])
+
+
+def _alike(a: HandMotion, b: HandMotion) -> bool:
+    """Whether two motions are one expression of their parameters."""
+    return a is b or (isinstance(a, SampledMotion) and isinstance(b, SampledMotion) and a.size == b.size)

@@ -98,7 +98,7 @@ def test_inertia_keeps_symmetry_exact():
 @pytest.mark.parametrize(
     ("options", "key", "words"),
     [
-        ({"shape": tr.Line()}, "shape", "in space"),
+        ({"shape": tr.Line(), "rpy": [0, 0.1, 0]}, "rpy", "angle"),
         ({"shape": None}, "shape", "None"),
         ({"position": [0, 0]}, "position", "3 finite numbers"),
         ({"position": [0, 0, NAN]}, "position", "3 finite numbers"),
@@ -111,6 +111,36 @@ def test_inertia_keeps_symmetry_exact():
 )
 def test_impossible_hands(options, key, words):
     refused(lambda: tr.Hand(**({"shape": tr.Plane()} | options)), key, words)
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "words"),
+    [
+        ({"position": [0, 0, 0]}, "position", "2 finite numbers"),
+        ({"twist": [0] * 6}, "twist", "3 finite numbers"),
+        ({"rpy": [0, 0.1, 0]}, "rpy", "angle"),
+        ({"angle": NAN}, "angle", "finite"),
+        ({"motion": tr.SinusoidMotion([1] * 6, [1] * 6)}, "motion", "of 3 components"),
+        ({"extent": [0.1, 0.1]}, "extent", "1 finite numbers"),
+        ({"extent": -0.1}, "extent", "> 0"),
+    ],
+)
+def test_impossible_hands_in_the_plane(options, key, words):
+    refused(lambda: tr.Hand(**({"shape": tr.Line()} | options)), key, words)
+
+
+def test_a_hand_in_space_has_no_angle_and_no_planar_motion():
+    refused(lambda: tr.Hand(tr.Plane(), angle=0.1), "angle", "rpy")
+    refused(lambda: tr.Hand(tr.Plane(), motion=tr.SinusoidMotion([1] * 3, [1] * 3)), "motion", "of 6 components")
+
+
+def test_a_hand_in_the_plane():
+    hand = tr.Hand(tr.Line(), angle=0.3, extent=0.4, motion=tr.SampledMotion([0, 1], np.zeros((2, 3))))
+    assert hand.position == (0.0, 0.0)
+    assert hand.twist == (0.0, 0.0, 0.0)
+    assert hand.extent == (0.4,)
+    np.testing.assert_allclose(hand.R_world_hand @ [1, 0], [np.cos(0.3), np.sin(0.3)])
+    np.testing.assert_array_equal(hand.turn, [0.3])
 
 
 def test_ground_needs_a_shape():
@@ -129,6 +159,11 @@ def test_ground_needs_a_shape():
         (lambda: tr.SampledMotion([0.0, 1.0], np.zeros((3, 6))), "values"),
         (lambda: tr.SampledMotion([0.0, 1.0], np.full((2, 6), NAN)), "values"),
         (lambda: tr.SampledMotion([0.0, NAN], np.zeros((2, 6))), "times"),
+        (lambda: tr.SampledMotion([0.0, 1.0], np.zeros((2, 5))), "values"),
+        (lambda: tr.SampledMotion([0.0, 1.0], [0.0, 1.0]), "values"),
+        (lambda: tr.SampledMotion([0.0, 1.0], None), "values"),
+        (lambda: tr.SinusoidMotion([1] * 3, [1] * 6), "frequency"),
+        (lambda: tr.SinusoidMotion(1.0, [1] * 6), "amplitude"),
     ],
 )
 def test_impossible_motions(make, key):
@@ -151,6 +186,9 @@ def test_rates_of_motions_as_documented():
     assert not rate_of(tr.Coast(), t).any()
     times, values = np.array([0.5, 1.0, 3.0]), np.random.default_rng(0).normal(size=(3, 6))
     motion = tr.SampledMotion(times, values)
+    planar = tr.SampledMotion(times, values[:, :3])
+    np.testing.assert_allclose(rate_of(planar, 0.7), rate_of(motion, 0.7)[:3])
+    np.testing.assert_allclose(rate_of(tr.SinusoidMotion(a[:3], f[:3]), t), a[:3] * np.sin(2 * np.pi * f[:3] * t))
     for t in (0.0, 0.5, 0.7, 1.0, 2.9, 3.0, 9.0):
         expected = [np.interp(t, times, column) for column in values.T]
         np.testing.assert_allclose(rate_of(motion, t), expected, atol=1e-14)

@@ -29,6 +29,11 @@ def to_matrix(turn: FloatArray) -> FloatArray:
     return Rotation.from_quat(turn, scalar_first=True).as_matrix()
 
 
+def to_world(R: FloatArray, w_body: FloatArray) -> FloatArray:
+    """Return an angular velocity (k,) in world axes; in the plane it is the same in all axes."""
+    return w_body if w_body.size == 1 else R @ w_body
+
+
 def rolling_values(
     model: TreeModel, values: Mapping[str, Any], turn: FloatArray, angular_velocity: FloatArray
 ) -> dict[str, FloatArray]:
@@ -54,7 +59,7 @@ def rolling_values(
     base = next((key.removesuffix(".twist") for key in model.layout if key.endswith(".twist")), None)
     frame_A, frame_B = _frames(joined.contact, np.asarray(values[f"{joined.name}.coordinates"]))
     R_base = np.eye(model.d) if base is None else to_matrix(np.asarray(values[f"{base}.turn"]))
-    w_base = np.zeros(model.k) if base is None else R_base @ np.asarray(values[f"{base}.twist"])[: model.k]
+    w_base = np.zeros(model.k) if base is None else to_world(R_base, np.asarray(values[f"{base}.twist"])[: model.k])
     relative = np.ravel(angular_velocity) - w_base
     if model.d == 2:
         return {f"{name}.relative_velocity": relative}

@@ -14,9 +14,10 @@ from trundle.contact.contact import kinematics
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.conversion import to_matrix
+from trundle.models.conversion import to_matrix, to_world
 from trundle.models.rigid_body import Hand
 from trundle.models.system import LOCKED, ContactSystem, Start
+from trundle.numerics.space import cross
 
 if TYPE_CHECKING:
     from trundle.models.rolling_pair import RollingPair
@@ -58,17 +59,37 @@ def place_in_space(
     wanted = array("contact_on_hand", contact_on_hand, (3,), unit="m")
     turn = quaternion("object_quaternion", object_quaternion)
     w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
+    return _place_on_hand(pair, wanted, turn, w, slip)
+
+
+def place_on_planar_hand(
+    pair: RollingPair,
+    contact_on_hand: Sequence[float] = (0.0, 0.0),
+    object_angle: float = 0.0,
+    object_angular_velocity: float = 0.0,
+    slip: Sequence[float] = (0.0, 0.0),
+) -> Start:
+    """Place an object on a hand in the plane; see `RollingPair.place`."""
+    wanted = array("contact_on_hand", contact_on_hand, (2,), unit="m")
+    turn = np.array([number("object_angle", object_angle, unit="rad")])
+    w = np.array([number("object_angular_velocity", object_angular_velocity, unit="rad/s")])
+    return _place_on_hand(pair, wanted, turn, w, slip)
+
+
+def _place_on_hand(pair: RollingPair, wanted: FloatArray, turn: FloatArray, w: FloatArray, slip: Any) -> Start:
+    """Place an object with the orientation `turn` and the angular velocity `w` (k,) on the base's point `wanted`."""
     base = pair.base
     x_B, n_B = _onto_base(base.shape, wanted, _REACH * pair.body.shape.reference_length)
-    R_base, p_base = np.eye(3), np.zeros(3)
-    w_base, v_base = np.zeros(3), np.zeros(3)
+    R_base, p_base = np.eye(pair.d), np.zeros(pair.d)
+    w_base, v_base = np.zeros(w.size), np.zeros(pair.d)
     if isinstance(base, Hand):
         _inside_extent(base, x_B)
         R_base, p_base = base.R_world_hand, np.asarray(base.position)
-        w_base, v_base = R_base @ np.asarray(base.twist[:3]), R_base @ np.asarray(base.twist[3:])
+        twist = np.asarray(base.twist)
+        w_base, v_base = to_world(R_base, twist[: w.size]), R_base @ twist[w.size :]
     points = _fit(pair, to_matrix(turn), R_base, p_base, x_B, n_B)
     normal = R_base @ n_B
-    spin = float(normal @ (w - w_base))
+    spin = float(normal @ (w - w_base)) if pair.d == 3 else 0.0
     if pair.law == "pure-rolling" and abs(spin) > _SPIN * (1 + float(np.linalg.norm(w_base))):
         raise InputError(
             "object_angular_velocity",
@@ -76,7 +97,7 @@ def place_in_space(
             f"free of spin relative to the hand about the contact normal under pure rolling (it is {spin:.6g} rad/s)",
         )
     P = p_base + R_base @ x_B
-    v = v_base + np.cross(w_base, P - p_base) + _tangential(slip, normal) - np.cross(w, P - points.center_of_mass)
+    v = v_base + _swept(w_base, P - p_base) + _tangential(slip, normal) - _swept(w, P - points.center_of_mass)
     return pair.start(turn, (w, v), points)
 
 
@@ -93,9 +114,8 @@ def place_in_plane(
     w = number("angular_velocity", angular_velocity, unit="rad/s")
     x_B, n_B = _terrain_at(pair.base.shape, x)
     points = _fit(pair, to_matrix(np.array([theta])), np.eye(2), np.zeros(2), x_B, n_B)
-    r = x_B - points.center_of_mass
     tangent = np.array([n_B[1], -n_B[0]])
-    v = -w * np.array([-r[1], r[0]]) + number("slip", slip, unit="m/s") * tangent
+    v = number("slip", slip, unit="m/s") * tangent - _swept(np.array([w]), x_B - points.center_of_mass)
     return pair.start(np.array([theta]), (np.array([w]), v), points)
 
 
@@ -126,8 +146,9 @@ def _jumps(shape: Shape, wanted: FloatArray, x_B: FloatArray, away: float) -> bo
 
 
 def _inside_extent(base: Hand, x_B: FloatArray) -> None:
-    if base.extent is not None and np.any(np.abs(x_B[:2]) > np.asarray(base.extent) / 2):
-        raise InputError("contact_on_hand", list(x_B), f"inside the hand's extent {list(base.extent)} (m, centred)")
+    widths = np.ravel(np.inf if base.extent is None else base.extent)
+    if np.any(np.abs(x_B[: base.shape.d - 1]) > widths / 2):
+        raise InputError("contact_on_hand", list(x_B), f"inside the hand's extent {widths.tolist()} (m, centred)")
 
 
 def _terrain_at(shape: Shape, x: float) -> tuple[FloatArray, FloatArray]:
@@ -197,5 +218,10 @@ def refuse_locked(system: ContactSystem, start: Start) -> None:
 
 
 def _tangential(slip: Any, normal: FloatArray) -> FloatArray:
-    value = array("slip", slip, (3,), unit="m/s")
+    value = array("slip", slip, normal.shape, unit="m/s")
     return value - normal * float(normal @ value)
+
+
+def _swept(w: FloatArray, r: FloatArray) -> FloatArray:
+    """Return w x r (d,) of an angular velocity (k,) and a vector (d,)."""
+    return np.asarray(ca.evalf(ca.densify(cross(ca.SX(ca.DM(w)), ca.SX(ca.DM(r)))))).ravel()

@@ -11,10 +11,11 @@ import casadi as ca
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from trundle.checks import FloatArray, array, choice, positive
+from trundle.checks import FloatArray, array, choice, number, positive
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.inertia import check_inertia
+from trundle.numerics.space import angular_size
 
 
 @dataclass(frozen=True)
@@ -100,16 +101,19 @@ class HandMotion(ABC):
 
     Contract for a subclass:
 
-    1. ``rate(t, p)`` is the expression (6,) of the twist's derivative by components, angular first,
-       hand axes, rad/s2 and m/s2, at the time t with the parameters p (``size``,).
-    2. ``parameters(t)`` returns the numbers p that are valid from t on, and the time until which they are.
+    1. ``components`` is 6 (space: angular x, y, z, then linear x, y, z), 3 (plane: angular, counter-clockwise, then
+       linear x, z), or None where the motion suits both.
+    2. ``rate(t, p)`` is the expression (``components``,) of the twist's derivative by components, hand axes, rad/s2
+       and m/s2, at the time t with the parameters p (``size``,); one number stands for all components.
+    3. ``parameters(t)`` returns the numbers p that are valid from t on, and the time until which they are.
     """
 
     size: int = 0
+    components: int | None = None
 
     @abstractmethod
     def rate(self, t: ca.SX, p: ca.SX) -> ca.SX:
-        """Return the twist's derivative (6,)."""
+        """Return the twist's derivative (``components``,)."""
 
     @abstractmethod
     def parameters(self, t: float) -> tuple[FloatArray, float]:
@@ -121,8 +125,8 @@ class Coast(HandMotion):
     """The hand keeps its body twist."""
 
     def rate(self, t: ca.SX, p: ca.SX) -> ca.SX:
-        """Return zero."""
-        return ca.SX(6, 1)
+        """Return zero, for all components."""
+        return ca.SX(1, 1)
 
     def parameters(self, t: float) -> tuple[FloatArray, float]:
         """Return nothing, valid for ever."""
@@ -135,23 +139,29 @@ class SinusoidMotion(HandMotion):
 
     Parameters
     ----------
-    amplitude : (6,) rad/s2, m/s2
-    frequency : (6,) Hz
-    phase : (6,) rad
+    amplitude : (6,) or, in the plane, (3,) rad/s2, m/s2
+    frequency : the same size, Hz
+    phase : the same size, rad
+        Default zero.
     """
 
     amplitude: Sequence[float]
     frequency: Sequence[float]
-    phase: Sequence[float] = (0.0,) * 6
+    phase: Sequence[float] | None = None
+    components: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        entries = _components("amplitude", self.amplitude)
+        object.__setattr__(self, "components", entries)
+        if self.phase is None:
+            object.__setattr__(self, "phase", (0.0,) * entries)
         for name in ("amplitude", "frequency", "phase"):
-            value = array(name, getattr(self, name), (6,))
+            value = array(name, getattr(self, name), (entries,))
             object.__setattr__(self, name, tuple(float(v) for v in value))
 
     def rate(self, t: ca.SX, p: ca.SX) -> ca.SX:
         """Return amplitude sin(2 pi frequency t + phase)."""
-        waves = zip(self.amplitude, self.frequency, self.phase, strict=True)
+        waves = zip(self.amplitude, self.frequency, self.phase or (), strict=True)
         return ca.vertcat(*(a * ca.sin(2 * np.pi * f * t + phi) if a else 0.0 for a, f, phi in waves))
 
     def parameters(self, t: float) -> tuple[FloatArray, float]:
@@ -167,79 +177,130 @@ class SampledMotion(HandMotion):
     ----------
     times : (n,) s
         Ascending, n >= 2.
-    values : (n, 6) rad/s2, m/s2
+    values : (n, 6) or, in the plane, (n, 3) rad/s2, m/s2
         Hand axes, angular first.
     """
 
     times: FloatArray
     values: FloatArray
     size: int = field(default=13, init=False)
+    components: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         times = array("times", self.times, (None,), unit="s")
         if times.size < 2 or np.any(np.diff(times) <= 0):
             raise InputError("times", self.times, "at least two ascending times (s)")
+        first = self.values[0] if np.ndim(self.times) == 1 and _rows(self.values) else self.values
+        entries = _components("values", first, self.values)
+        object.__setattr__(self, "components", entries)
+        object.__setattr__(self, "size", 1 + 2 * entries)
         object.__setattr__(self, "times", times)
-        object.__setattr__(self, "values", array("values", self.values, (times.size, 6)))
+        object.__setattr__(self, "values", array("values", self.values, (times.size, entries)))
 
     def rate(self, t: ca.SX, p: ca.SX) -> ca.SX:
-        """Return p[1:7] + (t - p[0]) p[7:13]."""
-        return p[1:7] + (t - p[0]) * p[7:13]
+        """Return value + (t - t_i) slope, p = (t_i, value, slope)."""
+        n = self.values.shape[1]
+        return p[1 : n + 1] + (t - p[0]) * p[n + 1 :]
 
     def parameters(self, t: float) -> tuple[FloatArray, float]:
         """Return (t_i, value_i, slope_i) of the sample interval that holds `t`, and its end."""
         times, values = self.times, self.values
+        level = np.zeros(values.shape[1])
         if t < times[0]:
-            return np.concatenate([[t], values[0], np.zeros(6)]), float(times[0])
+            return np.concatenate([[t], values[0], level]), float(times[0])
         if t >= times[-1]:
-            return np.concatenate([[t], values[-1], np.zeros(6)]), np.inf
+            return np.concatenate([[t], values[-1], level]), np.inf
         i = int(np.searchsorted(times, t, side="right")) - 1
         slope = (values[i + 1] - values[i]) / (times[i + 1] - times[i])
         return np.concatenate([[times[i]], values[i], slope]), float(times[i + 1])
 
 
+def _rows(values: Any) -> bool:
+    """Whether `values` is a sequence with a first row."""
+    return isinstance(values, np.ndarray | list | tuple) and len(values) > 0
+
+
+def _components(key: str, row: Any, value: Any = None) -> int:
+    """Return 3 or 6, the number of entries of `row`; ``value`` is what the user gave."""
+    size = len(row) if isinstance(row, np.ndarray | list | tuple) and np.ndim(row) == 1 else 0
+    if size not in (3, 6):
+        allowed = "6 numbers (space: angular, then linear) or 3 (plane: angular, then along x and z)"
+        raise InputError(key, row if value is None else value, allowed)
+    return size
+
+
 @dataclass(frozen=True)
 class Hand:
-    """A body that moves as it is told and carries another.
+    """A body that moves as it is told and carries another, in space or in the plane (x right, z up).
 
     Parameters
     ----------
     shape : Shape
-        d = 3.
-    position : (3,) m
-        Origin of the hand's frame (that of its shape) in the world at the start.
+        d = 3, or d = 2 in the plane.
+    position : (d,) m
+        Origin of the hand's frame (that of its shape) in the world at the start: x, y, z or, in the plane, x, z.
     rpy : (3,) rad
-        R_world_hand = Rz(yaw) Ry(pitch) Rx(roll) at the start.
-    twist : (6,) rad/s, m/s
-        Body twist (angular, linear) in hand axes at the start.
+        Space: R_world_hand = Rz(yaw) Ry(pitch) Rx(roll) at the start.
+    twist : (6,) or, in the plane, (3,) rad/s, m/s
+        Body twist (angular, linear) in hand axes at the start; in the plane (omega counter-clockwise, v_x, v_z).
     motion : HandMotion
         Derivative of the body twist by components (not used under a policy).
-    extent : (2,) m, optional
-        Width of the hand along its x and y axes, centred: a contact outside ends the run.
+    extent : (2,) m or, in the plane, a number or (1,), optional
+        Width of the hand along its x and y axes (x in the plane), centred: a contact outside ends the run.
+    angle : float, rad
+        Plane: counter-clockwise, at the start.
+
+    Raises
+    ------
+    InputError
+        If a value has the wrong size, or belongs to the other dimension (rpy in the plane, angle in space).
     """
 
     shape: Shape
-    position: Sequence[float] = (0.0, 0.0, 0.0)
+    position: Sequence[float] | None = None
     rpy: Sequence[float] = (0.0, 0.0, 0.0)
-    twist: Sequence[float] = (0.0,) * 6
+    twist: Sequence[float] | None = None
     motion: HandMotion = field(default_factory=Coast)
-    extent: Sequence[float] | None = None
+    extent: Sequence[float] | float | None = None
+    angle: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape) or self.shape.d != 3:
-            raise InputError("shape", self.shape, "a Shape in space such as trundle.Plane()")
-        for name, size in (("position", 3), ("rpy", 3), ("twist", 6)):
-            value = array(name, getattr(self, name), (size,))
-            object.__setattr__(self, name, tuple(float(v) for v in value))
+        if not isinstance(self.shape, Shape):
+            raise InputError("shape", self.shape, "a Shape such as trundle.Plane() or, in the plane, trundle.Line()")
+        d, size = self.shape.d, angular_size(self.shape.d) + self.shape.d
+        for name, entries in (("position", d), ("twist", size)):
+            value = getattr(self, name)
+            checked = array(name, np.zeros(entries) if value is None else value, (entries,))
+            object.__setattr__(self, name, tuple(float(v) for v in checked))
+        rpy = array("rpy", self.rpy, (3,), unit="rad")
+        object.__setattr__(self, "rpy", tuple(float(v) for v in rpy))
+        object.__setattr__(self, "angle", number("angle", self.angle, unit="rad"))
+        if d == 2 and np.any(rpy):
+            raise InputError("rpy", list(rpy), "left out in the plane, where a hand has an angle")
+        if d == 3 and self.angle:
+            raise InputError("angle", self.angle, "left out in space, where a hand has rpy")
         if not isinstance(self.motion, HandMotion):
             raise InputError("motion", self.motion, "a HandMotion: Coast, SinusoidMotion or SampledMotion")
+        if self.motion.components not in (None, size):
+            raise InputError("motion", self.motion, f"of {size} components, the size of this hand's twist")
         if self.extent is not None:
-            extent = array("extent", self.extent, (2,), above=0.0, unit="m")
+            widths = [self.extent] if d == 2 and np.ndim(self.extent) == 0 else self.extent
+            extent = array("extent", widths, (d - 1,), above=0.0, unit="m")
             object.__setattr__(self, "extent", tuple(float(v) for v in extent))
 
     @property
+    def turn(self) -> FloatArray:
+        """Orientation at the start: the angle (1,) in the plane, the quaternion (w, x, y, z) in space."""
+        if self.shape.d == 2:
+            return np.array([self.angle])
+        return Rotation.from_matrix(self.R_world_hand).as_quat(canonical=True, scalar_first=True)
+
+    @property
     def R_world_hand(self) -> FloatArray:  # noqa: N802
-        """Rotation (3, 3) at the start."""
+        """Rotation (d, d) at the start."""
+        if self.shape.d == 2:
+            c, s = np.cos(self.angle), np.sin(self.angle)
+            return np.array([[c, -s], [s, c]])
         roll, pitch, yaw = self.rpy
         return Rotation.from_euler("ZYX", [yaw, pitch, roll]).as_matrix()
 

@@ -15,8 +15,14 @@ from trundle.contact.choice import contact_coordinates, contact_form, make_conta
 from trundle.contact.laws import SEPARATED, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
-from trundle.models.conversion import rolling_values, to_wxyz
-from trundle.models.placement import ContactPoints, place_in_plane, place_in_space, refuse_locked
+from trundle.models.conversion import rolling_values
+from trundle.models.placement import (
+    ContactPoints,
+    place_in_plane,
+    place_in_space,
+    place_on_planar_hand,
+    refuse_locked,
+)
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Tree, TreeModel
@@ -26,13 +32,13 @@ _SECOND = "second"
 
 @dataclass(frozen=True)
 class RollingPair:
-    """A rigid body in contact with a hand (space) or with ground (plane or space).
+    """A rigid body in contact with a hand or with ground, in the plane or in space.
 
     Parameters
     ----------
     body : RigidBody
     base : Hand or Ground
-        Ground for planar bodies.
+        Of the body's dimension.
     law : str
         ``"rolling"`` or ``"pure-rolling"`` (no spin about the normal; in the plane the same).
     friction : float
@@ -44,7 +50,7 @@ class RollingPair:
     on_separation : "stop", "fly" or "ignore"
     coordinates : "pose" or "rolling"
         ``"rolling"`` uses contact coordinates and relative angular velocity as states (20 or 19
-        numbers on a hand): for planning and control. It needs charts and knows only rolling.
+        numbers on a hand, 9 in the plane): for planning and control. It needs charts and knows only rolling.
     contact : str
         Form of the contact: ``"auto"`` or one of `trundle.contact.choice.FORMS`.
 
@@ -96,10 +102,15 @@ class RollingPair:
         """Dimension, 2 or 3."""
         return self.body.shape.d
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of body and base: object and hand, or body and terrain on ground in the plane."""
+        return ("body", "terrain") if self.d == 2 and isinstance(self.base, Ground) else ("object", "hand")
+
     @cached_property
     def system(self) -> ContactSystem:
         """The models of this pair in all modes and charts."""
-        names = ("object", "hand") if self.d == 3 else ("body", "terrain")
+        names = self.names
         count = 1 if self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape) else 2
         meetings = tuple(
             Meeting(
@@ -110,13 +121,13 @@ class RollingPair:
                 shape_B=self.base.shape,
                 center_A=self.body.shape_origin,
                 form=self.contact,
-                extent=tuple(self.base.extent) if isinstance(self.base, Hand) and self.base.extent else None,
+                extent=tuple(np.ravel(self.base.extent)) if isinstance(self.base, Hand) and self.base.extent else None,
             )
             for name in ("contact", _SECOND)[:count]
         )
         laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (count - 1))
         return ContactSystem(
-            kind="juggling" if self.d == 3 else "planar",
+            kind="juggling" if names[0] == "object" else "planar",
             build=lambda atlas: self.tree(atlas, [m.contact for m in meetings]),
             meetings=meetings,
             start_laws=laws,
@@ -142,7 +153,7 @@ class RollingPair:
 
     def tree(self, atlas: Atlas = ((0, 0),), contacts: Sequence[str] = ("contact",)) -> TreeModel:
         """Return the tree of this pair on the charts `atlas`, with one contact for each name."""
-        names = ("object", "hand") if self.d == 3 else ("body", "terrain")
+        names = self.names
         rolling = None
         if self.coordinates == "rolling":
             rolling = "pure" if self.law == "pure-rolling" else "rolling"
@@ -160,9 +171,11 @@ class RollingPair:
         On a hand (space): ``contact_on_hand`` (3,) m, hand frame, projected onto the surface (at most
         half the body's ``reference_length`` away, to a single nearest point);
         ``object_quaternion`` (w, x, y, z), world from body; ``object_angular_velocity`` (3,) rad/s, world.
+        On a hand in the plane: ``contact_on_hand`` (2,) m, hand frame, x and z, projected likewise;
+        ``object_angle`` rad and ``object_angular_velocity`` rad/s, counter-clockwise.
         On ground in the plane: ``contact_x`` m, of the contact point; ``angle`` rad and
-        ``angular_velocity`` rad/s, counter-clockwise. Optional in both: ``slip`` (d,) m/s, world: velocity of
-        the body's material point relative to the base, tangential.
+        ``angular_velocity`` rad/s, counter-clockwise. Optional: ``slip`` (d,) m/s, world: velocity of
+        the body's material point relative to the base, tangential (on ground in the plane a number, along it).
 
         The body's own contact point is the one whose normal opposes the base's; where several do, the one
         that does not penetrate is taken. Its velocity follows from rolling.
@@ -173,7 +186,9 @@ class RollingPair:
             If no point of the body fits, the bodies overlap or are curved alike (then they touch in more than
             a point: the contact is locked), pure rolling would start with a spin, or a name is not known.
         """
-        place = place_in_plane if self.d == 2 else place_in_space
+        place = place_in_space
+        if self.d == 2:
+            place = place_on_planar_hand if isinstance(self.base, Hand) else place_in_plane
         known = list(signature(place).parameters)[1:]
         for name, value in initial.items():
             if name not in known:
@@ -200,7 +215,7 @@ class RollingPair:
         values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.meetings}
         if isinstance(self.base, Hand):
             values[f"{meeting.body_B}.position"] = self.base.position
-            values[f"{meeting.body_B}.turn"] = to_wxyz(self.base.R_world_hand)
+            values[f"{meeting.body_B}.turn"] = self.base.turn
             values[f"{meeting.body_B}.twist"] = self.base.twist
         atlas = (charts,) * len(system.meetings)
         angular_velocity, velocity = velocities

@@ -66,7 +66,7 @@ class Meeting:
         Origin of A's shape in A's frame.
     form : str
         See `trundle.contact.choice.contact_form`.
-    extent : (2,) m, or None
+    extent : (d - 1,) m, or None
         Width of B along its axes.
     """
 

@@ -8,19 +8,26 @@ import numpy as np
 
 from trundle.checks import FloatArray
 
+_TWISTS = ("hand_acceleration",)
+_ANGULAR = ("object_angular_velocity", "hand_angular_velocity")
+
 
 def juggling_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
-    """Return the variables of ``trajectory.nc`` from the columns of a run; ``controlled``: a policy gave the input."""
+    """Return the variables of ``trajectory.nc`` from the columns of a run; ``controlled``: a policy gave the input.
+
+    A run in the plane is embedded in space: (x, z) becomes (x, 0, z), and what turns counter-clockwise in that plane
+    turns about -y.
+    """
     first = {
         name: columns[name][:, 0] for name in ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
     }
     arrays = {
         "object_position": columns["A.position"],
-        "object_quaternion": _continuous(columns["A.turn"]),
+        "object_quaternion": _continuous(_quaternions(columns["A.turn"])),
         "object_velocity": columns["A.velocity"],
         "object_angular_velocity": columns["A.angular_velocity"],
         "hand_position": columns["B.position"],
-        "hand_quaternion": _continuous(columns["B.turn"]),
+        "hand_quaternion": _continuous(_quaternions(columns["B.turn"])),
         "hand_velocity": columns["B.velocity"],
         "hand_angular_velocity": columns["B.angular_velocity"],
         "contact_position": first["point"],
@@ -36,7 +43,37 @@ def juggling_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]
     }
     if controlled:
         arrays["hand_acceleration"] = columns["input"]
+    if columns["A.position"].shape[1] == 2:
+        return {name: _embedded(name, values) for name, values in arrays.items()}
     return arrays
+
+
+def _embedded(name: str, values: Any) -> Any:
+    """Return a variable (n, ...) of a run in the plane as its kind has it, in space."""
+    if name in _ANGULAR:
+        return about_y(values)
+    if name in _TWISTS:
+        return np.concatenate([about_y(values[:, :1]), lifted(values[:, 1:])], axis=1)
+    return lifted(values) if values.ndim == 2 and values.shape[1] == 2 else values
+
+
+def lifted(values: FloatArray) -> FloatArray:
+    """Return vectors (..., 2) of the plane, x and z, as vectors (..., 3) with y = 0."""
+    x, z = np.moveaxis(np.asarray(values), -1, 0)
+    return np.stack([x, np.zeros_like(x), z], axis=-1)
+
+
+def about_y(w: FloatArray) -> FloatArray:
+    """Return counter-clockwise rates (n, 1) as vectors (n, 3): (0, -w, 0), x to the right and z up."""
+    return np.concatenate([np.zeros_like(w), -w, np.zeros_like(w)], axis=1)
+
+
+def _quaternions(turn: FloatArray) -> FloatArray:
+    """Return quaternions (n, 4) of quaternions, or of angles (n, 1) about -y."""
+    if turn.shape[1] == 4:
+        return turn
+    none = np.zeros_like(turn)
+    return np.concatenate([np.cos(turn / 2), none, -np.sin(turn / 2), none], axis=1)
 
 
 def say_which_contact(dataset: Any) -> None:

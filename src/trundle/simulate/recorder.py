@@ -15,7 +15,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import ContactSystem
 from trundle.records import Trajectory, make_dataset
-from trundle.simulate.record_juggling import juggling_arrays, say_which_contact
+from trundle.simulate.record_juggling import juggling_arrays, lifted, say_which_contact
 from trundle.simulate.record_planar import planar_arrays
 from trundle.simulate.scene import scene_of
 from trundle.status import Status
@@ -77,7 +77,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     metadata: dict[str, Any] = {
         "kind": system.kind,
         "version": __version__,
-        "physics": dict(system.physics),
+        "physics": _physics(system),
         "statistics": {
             "steps": log.steps,
             "rejected": log.rejected,
@@ -88,8 +88,16 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         "wall_time": wall_time | {"record": clock.perf_counter() - begin},
         "transitions": log.transitions,
     }
-    scene = scene_of(system, arrays["contact_on_hand"] if system.kind == "juggling" else columns["point"][:, 0])
+    scene = scene_of(system, columns["on_B" if system.kind == "juggling" else "point"][:, 0])
     return Trajectory(dataset, status, feasible, metadata, scene)
+
+
+def _physics(system: ContactSystem) -> dict[str, Any]:
+    """Return the numbers of the model in the dimension of its record."""
+    physics = dict(system.physics)
+    if system.kind == "juggling" and system.d == 2:
+        physics["gravity"] = tuple(float(g) for g in lifted(np.array(physics["gravity"])))
+    return physics
 
 
 def _created(columns: dict[str, Any], system: ContactSystem) -> bool:

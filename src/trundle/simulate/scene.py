@@ -34,6 +34,8 @@ def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, .
 
 
 def _window(meeting: Meeting, path: FloatArray) -> dict[str, Any]:
+    if meeting.extent and meeting.shape_B.d == 2:  # a plate is drawn as wide as it is
+        return {"around": np.zeros(2), "radius": meeting.extent[0] / 2}
     low, high = np.min(path, axis=0), np.max(path, axis=0)
     center = (low + high) / 2
     size = _MARGIN * (float(np.linalg.norm(high - low)) / 2 + 1.5 * meeting.shape_A.reference_length)

@@ -1,0 +1,212 @@
+"""Metrics of planned and controlled runs on a hand: goal errors, trials that succeed, wobble, flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from trundle.errors import InputError
+from trundle.records import Trajectory
+from trundle.report import recompute
+from trundle.report.metrics import TRIAL, general, phases, usage
+from trundle.status import Status
+
+Array = NDArray[np.float64]
+Parts = Mapping[str, Trajectory]
+
+SETTLED = 0.5
+"""Last time (s) of a trial over which it has to be at its goal."""
+UPRIGHT, SLOW = 0.1, 1.0
+"""Largest angle (rad) and angular speed (rad/s) of an object that counts as balanced."""
+NEAR, CREEPING = 5e-3, 0.02
+"""Largest distance (m) and speed (m/s) of a contact that counts as at rest at its goal."""
+
+
+def goal_errors(run: Trajectory, goal: Mapping[str, Any]) -> dict[str, float]:
+    """Return how far the end of a run is from its goal.
+
+    Returns
+    -------
+    dict
+        ``position`` (m), of the contact on the hand, and ``rotation`` (rad), of the object in the world: the angle of
+        R_goal'R; in the plane the difference of angles, turns counted.
+    """
+    position = np.linalg.norm(run["contact_on_hand"][-1] - np.asarray(goal["contact_on_hand"], dtype=float))
+    if goal.get("object_angle") is not None:
+        rotation = abs(float(object_angle(run)[-1]) - float(goal["object_angle"]))
+    else:
+        turns = Rotation.from_quat([goal["object_quaternion"], run["object_quaternion"][-1]], scalar_first=True)
+        rotation = float((turns[0].inv() * turns[1]).magnitude())
+    return {"position": float(position), "rotation": rotation}
+
+
+def object_angle(run: Trajectory) -> Array:
+    """Return the angle (n,) of a planar object, counter-clockwise seen with x right and z up, without jumps, rad.
+
+    Its turns are counted from ``metadata["start_angle"]`` if the run knows it.
+    """
+    q = run["object_quaternion"]
+    angle = np.unwrap(-2.0 * np.arctan2(q[:, 2], q[:, 0]))
+    start = run.metadata.get("start_angle")
+    return angle if start is None else angle + 2 * np.pi * np.round((float(start) - angle[0]) / (2 * np.pi))
+
+
+def relative_speed(run: Trajectory) -> Array:
+    """Return the speed (n,) of the object's centre relative to the hand that carries it, m/s."""
+    lever = run["object_position"] - run["hand_position"]
+    carried = run["hand_velocity"] + np.cross(run["hand_angular_velocity"], lever)
+    return np.linalg.norm(run["object_velocity"] - carried, axis=1)
+
+
+def trials(parts: Parts, loop: str) -> dict[str, Trajectory]:
+    """Return the trials in ``"open"`` or ``"closed"`` loop by name."""
+    return {name: run for name, run in parts.items() if TRIAL.fullmatch(name) and name.startswith(f"{loop}-loop-")}
+
+
+def balanced(run: Trajectory) -> bool:
+    """Whether a run reached its end with the object at its goal angle, slow, over the last half second."""
+    if run.status not in (Status.SUCCESS, Status.REST):
+        return False
+    last = run.time >= run.time[-1] - SETTLED
+    off = np.abs(object_angle(run)[last] - float(_goal(run)["object_angle"]))
+    speed = np.linalg.norm(run["object_angular_velocity"][last], axis=1)
+    return bool(np.all(phases(run)[0][last]) and np.max(off) <= UPRIGHT and np.max(speed) <= SLOW)
+
+
+def arrived(run: Trajectory) -> bool:
+    """Whether a run reached its end with its contact at the goal on the hand, at rest, over the last half second."""
+    if run.status not in (Status.SUCCESS, Status.REST):
+        return False
+    last = run.time >= run.time[-1] - SETTLED
+    off = np.linalg.norm(run["contact_on_hand"][last] - np.asarray(_goal(run)["contact_on_hand"], dtype=float), axis=1)
+    return bool(np.all(phases(run)[0][last]) and np.max(off) <= NEAR and np.max(relative_speed(run)[last]) <= CREEPING)
+
+
+def path_length(run: Trajectory) -> float:
+    """Return the length of the contact's path on the hand, m."""
+    return float(np.sum(np.linalg.norm(np.diff(run["contact_on_hand"], axis=0), axis=1)))
+
+
+def _friction_use(runs: list[Trajectory], until: Callable[[Trajectory], int] | None = None) -> float:
+    """Return the largest used share of the friction cone where contacts roll, up to sample ``until(run)``."""
+    largest = 0.0
+    for run in runs:
+        stop = len(run) if until is None else until(run)
+        rolling = phases(run)[1][:stop]
+        use = usage(run, recompute.touch(run))["friction_use"][:stop]
+        largest = max(largest, float(np.max(use[rolling], initial=0.0)))
+    return largest
+
+
+def _until_balanced(run: Trajectory) -> int:
+    """Return the first sample from which on the object stays at its goal angle; the run's length if it does not."""
+    away = np.abs(object_angle(run) - float(_goal(run)["object_angle"])) > UPRIGHT
+    return int(np.flatnonzero(away)[-1]) + 1 if away.any() else len(run)
+
+
+def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Goal errors of the replayed plan and of the closed loop from its offset; what the planner left."""
+    plan = _part(parts, "plan")
+    planned, tracked = goal_errors(plan, _goal(plan)), goal_errors(run, _goal(run))
+    values = {
+        "goal_position_error": planned["position"],
+        "goal_rotation_error": float(np.degrees(planned["rotation"])),
+        "tracked_position_error": tracked["position"],
+        "tracked_rotation_error": float(np.degrees(tracked["rotation"])),
+        "friction_use": _friction_use([plan, run]),
+        "path_length": path_length(plan),
+    }
+    left = dict(plan.metadata.get("plan", {}))
+    for name in ("start_successes", "kkt_residual", "planning_time", "geometric_path_length"):
+        if left.get(name) is not None:
+            values[name] = float(left[name])
+    for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
+        if part in parts:
+            errors = goal_errors(parts[part], _goal(parts[part]))
+            key = part.replace("-", "_")
+            values[f"{key}_position_error"] = errors["position"]
+            values[f"{key}_rotation_error"] = float(np.degrees(errors["rotation"]))
+    return values
+
+
+def ellipse_damping(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Rms of the angle from its mean equilibrium over the last second, without control over with control."""
+    free = _part(parts, "uncontrolled")
+    without, with_control = (_wobble(each) for each in (free, run))
+    return {
+        "wobble_reduction": without / max(with_control, 1e-300),
+        "wobble_uncontrolled": without,
+        "wobble_controlled": with_control,
+    }
+
+
+def flip_up(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Trials that end balanced, friction until then, and the goal error of the replayed plan."""
+    closed, opened, plan = trials(parts, "closed"), trials(parts, "open"), _part(parts, "plan")
+    values = {
+        "closed_loop_successes": float(sum(balanced(trial) for trial in closed.values())),
+        "friction_use": _friction_use([run, *closed.values()], _until_balanced),
+        "plan_error": goal_errors(plan, _goal(plan))["rotation"],
+    }
+    if opened:
+        values["open_loop_successes"] = float(sum(balanced(trial) for trial in opened.values()))
+    return values | _planning(plan)
+
+
+def throw_catch(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Trials that end balanced after the catch, and the time of flight of the main run."""
+    apart = np.logical_not(phases(run)[0])
+    flight = 0.0
+    if apart.any():
+        first = int(np.flatnonzero(apart)[0])
+        touching = np.flatnonzero(np.logical_not(apart[first:]))
+        last = first + int(touching[0]) if touching.size else len(run) - 1
+        flight = float(run.time[last] - run.time[max(first - 1, 0)])
+    closed = trials(parts, "closed")
+    return {
+        "balanced_successes": float(sum(balanced(trial) for trial in closed.values())),
+        "flight_time": flight,
+    }
+
+
+def butterfly(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Forces and slip of the closed loop without noise, its final speed, trials that arrive, the plan's error."""
+    closed, opened, plan = trials(parts, "closed"), trials(parts, "open"), _part(parts, "plan")
+    values = {key: value for key, value in general(run).items() if key in ("slip", "friction_use", "normal_force_min")}
+    errors = goal_errors(plan, _goal(plan))
+    values |= {
+        "final_speed": float(relative_speed(run)[-1]),
+        "closed_loop_successes": float(sum(arrived(trial) for trial in closed.values())),
+        "plan_error": max(errors.values()),
+    }
+    if opened:
+        values["open_loop_successes"] = float(sum(arrived(trial) for trial in opened.values()))
+    return values | _planning(plan)
+
+
+def _planning(plan: Trajectory) -> dict[str, float]:
+    left = dict(plan.metadata.get("plan", {}))
+    return {name: float(left[name]) for name in ("kkt_residual", "planning_time") if left.get(name) is not None}
+
+
+def _wobble(run: Trajectory) -> float:
+    last = run.time >= run.time[-1] - 1.0
+    off = object_angle(run)[last] - float(_goal(run)["object_angle"])
+    return float(np.sqrt(np.mean(off**2)))
+
+
+def _goal(run: Trajectory) -> Mapping[str, Any]:
+    goal = run.metadata.get("goal")
+    if goal is None:
+        raise InputError("metadata.goal", None, "given, for this metric")
+    return goal
+
+
+def _part(parts: Parts, name: str) -> Trajectory:
+    if name not in parts:
+        raise InputError(f"parts.{name}", None, "a part of the run, for this metric")
+    return parts[name]

@@ -1,0 +1,119 @@
+"""Metrics of the passive scenarios of the library, against what is known of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+from trundle.records import Trajectory
+from trundle.report import recompute
+from trundle.report.metrics import energy, inertia_matrix, largest, needed, physics, relative_drift
+
+Array = NDArray[np.float64]
+Parts = Mapping[str, Trajectory]
+
+
+def plate_spinning(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Solid or hollow ball on a level plate that turns about the vertical through its origin (paper 2, V-C1).
+
+    w_c = k/(1 + k) w_plate, J = k m r^2; centre r(0) - v x z/w_c; radius |v|/w_c.
+    """
+    mass, radius, k, spin = _ball_on_plate(run)
+    gravity = float(np.linalg.norm(needed(physics(run), "gravity")))
+    path = run["contact_position"][:, :2]
+    start = run["object_position"][0]
+    lever = np.array([0.0, 0.0, -radius])
+    hand = np.cross([0.0, 0.0, spin], start + lever - run["hand_position"][0])
+    v = hand - np.cross(run["object_angular_velocity"][0], lever)
+    rate = k / (1 + k) * spin
+    centre = start[:2] - np.array([v[1], -v[0]]) / rate
+    circle = math.hypot(v[0], v[1]) / abs(rate)
+    distance = np.linalg.norm(path - centre, axis=1)
+    force = np.abs(run["contact_force"][:, 2] - mass * gravity)
+    measured = mass * np.abs(_derivative(run.time, run["object_velocity"][:, 2]))
+    values = {
+        "radius_error_percent": largest(np.abs(distance - circle)) / circle * 100,
+        "normal_force_error": max(largest(force), largest(measured)),
+    }
+    if len(np.unique(path, axis=0)) >= 3:  # fewer lie on many circles
+        values["centre_drift"] = float(np.linalg.norm(_fit_circle(path) - centre))
+    return values
+
+
+def plate_tilted(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Drift of the ball on a tilted spinning plate against n x g_t/(k w_plate) (paper 2, V-C2; k = 2/5 if solid).
+
+    The path in the plate's plane is a + d t + b cos(w_c t) + c sin(w_c t); d is fitted.
+    """
+    _, _, k, spin = _ball_on_plate(run)
+    normal = recompute.rotation_matrices(run["hand_quaternion"][:1])[0, :, 2]
+    gravity = np.asarray(needed(physics(run), "gravity"), dtype=float)
+    along = gravity - (gravity @ normal) * normal
+    expected = np.cross(normal, along) / (k * spin)
+    t = run.time - run.time[0]
+    phase = k / (1 + k) * spin * t
+    if abs(phase[-1]) < 2 * math.pi:
+        raise InputError("simulation.duration", float(t[-1]), "at least one turn of the ball's orbit, for its drift")
+    basis = np.stack([np.ones_like(t), t, np.cos(phase), np.sin(phase)], axis=1)
+    if np.linalg.matrix_rank(basis) < basis.shape[1]:
+        return {}  # too few samples to tell drift and orbit apart
+    drift = np.linalg.lstsq(basis, run["contact_position"], rcond=None)[0][1]
+    return {"drift_velocity_error": float(np.linalg.norm(drift - expected) / np.linalg.norm(expected))}
+
+
+def ellipsoid_dish(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Energy drift relative to the largest kinetic energy, so that no choice of zero height helps it."""
+    kinetic, potential = energy(run)
+    return {"energy_drift": relative_drift(kinetic + potential, float(np.max(kinetic)))}
+
+
+def rock_undulating(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Energy drift relative to m g 0.2 m."""
+    kinetic, potential = energy(run)
+    known = physics(run)
+    weight = float(known["mass"]) * float(np.linalg.norm(known["gravity"]))
+    return {"energy_drift": relative_drift(kinetic + potential, weight * 0.2)}
+
+
+def _ball_on_plate(run: Trajectory) -> tuple[float, float, float, float]:
+    """Return mass, radius, k = J/(m r^2) and the plate's spin; the plate must turn steadily about its own origin."""
+    body = run.body("object")
+    if body is None or body.shape.get("type") != "sphere":
+        raise InputError("object.shape", None if body is None else dict(body.shape), "a sphere, for this metric")
+    mass, inertia = (needed(physics(run), key) for key in ("mass", "inertia"))
+    radius = float(body.shape["radius"])
+    J = float(inertia_matrix(inertia)[0, 0])
+    normal = recompute.rotation_matrices(run["hand_quaternion"][:1])[0, :, 2]
+    spin = run["hand_angular_velocity"] @ normal
+    if abs(spin[0]) < 1e-9 or np.ptp(spin) > 1e-9 * abs(spin[0]) or np.ptp(run["hand_position"], axis=0).max() > 1e-9:
+        raise InputError("hand.angular_velocity", run["hand_angular_velocity"][0].tolist(), "a steady spin about z")
+    return float(mass), radius, J / (mass * radius**2), float(spin[0])
+
+
+def _fit_circle(points: Array) -> Array:
+    """Return the centre (2,) of the least-squares circle: algebraic start, then Gauss-Newton on the distances."""
+    mean = points.mean(axis=0)
+    p = points - mean
+    A = np.column_stack([2 * p, np.ones(len(p))])
+    solution = np.linalg.lstsq(A, np.sum(p * p, axis=1), rcond=None)[0]
+    centre, radius = solution[:2], math.sqrt(max(solution[2] + solution[:2] @ solution[:2], 0.0))
+    for _ in range(10):
+        d = p - centre
+        distance = np.linalg.norm(d, axis=1)
+        slopes = np.column_stack([d / distance[:, None], np.ones(len(p))])
+        step = np.linalg.lstsq(slopes, distance - radius, rcond=None)[0]
+        centre, radius = centre + step[:2], radius + step[2]
+        if np.max(np.abs(step)) < 1e-15:
+            break
+    return centre + mean
+
+
+def _derivative(t: Array, x: Array) -> Array:
+    """Return the central-difference derivative at the inner samples that have equal neighbours in time."""
+    before, after = np.diff(t)[:-1], np.diff(t)[1:]
+    even = (np.abs(after - before) < 1e-9 * np.maximum(after, 1e-300)) & (before > 0)
+    return ((x[2:] - x[:-2]) / np.where(even, before + after, 1.0))[even]

@@ -1,0 +1,143 @@
+"""Tables of controlled runs: goal, limits, plan, controller, noise, errors of trials. Shared by the kinds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import Angle, Array, Duration, NonNegative, Place, Place3, Table, Vector3, Vector4, fault
+
+Share = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1")]
+Part = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
+Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
+Goal = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
+Component = Literal["wx", "wy", "wz", "vx", "vy", "vz"]
+Freedoms = Annotated[
+    Literal["all", "rotations", "translations", "planar"] | tuple[Component, ...],
+    Array,
+    Allowed("'all', 'rotations', 'translations', 'planar', or a list of 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'"),
+]
+Span = Annotated[
+    Duration | tuple[Duration, Duration], Array, Allowed("a time > 0 (s), or [shortest, longest] for a free one")
+]
+
+
+class GoalTable(Table):
+    """Where object and hand are to be at rest; what is left out stays as at the start."""
+
+    contact_on_hand: Place3 | None = Field(default=None, description="m, hand frame, projected on the surface")
+    object_quaternion: Vector4 | None = Field(default=None, description="(w, x, y, z), world from body")
+    object_angle: Angle | None = Field(default=None, description="rad, counter-clockwise; planar objects")
+    hand_position: Place3 | None = Field(default=None, description="m, world")
+    hand_rpy: Vector3 | None = Field(default=None, description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
+    hand_angle: Angle | None = Field(default=None, description="rad, counter-clockwise; planar hands")
+
+
+class LimitsTable(Table):
+    """What the hand can do, and how near the contact may come to its own limits in a plan."""
+
+    hand: Freedoms = Field(default="all", description="components of the hand's twist that may change")
+    angular_acceleration: Positive = Field(default=50.0, description="rad/s^2, each component")
+    linear_acceleration: Positive = Field(default=10.0, description="m/s^2, each component")
+    normal_force: Share = Field(default=0.05, description="least normal force in a plan, in parts of the weight")
+    friction: Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")] = Field(
+        default=0.95, description="part of the friction cone a plan may use"
+    )
+
+
+class PlanTable(Table):
+    """How the plan is sought."""
+
+    duration: Span = Field(default=2.0, description="s, or [shortest, longest]")
+    nodes: Annotated[int, Field(ge=2, le=10_000), Allowed("an integer from 2 to 10000")] = Field(
+        default=50, description="intervals of the first, coarse solution"
+    )
+    method: Literal["hermite-simpson", "trapezoid", "shooting"] = Field(default="hermite-simpson", description="")
+    position_tolerance: Goal = Field(default=1e-4, description="m, contact on the hand, of the plan replayed")
+    rotation_tolerance: Goal = Field(default=1e-3, description="rad, orientation, of the plan replayed")
+    refinements: Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")] = Field(
+        default=5, description="finer meshes that may be tried"
+    )
+    starts: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
+        default=0, description="perturbed guesses tried besides, counted in start_successes"
+    )
+    start_sigma: NonNegative = Field(default=0.1, description="of the guesses' perturbation, see docs")
+
+
+class StateWeights(Table):
+    """Weights of the local error's parts, 1/unit^2."""
+
+    hand_rotation: NonNegative = Field(default=1.0, description="1/rad^2")
+    hand_position: NonNegative = Field(default=1.0, description="1/m^2")
+    object_rotation: NonNegative = Field(default=1.0, description="1/rad^2, relative to the hand")
+    contact: NonNegative = Field(default=1.0, description="1/m^2, on the hand")
+    hand_angular_velocity: NonNegative = Field(default=1.0, description="s^2/rad^2")
+    hand_velocity: NonNegative = Field(default=1.0, description="s^2/m^2")
+    relative_velocity: NonNegative = Field(default=1.0, description="s^2/rad^2, angular, object to hand")
+
+
+class InputWeights(Table):
+    """Weights of the hand's acceleration."""
+
+    hand_angular_acceleration: Positive = Field(default=1e-3, description="s^4/rad^2")
+    hand_acceleration: Positive = Field(default=1e-3, description="s^4/m^2")
+
+
+class ControllerTable(Table):
+    """Linear-quadratic regulator about the plan, then about the goal."""
+
+    period: Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")] = Field(
+        default=1e-3, description="s, between two inputs"
+    )
+    state: StateWeights = StateWeights()
+    input: InputWeights = InputWeights()
+    final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
+    rolled: Literal["rotation", "contact"] = Field(
+        default="rotation", description="planar: which of the two tied errors is fed back"
+    )
+    hold: Annotated[float, Field(ge=0, le=1e3), Allowed("a time from 0 to 1000 (s)")] = Field(
+        default=0.0, description="s, how long the goal is held after the plan"
+    )
+
+
+class OffsetTable(Table):
+    """Error of the start of the main run."""
+
+    contact: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, of the contact on the hand, hand frame")
+    rotation: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, rotation vector of the object, world")
+    angle: Angle = Field(default=0.0, description="rad, counter-clockwise; planar objects")
+
+
+class NoiseTable(Table):
+    """What the controller sees, and when."""
+
+    camera_period: Annotated[float, Field(ge=1e-4, le=1.0), Allowed("a time from 1e-4 to 1 (s)")] = Field(
+        default=4e-3, description="s, between two pictures"
+    )
+    camera_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
+        default=4e-3, description="s, from picture to controller"
+    )
+    position_sigma: NonNegative = Field(default=0.0, description="m, of the object's position")
+    angle_sigma: NonNegative = Field(default=0.0, description="rad, of the object's orientation")
+
+
+class TrialsTable(Table):
+    """Runs of a plant that differs from the model: drawn with the seed, the same for open and closed loop."""
+
+    count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(default=0, description="")
+    semi_axes: Part = Field(default=0.0, description="largest relative error of the object's size")
+    inertia: Part = Field(default=0.0, description="largest relative error of J/m")
+    center_of_mass: Place = Field(default=0.0, description="m, distance of the centre of mass from the model's")
+    angle_sigma: NonNegative = Field(default=0.0, description="rad, of the start")
+    position_sigma: NonNegative = Field(default=0.0, description="m, of the contact on the hand at the start")
+    angular_bias: NonNegative = Field(default=0.0, description="rad/s^2, sigma of the hand's constant error")
+    linear_bias: NonNegative = Field(default=0.0, description="m/s^2, the same")
+    open_loop: bool = Field(default=True, description="whether each trial is also run without feedback")
+
+    @model_validator(mode="after")
+    def _distance(self) -> TrialsTable:
+        if self.center_of_mass < 0:
+            raise fault("center_of_mass", "must be a distance >= 0 (m)")
+        return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +14,23 @@ from trundle.checks import FloatArray, array, integer, number
 from trundle.errors import InputError
 from trundle.status import Status
 
-BAD = 1e3
-"""Merit of a roll-out whose numbers are not finite."""
+BAD = 1e6
+"""What a number that is not finite, or is larger, counts as."""
 
 _GOAL, _MARGIN, _COST = 1.0, 30.0, 0.02
 """Weights of goals (in tolerances of 1), of violated margins, and of the cost while it is weighed against them."""
+
+_APPROACH, _REFINE = 12, 20
+"""Steps of the two stages of a start."""
+
+_NEAR = 1e3
+"""Merit from which on the second stage is worth its roll-outs."""
+
+_PATIENCE = 300
+"""Roll-outs of the second stage of one start."""
+
+_DIFFERENCE = 1e-5
+"""Step of differences, in parts of a parameter's range."""
 
 _BUFFER = 1e-3
 """The search keeps margins by this much, so that those it ends on hold."""
@@ -135,6 +148,10 @@ class Shot:
         return float(np.sum(self.outcome.costs**2))
 
 
+class _Enough(Exception):  # noqa: N818
+    """One start has used up its roll-outs."""
+
+
 class _Out(Exception):  # noqa: N818
     """Time or roll-outs are used up."""
 
@@ -147,9 +164,9 @@ class _Out(Exception):  # noqa: N818
 class Shooting:
     """Search over a few bounded parameters.
 
-    Samples the box, then from the best samples on minimises sum goals^2 + violations^2 + (small weight) costs^2 by
-    Levenberg-Marquardt steps inside the bounds with differences of roll-outs, and at last without the costs, so that
-    they cannot hold the goal off. The cheapest motion that reaches the goal wins.
+    Samples the box; from the best samples on, minimises sum goals^2 + violations^2 + (small weight) costs^2 by least
+    squares inside the bounds, and from there the costs alone, subject to goals = 0 and margins >= 0 (sequential
+    quadratic programming). Derivatives are differences of roll-outs. The cheapest motion that reaches the goal wins.
 
     Parameters
     ----------
@@ -159,7 +176,9 @@ class Shooting:
     samples : int
         Of the box (Latin hypercube) beside the guess.
     starts : int
-        Best samples to go on from.
+        Best samples to go on from, at most.
+    wanted : int
+        Starts to go on from once the goal is reached, that one included.
     seed : int
     max_rollouts : int
     time_limit : float, s
@@ -173,7 +192,8 @@ class Shooting:
     parameters: Sequence[Parameter]
     roll_out: Callable[[FloatArray], Outcome]
     samples: int = 200
-    starts: int = 4
+    starts: int = 8
+    wanted: int = 2
     seed: int = 0
     max_rollouts: int = 5000
     time_limit: float = 120.0
@@ -187,6 +207,7 @@ class Shooting:
         object.__setattr__(self, "parameters", known)
         integer("samples", self.samples, minimum=0)
         integer("starts", self.starts, minimum=1)
+        integer("wanted", self.wanted, minimum=1)
         integer("seed", self.seed, minimum=0)
         integer("max_rollouts", self.max_rollouts, minimum=1)
         number("time_limit", self.time_limit, above=0.0, unit="s")
@@ -218,6 +239,7 @@ class _Search:
         self.low = np.array([p.low for p in task.parameters])
         self.width = np.array([p.high for p in task.parameters]) - self.low
         self.begin, self.count, self.share = clock.perf_counter(), 0, 0.0
+        self.found = 0
         self.best: tuple[bool, float, FloatArray, Outcome] | None = None
 
     def outcome(self, s: FloatArray) -> Outcome:
@@ -250,29 +272,69 @@ class _Search:
             self.share = 0.3 * len(ranks) / len(points)
         for k, i in enumerate(np.argsort(ranks, kind="stable")[: task.starts]):
             self.share = 0.3 + 0.7 * k / task.starts
-            self._finish(self._improve(points[i], _COST))
+            near = self._approached(points[i])
+            if self.outcome(near).merit() < _NEAR:
+                self._refined(near)
+            self.found += bool(self.best is not None and self.best[0])
+            if self.found >= task.wanted:
+                break
 
-    def _finish(self, s: FloatArray) -> None:
-        """Drop the costs where they keep a motion off its goal."""
-        found = self.outcome(s)
-        if not found.reached and found.merit(0.0) < BAD:
-            self._improve(s, 0.0)
-
-    def _improve(self, s: FloatArray, weight: float) -> FloatArray:
+    def _approached(self, s: FloatArray) -> FloatArray:
+        """Least squares of goals, violations and costs: comes near from far away."""
         from scipy.optimize import least_squares
 
-        inside = np.clip(s, 1e-6, 1 - 1e-6)
         done = least_squares(
-            lambda point: self.outcome(point).residuals(weight),
-            inside,
+            lambda point: self.outcome(point).residuals(_COST),
+            np.clip(s, 1e-6, 1 - 1e-6),
             bounds=(0.0, 1.0),
-            diff_step=1e-5,
-            xtol=1e-7,
-            ftol=1e-5,
+            diff_step=_DIFFERENCE,
+            xtol=1e-5,
+            ftol=1e-2,
             gtol=1e-9,
-            max_nfev=30,
+            max_nfev=_APPROACH,
         )
         return np.asarray(done.x, dtype=np.float64)
+
+    def _refined(self, s: FloatArray) -> None:
+        """Sequential quadratic programming: the cheapest motion with goals and margins as constraints."""
+        from scipy.optimize import minimize
+
+        first = self.outcome(s)
+        r = len(first.goals)
+        last: dict[bytes, FloatArray] = {}
+
+        def values(point: FloatArray) -> FloatArray:
+            found = self.outcome(point)
+            return np.concatenate([[np.sum(found.costs**2)], found.goals, found.margins - _BUFFER])
+
+        end = self.count + _PATIENCE
+
+        def at(point: FloatArray) -> FloatArray:
+            """The cost, goals and margins (1 + r + m,) and, beside them, their derivatives."""
+            key = point.tobytes()
+            if self.count > end:
+                raise _Enough
+            if key not in last:
+                last.clear()
+                middle = values(point)
+                steps = np.where(point > 0.5, -_DIFFERENCE, _DIFFERENCE)
+                columns = [(values(point + d) - middle) / d[k] for k, d in enumerate(np.diag(steps))]
+                last[key] = np.column_stack([middle, *columns])
+            return last[key]
+
+        with suppress(_Enough):
+            minimize(
+                lambda point: at(point)[0, 0],
+                s,
+                jac=lambda point: at(point)[0, 1:],
+                method="SLSQP",
+                bounds=[(0.0, 1.0)] * len(s),
+                constraints=[
+                    {"type": "eq", "fun": lambda p: at(p)[1 : r + 1, 0], "jac": lambda p: at(p)[1 : r + 1, 1:]},
+                    {"type": "ineq", "fun": lambda p: at(p)[r + 1 :, 0], "jac": lambda p: at(p)[r + 1 :, 1:]},
+                ],
+                options={"maxiter": _REFINE, "ftol": 1e-4},
+            )
 
     def shot(self, stopped: Status | None) -> Shot:
         """Return the best point with a fresh roll-out of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,29 +10,27 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, number, positive
-from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Atlas, ContactSystem, Start
+from trundle.models.system import ContactSystem, Start
 from trundle.plan.profiles import Profile, Pulse, two_pulses
 from trundle.plan.shooting import Outcome, Parameter, Shooting, Shot
+from trundle.plan.throw_goal import Catch, ThrowGoal, touches
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 from trundle.simulate.phase import Method, Mode
-from trundle.simulate.runner import Log, Runner, Segment
-from trundle.simulate.states import contact_points, touch_function, velocities_changed
+from trundle.simulate.runner import Log, Runner
 from trundle.simulate.transitions import Instant
-from trundle.simulate.watch import Watch
 from trundle.status import Status
 
 _STEP = 1e-2
 _FAILED = 200.0
-_ARC = 17
 
 GOALS = ("energy", "place")
 MARGINS = (
     "release",
+    "slip",
     "normal_force",
     "friction",
     "flight_low",
@@ -43,52 +41,8 @@ MARGINS = (
     "turn_high",
     "sense",
     "edge",
-    "rotation_limit",
-    "x_limit",
-    "z_limit",
+    *(f"{component}_limit_{pulse}" for component in ("rotation", "x", "z") for pulse in (1, 2, 3)),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Catch:
-    """A throw up to and including the catch.
-
-    Attributes
-    ----------
-    release, time : float, s
-        When the contact came apart and when it closed again.
-    before, after : (n_x,)
-        States just before and just after the plastic impact.
-    angle, rate : float, rad, rad/s
-        Of the object just before the impact, counter-clockwise.
-    contact : float, m
-        Abscissa of the contact on the hand.
-    place : float, m
-        The same when the object has rolled on to the goal angle.
-    surplus : float, J
-        Energy after the impact beyond that of rest at the goal angle.
-    impulse_use : float
-        |L_t| / (mu L_n) of an impact without slip.
-    slipped : float, s
-        How long the contact slipped just before it came apart.
-    """
-
-    release: float
-    time: float
-    before: FloatArray
-    after: FloatArray
-    angle: float
-    rate: float
-    contact: float
-    place: float
-    surplus: float
-    impulse_use: float
-    slipped: float
-
-    @property
-    def flight_time(self) -> float:
-        """Time between release and catch, s."""
-        return self.time - self.release
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +61,8 @@ class ThrowPlan:
         None where the best attempt never flies or never lands.
     trajectory : Trajectory
         Simulated accurately, until the object is about to stand at the goal angle.
+    standing : Start or None
+        The object at rest at the goal angle on the hand at its catching place: what a controller has to hold.
     """
 
     status: Status
@@ -114,6 +70,23 @@ class ThrowPlan:
     profile: Profile
     catch: Catch | None
     trajectory: Trajectory
+    standing: Start | None
+    layout: Mapping[str, slice]
+
+    def catch_errors(self, angle: float, rate: float) -> dict[float, Callable[[FloatArray], FloatArray]]:
+        """Return the kick of `simulate` in mid-flight after which the catch has these errors (rad, rad/s)."""
+        if self.catch is None:
+            raise InputError("plan", self.status.label, "a throw that is caught")
+        middle = (self.catch.release + self.catch.time) / 2
+        early = number("angle", angle, unit="rad") - number("rate", rate, unit="rad/s") * (self.catch.time - middle)
+        layout = self.layout
+
+        def kick(x: FloatArray) -> FloatArray:
+            x[layout["object.turn"]] += early
+            x[layout["object.angular_velocity"]] += rate
+            return x
+
+        return {middle: kick}
 
 
 @dataclass(frozen=True)
@@ -148,6 +121,8 @@ class ThrowCatch:
         Largest part of the friction cone to use while carrying and in the impact.
     normal_force : float
         Smallest normal force while carrying, in weights.
+    slip : float, s
+        How long the contact may slip while the normal force goes to zero at the release; before, it may not.
     ramp : float, s
         Of the retreat's trapezoids; the carry's are a fifth of its duration.
     tolerance : (2,) 1, m
@@ -165,11 +140,12 @@ class ThrowCatch:
     goal_place: float = 0.0
     hand_limits: Sequence[float] = (50.0, 10.0, 10.0)
     carry: Sequence[float] = (0.2, 0.6)
-    retreat: Sequence[float] = (0.08, 0.3)
-    flight: Sequence[float] = (0.1, 0.35)
+    retreat: Sequence[float] = (0.1, 0.4)
+    flight: Sequence[float] = (0.1, 0.45)
     turn: Sequence[float] = (0.2, 0.8)
     friction_use: float = 0.9
     normal_force: float = 0.1
+    slip: float = 2e-3
     ramp: float = 5e-3
     tolerance: Sequence[float] = (5e-3, 5e-3)
     _limits: FloatArray = field(init=False, repr=False, compare=False)
@@ -191,9 +167,14 @@ class ThrowCatch:
                 raise InputError(name, getattr(self, name), "two ascending numbers > 0")
         number("friction_use", self.friction_use, above=0.0, maximum=1.0)
         non_negative("normal_force", self.normal_force)
+        non_negative("slip", self.slip, "s")
         array("tolerance", self.tolerance, (2,), above=0.0)
         if not positive("ramp", self.ramp, "s") < self.retreat[0] / 4:
             raise InputError("ramp", self.ramp, f"less than a quarter of the shortest retreat, {self.retreat[0]:g} s")
+
+    @cached_property
+    def _goal(self) -> ThrowGoal:
+        return ThrowGoal(self.pair, self.start, self.goal_angle)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -227,18 +208,20 @@ class ThrowCatch:
         """Simulate the motion of the parameters `values` (7,) up to the catch and judge it; detail: `Catch` or None."""
         profile = self.profile(values)
         log, system = self._run(profile, float(values[0]), tolerance)
-        limits = 1.0 - profile.largest / self._limits
-        costs = profile.largest / self._limits
-        catch = self._catch(log, system)
+        costs = (np.array([[p.height for p in entry] for entry in profile.pulses]) / self._limits[:, None]).ravel()
+        limits = 1.0 - np.abs(costs)
+        catch = self._goal.catch(log, system)
         if catch is None:
-            far = np.full(len(MARGINS) - 3, -1.0)
+            far = np.full(len(MARGINS) - len(limits), -1.0)
             return Outcome(np.full(len(GOALS), _FAILED), np.concatenate([far, limits]), costs)
-        left = (self.goal_angle - catch.angle) * np.sign(self.goal_angle - self._start_angle)
-        spin = float(catch.after[self._at("object.angular_velocity")][0]) * np.sign(self.goal_angle - catch.angle)
-        normal, use = self._carried(log, float(values[0]))
-        edge = np.inf if self.pair.base.extent is None else float(np.ravel(self.pair.base.extent)[0]) / 2  # type: ignore[union-attr]
+        left = (self.goal_angle - catch.angle) * np.sign(self.goal_angle - self._goal.start_angle)
+        spin = float(catch.after[self._goal.at("object.angular_velocity")][0]) * np.sign(self.goal_angle - catch.angle)
+        normal, use = self._goal.carried(log, float(values[0]))
+        extent = self.pair.system.meetings[0].extent
+        edge = np.inf if extent is None else extent[0] / 2
         margins = [
             (catch.release - catch.slipped - float(values[0])) / 0.1,
+            (self.slip - catch.slipped) / 0.01,
             normal - self.normal_force,
             self.friction_use - use,
             (catch.flight_time - self.flight[0]) / 0.1,
@@ -252,7 +235,7 @@ class ThrowCatch:
             *limits,
         ]
         goals = [
-            catch.surplus / (self._lift * self.tolerance[0]),
+            catch.surplus / (self._goal.lift * self.tolerance[0]),
             (catch.place - self.goal_place) / self.tolerance[1],
         ]
         return Outcome(np.array(goals), np.array(margins), costs, catch)
@@ -275,19 +258,22 @@ class ThrowCatch:
             rest = Profile([[], [], []])
             none = Outcome(np.full(len(GOALS), _FAILED), np.full(len(MARGINS), -1.0))
             shot = Shot({p.name: 0.0 for p in self.parameters}, none, Status.START_INFEASIBLE, 1, 0.0)
-            return ThrowPlan(shot.status, shot, rest, None, self._simulated(rest, 0.1, confirm))
+            trajectory = self._simulated(rest, 0.1, confirm)
+            return ThrowPlan(shot.status, shot, rest, None, trajectory, None, self._goal.layout)
         shot = Shooting(self.parameters, self.roll_out, **search).solve(progress)
         values = np.array(list(shot.parameters.values()))
         outcome = self.roll_out(values, confirm)
         status = outcome.status if shot.status is Status.SUCCESS else shot.status
         profile = self.profile(values)
         catch: Catch | None = outcome.detail
-        end = profile.duration + 0.1 if catch is None else catch.time + self._standing_up()
+        end = profile.duration + 0.1 if catch is None else catch.time + self._goal.standing_up()
         trajectory = self._simulated(profile, end, confirm)
-        return ThrowPlan(status, replace(shot, outcome=outcome, status=status), profile, catch, trajectory)
+        standing = None if catch is None else self._goal.standing(catch)
+        judged = replace(shot, outcome=outcome, status=status)
+        return ThrowPlan(status, judged, profile, catch, trajectory, standing, self._goal.layout)
 
     def _simulated(self, profile: Profile, duration: float, tolerance: float) -> Trajectory:
-        system = self.pair.system.moved({"hand": profile.motion()})
+        system = self._system.moved({"hand": profile.motion()})
         return simulate(system, self.start, duration, output_step=2e-3, relative_tolerance=tolerance)
 
     @cached_property
@@ -302,7 +288,7 @@ class ThrowCatch:
         runner = Runner(system, Method(relative_tolerance=tolerance), None, samples, None)
         mode = Mode(tuple(law.name for law in system.start_laws), self.start.atlas)
         first = Instant(0.0, np.array(self.start.x), mode, np.zeros((len(mode.laws), system.d)))
-        runner.until = lambda before, after: not _touch(before) and _touch(after)
+        runner.until = lambda before, after: not touches(before) and touches(after)
         if runner.run(first, end) is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return runner.log, system
@@ -311,101 +297,3 @@ class ThrowCatch:
         """Whether the object keeps in contact on the hand that does not move yet."""
         log, _ = self._run(Profile([[], [], []]), 0.0, 1e-8)
         return not log.transitions or log.transitions[0]["time"] > 0.05
-
-    def _at(self, name: str) -> slice:
-        return self._system.model(self.start.atlas).layout[name]
-
-    @cached_property
-    def _start_angle(self) -> float:
-        return float(self.start.x[self._at("object.turn")][0])
-
-    @cached_property
-    def _goal_height(self) -> float:
-        return self._height(self.pair.place(contact_on_hand=(0.0, 0.0), object_angle=self.goal_angle).x)
-
-    @cached_property
-    def _lift(self) -> float:
-        """Energy to lift the object from the start to the goal, J."""
-        return self._weight * max(abs(self._goal_height - self._height(self.start.x)), 1e-6)
-
-    @property
-    def _weight(self) -> float:
-        return self.pair.body.mass * float(np.linalg.norm(self.pair.gravity))
-
-    def _height(self, x: FloatArray) -> float:
-        return float(x[self._at("object.position")][1] - x[self._at("hand.position")][1])
-
-    def _catch(self, log: Log, system: ContactSystem) -> Catch | None:
-        """Find the first flight and its landing."""
-        leaving = next((k for k, change in enumerate(log.transitions) if change["to"] == "separated"), None)
-        if leaving is None or leaving + 1 == len(log.transitions):
-            return None
-        release, time = log.transitions[leaving]["time"], log.transitions[leaving + 1]["time"]
-        slips = [change["time"] for change in log.transitions[:leaving] if change["to"] == "sliding"]
-        flown = next(s for s in reversed(log.segments) if s.times[-1] <= time and not _touch(s.phase.mode))
-        x, atlas = self._touching(system, flown)
-        J, v, n, _, _, M, *_ = (np.asarray(value) for value in touch_function(system, atlas, 0)(x))
-        push = np.linalg.solve(J @ np.linalg.solve(M, J.T), -v.ravel())  # without slip, whatever friction it takes
-        after = velocities_changed(system, atlas, x, np.linalg.solve(M, J.T @ push))
-        normal = float(n.ravel() @ push)
-        angle = float(x[self._at("object.turn")][0])
-        contact = float(contact_points(system, atlas, x, 0)[1][0])
-        return Catch(
-            release=release,
-            time=time,
-            before=np.array(x),
-            after=after,
-            angle=angle,
-            rate=float(x[self._at("object.angular_velocity")][0]),
-            contact=contact,
-            place=contact - self._rolled(angle),
-            surplus=self._surplus(after),
-            impulse_use=float(np.linalg.norm(push - normal * n.ravel())) / max(self.pair.friction * normal, 1e-12),
-            slipped=release - min(slips, default=release),
-        )
-
-    def _touching(self, system: ContactSystem, flown: Segment) -> tuple[FloatArray, Atlas]:
-        """Return the last state of a flight with the coordinates of the contact that closes, and its charts."""
-        x, mode = np.array(flown.states[-1]), flown.phase.mode
-        where = self._at("contact.coordinates")
-        near = Watch(system, mode).nearest(x) if where.stop > where.start else None
-        if near is None:
-            return x, mode.atlas
-        x[where] = near.coordinates
-        return x, (near.charts, *mode.atlas[1:])
-
-    def _rolled(self, angle: float) -> float:
-        """How far (m) the contact moves to the left on the hand while the object turns from `angle` to the goal."""
-        turns = np.linspace(angle, self.goal_angle, _ARC)
-        outline = [self.pair.body.shape.points_with_normal(np.array([-np.sin(a), -np.cos(a)]))[0] for a in turns]
-        length = float(np.sum(np.linalg.norm(np.diff(outline, axis=0), axis=1)))
-        return length * float(np.sign(self.goal_angle - angle))
-
-    def _surplus(self, x: FloatArray) -> float:
-        """Energy (J) at `x` on a resting hand beyond that of rest at the goal angle."""
-        v, w = x[self._at("object.velocity")], float(x[self._at("object.angular_velocity")][0])
-        moving = self.pair.body.mass * float(v @ v) / 2 + float(self.pair.body.moments) * w**2 / 2
-        return moving + self._weight * (self._height(x) - self._goal_height)
-
-    def _standing_up(self) -> float:
-        """Time (s) in which the object has all but come to stand after the catch."""
-        return 4.0 * float(np.sqrt(self._goal_height / np.linalg.norm(self.pair.gravity)))
-
-    def _carried(self, log: Log, carry: float) -> tuple[float, float]:
-        """Return the smallest normal force, in weights, and the largest friction use |f_t| / (mu f_n) while carrying."""
-        normal, use = np.inf, 0.0
-        for segment in log.segments:
-            until = segment.times <= carry
-            if not _touch(segment.phase.mode) or not np.any(until):
-                continue
-            out = segment.phase.outputs(segment.times[until], segment.states[until], segment.parameters[until])
-            force, n = out["contact.force"], out["contact.normal"]
-            f_n = np.einsum("ij,ij->i", force, n)
-            f_t = np.linalg.norm(force - f_n[:, None] * n, axis=1)
-            normal = min(normal, float(np.min(f_n)) / self._weight)
-            use = max(use, float(np.max(f_t / np.maximum(self.pair.friction * f_n, 1e-12))))
-        return min(normal, 10.0), min(use, 10.0)
-
-
-def _touch(mode: Mode) -> bool:
-    return any(LAWS[law].touching for law in mode.laws)

@@ -155,7 +155,6 @@ class Runner:
             last = self.log.segments[-1]
             x = array("kicks", self.kicks[time](np.array(last.states[-1])), last.states[-1].shape)
             now = Instant(time, x, last.phase.mode, np.zeros((len(last.phase.mode.laws), self.system.d)))
-            self._note(now, now.mode.label, "a kick")
         return self._through(now, duration)
 
     def _through(self, now: Instant, duration: float) -> Status:

@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.control import BalancingLQR as BalancingLQR
+    from trundle.control import TrackingLQR as TrackingLQR
     from trundle.errors import CompileError as CompileError
     from trundle.errors import InputError as InputError
     from trundle.errors import MissingExtraError as MissingExtraError
@@ -54,13 +56,23 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
     from trundle.models import RigidBody as RigidBody
+    from trundle.models import Robot as Robot
     from trundle.models import RollingKinematics as RollingKinematics
     from trundle.models import RollingPair as RollingPair
+    from trundle.models import RollingTree as RollingTree
     from trundle.models import SampledMotion as SampledMotion
     from trundle.models import SinusoidMotion as SinusoidMotion
     from trundle.models import Tree as Tree
     from trundle.models import control_affine as control_affine
+    from trundle.plan import ContactLimits as ContactLimits
+    from trundle.plan import Goal as Goal
+    from trundle.plan import HandLimits as HandLimits
+    from trundle.plan import Transfer as Transfer
+    from trundle.plan import Weights as Weights
+    from trundle.plan import plan as plan
+    from trundle.records import Plan as Plan
     from trundle.records import Trajectory as Trajectory
+    from trundle.records import load_plan as load_plan
     from trundle.records import load_trajectory as load_trajectory
     from trundle.scenarios import load_scenario as load_scenario
     from trundle.scenarios import run as run
@@ -70,6 +82,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
 __version__ = "0.1.0"
 
 _HOMES = {
+    "trundle.control": "BalancingLQR TrackingLQR",
     "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
@@ -78,9 +91,11 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree control_affine"
+        "Coast Ground Hand RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion "
+        "Tree control_affine"
     ),
-    "trundle.records": "Trajectory load_trajectory",
+    "trundle.plan": "ContactLimits Goal HandLimits Transfer Weights plan",
+    "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
     "trundle.simulate": "simulate",
     "trundle.status": "Status",

@@ -66,18 +66,3 @@ def test_relative_pose_is_that_of_the_shapes():
     # The shape touches the plane: its support point is there.
     x = p.body.shape.points_with_normal(-R[2])[0]
     np.testing.assert_allclose((R @ x + origin), [0.1, 0.2, 0.0], atol=1e-12)
-
-
-def test_other_numbers_of_a_motion_share_what_is_compiled() -> None:
-    times = np.array([0.0, 1.0])
-    motions = [tr.SampledMotion(times, np.full((2, 3), value)) for value in (0.0, 1.0)]
-    hand = tr.Hand(tr.Line(), motion=motions[0])
-    system = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), 0.2), hand).system
-    made = system.kept("thing", object)
-    other = system.moved({"hand": motions[1]})
-    assert other.motions["hand"] is motions[1]
-    assert system.motions["hand"] is motions[0]
-    assert other.kept("thing", object) is made
-    assert other.model() is system.model()
-    still = system.moved({"hand": tr.Coast()})
-    assert still.kept("thing", object) is not made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,7 @@ def test_the_carry_is_that_of_the_closed_form(plan: ThrowPlan) -> None:
     carry = plan.shot.parameters["carry"]
     profile = plan.profile
     state = CLOSED.rolled(lambda t: profile.acceleration(t)[0], profile.knots[0], carry)
-    system = PAIR.system.moved({"hand": profile.motion()})
+    system = replace(PAIR, base=replace(PAIR.base, motion=profile.motion())).system
     run = tr.simulate(system, PAIR.place(), carry, relative_tolerance=1e-12)
     position, velocity, angle, rate = CLOSED.center(state)
     assert np.allclose(run["object_position"][-1, [0, 2]], position, atol=1e-9)

@@ -14,8 +14,9 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
+from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.rigid_body import HandMotion, SampledMotion
+from trundle.models.rigid_body import HandMotion
 from trundle.models.tree import TreeModel
 
 Atlas = tuple[tuple[int, int], ...]
@@ -31,10 +32,13 @@ class Start:
         See ``model.layout``.
     atlas : tuple
         One pair of chart numbers a contact.
+    laws : tuple of str
+        Names of the laws at the start, one a contact; empty: those of the system.
     """
 
     x: FloatArray
     atlas: Atlas
+    laws: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class ContactSystem:
     Attributes
     ----------
     kind : str
-        ``juggling`` or ``planar``: the layout of the recorded files.
+        ``juggling``, ``planar`` or ``spatial``: the layout of the recorded files.
     build : callable
         Returns the `TreeModel` for an atlas (one pair of chart numbers a contact); all share one layout.
     meetings : tuple of Meeting
@@ -104,6 +108,8 @@ class ContactSystem:
         Of prescribed bodies.
     physics : mapping
         Numbers for the record: mass, friction, gravity, ...
+    tree : bool
+        Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     """
 
     kind: str
@@ -113,6 +119,7 @@ class ContactSystem:
     rules: Rules
     motions: Mapping[str, HandMotion]
     physics: Mapping[str, Any]
+    tree: bool = False
 
     def __post_init__(self) -> None:
         for name in ("motions", "physics"):
@@ -134,15 +141,22 @@ class ContactSystem:
             self._kept[key] = build()
         return self._kept[key]
 
-    def moved(self, motions: Mapping[str, HandMotion]) -> ContactSystem:
-        """Return this system with other motions of its prescribed bodies, by name.
+    def with_motions(self, motions: Mapping[str, HandMotion]) -> ContactSystem:
+        """Return the same system with other numbers in its prescribed motions.
 
-        Where the new ones differ from the old in parameters only, all models and compiled functions are shared.
+        Models and compiled functions are shared, so each motion has to be of the same type and size as before.
+
+        Raises
+        ------
+        InputError
+            If a motion is of another type or size, or names another body.
         """
-        other = replace(self, motions=dict(self.motions) | dict(motions))
-        if all(_alike(other.motions[name], old) for name, old in self.motions.items()):
-            object.__setattr__(other, "_models", self._models)
-            object.__setattr__(other, "_kept", self._kept)
+        before = {name: (type(motion), motion.size) for name, motion in self.motions.items()}
+        if {name: (type(motion), motion.size) for name, motion in motions.items()} != before:
+            raise InputError("motions", dict(motions), "motions of the same bodies, types and sizes as before")
+        other = replace(self, motions=motions)
+        object.__setattr__(other, "_models", self._models)
+        object.__setattr__(other, "_kept", self._kept)
         return other
 
     @property
@@ -153,12 +167,25 @@ class ContactSystem:
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
-        return self.meetings[0].shape_A.d
+        return self.model().d
 
     @cached_property
-    def proximity(self) -> dict[tuple[str, str], Proximity]:
-        """Finder of near points of each pair of bodies that can meet."""
-        return {(m.body_A, m.body_B): Proximity(m.shape_A, m.shape_B) for m in self.meetings}
+    def pairs(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the contacts, those of the same two shapes together."""
+        together: dict[Any, list[int]] = {}
+        for i, m in enumerate(self.meetings):
+            together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
+        return tuple(tuple(numbers) for numbers in together.values())
+
+    def pair_of(self, contact: int) -> tuple[int, ...]:
+        """Return the numbers of the contacts between the same two shapes as `contact`."""
+        return next(numbers for numbers in self.pairs if contact in numbers)
+
+    def proximity(self, contact: int) -> Proximity:
+        """Return the finder of near points of the two shapes of a contact."""
+        meeting = self.meetings[contact]
+        A, B = meeting.shape_A, meeting.shape_B
+        return self.kept(("proximity", id(A), id(B)), lambda: Proximity(A, B))
 
     def relative_pose(
         self, x: FloatArray, meeting: int = 0, atlas: Atlas | None = None
@@ -181,8 +208,3 @@ class ContactSystem:
         model, meeting = self.model(atlas), self.meetings[index]
         A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
         return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])
-
-
-def _alike(a: HandMotion, b: HandMotion) -> bool:
-    """Whether two motions are one expression of their parameters."""
-    return a is b or (isinstance(a, SampledMotion) and isinstance(b, SampledMotion) and a.size == b.size)

@@ -273,16 +273,17 @@ class ThrowCatch:
         return ThrowPlan(status, judged, profile, catch, trajectory, standing, self._goal.layout)
 
     def _simulated(self, profile: Profile, duration: float, tolerance: float) -> Trajectory:
-        system = self._system.moved({"hand": profile.motion()})
+        system = self._system.with_motions({"hand": profile.motion()})
         return simulate(system, self.start, duration, output_step=2e-3, relative_tolerance=tolerance)
 
     @cached_property
     def _system(self) -> ContactSystem:
         """The system with some profile as its motion: all roll-outs share what it compiles."""
-        return self.pair.system.moved({"hand": Profile([[], [], []]).motion()})
+        resting = replace(self.pair.base, motion=Profile([[], [], []]).motion())
+        return replace(self.pair, base=resting).system
 
     def _run(self, profile: Profile, carry: float, tolerance: float) -> tuple[Log, ContactSystem]:
-        system = self._system.moved({"hand": profile.motion()})
+        system = self._system.with_motions({"hand": profile.motion()})
         end = float(profile.pulses[0][0].end + self.flight[1] + 0.1) if carry else 0.1
         samples = np.union1d(np.arange(0.0, end, _STEP), [carry])
         runner = Runner(system, Method(relative_tolerance=tolerance), None, samples, None)

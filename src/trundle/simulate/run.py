@@ -62,8 +62,7 @@ def simulate(
     progress : callable
         Called now and then with the simulated time (s).
     kicks : mapping of time (s) -> callable
-        At that time the run goes on from what it returns for the state (n_x,): a push, an error of a throw in flight.
-        While a contact touches, the state has to keep its constraints.
+        At that time the run goes on from what it returns for the state (n_x,), which has to keep the constraints.
 
     Returns
     -------
@@ -79,15 +78,18 @@ def simulate(
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
     chosen = _method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    kicks = dict(kicks or {})
-    times = array("kicks", sorted(kicks), (None,), above=0.0, unit="s")
+    times = array("kicks", sorted(kicks or {}), (None,), above=0.0, unit="s")
     samples = np.union1d(_sample_times(duration, output_step), times[times < duration])
+    runner = Runner(system, chosen, policy, samples, progress)
+    runner.kicks = dict(kicks or {})
+    return _recorded(runner, _first(system, initial), duration)
+
+
+def _first(system: ContactSystem, initial: Start) -> Instant:
+    """Return the instant a run begins at."""
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
-    first = Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
-    runner = Runner(system, chosen, policy, samples, progress)
-    runner.kicks = kicks
-    return _recorded(runner, first, duration)
+    return Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
 
 
 def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:

@@ -49,8 +49,7 @@ def simulate(
         of a hand's twist in place of its motion) is held until the next call. How long the calls took is in
         ``metadata["policy"]``. Without a policy joints have no torque.
     output_step : float, s
-        Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is
-        always recorded.
+        Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is always recorded.
     relative_tolerance : float
         Of the adaptive integrator (default 1e-10).
     step : float, s
@@ -78,8 +77,7 @@ def simulate(
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
     chosen = _method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    times = array("kicks", sorted(kicks or {}), (None,), above=0.0, unit="s")
-    samples = np.union1d(_sample_times(duration, output_step), times[times < duration])
+    samples = _sample_times(duration, output_step, kicks)
     runner = Runner(system, chosen, policy, samples, progress)
     runner.kicks = dict(kicks or {})
     return _recorded(runner, _first(system, initial), duration)
@@ -139,7 +137,13 @@ def _method(
     return Method(name, fixed, tolerance, stabilization)
 
 
-def _sample_times(duration: float, output_step: float | None) -> FloatArray:
+def _sample_times(duration: float, output_step: float | None, kicks: Mapping[float, object] | None) -> FloatArray:
+    """Return the times to record, those of kicks among them."""
+    times = array("kicks", sorted(kicks or {}), (None,), above=0.0, unit="s")
+    return np.union1d(_even_times(duration, output_step), times[times < duration])
+
+
+def _even_times(duration: float, output_step: float | None) -> FloatArray:
     least = duration / _SAMPLES
     allowed = f"{least:g} (a million samples) to duration = {duration:g}"
     spacing = duration / 500 if output_step is None else _time("output_step", output_step, least, duration, allowed)

@@ -12,11 +12,11 @@ import numpy as np
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.id_algebra import Expressions, Numbers
 from trundle.control.id_assembly import Assembled, assemble, shape_of
-from trundle.control.id_command import Command, command
+from trundle.control.id_command import Command, Solvers, command
 from trundle.control.tasks import Limit, Task
 from trundle.errors import InputError
 from trundle.numerics.compile import compile_function
-from trundle.numerics.qp import TOLERANCE, QpSolver
+from trundle.numerics.qp import TOLERANCE
 
 DAMPING = 1e-8
 """Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
@@ -75,8 +75,7 @@ def inverse_dynamics(
     shape = shape_of(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
     damping = non_negative("damping", damping)
     data = assemble(shape, tuple(terms.values()), damping, Numbers)
-    equality = np.arange(shape.rows) < shape.equations
-    return command(shape, data, QpSolver(solver, equality, tolerance=tolerance), damping)
+    return command(shape, data, Solvers(shape, solver, tolerance, damping))
 
 
 class Driven(Protocol):
@@ -153,8 +152,7 @@ class InverseDynamics:
         none = ca.SX(0, 1)
         given = [dynamics.x, none if reference is None else reference, none if last is None else last]
         self._function = _compiled(program, given, dynamics.u)
-        equality = np.arange(shape.rows) < shape.equations
-        self._solver = QpSolver(solver, equality, tolerance=tolerance)
+        self._solvers = Solvers(shape, solver, tolerance, self.damping)
         self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
         # CasADi's stubs ask for a size that its code does not.
         buffer: tuple[Any, Any] = self._function.buffer()
@@ -181,7 +179,7 @@ class InverseDynamics:
     @property
     def solver(self) -> str:
         """Name of the solver."""
-        return self._solver.name
+        return self._solvers.name
 
     @property
     def remembers(self) -> bool:
@@ -206,7 +204,7 @@ class InverseDynamics:
 
     def __call__(self, state: FloatArray, reference: Any = (), last: Any = ()) -> Command:
         """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,)."""
-        return command(self.shape, self.assemble(state, reference, last), self._solver, self.damping)
+        return command(self.shape, self.assemble(state, reference, last), self._solvers)
 
     def inputs(self, u: FloatArray) -> FloatArray:
         """Return the model's inputs (n_u of the model,): torques `u`, and zero for prescribed bodies."""

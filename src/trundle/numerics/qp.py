@@ -157,7 +157,7 @@ class QpSolver:
     Parameters
     ----------
     solver : str
-        ``"daqp"`` (dense active set), ``"piqp"``, ``"proxqp"``; ``"osqp"``, ``"highs"``
+        ``"daqp"`` (dense active set), ``"piqp"``, ``"proxqp"``; ``"osqp"``
         through CasADi; else any name that qpsolvers has installed.
     equality : (m,) of bool, optional
         Which rows are equations. Default: found from the bounds at each solve.

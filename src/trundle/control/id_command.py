@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.id_assembly import Assembled, Shape
-from trundle.numerics.qp import QpSolution, QpSolver, violations
+from trundle.numerics.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
 
 _FAINT = 1e-9
@@ -99,11 +100,12 @@ class Solvers:
         self.task_rows = [np.flatnonzero(level_of == level) for level in shape.levels]
 
 
-def command(shape: Shape, data: Assembled, solvers: Solvers) -> Command:
-    """Return the command of an assembled program; nothing is raised."""
+def command(shape: Shape, data: Assembled, solvers: Solvers, finite: bool = True) -> Command:
+    """Return the command of an assembled program; nothing is raised. `finite`: nothing it was made of was NaN."""
     solver, single = solvers.whole, len(solvers.task_rows) == 1
-    if not _finite(data):
-        w, solution = None, solver.solve(data.H, data.g, data.A, data.low, data.high)
+    if not (finite and _finite(data)):
+        word = "not called: the state, a reference or the program is not finite"
+        w, solution = None, unsolved(shape.n, shape.rows, Status.NOT_FINITE, word, time.perf_counter())
     elif single:
         solution = solver.solve(data.H, data.g, data.A, data.low, data.high, finite=True)
         w = solution.x if solution.status is Status.SUCCESS else None

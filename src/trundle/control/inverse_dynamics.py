@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -203,8 +204,14 @@ class InverseDynamics:
         return self.data
 
     def __call__(self, state: FloatArray, reference: Any = (), last: Any = ()) -> Command:
-        """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,)."""
-        return command(self.shape, self.assemble(state, reference, last), self._solvers)
+        """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,).
+
+        A NaN or an infinity among them gives ``Status.NOT_FINITE``; see `Command`.
+        """
+        data = self.assemble(state, reference, last)
+        # A coordinate that no equation reads may be NaN too: then the measurement is broken.
+        finite = math.isfinite(sum(float(argument.sum()) for argument in self._arguments))
+        return command(self.shape, data, self._solvers, finite)
 
     def inputs(self, u: FloatArray) -> FloatArray:
         """Return the model's inputs (n_u of the model,): torques `u`, and zero for prescribed bodies."""

@@ -17,6 +17,7 @@ from trundle.control import tasks as tk
 from trundle.control.id_policy import InverseDynamicsPolicy
 from trundle.control.inverse_dynamics import InverseDynamics, inverse_dynamics
 from trundle.errors import InputError
+from trundle.records.policy import Policy
 from trundle.status import Status
 
 REFERENCE = np.array([0.5, BASE_HEIGHT, 0.0])
@@ -329,6 +330,7 @@ def test_rate_limits_follow_the_last_torques():
 def test_what_to_do_without_a_command_is_the_callers_choice(fallback, factor):
     _, _, x = vehicle()
     policy = InverseDynamicsPolicy(compiled(), lambda t: REFERENCE, 0.01, fallback)
+    assert isinstance(policy, Policy)
     good = policy(0.0, x)
     np.testing.assert_allclose(policy(0.01, np.full_like(x, np.nan)), factor * good)
     assert policy.statuses == {Status.SUCCESS: 1, Status.NOT_FINITE: 1}

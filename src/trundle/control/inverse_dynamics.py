@@ -123,6 +123,24 @@ class InverseDynamics:
     ------
     InputError
         For tasks or limits that do not fit, or with symbols that are not given.
+
+    Examples
+    --------
+    A wheel-leg vehicle that shall drive at the speed r[0] at the height r[1] (`tasks` is `trundle.control.tasks`)::
+
+        dynamics = model.dynamics([ROLLING] * len(model.joined))
+        terms, base, r = dynamics.terms, model.motions["base"], ca.SX.sym("r", 2)
+        run = InverseDynamics(
+            dynamics,
+            [
+                tasks.position(base, axes=[1, 0]).tracking("speed", rate=r[0], kd=8.0),
+                tasks.position(base, axes=[0, 1]).tracking("height", r[1], kp=60.0, kd=16.0),
+                tasks.smallest_torques(6, level=1),
+            ],
+            [tasks.torque_limit(150.0), *tasks.contact_limits(model.joined, terms.kin, terms.split)],
+            reference=r,
+        )
+        policy = InverseDynamicsPolicy(run, lambda time: [0.5, 0.62], period=0.01)
     """
 
     def __init__(

@@ -128,6 +128,13 @@ class Quantity:
     rate: Any
     unit: str = "m/s2"
 
+    def __sub__(self, other: Quantity) -> Quantity:
+        """Return this quantity relative to another of the same size and unit."""
+        if self.unit != other.unit:
+            raise InputError("unit", other.unit, f"{self.unit}: only quantities of one unit are subtracted")
+        parts = ((getattr(self, key), getattr(other, key)) for key in ("J", "bias", "value", "rate"))
+        return Quantity(*(mine - others for mine, others in parts), self.unit)
+
     def tracking(
         self,
         name: str,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "simulate"): "trundle.scenarios.juggling:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
+    ("planar", "track"): "trundle.scenarios.planar_control:build",
 }
 """(kind, task) -> its builder; a new kind or task is one line here."""
 

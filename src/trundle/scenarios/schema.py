@@ -84,6 +84,7 @@ class ScenarioTable(Table):
 SCHEMAS: dict[tuple[str, str], str] = {
     ("juggling", "simulate"): "trundle.scenarios.schema_juggling:JugglingSimulate",
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
+    ("planar", "track"): "trundle.scenarios.schema_planar_control:PlanarTrack",
 }
 """(kind, task) -> where its schema stands; a new kind or task is one line here."""
 

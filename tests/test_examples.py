@@ -28,6 +28,7 @@ LIMITS = {
     "sliding_ball": 1e-6,  # relative, of the instant
     "square_wheel": 1e-7,  # m, of a road measured at sixty points a bump
     "terrain_profile": 1e-5,  # rad, of a length summed over samples
+    "three_wheels": 1e-9,  # relative, of the energy that moves
     "wobbling_coin": 1e-7,  # relative, of an unstable-looking but steady rate
 }
 

@@ -149,6 +149,6 @@ def test_every_key_of_a_scenario_file_is_documented() -> None:
     for kind, task in schema.SCHEMAS:
         for name, table in schema.schema_for(kind, task).model_fields.items():
             alias = table.alias or name
-            assert re.search(rf"^(\[{{1,2}}(parts\.\w+\.)?{alias}[\].]|\[{alias}\.|{alias} = )", text, flags=re.MULTILINE), (
-                alias
-            )
+            assert re.search(
+                rf"^(\[{{1,2}}(parts\.\w+\.)?{alias}[\].]|\[{alias}\.|{alias} = )", text, flags=re.MULTILINE
+            ), alias

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ def simulate(
     method: str | None = None,
     stabilization: str = "projection",
     progress: Callable[[float], object] | None = None,
+    kicks: Mapping[float, Callable[[FloatArray], FloatArray]] | None = None,
 ) -> Trajectory:
     """Simulate bodies in contact through rolling, sliding, flight, impact and rest.
 
@@ -48,8 +49,7 @@ def simulate(
         of a hand's twist in place of its motion) is held until the next call. How long the calls took is in
         ``metadata["policy"]``. Without a policy joints have no torque.
     output_step : float, s
-        Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is
-        always recorded.
+        Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is always recorded.
     relative_tolerance : float
         Of the adaptive integrator (default 1e-10).
     step : float, s
@@ -60,6 +60,8 @@ def simulate(
         ``"projection"`` onto gap and slip after every step, ``"baumgarte"`` or ``"none"``.
     progress : callable
         Called now and then with the simulated time (s).
+    kicks : mapping of time (s) -> callable
+        At that time the run goes on from what it returns for the state (n_x,), which has to keep the constraints.
 
     Returns
     -------
@@ -75,11 +77,17 @@ def simulate(
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
     chosen = _method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    samples = _sample_times(duration, output_step)
+    samples = _sample_times(duration, output_step, kicks)
+    runner = Runner(system, chosen, policy, samples, progress)
+    runner.kicks = dict(kicks or {})
+    return _recorded(runner, _first(system, initial), duration)
+
+
+def _first(system: ContactSystem, initial: Start) -> Instant:
+    """Return the instant a run begins at."""
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
-    first = Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
-    return _recorded(Runner(system, chosen, policy, samples, progress), first, duration)
+    return Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
 
 
 def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:
@@ -129,7 +137,13 @@ def _method(
     return Method(name, fixed, tolerance, stabilization)
 
 
-def _sample_times(duration: float, output_step: float | None) -> FloatArray:
+def _sample_times(duration: float, output_step: float | None, kicks: Mapping[float, object] | None) -> FloatArray:
+    """Return the times to record, those of kicks among them."""
+    times = array("kicks", sorted(kicks or {}), (None,), above=0.0, unit="s")
+    return np.union1d(_even_times(duration, output_step), times[times < duration])
+
+
+def _even_times(duration: float, output_step: float | None) -> FloatArray:
     least = duration / _SAMPLES
     allowed = f"{least:g} (a million samples) to duration = {duration:g}"
     spacing = duration / 500 if output_step is None else _time("output_step", output_step, least, duration, allowed)

@@ -132,8 +132,8 @@ class Quantity:
         """Return this quantity relative to another of the same size and unit."""
         if self.unit != other.unit:
             raise InputError("unit", other.unit, f"{self.unit}: only quantities of one unit are subtracted")
-        parts = ((getattr(self, key), getattr(other, key)) for key in ("J", "bias", "value", "rate"))
-        return Quantity(*(mine - others for mine, others in parts), self.unit)
+        J, bias, value = self.J - other.J, self.bias - other.bias, self.value - other.value
+        return Quantity(J, bias, value, self.rate - other.rate, self.unit)
 
     def tracking(
         self,

@@ -140,9 +140,18 @@ class TrackWork:
             entry["arm"] = (np.array(task.point) - coms[task.body]).tolist()
             if task.relative_to is not None:
                 entry["relative_arm"] = (np.array(task.relative_point) - coms[task.relative_to]).tolist()
-            tasks.append({key: value for key, value in entry.items() if value is not None} | {"reference": follows.table()})
+            tasks.append(
+                {key: value for key, value in entry.items() if value is not None} | {"reference": follows.table()}
+            )
         statuses = {} if policy is None else {status.label: n for status, n in policy.statuses.items()}
-        return {"tasks": tasks, "enabled": table.enabled, "solver": table.solver, "statuses": statuses}
+        slides = [name for name in self._model.joints if not self._model.turns(name)]
+        return {
+            "tasks": tasks,
+            "slides": slides,
+            "enabled": table.enabled,
+            "solver": table.solver,
+            "statuses": statuses,
+        }
 
 
 def follow(signals: list[Signal]) -> Callable[[float], list[float]]:

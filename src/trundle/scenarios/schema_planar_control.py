@@ -59,7 +59,8 @@ class PlanarControllerTable(Table):
     friction_share: Share = Field(default=1.0, description="part of the coefficient of friction that may be used")
     normal_force_min: NonNegative = Field(default=0.0, description="N, least normal force of every contact")
     friction_price: Positive | None = Field(
-        default=None, description="1/N^2; where no torques keep the cone it is left as little as possible; left out: never"
+        default=None,
+        description="1/N^2; where no torques keep the cone it is left as little as possible; left out: never",
     )
     secondary: Literal["damping", "torques", "tangential-forces", "equal-forces"] = Field(
         default="damping", description="what decides forces that no task decides; all but damping: a further level"

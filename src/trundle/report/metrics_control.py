@@ -33,11 +33,11 @@ def goal_errors(run: Trajectory, goal: Mapping[str, Any]) -> dict[str, float]:
     -------
     dict
         ``position`` (m), of the contact on the hand, and ``rotation`` (rad), of the object in the world: the angle of
-        R_goal'R; in the plane the difference of angles, turns counted.
+        R_goal'R.
     """
     position = np.linalg.norm(run["contact_on_hand"][-1] - np.asarray(goal["contact_on_hand"], dtype=float))
     if goal.get("object_angle") is not None:
-        rotation = abs(float(object_angle(run)[-1]) - float(goal["object_angle"]))
+        rotation = abs(_wrapped(float(object_angle(run)[-1]) - float(goal["object_angle"])))
     else:
         turns = Rotation.from_quat([goal["object_quaternion"], run["object_quaternion"][-1]], scalar_first=True)
         rotation = float((turns[0].inv() * turns[1]).magnitude())
@@ -45,14 +45,9 @@ def goal_errors(run: Trajectory, goal: Mapping[str, Any]) -> dict[str, float]:
 
 
 def object_angle(run: Trajectory) -> Array:
-    """Return the angle (n,) of a planar object, counter-clockwise seen with x right and z up, without jumps, rad.
-
-    Its turns are counted from ``metadata["start_angle"]`` if the run knows it.
-    """
+    """Return the angle (n,) of a planar object, counter-clockwise seen with x right and z up, without jumps, rad."""
     q = run["object_quaternion"]
-    angle = np.unwrap(-2.0 * np.arctan2(q[:, 2], q[:, 0]))
-    start = run.metadata.get("start_angle")
-    return angle if start is None else angle + 2 * np.pi * np.round((float(start) - angle[0]) / (2 * np.pi))
+    return np.unwrap(-2.0 * np.arctan2(q[:, 2], q[:, 0]))
 
 
 def relative_speed(run: Trajectory) -> Array:
@@ -72,7 +67,7 @@ def balanced(run: Trajectory) -> bool:
     if run.status not in (Status.SUCCESS, Status.REST):
         return False
     last = run.time >= run.time[-1] - SETTLED
-    off = np.abs(object_angle(run)[last] - float(_goal(run)["object_angle"]))
+    off = np.abs(_off(run)[last])
     speed = np.linalg.norm(run["object_angular_velocity"][last], axis=1)
     return bool(np.all(phases(run)[0][last]) and np.max(off) <= UPRIGHT and np.max(speed) <= SLOW)
 
@@ -104,7 +99,7 @@ def _friction_use(runs: list[Trajectory], until: Callable[[Trajectory], int] | N
 
 def _until_balanced(run: Trajectory) -> int:
     """Return the first sample from which on the object stays at its goal angle; the run's length if it does not."""
-    away = np.abs(object_angle(run) - float(_goal(run)["object_angle"])) > UPRIGHT
+    away = np.abs(_off(run)) > UPRIGHT
     return int(np.flatnonzero(away)[-1]) + 1 if away.any() else len(run)
 
 
@@ -195,8 +190,15 @@ def _planning(plan: Trajectory) -> dict[str, float]:
 
 def _wobble(run: Trajectory) -> float:
     last = run.time >= run.time[-1] - 1.0
-    off = object_angle(run)[last] - float(_goal(run)["object_angle"])
-    return float(np.sqrt(np.mean(off**2)))
+    return float(np.sqrt(np.mean(_off(run)[last] ** 2)))
+
+
+def _off(run: Trajectory) -> Array:
+    return _wrapped(object_angle(run) - float(_goal(run)["object_angle"]))
+
+
+def _wrapped(angle: Any) -> Any:
+    return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 def _goal(run: Trajectory) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -38,13 +39,27 @@ class GoalTable(Table):
 class LimitsTable(Table):
     """What the hand can do, and how near the contact may come to its own limits in a plan."""
 
-    hand: Freedoms = Field(default="all", description="components of the hand's twist that may change")
+    freedoms: Freedoms = Field(default="all", description="components of the hand's twist that may change")
     angular_acceleration: Positive = Field(default=50.0, description="rad/s^2, each component")
-    linear_acceleration: Positive = Field(default=10.0, description="m/s^2, each component")
+    linear_acceleration: Positive = Field(default=20.0, description="m/s^2, each component")
+    angular_velocity: Positive | None = Field(default=None, description="rad/s, each component")
+    velocity: Positive | None = Field(default=None, description="m/s, each component")
+    tilt: Annotated[float | None, Field(ge=0, le=math.pi), Allowed("an angle from 0 to pi (rad)")] = Field(
+        default=None, description="rad, of the hand from its orientation at the start"
+    )
     normal_force: Share = Field(default=0.05, description="least normal force in a plan, in parts of the weight")
-    friction: Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")] = Field(
+    friction_margin: Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")] = Field(
         default=0.95, description="part of the friction cone a plan may use"
     )
+
+
+class CostTable(Table):
+    """What a plan makes small: means over time of squares, each over its own scale."""
+
+    acceleration: NonNegative = Field(default=1.0, description="the hand's acceleration over its limit")
+    contact_speed: NonNegative = Field(default=0.0, description="speed of the contact over the hand")
+    hand_rate: NonNegative = Field(default=0.0, description="the hand's twist")
+    tilt: NonNegative = Field(default=0.0, description="turn of the hand away from its start")
 
 
 class PlanTable(Table):

@@ -33,15 +33,18 @@ def goal_errors(run: Trajectory, goal: Mapping[str, Any]) -> dict[str, float]:
     -------
     dict
         ``position`` (m), of the contact on the hand, and ``rotation`` (rad), of the object in the world: the angle of
-        R_goal'R.
+        R_goal'R. Zero where the goal leaves it free.
     """
-    position = np.linalg.norm(run["contact_on_hand"][-1] - np.asarray(goal["contact_on_hand"], dtype=float))
+    position, rotation = 0.0, 0.0
+    if goal.get("contact_on_hand") is not None:
+        away = run["contact_on_hand"][-1] - np.asarray(goal["contact_on_hand"], dtype=float)
+        position = float(np.linalg.norm(away))
     if goal.get("object_angle") is not None:
-        rotation = abs(_wrapped(float(object_angle(run)[-1]) - float(goal["object_angle"])))
-    else:
+        rotation = abs(float(_wrapped(object_angle(run)[-1] - float(goal["object_angle"]))))
+    elif goal.get("object_quaternion") is not None:
         turns = Rotation.from_quat([goal["object_quaternion"], run["object_quaternion"][-1]], scalar_first=True)
         rotation = float((turns[0].inv() * turns[1]).magnitude())
-    return {"position": float(position), "rotation": rotation}
+    return {"position": position, "rotation": rotation}
 
 
 def object_angle(run: Trajectory) -> Array:

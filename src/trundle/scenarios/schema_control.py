@@ -69,7 +69,12 @@ class PlanTable(Table):
     nodes: Annotated[int, Field(ge=2, le=10_000), Allowed("an integer from 2 to 10000")] = Field(
         default=50, description="intervals of the first, coarse solution"
     )
-    method: Literal["hermite-simpson", "trapezoid", "shooting"] = Field(default="hermite-simpson", description="")
+    method: Literal["hermite-simpson", "trapezoid", "shooting"] = Field(
+        default="hermite-simpson", description="how the dynamics become equations"
+    )
+    coarse_nodes: Annotated[int, Field(ge=0, le=10_000), Allowed("an integer from 0 to 10000")] = Field(
+        default=0, description="intervals of a trapezoid plan whose controls are run beside; 0: none"
+    )
     position_tolerance: Goal = Field(default=1e-4, description="m, contact on the hand, of the plan replayed")
     rotation_tolerance: Goal = Field(default=1e-3, description="rad, orientation, of the plan replayed")
     refinements: Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")] = Field(
@@ -109,6 +114,7 @@ class ControllerTable(Table):
     state: StateWeights = StateWeights()
     input: InputWeights = InputWeights()
     final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
+    freedoms: Freedoms | None = Field(default=None, description="what feedback may use; limits.freedoms if left out")
     rolled: Literal["rotation", "contact"] = Field(
         default="rotation", description="planar: which of the two tied errors is fed back"
     )
@@ -141,7 +147,7 @@ class NoiseTable(Table):
 class TrialsTable(Table):
     """Runs of a plant that differs from the model: drawn with the seed, the same for open and closed loop."""
 
-    count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(default=0, description="")
+    count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(default=0, description="runs")
     semi_axes: Part = Field(default=0.0, description="largest relative error of the object's size")
     inertia: Part = Field(default=0.0, description="largest relative error of J/m")
     center_of_mass: Place = Field(default=0.0, description="m, distance of the centre of mass from the model's")

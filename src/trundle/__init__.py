@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.control import BalancingLQR as BalancingLQR
+    from trundle.control import TrackingLQR as TrackingLQR
     from trundle.errors import CompileError as CompileError
     from trundle.errors import InputError as InputError
     from trundle.errors import MissingExtraError as MissingExtraError
@@ -54,8 +56,10 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
     from trundle.models import RigidBody as RigidBody
+    from trundle.models import Robot as Robot
     from trundle.models import RollingKinematics as RollingKinematics
     from trundle.models import RollingPair as RollingPair
+    from trundle.models import RollingTree as RollingTree
     from trundle.models import SampledMotion as SampledMotion
     from trundle.models import SinusoidMotion as SinusoidMotion
     from trundle.models import Tree as Tree
@@ -70,6 +74,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
 __version__ = "0.1.0"
 
 _HOMES = {
+    "trundle.control": "BalancingLQR TrackingLQR",
     "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
@@ -78,7 +83,8 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "Coast Ground Hand RigidBody RollingKinematics RollingPair SampledMotion SinusoidMotion Tree control_affine"
+        "Coast Ground Hand RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion "
+        "Tree control_affine"
     ),
     "trundle.records": "Trajectory load_trajectory",
     "trundle.scenarios": "load_scenario run",

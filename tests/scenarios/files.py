@@ -21,6 +21,15 @@ PLANAR: dict[str, Any] = {
     "terrain": {"curve": {"type": "sinusoid", "amplitude": 0.06, "wavelength": 0.8}},
 }
 
+PLANAR_HAND: dict[str, Any] = {
+    "kind": "juggling",
+    "task": "simulate",
+    "object": {"shape": {"type": "ellipse", "semi_axes": [0.0377, 0.0252]}, "mass": 0.0553},
+    "hand": {"shape": {"type": "line"}, "extent": 0.375, "angle": 0.05, "angular_velocity": 0.2},
+    "initial": {"contact_on_hand": [0.05, 0.0, 0.0], "object_angle": 0.1, "object_angular_velocity": -0.5},
+    "simulation": {"duration": 0.4},
+}
+
 
 def changed(base: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return a copy of `base`; ``object__mass=1`` sets key `mass` of table `object`, a value of None removes it."""

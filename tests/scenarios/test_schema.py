@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.files import JUGGLING, PLANAR, changed, written
+from tests.scenarios.files import JUGGLING, PLANAR, PLANAR_HAND, changed, written
 from trundle.errors import InputError
 from trundle.geometry import Sphere
 from trundle.geometry.sizes import LONGEST, SHORTEST
@@ -45,8 +45,8 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         changed(JUGGLING, object__shape={"type": "spere", "radius": 1.0}),
-        "object.shape.type = \"spere\": must be one of 'capsule', 'disc', 'ellipsoid', 'samples', 'sphere', "
-        "'superellipsoid', 'torus'; did you mean 'sphere'?",
+        "object.shape.type = \"spere\": must be one of 'capsule', 'circle', 'disc', 'ellipse', 'ellipsoid', "
+        "'fourier', 'samples', 'sphere', 'spline', 'superellipsoid', 'torus'; did you mean 'sphere'?",
     ),
     (
         changed(JUGGLING, object__shape={"type": "torus", "major": 0.1, "minor": 0.2}),
@@ -79,6 +79,46 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     (changed(JUGGLING, schema=2), "schema = 2: must be 1"),
     (changed(JUGGLING, kind="jugling"), "kind = \"jugling\": must be one of 'juggling', 'planar'; did you mean"),
     (changed(JUGGLING, task=None), "task: is missing; must be one of 'simulate'"),
+    (
+        changed(JUGGLING, hand__shape={"type": "line"}),
+        "hand.shape = {type = \"line\"}: must be in space, as object.shape ('sphere') is, or that in the plane",
+    ),
+    (
+        changed(PLANAR_HAND, hand__shape={"type": "plane"}, hand__extent=None),
+        "hand.shape = {type = \"plane\"}: must be in the plane, as object.shape ('ellipse') is, or that in space",
+    ),
+    (changed(JUGGLING, hand__angle=0.1), "hand.angle = 0.1: must be left out in space, where rpy is given"),
+    (changed(JUGGLING, initial__object_angle=0.1), "initial.object_angle = 0.1: must be left out in space"),
+    (changed(JUGGLING, object__inertia=0.1), "object.inertia = 0.1: must be 'solid', 'shell' or [Ixx, Iyy, Izz]"),
+    (changed(JUGGLING, hand__extent=0.1), "hand.extent = 0.1: must be 2 lengths > 0, along x and y (m)"),
+    (changed(JUGGLING, hand__angular_velocity=1.0), "hand.angular_velocity = 1.0: must be 3 numbers"),
+    (
+        changed(JUGGLING, hand__motion={"type": "sinusoid", "amplitude": [1, 1, 1], "frequency": [1, 1, 1]}),
+        "hand.motion.amplitude = [1, 1, 1]: must be 6 numbers in space (angular first)",
+    ),
+    (
+        changed(PLANAR_HAND, hand__motion={"type": "sinusoid", "amplitude": [1, 1, 1], "frequency": [1] * 6}),
+        "hand.motion.frequency = [1, 1, 1, 1, 1, 1]: must be 3 numbers in the plane (counter-clockwise, x, z)",
+    ),
+    (
+        changed(PLANAR_HAND, hand__motion={"type": "sinusoid", "amplitude": [1, 1], "frequency": [1, 1, 1]}),
+        "hand.motion.amplitude = [1, 1]: must be 6 numbers, each from -1e12 to 1e12 (angular first), or in the plane 3",
+    ),
+    (changed(PLANAR_HAND, hand__rpy=[0, 0.1, 0]), "hand.rpy = [0, 0.1, 0]: must be left out in the plane, where angle"),
+    (
+        changed(PLANAR_HAND, initial__object_quaternion=[0.6, 0, 0.8, 0]),
+        "initial.object_quaternion = [0.6, 0, 0.8, 0]: must be left out in the plane, where object_angle is given",
+    ),
+    (
+        changed(PLANAR_HAND, hand__angular_velocity=[0.1, 0, 0]),
+        "hand.angular_velocity = [0.1, 0, 0]: must be one number, counter-clockwise, or [0, -that number, 0]",
+    ),
+    (changed(PLANAR_HAND, hand__position=[0, 0.1, 0]), "hand.position = [0, 0.1, 0]: must have y = 0"),
+    (changed(PLANAR_HAND, simulation__gravity=[0, 1, 0]), "simulation.gravity = [0, 1, 0]: must have y = 0"),
+    (changed(PLANAR_HAND, object__inertia=[1, 1, 1]), "object.inertia = [1, 1, 1]: must be 'solid', 'shell' or one"),
+    (changed(PLANAR_HAND, object__inertia=float("nan")), "object.inertia = nan: must be 'solid', 'shell' or [Ixx"),
+    (changed(PLANAR_HAND, hand__extent=[0.1, 0.1]), "hand.extent = [0.1, 0.1]: must be one length > 0, the width"),
+    (changed(PLANAR_HAND, hand__extent=0.0), "hand.extent = 0.0: must be 2 lengths > 0, each from 1e-7 to 1e7 (m), or"),
     (changed(PLANAR, body__inertia=0.0), "body.inertia = 0.0: must be a number > 0, up to 1e12 (kg m^2)"),
     (
         changed(PLANAR, simulation={"step": 0.001, "relative_tolerance": 1e-9}),

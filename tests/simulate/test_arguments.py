@@ -14,7 +14,7 @@ PAIR = tr.RollingPair(tr.RigidBody(tr.Sphere(0.2), 0.1), tr.Hand(tr.Plane()))
 @pytest.mark.parametrize(
     ("argument", "value", "text"),
     [
-        ("model", None, "model = None: must be a RollingPair or a ContactSystem"),
+        ("model", None, "model = None: must be a RollingPair, a RollingTree or a ContactSystem"),
         ("initial", None, "initial = None: must be a Start, what model.place(...) returns"),
         ("initial", [0.0], "initial = [0.0]: must be a Start"),
         ("policy", 3, "policy = 3: must be a Policy"),

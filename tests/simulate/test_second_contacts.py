@@ -8,7 +8,8 @@ import pytest
 import trundle as tr
 from tests.oracles import analytic
 from trundle.simulate.exclusion import exclusion
-from trundle.simulate.impact import Candidate, plastic_impact
+from trundle.simulate.impact import plastic_impact
+from trundle.simulate.impact_sets import Candidate
 from trundle.simulate.phase import Mode
 from trundle.simulate.rest import Hold, can_rest
 from trundle.simulate.watch import Watch
@@ -129,11 +130,19 @@ def test_ellipsoid_bridges_a_dish() -> None:
     assert np.linalg.norm(R, axis=1).max() < 0.4
 
 
-def test_impulses_outside_both_cones_are_not_decided() -> None:
-    """Two contacts that must both close but cannot without more friction: the run stops and says so."""
+def test_impulses_outside_both_cones_let_both_contacts_slide() -> None:
+    """Two contacts that must both close but slip: both push along the edge of their cones."""
     floor = Candidate(np.array([[1.0, 0, 0.0], [0, 1.0, 1.0]]), np.array([3.0, -1.0]), np.array([0.0, 1.0]), 0.1)
     other = Candidate(np.array([[1.0, 0, 0.0], [0, 1.0, -1.0]]), np.array([3.0, -1.0]), np.array([0.0, 1.0]), 0.1)
-    assert not plastic_impact(np.eye(3), {0: floor, 1: other}, 0).decided
+    slides = plastic_impact(np.eye(3), {0: floor, 1: other}, 0)
+    assert slides.laws == {0: "sliding", 1: "sliding"}
+    assert slides.decided
+    for i, c in enumerate((floor, other)):
+        along, normal = slides.impulses[i]
+        assert abs(along + 0.1 * normal) < 1e-12
+        after = c.velocity + c.J @ slides.jump
+        assert after[0] > 0
+        assert abs(after[1]) < 1e-12
     sticky = {k: Candidate(c.J, c.velocity, c.n, np.inf) for k, c in enumerate((floor, other))}
     impact = plastic_impact(np.eye(3), sticky, 0)
     assert impact.decided

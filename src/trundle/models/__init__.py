@@ -2,8 +2,10 @@
 
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
+from trundle.models.robot import Robot
 from trundle.models.rolling_kinematics import RollingKinematics, control_affine
 from trundle.models.rolling_pair import RollingPair
+from trundle.models.rolling_tree import RollingTree
 from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
 
@@ -20,8 +22,10 @@ __all__ = [
     "Meeting",
     "Multibody",
     "RigidBody",
+    "Robot",
     "RollingKinematics",
     "RollingPair",
+    "RollingTree",
     "Rules",
     "SampledMotion",
     "SinusoidMotion",

@@ -17,7 +17,11 @@ from trundle.models.constrained import correction, solve
 from trundle.numerics.space import angular_cross, dot
 
 PROXIMAL = 1e-6
-"""Size (1/kg) of the term that makes the multipliers of redundant contacts unique."""
+"""Size, in parts of 1/mass, of the term that makes the multipliers of redundant contacts unique."""
+
+_INDEPENDENT = {2: 2, 3: 1}
+"""So many contacts of different bodies in plane and space are taken to be independent: more may depend on each other
+(three wheels of a rigid base on a flat)."""
 
 
 @dataclass(frozen=True)
@@ -266,9 +270,11 @@ class Multibody(ABC):
         return self.replaced(ca.vertcat(*(j.s for j in self.joined)), nu)
 
     def _proximal(self, mode: Sequence[Law]) -> float:
-        """More contacts than one body can carry independently need unique multipliers."""
-        touching = sum(law.touching for law in mode)
-        return PROXIMAL if touching > len(self.bodies) else 0.0
+        """Contacts that may depend on each other need unique multipliers."""
+        bodies = [id(joined.A) for joined, law in zip(self.joined, mode, strict=True) if law.touching]
+        if len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
+            return 0.0
+        return PROXIMAL / sum(body.mass for body in self.bodies)
 
     def _check_mode(self, mode: Sequence[Law]) -> None:
         if len(mode) != len(self.joined):

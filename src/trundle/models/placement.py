@@ -192,14 +192,14 @@ def _fit(
     return ContactPoints(x_A, x_B, n_B, P - R @ (x_A - origin))
 
 
-def refuse_locked(system: ContactSystem, start: Start) -> None:
+def refuse_locked(system: ContactSystem, start: Start, contact: int = 0) -> None:
     """Raise `InputError` where the bodies touch at `start` in more than a point, to second order.
 
     The relative curvature K_A + K_B, times the body's size, has to be more than `LOCKED`. Lines and faces are left to
     the simulation, which ends there with ``not-a-point-contact``.
     """
-    model, meeting = system.model(start.atlas), system.meetings[0]
-    joined = model.joined[0]
+    model, meeting = system.model(start.atlas), system.meetings[contact]
+    joined = model.joined[contact]
     k = kinematics(joined.contact, joined.A, joined.B, joined.s)
     if k.curvature is None:
         return

@@ -31,10 +31,13 @@ class Start:
         See ``model.layout``.
     atlas : tuple
         One pair of chart numbers a contact.
+    laws : tuple of str
+        Names of the laws at the start, one a contact; empty: those of the system.
     """
 
     x: FloatArray
     atlas: Atlas
+    laws: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class ContactSystem:
     Attributes
     ----------
     kind : str
-        ``juggling`` or ``planar``: the layout of the recorded files.
+        ``juggling``, ``planar`` or ``spatial``: the layout of the recorded files.
     build : callable
         Returns the `TreeModel` for an atlas (one pair of chart numbers a contact); all share one layout.
     meetings : tuple of Meeting
@@ -104,6 +107,8 @@ class ContactSystem:
         Of prescribed bodies.
     physics : mapping
         Numbers for the record: mass, friction, gravity, ...
+    tree : bool
+        Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     """
 
     kind: str
@@ -113,6 +118,7 @@ class ContactSystem:
     rules: Rules
     motions: Mapping[str, HandMotion]
     physics: Mapping[str, Any]
+    tree: bool = False
 
     def __post_init__(self) -> None:
         for name in ("motions", "physics"):
@@ -142,12 +148,25 @@ class ContactSystem:
     @property
     def d(self) -> int:
         """Dimension, 2 or 3."""
-        return self.meetings[0].shape_A.d
+        return self.model().d
 
     @cached_property
-    def proximity(self) -> dict[tuple[str, str], Proximity]:
-        """Finder of near points of each pair of bodies that can meet."""
-        return {(m.body_A, m.body_B): Proximity(m.shape_A, m.shape_B) for m in self.meetings}
+    def pairs(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the contacts, those of the same two shapes together."""
+        together: dict[Any, list[int]] = {}
+        for i, m in enumerate(self.meetings):
+            together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
+        return tuple(tuple(numbers) for numbers in together.values())
+
+    def pair_of(self, contact: int) -> tuple[int, ...]:
+        """Return the numbers of the contacts between the same two shapes as `contact`."""
+        return next(numbers for numbers in self.pairs if contact in numbers)
+
+    def proximity(self, contact: int) -> Proximity:
+        """Return the finder of near points of the two shapes of a contact."""
+        meeting = self.meetings[contact]
+        A, B = meeting.shape_A, meeting.shape_B
+        return self.kept(("proximity", id(A), id(B)), lambda: Proximity(A, B))
 
     def relative_pose(
         self, x: FloatArray, meeting: int = 0, atlas: Atlas | None = None

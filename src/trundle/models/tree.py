@@ -52,6 +52,11 @@ class Tree:
         self.gravity = tuple(float(g) for g in array("gravity", self.gravity, (self.d,), unit="m/s2"))
         choice("resolve", self.resolve, ("world", "contact"))
 
+    @property
+    def specs(self) -> tuple[BodySpec, ...]:
+        """The bodies so far, as the model takes them."""
+        return tuple(self._specs)
+
     def ground(self, name: str = "ground") -> Link:
         """Add the fixed world."""
         return self._add(BodySpec("ground", name))

@@ -60,6 +60,8 @@ class TreeModel(Multibody):
         Frame of every body, resolved.
     to_world : (d, d)
         Resolving axes to world axes.
+    columns : dict of name -> int
+        First column of nu of every free or jointed body.
     """
 
     def __init__(
@@ -77,8 +79,8 @@ class TreeModel(Multibody):
         self._resolve = resolve
         self.layout: dict[str, slice] = {}
         self.input_layout: dict[str, slice] = {}
+        self.columns: dict[str, int] = {}
         self._symbols: dict[str, ca.SX] = {}
-        self._columns: dict[str, int] = {}
         self._count_velocities()
         self._make_symbols()
         self.motions: dict[str, Motion] = {}
@@ -109,7 +111,7 @@ class TreeModel(Multibody):
         at = 0
         for spec in self._specs:
             if spec.kind in ("free", "revolute", "prismatic"):
-                self._columns[spec.name] = at
+                self.columns[spec.name] = at
                 at += self.k + self.d if spec.kind == "free" else 1
         self.nv = at
 
@@ -172,12 +174,12 @@ class TreeModel(Multibody):
         y, name = self._symbols, spec.name
         R = rotation(y[f"{name}.turn"])
         w, v = y[f"{name}.angular_velocity"], y[f"{name}.velocity"]
-        return free(R, y[f"{name}.position"], w, v, self.nv, self._columns[name])
+        return free(R, y[f"{name}.position"], w, v, self.nv, self.columns[name])
 
     def _hinged(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
         parent = self.motions[self._specs[spec.parent].name]
-        position, rate, column = y[f"{name}.joint"], y[f"{name}.rate"], self._columns[name]
+        position, rate, column = y[f"{name}.joint"], y[f"{name}.rate"], self.columns[name]
         at, axis = ca.SX(ca.DM(spec.at)), ca.SX(ca.DM(spec.axis))
         if spec.kind == "prismatic":
             return prismatic(parent, at, axis, position, rate, column)
@@ -205,7 +207,7 @@ class TreeModel(Multibody):
             B = _turned(B, self.to_world)
             self.motions[base.name] = B
         relative = y[f"{spec.name}.relative_velocity"]
-        self.motions[spec.name] = rolling_motion(joint, B, relative, self.nv, self._columns[spec.name])
+        self.motions[spec.name] = rolling_motion(joint, B, relative, self.nv, self.columns[spec.name])
         self._joints[spec.name] = joint
 
     def _velocities(self) -> ca.SX:
@@ -222,8 +224,27 @@ class TreeModel(Multibody):
         S = ca.SX(self.nv, self.u.shape[0])
         for spec in self._specs:
             if spec.actuated:
-                S[self._columns[spec.name], self.input_layout[f"{spec.name}.torque"].start] = 1
+                S[self.columns[spec.name], self.input_layout[f"{spec.name}.torque"].start] = 1
         return S
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the jointed bodies."""
+        return tuple(spec.name for spec in self._specs if spec.kind in ("revolute", "prismatic"))
+
+    def turns(self, name: str) -> bool:
+        """Whether the joint of the body `name` is a hinge."""
+        return any(spec.name == name and spec.kind == "revolute" for spec in self._specs)
+
+    @property
+    def joint_places(self) -> dict[str, tuple[float, ...]]:
+        """Where every jointed body is hinged or slides, (d,) m, in its parent's frame."""
+        return {s.name: s.at for s in self._specs if s.kind in ("revolute", "prismatic")}
+
+    @property
+    def parents(self) -> dict[str, str]:
+        """The parent of every jointed body, by name."""
+        return {s.name: self._specs[s.parent].name for s in self._specs if s.kind in ("revolute", "prismatic")}
 
     # what Multibody asks --------------------------------------------------------------------------------
 
@@ -239,7 +260,7 @@ class TreeModel(Multibody):
                 rate[f"{name}.turn"] = turn_rate_body(y[f"{name}.turn"], twist[:k])
                 rate[f"{name}.twist"] = y[f"{name}.twist_rate"]
             elif spec.kind == "free":
-                c = self._columns[name]
+                c = self.columns[name]
                 al, a = nudot[c : c + k], nudot[c + k : c + k + d]
                 if spec.rolling is None:
                     rate[f"{name}.position"] = y[f"{name}.velocity"]
@@ -251,7 +272,7 @@ class TreeModel(Multibody):
                     rate[f"{name}.spin"], rate[f"{name}.relative_velocity"] = spin, relative
             elif spec.kind in ("revolute", "prismatic"):
                 rate[f"{name}.joint"] = y[f"{name}.rate"]
-                rate[f"{name}.rate"] = nudot[self._columns[name]]
+                rate[f"{name}.rate"] = nudot[self.columns[name]]
         at = 0
         for joined in self.joined:
             rate[f"{joined.name}.coordinates"] = s_rate[at : at + joined.contact.size]
@@ -264,7 +285,7 @@ class TreeModel(Multibody):
         changed = dict(y)
         for spec in self._specs:
             name = spec.name
-            c = self._columns.get(name, 0)
+            c = self.columns.get(name, 0)
             if spec.kind == "free" and spec.rolling is None:
                 changed[f"{name}.position"] = y[f"{name}.position"] + step[c + k : c + k + d]
                 turned = y[f"{name}.turn"] + turn_rate(y[f"{name}.turn"], step[c : c + k])
@@ -281,7 +302,7 @@ class TreeModel(Multibody):
             changed[f"{joined.name}.coordinates"] = s[at : at + joined.contact.size]
             at += joined.contact.size
         for spec in self._specs:
-            c = self._columns.get(spec.name, 0)
+            c = self.columns.get(spec.name, 0)
             if spec.kind == "free" and spec.rolling is None:
                 changed[f"{spec.name}.angular_velocity"] = nu[c : c + k]
                 changed[f"{spec.name}.velocity"] = nu[c + k : c + k + d]

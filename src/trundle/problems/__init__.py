@@ -3,5 +3,6 @@
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import Link, Problem, continuous
 from trundle.problems.reference import Reference
+from trundle.problems.stages import control_problem
 
-__all__ = ["Condition", "Link", "Phase", "Problem", "Reference", "continuous"]
+__all__ = ["Condition", "Link", "Phase", "Problem", "Reference", "continuous", "control_problem"]

@@ -60,7 +60,7 @@ class Trajectory:
 
     @property
     def kind(self) -> str:
-        """``juggling`` or ``planar``."""
+        """``juggling``, ``planar`` or ``spatial``."""
         return str(self.metadata["kind"])
 
     @property

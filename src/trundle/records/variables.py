@@ -84,6 +84,7 @@ _JUGGLING: dict[str, Variable] = {
 
 _B = ("time", "body")
 _C = ("time", "contact")
+_J = ("time", "joint")
 _PLANAR: dict[str, Variable] = {
     "body_position": Variable((*_B, "xz"), "m", "world", "centre of mass of the body"),
     "body_angle": Variable(_B, "rad", "world", "angle of the body, counter-clockwise with x right and z up"),
@@ -98,9 +99,29 @@ _PLANAR: dict[str, Variable] = {
     "energy": Variable(_T, "J", "world", "kinetic and gravitational energy"),
     "mode": Variable(_C, "1", "none", "law of the contact in force"),
     "torque": Variable(("time", "joint"), "N m", "none", "torque of the joint or actuator"),
+    "joint_position": Variable(_J, "rad or m", "none", "angle of a revolute or travel of a prismatic joint", False),
+    "joint_velocity": Variable(_J, "rad/s or m/s", "none", "rate of the joint", False),
 }
 
-_TABLES: dict[str, dict[str, Variable]] = {"juggling": _JUGGLING, "planar": _PLANAR}
+_SPATIAL: dict[str, Variable] = {
+    "body_position": Variable((*_B, "xyz"), "m", "world", "centre of mass of the body"),
+    "body_quaternion": Variable((*_B, "wxyz"), "1", "world", "orientation of the body, world from body frame"),
+    "body_velocity": Variable((*_B, "xyz"), "m/s", "world", "velocity of the body's centre of mass"),
+    "body_angular_velocity": Variable((*_B, "xyz"), "rad/s", "world", "angular velocity of the body"),
+    "contact_position": Variable((*_C, "xyz"), "m", "world", "contact point; in flight the terrain's nearest point"),
+    "contact_normal": Variable((*_C, "xyz"), "1", "world", "unit normal at the contact, out of the terrain"),
+    "contact_force": Variable((*_C, "xyz"), "N", "world", "contact force on the body; zero in flight"),
+    "contact_moment": Variable(_C, "N m", "contact", "torsional moment on the body about contact_normal"),
+    "gap": Variable(_C, "m", "contact", "distance between body and terrain, positive apart"),
+    "slip": Variable((*_C, "xyz"), "m/s", "world", "velocity of the body's material point minus that of the terrain"),
+    "energy": Variable(_T, "J", "world", "kinetic and gravitational energy"),
+    "mode": Variable(_C, "1", "none", "law of the contact in force"),
+    "torque": Variable(_J, "N m", "none", "torque of the joint or actuator"),
+    "joint_position": Variable(_J, "rad or m", "none", "angle of a revolute or travel of a prismatic joint"),
+    "joint_velocity": Variable(_J, "rad/s or m/s", "none", "rate of the joint"),
+}
+
+_TABLES: dict[str, dict[str, Variable]] = {"juggling": _JUGGLING, "planar": _PLANAR, "spatial": _SPATIAL}
 
 
 def table(kind: str) -> Mapping[str, Variable]:
@@ -134,12 +155,12 @@ def make_dataset(
     Parameters
     ----------
     kind : str
-        ``juggling`` or ``planar``.
+        ``juggling``, ``planar`` or ``spatial`` (a tree of bodies in space).
     time : array_like (n,)
         Times in s, not decreasing.
     arrays : mapping of str to array_like
-        One array for each variable of the kind, time first. ``mode`` holds names, or indices into `mode_names`.
-        In the plane a missing axis of length one (body, contact, joint) is put in; a missing ``torque`` is zero.
+        One array for each variable of the kind, time first. ``mode`` holds names, or indices into `mode_names`. A
+        missing axis of length one (body, contact, joint) is put in; a missing ``torque`` is zero.
     mode_names : sequence of str
         Names that integers in ``mode`` stand for.
     bodies, contacts, joints : sequence of str
@@ -154,18 +175,18 @@ def make_dataset(
 
     variables = table(kind)
     times = _times(time)
-    labels = LABELS | {"body": tuple(bodies), "contact": tuple(contacts), "joint": tuple(joints or bodies)}
+    axes = {"body": bodies, "contact": contacts, "joint": bodies if joints is None else joints}
+    labels = LABELS | {name: tuple(values) for name, values in axes.items()}
     sizes = {"time": times.size} | {name: len(values) for name, values in labels.items()}
     given = dict(arrays)
-    if kind == "planar":
+    if "torque" in variables:
         given.setdefault("torque", np.zeros((times.size, sizes["joint"])))
     _check_names(kind, given)
     data: dict[str, tuple[Any, ...]] = {}
-    for name, variable in variables.items():
-        if name in given:
-            raw = _mode(given[name], mode_names) if name == "mode" else given[name]
-            values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
-            data[name] = (variable.dims, values, _attributes(variable))
+    for name, variable in ((name, v) for name, v in variables.items() if name in given):
+        raw = _mode(given[name], mode_names) if name == "mode" else given[name]
+        values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
+        data[name] = (variable.dims, values, _attributes(variable))
     used = {dim for dims, *_ in data.values() for dim in dims}
     coordinates = {
         dim: (dim, times if dim == "time" else np.array(labels[dim], dtype=np.str_), _attributes(_COORDINATES[dim]))

@@ -84,9 +84,10 @@ def _plots(run: Trajectory, target: Path, prefix: str, say: Callable[[str], None
     # A bare Figure, not pyplot: no global state, no window, and PNG output is Agg by itself.
     from matplotlib.figure import Figure
 
+    from trundle.report.plane import lies_in_plane
     from trundle.report.plots import figures
 
-    for name, draw in figures(run.kind).items():
+    for name, draw in figures(run.kind, lies_in_plane(run)).items():
         path = target / f"{prefix}{name}.png"
         figure = Figure(figsize=_SIZES.get(draw.__name__, _SIZE), dpi=_RESOLUTION)
         try:

@@ -100,10 +100,13 @@ class Curve:
         Parameters (n,) to point, first and second derivative, each (n, 2), m.
     parameter : callable
         A point near the curve (n, 2) to a nearby parameter (n,).
+    side : int
+        1 if the free side is on the left, -1 on the right.
     """
 
     at: Callable[[Array], Derivatives]
     parameter: Callable[[Array], Array]
+    side: int = 1
 
 
 def curve(shape: Mapping[str, Any]) -> Curve | None:
@@ -129,7 +132,7 @@ def _ellipse(a: float, b: float) -> Curve:
         point = np.stack([a * np.cos(u), b * np.sin(u)], axis=1)
         return point, np.stack([-a * np.sin(u), b * np.cos(u)], axis=1), -point
 
-    return Curve(at, lambda x: np.arctan2(x[:, 1] / b, x[:, 0] / a))
+    return Curve(at, lambda x: np.arctan2(x[:, 1] / b, x[:, 0] / a), side=-1)
 
 
 def _fourier(radius: float, cosines: Any, sines: Any) -> Curve:
@@ -144,7 +147,7 @@ def _fourier(radius: float, cosines: Any, sines: Any) -> Curve:
         r, d, e = radius * r[:, None], radius * d[:, None], radius * e[:, None]
         return r * out, d * out + r * turn, (e - r) * out + 2 * d * turn
 
-    return Curve(at, lambda x: np.arctan2(x[:, 1], x[:, 0]))
+    return Curve(at, lambda x: np.arctan2(x[:, 1], x[:, 0]), side=-1)
 
 
 def _arc(radius: float, center: Array, inside: bool) -> Curve:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
     return _two(vertices, faces, even, _SURFACE)
 
 
-def extruded_body(body: SceneBody, thickness: float) -> tuple[Part, ...]:
+def extruded_body(body: SceneBody, thickness: float, colours: tuple[Colour, Colour] = _BODY) -> tuple[Part, ...]:
     """Return a planar outline as a slab in the x-z plane, its sectors in two colours."""
     outline = body.vertices
     if np.allclose(outline[0], outline[-1]):
@@ -95,7 +95,28 @@ def extruded_body(body: SceneBody, thickness: float) -> tuple[Part, ...]:
     caps = np.concatenate([first, last])
     sector = np.floor(np.arctan2(outline[:, 1] - middle[1], outline[:, 0] - middle[0]) / (math.pi / 4))
     even = np.tile(sector % 2 == 0, 4)
-    return _two(vertices, np.concatenate([walls, caps]), even, _BODY, sharp=True)
+    return _two(vertices, np.concatenate([walls, caps]), even, colours, sharp=True)
+
+
+def extruded_hand(hand: SceneBody, thickness: float, depth: float) -> tuple[Part, ...]:
+    """Return a planar hand as a slab in the x-z plane; an open curve becomes a plate as thick as `depth` (m)."""
+    if hand.closed:
+        return extruded_body(hand, thickness, _SURFACE)
+    curve = hand.vertices
+    n = len(curve)
+    under = curve - np.array([0.0, depth])
+    rails = [(curve, -0.5), (curve, 0.5), (under, 0.5), (under, -0.5)]
+    vertices = np.vstack([_at_depth(points, side * thickness) for points, side in rails])
+    i = np.arange(n - 1)
+    faces = []
+    for a in range(4):
+        low, high = a * n + i, ((a + 1) % 4) * n + i
+        faces += [np.stack([low, low + 1, high + 1], axis=1), np.stack([low, high + 1, high], axis=1)]
+    ends = [[e, n + e, 2 * n + e] for e in (0, n - 1)] + [[e, 2 * n + e, 3 * n + e] for e in (0, n - 1)]
+    field = np.floor(16 * (i + 0.5) / n) % 2 == 0
+    even = np.concatenate([np.tile(field, 8), np.ones(4, dtype=bool)])
+    parts = _two(vertices, np.concatenate([*faces, np.array(ends)]), even, _SURFACE, sharp=True)
+    return tuple(replace(part, double=True) for part in parts)
 
 
 def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: float) -> tuple[Part, ...]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, style
+from trundle.report.plane import PlanarView, Pose, planar_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,11 +53,12 @@ def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw terrain and body at a few instants, with the contact's path and the contact force."""
+    """Draw base and body at a few instants, with the contact's path and the contact force."""
     ax = ax or style.new_axes(9.0, 4.6)
-    body, terrain = run.body("body"), run.body("terrain")
-    contact, force = run["contact_position"][:, 0], run["contact_force"][:, 0]
-    instants = _snapshots(run)
+    view = planar_view(run)
+    body, base, contact, force = view.body, view.base, view.contact, view.force
+    moving = bool(np.any(np.ptp(view.of_base.position, axis=0) > 0) or np.ptp(view.of_base.angle) > 0)
+    instants = _snapshots(view, moving)
     size = 0.3 if body is None else float(np.max(np.linalg.norm(body.vertices, axis=1)))
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=1))) or 1.0
     scale = 1.3 * size / heaviest
@@ -67,13 +69,17 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     for rank, i in enumerate(instants):
         colour = colormaps["viridis"](0.05 + 0.8 * rank / max(len(instants) - 1, 1))
         if body is not None:
-            outline = _placed(run, body, i)
+            outline = _placed(view.of_body, body.vertices - np.asarray(body.center_of_mass), i)
+            if base is not None and moving:
+                edge = _placed(view.of_base, base.vertices, i)
+                ax.plot(*edge.T, color=colour, linewidth=1.6, alpha=0.6, zorder=2.5)
+                corners.append(edge)
             corners.append(outline)
             ax.fill(*outline.T, facecolor=colour, alpha=0.13, edgecolor="none", zorder=2)
             ax.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.4, zorder=3)
-            spoke = np.vstack([run["body_position"][i, 0], outline[0]])
+            spoke = np.vstack([view.of_body.position[i], outline[0]])
             ax.plot(*spoke.T, color=colour, linewidth=1.0, zorder=3)
-        ax.plot(*run["body_position"][i, 0], "o", color=colour, markersize=3.5, zorder=4)
+        ax.plot(*view.of_body.position[i], "o", color=colour, markersize=3.5, zorder=4)
         heads.append((run.time[i], corners[-1][np.argmax(corners[-1][:, 1])]))
         if np.linalg.norm(force[i]) > 0:
             tip = contact[i] + scale * force[i]
@@ -84,11 +90,11 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(*path.T, color=style.ORANGE, linewidth=2.4, label="contact path", zorder=4, solid_capstyle="round")
     ax.plot([], [], color=style.RED, label=f"contact force, longest {heaviest:.3g} N")
     _frame(ax, np.vstack([*corners, _times(ax, heads, np.vstack(corners), size)]), 0.06)
-    if terrain is not None:
+    if base is not None and not moving:
         low = ax.get_ylim()[0]
-        x, z = terrain.vertices.T
+        x, z = _placed(view.of_base, base.vertices, 0).T
         ax.plot(x, z, color=style.INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
-        if not terrain.closed and np.all(np.diff(x) > 0):
+        if not base.closed and np.all(np.diff(x) > 0):
             ax.fill_between(x, z, min(low, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
     ax.set_aspect("equal", adjustable="box")
     style.dress(ax, "The motion at a few instants", "x (m)", "z (m)", run)
@@ -208,17 +214,17 @@ def _rim(body: SceneBody) -> NDArray[np.int64]:
     return unique[(count == 1) & (unique[:, 0] != unique[:, 1])]
 
 
-def _placed(run: Trajectory, body: SceneBody, i: int) -> Array:
-    """Return the outline (m, 2) of `body` at sample i, world."""
-    angle = run["body_angle"][i, 0]
-    c, s = np.cos(angle), np.sin(angle)
-    R = np.array([[c, -s], [s, c]])
-    return run["body_position"][i, 0] + (body.vertices - np.asarray(body.center_of_mass)) @ R.T
+def _placed(pose: Pose, points: Array, i: int) -> Array:
+    """Return points (m, 2) of a frame at sample i, world."""
+    return pose.position[i] + points @ pose.R[i].T
 
 
-def _snapshots(run: Trajectory) -> list[int]:
-    """Return a few samples, spread over the distance that the contact covered, in the order of time."""
-    x = run["contact_position"][:, 0, 0]
+def _snapshots(view: PlanarView, moving: bool) -> list[int]:
+    """Return a few samples in the order of time: spread over time, on a base at rest over the contact's way."""
+    n = len(view.contact)
+    if moving:
+        return sorted({int(i) for i in np.linspace(0, n - 1, _SNAPSHOTS).round()})
+    x = view.contact[:, 0]
     targets = np.linspace(np.min(x), np.max(x), _SNAPSHOTS)
     tolerance = 0.25 * max(float(np.ptp(x)), 1e-12) / _SNAPSHOTS
     chosen = []

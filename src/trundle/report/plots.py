@@ -11,6 +11,7 @@ from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import metrics, recompute, style
 from trundle.report.paths import contact_path, planar_motion
+from trundle.report.plane import lies_in_plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,23 +41,27 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
     InputError
         If there is no such variable or figure.
     """
-    known = figures(run.kind)
+    plane = lies_in_plane(run)
+    known = figures(run.kind, plane)
     name = name or next(iter(known))
     if name in known:
         return known[name](run, ax)
-    if name == "contact_on_hand":
+    if name == "contact_on_hand" and not plane:
         return contact_path(run, ax)
     if name not in run or name == "time":
         raise InputError("name", name, "one of " + ", ".join([*known, *map(str, run.dataset.data_vars)]))
     return variable(run, name, ax)
 
 
-def figures(kind: str) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return the report's figures of a `kind` by name, the most telling first."""
-    first = {"contact_path": contact_path} if kind == "juggling" else {"motion": planar_motion}
+def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the report's figures of a `kind` by name, the most telling first; ``plane``: the shapes are planar."""
+    flat = plane or kind == "planar"
+    first = {"motion": planar_motion} if flat else {"contact_path": contact_path}
     common = {"force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals}
-    last = {"motion": position, "rotation": rotation} if kind == "juggling" else {"position": position}
-    return {**first, **common, **last}
+    if kind != "juggling":
+        return {**first, **common, "position": position}
+    where = {"position": position} if flat else {"motion": position}
+    return {**first, **common, **where, "rotation": rotation}
 
 
 def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
@@ -94,7 +99,7 @@ def force(run: Trajectory, ax: Axes | None = None) -> Axes:
         ):
             ax.plot(run.time, use[key], color=colour, linewidth=width, alpha=fade, label=label + which)
     # Wide and pale below, thin and dashed above: on a level hand normal force and z are one line.
-    values = run["contact_force"].reshape(len(run), -1)[:, : len(_axes(run))]
+    values = _components(run, run["contact_force"].reshape(len(run), -1))
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
         ax.plot(run.time, column, "--", color=colour, linewidth=1.1, label=f"${label}$, world")
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
@@ -197,7 +202,7 @@ def position(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw positions over time: the object's centre of mass and the hand, or the body and its angle in the plane."""
     ax = ax or style.new_axes()
     name = "object_position" if run.kind == "juggling" else "body_position"
-    values = run[name].reshape(len(run), -1)
+    values = _components(run, run[name].reshape(len(run), -1))
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
         who = "object" if run.kind == "juggling" else "body"
         ax.plot(run.time, column, color=colour, linewidth=1.5, label=f"{who} ${label}$")
@@ -205,7 +210,9 @@ def position(run: Trajectory, ax: Axes | None = None) -> Axes:
         title = "Centre of mass of the object; the hand's origin rests"
         if np.any(np.ptp(run["hand_position"], axis=0) > 0):
             title = "Centre of mass of the object and origin of the hand"
-            for column, label, colour in zip(run["hand_position"].T, _axes(run), _colours(run), strict=True):
+            for column, label, colour in zip(
+                _components(run, run["hand_position"]).T, _axes(run), _colours(run), strict=True
+            ):
                 ax.plot(run.time, column, "--", color=colour, linewidth=1.0, label=f"hand ${label}$")
     else:
         radius = float(np.median(np.linalg.norm(run["contact_position"][:, 0] - values, axis=1)))
@@ -220,13 +227,18 @@ def position(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def rotation(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the angular velocities of object and hand over time."""
+    """Draw the angular velocities of object and hand over time; in the plane counter-clockwise."""
     ax = ax or style.new_axes()
+    plane = lies_in_plane(run)
     for who, dashes, width in (("object", "-", 1.5), ("hand", "--", 1.0)):
-        for column, label, colour in zip(run[f"{who}_angular_velocity"].T, _axes(run), _colours(run), strict=True):
+        values = run[f"{who}_angular_velocity"]
+        labels = [rf"{who} $\omega_{axis}$" for axis in "xyz"]
+        if plane:
+            values, labels = -values[:, 1:2], [rf"{who} $\omega$, counter-clockwise"]
+        for column, label, colour in zip(values.T, labels, style.COMPONENTS, strict=False):
             if who == "hand" and not np.any(column):
                 continue
-            ax.plot(run.time, column, dashes, color=colour, linewidth=width, label=rf"{who} $\omega_{label}$")
+            ax.plot(run.time, column, dashes, color=colour, linewidth=width, label=label)
     style.mark_transitions(ax, run)
     style.dress(ax, "Angular velocity of object and hand", "time (s)", "angular velocity (rad/s), world", run)
     style.legend(ax)
@@ -234,11 +246,18 @@ def rotation(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def _axes(run: Trajectory) -> str:
-    return "xyz" if run.kind == "juggling" else "xz"
+    return "xz" if lies_in_plane(run) else "xyz"
+
+
+def _components(run: Trajectory, vectors: np.ndarray) -> np.ndarray:
+    """Return the columns of vectors (n, 3 or more) that `_axes` names: in the plane x and z."""
+    if run.kind == "juggling" and lies_in_plane(run):
+        return vectors[:, [0, 2]]
+    return vectors[:, : len(_axes(run))]
 
 
 def _colours(run: Trajectory) -> tuple[str, ...]:
-    return style.COMPONENTS if run.kind == "juggling" else (style.RED, style.BLUE)
+    return (style.RED, style.BLUE) if lies_in_plane(run) else style.COMPONENTS
 
 
 def _component_labels(data: object) -> list[str]:

@@ -6,13 +6,14 @@ shapes' level sets (space) or curves (plane), the slip from the rigid-body veloc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.records import SceneBody, Trajectory
 from trundle.report.implicit import Curve, LevelSet, curve, level_set
+from trundle.report.plane import PlanarView, lies_in_plane, lift, planar_view
 
 Array = NDArray[np.float64]
 
@@ -59,9 +60,12 @@ def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
     Where a shape has no simple form here, or no point of nearest approach is found, the recorded contact points take
     its place: in space the gap is then the distance between the two recorded material points.
     """
-    if trajectory.kind == "juggling":
+    if not lies_in_plane(trajectory):
         return _touch_space(trajectory)
-    return _touch_plane(trajectory, slot)
+    found = _touch_plane(planar_view(trajectory, slot))
+    if trajectory.kind == "planar":
+        return found
+    return replace(found, slip=lift(found.slip), normal=lift(found.normal), lever=lift(found.lever))
 
 
 def _rotate(R: Array, x: Array) -> Array:
@@ -161,35 +165,40 @@ def _tangents(n: Array) -> Array:
     return np.stack([first, second], axis=1)
 
 
-def _touch_plane(run: Trajectory, slot: int) -> Touch:
-    body, terrain = run.body("body"), run.body("terrain")
-    stored = _touch_stored(run, terrain, slot)
-    outline = None if body is None else curve(body.shape)
-    ground = None if terrain is None else curve(terrain.shape)
-    if body is None or outline is None or ground is None:
+def _touch_plane(view: PlanarView) -> Touch:
+    stored = _touch_stored(view)
+    outline = None if view.body is None else curve(view.body.shape)
+    ground = None if view.base is None else curve(view.base.shape)
+    if view.body is None or outline is None or ground is None:
         return stored
-    position, contact = run["body_position"][:, 0], run["contact_position"][:, slot]
-    angle = run["body_angle"][:, 0]
-    c, s = np.cos(angle), np.sin(angle)
-    R = np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0)
-    origin = position - R @ np.asarray(body.center_of_mass)
-    local = _rotate(np.swapaxes(R, 1, 2), contact - origin)
-    found, u, p = common_tangent(outline, ground, R, origin, outline.parameter(local), ground.parameter(contact))
+    of_body, of_base, com = view.of_body, view.of_base, np.asarray(view.body.center_of_mass)
+    R_body, R_base = of_body.R, of_base.R
+    apart = of_body.position - of_base.position
+    on_body = _rotate(np.swapaxes(R_body, 1, 2), view.contact - of_body.position) + com
+    on_base = _rotate(np.swapaxes(R_base, 1, 2), view.contact - of_base.position)
+    R = np.swapaxes(R_base, 1, 2) @ R_body
+    origin = _rotate(np.swapaxes(R_base, 1, 2), apart) - R @ com
+    found, u, p = common_tangent(outline, ground, R, origin, outline.parameter(on_body), ground.parameter(on_base))
     u, p = np.where(found, u, 0.0), np.where(found, p, 0.0)
-    point = _rotate(R, outline.at(u)[0]) + origin
     foot, along, _ = ground.at(p)
-    normal = _left(along / np.linalg.norm(along, axis=1, keepdims=True))
-    lever = point - position
-    slip = run["body_velocity"][:, 0] + run["body_angular_velocity"][:, :1] * _left(lever)
-    gap = np.sum(normal * (point - foot), axis=1)
+    normal = _rotate(R_base, ground.side * _left(along / np.linalg.norm(along, axis=1, keepdims=True)))
+    lever, lever_base = _rotate(R_body, outline.at(u)[0] - com), _rotate(R_base, foot)
+    gap = np.sum(normal * (apart + lever - lever_base), axis=1)
     one = found[:, None]
     return Touch(
         np.where(found, gap, stored.gap),
-        np.where(one, slip, stored.slip),
+        np.where(one, _slip(view, lever, lever_base), stored.slip),
         np.where(one, normal, stored.normal),
         np.where(one, lever, stored.lever),
         found,
     )
+
+
+def _slip(view: PlanarView, lever: Array, lever_base: Array) -> Array:
+    """Return the velocity (n, 2) of the body's material point minus that of the base's."""
+    body, base = view.of_body, view.of_base
+    of_body = body.velocity + body.angular_velocity[:, None] * _left(lever)
+    return of_body - (base.velocity + base.angular_velocity[:, None] * _left(lever_base))
 
 
 def _left(x: Array) -> Array:
@@ -230,20 +239,19 @@ def _cross(a: Array, b: Array) -> Array:
     return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
-def _touch_stored(run: Trajectory, terrain: SceneBody | None, slot: int) -> Touch:
+def _touch_stored(view: PlanarView) -> Touch:
     """Take gap and contact point from the record where no closed form of the curves is known."""
-    contact = run["contact_position"][:, slot]
-    lever = contact - run["body_position"][:, 0]
-    slip = run["body_velocity"][:, 0] + run["body_angular_velocity"][:, :1] * _left(lever)
-    normal = _terrain_normals(terrain, contact, run["contact_force"][:, slot])
-    return Touch(run["gap"][:, slot], slip, normal, lever, np.zeros(len(run), dtype=bool))
+    lever, lever_base = view.contact - view.of_body.position, view.contact - view.of_base.position
+    normal = _base_normals(view.base, view.contact, view.force) if view.normal is None else view.normal
+    return Touch(view.gap, _slip(view, lever, lever_base), normal, lever, np.zeros(len(lever), dtype=bool))
 
 
-def _terrain_normals(terrain: SceneBody | None, contact: Array, force: Array) -> Array:
-    if terrain is None:
+def _base_normals(base: SceneBody | None, contact: Array, force: Array) -> Array:
+    """Return the normals of terrain, which stands still, at points (n, 2) on it."""
+    if base is None:
         size = np.linalg.norm(force, axis=1, keepdims=True)
         return np.where(size > 0, force / np.where(size > 0, size, 1.0), [0.0, 1.0])
-    middle = 0.5 * (terrain.vertices[1:] + terrain.vertices[:-1])
-    step = np.diff(terrain.vertices, axis=0)
+    middle = 0.5 * (base.vertices[1:] + base.vertices[:-1])
+    step = np.diff(base.vertices, axis=0)
     nearest = [int(np.argmin(np.sum((middle - point) ** 2, axis=1))) for point in contact]
     return _left(step[nearest] / np.linalg.norm(step[nearest], axis=1, keepdims=True))

@@ -17,9 +17,11 @@ from trundle.report.meshes import (
     checkered_surface,
     cone_lines,
     extruded_body,
+    extruded_hand,
     extruded_terrain,
     wedge_lines,
 )
+from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view, quaternions
 
 Array = NDArray[np.float64]
 
@@ -87,7 +89,7 @@ def build_stage(run: Trajectory) -> Stage:
     """
     if not run.scene:
         raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
-    return _stage_space(run) if run.kind == "juggling" else _stage_plane(run)
+    return _stage_plane(run) if lies_in_plane(run) else _stage_space(run)
 
 
 def _frame_times(run: Trajectory) -> tuple[Array, float, float]:
@@ -147,43 +149,61 @@ def _stage_space(run: Trajectory) -> Stage:
 
 def _stage_plane(run: Trajectory) -> Stage:
     times, seconds, lapse = _frame_times(run)
-    body, terrain = _role(run, "body"), _role(run, "terrain")
-    size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
+    view = planar_view(run)
+    if view.body is None or view.base is None:
+        raise InputError("scene", [b.role for b in run.scene], "with a body and what it touches")
+    com = np.asarray(view.body.center_of_mass)
+    size = float(np.max(np.linalg.norm(view.body.vertices - com, axis=1)))
     thickness = 0.45 * size
-    angle = np.interp(times, run.time, run["body_angle"][:, 0])
-    centre = _sampled(run, run["body_position"][:, 0], times)
-    c, s = np.cos(angle), np.sin(angle)
-    com = np.asarray(body.center_of_mass)
-    origin = centre - np.stack([c * com[0] - s * com[1], s * com[0] + c * com[1]], axis=1)
-    zero = np.zeros_like(angle)
-    # Counter-clockwise with x right and z up is a rotation about -y.
-    q = np.stack([np.cos(angle / 2), zero, -np.sin(angle / 2), zero], axis=1)
-    contact = run["contact_position"][:, 0]
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (times.size, 1))
-    # Ground and body are flush in front; what is drawn of the contact lies before both.
-    ground = extruded_terrain(terrain, contact, -0.5 * thickness, 3 * size)
+    centre, q = _sampled_pose(run, view.of_body, times)
+    origin = centre - flat(recompute.rotation_matrices(q) @ lift(com[None])[0])
+    # Base and body are flush in front; what is drawn of the contact lies before both.
     before = np.array([0.0, -0.5 * thickness - 0.03 * size, 0.0])
-    path = _thin_line(_lift(contact) + before, 4000)
     actors = (
-        Actor("body", extruded_body(body, thickness), _lift(origin), q),
-        Actor("terrain", ground, np.zeros((times.size, 3)), still, ((path, _ORANGE),)),
+        Actor(view.body.role, extruded_body(view.body, thickness), lift(origin), q),
+        _base_actor(run, view, times, before, size),
     )
-    touch = recompute.touch(run)
-    positions = run["body_position"][:, 0]
-    low, high = _view(positions, _touching(run), size)
+    low, high = _view(_shown(view), np.resize(_touching(run), len(_shown(view))), size)
     low, high = low - 1.2 * size, high + 1.2 * size
     middle = 0.5 * (low + high)
     look_at = np.array([middle[0], 0.0, middle[1]])
     reach = max(0.5 * (high[0] - low[0]), 0.9 * (high[1] - low[1]))
+    normal = recompute.touch(run).normal
     return Stage(
         seconds, lapse, actors,
-        _lift(_sampled(run, contact, times)) + before,
-        _unit(_lift(_sampled(run, touch.normal, times))),
-        _lift(_sampled(run, run["contact_force"][:, 0], times)),
-        _force_scale(run["contact_force"][:, 0], size, plane=True),
+        lift(_sampled(run, view.contact, times)) + before,
+        _unit(_sampled(run, normal if normal.shape[1] == 3 else lift(normal), times)),
+        lift(_sampled(run, view.force, times)),
+        _force_scale(view.force, size, plane=True),
         _friction_cone(run, size, plane=True),
         size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]),
     )  # fmt: skip
+
+
+def _sampled_pose(run: Trajectory, pose: Pose, times: Array) -> tuple[Array, Array]:
+    """Return positions (k, 2) and quaternions (k, 4) at the frames' times."""
+    return _sampled(run, pose.position, times), quaternions(np.interp(times, run.time, pose.angle))
+
+
+def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, size: float) -> Actor:
+    """Return the ground near the contact's path, or the hand, with the contact's path on it."""
+    base = _role(run, "terrain" if run.kind == "planar" else "hand")
+    position, q = _sampled_pose(run, view.of_base, times)
+    if run.kind == "planar":
+        surface, path = extruded_terrain(base, view.contact, -0.225 * size, 3 * size), lift(view.contact)
+    else:
+        surface, path = extruded_hand(base, 0.45 * size, 0.25 * size), run["contact_on_hand"]
+    return Actor(base.role, surface, lift(position), q, ((_thin_line(path + before, 4000), _ORANGE),))
+
+
+def _shown(view: PlanarView) -> Array:
+    """Return the points (m, 2) that have to be seen: the body's path, and of a moving base where it goes."""
+    of_base = view.of_base
+    if view.base is None or not (np.ptp(of_base.position) > 0 or np.ptp(of_base.angle) > 0 or view.base.closed):
+        return view.of_body.position
+    corners = view.base.vertices[:: max(len(view.base.vertices) // 8, 1)]
+    moved = of_base.position[:, None] + np.einsum("nij,mj->nmi", of_base.R, corners)
+    return np.vstack([view.of_body.position, *np.moveaxis(moved, 1, 0)])
 
 
 def _touching(run: Trajectory) -> NDArray[np.bool_]:
@@ -239,10 +259,6 @@ def _friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
     height = size / math.hypot(1.0, float(friction))
     make = wedge_lines if plane else cone_lines
     return make(height * float(friction), height)
-
-
-def _lift(points: Array) -> Array:
-    return np.stack([points[:, 0], np.zeros(len(points)), points[:, 1]], axis=1)
 
 
 def _unit(x: Array) -> Array:

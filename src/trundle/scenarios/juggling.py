@@ -1,4 +1,4 @@
-"""Builder of kind `juggling`: an object on a moving hand."""
+"""Builder of kind `juggling`: an object on a moving hand, in space or in the plane."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 from trundle import geometry
 from trundle.models import Coast, Hand, RigidBody, RollingPair, SampledMotion, SinusoidMotion
 from trundle.scenarios.building import Simulation, data, keys, measured
+from trundle.scenarios.curves import curve
 from trundle.scenarios.files import grid
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.schema_shapes import is_planar
 
 _SHAPES: Mapping[str, Callable[[Any], geometry.Shape]] = {
     "plane": lambda t: geometry.Plane(),
@@ -39,31 +41,58 @@ def build(scenario: Scenario) -> Simulation:
             law=contact.law,
             friction=contact.friction,
             torsional_friction=contact.torsional_friction,
-            gravity=simulation.gravity,
+            gravity=_xz(simulation.gravity) if tables.planar else simulation.gravity,
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
     with keys("initial", scenario, {"contact": "initial.contact_on_hand"}):
-        start = pair.place(**{name: getattr(tables.initial, name) for name in type(tables.initial).model_fields})
+        start = pair.place(**_initial(tables.initial, tables.planar))
     settings = ("duration", "output_step", "relative_tolerance")
     return Simulation(pair, start, {name: getattr(simulation, name) for name in settings})
 
 
+def _initial(table: Any, planar: bool) -> dict[str, Any]:
+    names = ("contact_on_hand", "object_quaternion", "object_angular_velocity")
+    if not planar:
+        return {name: getattr(table, name) for name in names}
+    return {
+        "contact_on_hand": _xz(table.contact_on_hand),
+        "object_angle": table.object_angle or 0.0,
+        "object_angular_velocity": _counter_clockwise(table.object_angular_velocity),
+    }
+
+
+def _xz(vector: tuple[float, float, float]) -> tuple[float, float]:
+    return vector[0], vector[2]
+
+
+def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
+    """Return the rate in the plane (x right, z up) of a number or of an angular velocity (0, -w, 0)."""
+    return -turning[1] if isinstance(turning, tuple) else turning
+
+
 def _object(scenario: Scenario, table: Any) -> RigidBody:
-    shape = _shape(scenario, table.shape, "object.shape")
+    shape = _shape(scenario, table.shape, "object.shape", closed=True)
+    center = _xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
     with keys("object", scenario):
-        return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=table.center_of_mass)
+        return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=center)
 
 
 def _hand(scenario: Scenario, table: Any) -> Hand:
-    shape = _shape(scenario, table.shape, "hand.shape")
-    motion = _motion(scenario, table.motion)
+    shape = _shape(scenario, table.shape, "hand.shape", closed=False)
+    motion = _motion(scenario, table.motion, shape.d)
     with keys("hand", scenario, {"twist": "hand.angular_velocity"}):
+        if shape.d == 2:
+            twist = (_counter_clockwise(table.angular_velocity), *_xz(table.velocity))
+            position, angle = _xz(table.position), table.angle or 0.0
+            return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
         twist = (*table.angular_velocity, *table.velocity)
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
 
 
-def _shape(scenario: Scenario, table: Any, key: str) -> geometry.Shape:
+def _shape(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
+    if is_planar(table):
+        return curve(scenario, table, key, closed)
     if table.type in _SHAPES:
         with keys(key, scenario):
             return _SHAPES[table.type](table)
@@ -75,13 +104,13 @@ def _shape(scenario: Scenario, table: Any, key: str) -> geometry.Shape:
         return geometry.HeightMap(x.tolist(), y.tolist(), z.tolist())
 
 
-def _motion(scenario: Scenario, table: Any) -> Any:
+def _motion(scenario: Scenario, table: Any, d: int) -> Any:
     if table.type == "coast":
         return Coast()
     if table.type == "sinusoid":
         with keys("hand.motion", scenario):
             return SinusoidMotion(table.amplitude, table.frequency, table.phase)
     with measured("hand.motion.file", table.file, scenario):
-        columns = ("t", "wx", "wy", "wz", "vx", "vy", "vz")
+        columns = ("t", "w", "vx", "vz") if d == 2 else ("t", "wx", "wy", "wz", "vx", "vy", "vz")
         values = data(scenario, "hand.motion.file", table.file, columns)
         return SampledMotion(values[:, 0], values[:, 1:])

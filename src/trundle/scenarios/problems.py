@@ -133,11 +133,20 @@ def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
     if item["type"] == "trundle":
         context = item["ctx"]
         inner = str(context["key"])
-        value = place.value.get(inner, MISSING) if inner and isinstance(place.value, Mapping) else place.value
+        value = _inside(place.value, inner) if inner else place.value
         return Problem(".".join([*place.path, inner]) if inner else key, value, str(context["fault"]))
     if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
         return _tag_problem(place)
     return Problem(key, value, f"must be {place.allowed}")
+
+
+def _inside(value: Any, key: str) -> Any:
+    """Return what stands at the dotted `key` of a table."""
+    for step in key.split("."):
+        if not isinstance(value, Mapping):
+            return value
+        value = value.get(step, MISSING)
+    return value
 
 
 def _tag_problem(place: _Place) -> Problem:

@@ -1,21 +1,24 @@
-"""Scenario files of kind `juggling`: one object rolling on a moving hand, in space."""
+"""Scenario files of kind `juggling`: one object rolling on a moving hand, in space or in the x-z plane."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
+    Angle,
     Array,
     DataFile,
     Duration,
     Mass,
     NonNegative,
     Place3,
+    Real,
     ScenarioTable,
+    Size,
     Sizes2,
     Table,
     Tolerance,
@@ -24,27 +27,41 @@ from trundle.scenarios.schema import (
     Vector6,
     fault,
 )
-from trundle.scenarios.schema_shapes import FILE, FileName, HandSurface, ObjectSurface
+from trundle.scenarios.schema_shapes import FILE, FileName, HandShape, ObjectShape, is_planar
 
 Moment = Annotated[float, Field(gt=0, le=1e12)]
 Moments = Annotated[tuple[Moment, Moment, Moment], Array]
+Turning = Annotated[
+    Vector3 | Real, Allowed("3 numbers, each from -1e12 to 1e12, or in the plane one (counter-clockwise)")
+]
+TwistRates = Annotated[
+    Vector6 | Vector3,
+    Allowed("6 numbers, each from -1e12 to 1e12 (angular first), or in the plane 3 (counter-clockwise, x, z)"),
+]
+OptionalAngle = Annotated[Angle | None, Allowed("a number from -1e6 to 1e6 (rad)")]
 MAX_SAMPLES = 1_000_000
 
 
 class ObjectTable(Table):
     """The rigid body that rolls."""
 
-    shape: ObjectSurface = Field(description="surface, in the body's frame")
+    shape: ObjectShape = Field(description="surface, or outline in the plane, in the body's frame")
     mass: Mass = Field(description="kg")
     inertia: Annotated[
-        Literal["solid", "shell"] | Moments,
-        Allowed("'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2)"),
-    ] = Field(default="solid", description="'solid', 'shell' or [Ixx, Iyy, Izz] about the centre of mass (kg m^2)")
+        Literal["solid", "shell"] | Moments | Moment,
+        Allowed(
+            "'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2), or in the plane one, about the normal"
+        ),
+    ] = Field(
+        default="solid",
+        description="'solid', 'shell' or [Ixx, Iyy, Izz] about the centre of mass (kg m^2); in the plane one number, "
+        "about the plane's normal, or the words for a lamina or a wire",
+    )
     center_of_mass: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m, in the shape's frame")
 
     @model_validator(mode="after")
     def _real_body(self) -> ObjectTable:
-        if not isinstance(self.inertia, str):
+        if isinstance(self.inertia, tuple):
             small, middle, large = sorted(self.inertia)
             if small + middle < large * (1.0 - 1e-12):
                 text = f"must be that of a real body: {large:g} <= {small:g} + {middle:g} (kg m^2) does not hold"
@@ -62,17 +79,30 @@ class SinusoidMotionTable(Table):
     """Time derivative of the hand's twist: amplitude sin(2 pi frequency t + phase), each component."""
 
     type: Literal["sinusoid"]
-    amplitude: Vector6 = Field(description="rad/s^2 and m/s^2, angular first, hand frame")
-    frequency: Vector6 = Field(description="Hz")
-    phase: Vector6 = Field(default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), description="rad")
+    amplitude: TwistRates = Field(
+        description="rad/s^2 and m/s^2, angular first, hand frame; in the plane 3 numbers: counter-clockwise, x, z"
+    )
+    frequency: TwistRates = Field(description="Hz")
+    phase: TwistRates = Field(default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), description="rad")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_phase(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "phase" not in data and isinstance(data.get("amplitude"), list | tuple):
+            if len(data["amplitude"]) == 3:
+                return {**data, "phase": [0.0] * 3}
+        return data
 
 
 class SampledMotionTable(Table):
-    """Time derivative of the hand's twist from a CSV file: time, 6 columns (angular first), linear between."""
+    """Time derivative of the hand's twist from a CSV file: time, 6 columns (angular first), linear between.
+
+    In the plane there are 3 columns: counter-clockwise, x and z.
+    """
 
     type: Literal["samples"]
     file: Annotated[FileName, FILE, DataFile("t, wx, wy, wz, vx, vy, vz")] = Field(
-        description="CSV: time (s), 3 columns rad/s^2, 3 columns m/s^2"
+        description="CSV: time (s), 3 columns rad/s^2, 3 columns m/s^2; in the plane time, w, vx, vz"
     )
 
 
@@ -80,16 +110,19 @@ HandMotion = Annotated[CoastTable | SinusoidMotionTable | SampledMotionTable, Fi
 
 
 class HandTable(Table):
-    """The hand: a surface that moves as told."""
+    """The hand: a surface, or a curve in the plane, that moves as told."""
 
-    shape: HandSurface = Field(description="surface, in the hand's frame")
+    shape: HandShape = Field(description="surface, or curve in the plane, in the hand's frame")
     position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, world")
-    rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
-    angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, hand frame")
-    velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, hand frame")
-    extent: Annotated[Sizes2 | None, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m)")] = Field(
-        default=None, description="m, x and y; leaving it ends the run"
+    rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll); only in space")
+    angle: OptionalAngle = Field(default=None, description="rad, counter-clockwise (x right, z up); only in the plane")
+    angular_velocity: Turning = Field(
+        default=(0.0, 0.0, 0.0), description="rad/s, hand frame; in the plane one number, counter-clockwise"
     )
+    velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, hand frame")
+    extent: Annotated[
+        Sizes2 | Size | None, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m), or in the plane one")
+    ] = Field(default=None, description="m, x and y, in the plane the width along x; leaving it ends the run")
     motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the hand's twist")
 
 
@@ -107,8 +140,15 @@ class InitialTable(Table):
     """The start; the object's point of contact, position and velocity follow."""
 
     contact_on_hand: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, hand frame, projected on the surface")
-    object_quaternion: Vector4 = Field(default=(1.0, 0.0, 0.0, 0.0), description="(w, x, y, z), world from body")
-    object_angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, world")
+    object_quaternion: Vector4 = Field(
+        default=(1.0, 0.0, 0.0, 0.0), description="(w, x, y, z), world from body; only in space"
+    )
+    object_angle: OptionalAngle = Field(
+        default=None, description="rad, counter-clockwise (x right, z up); only in the plane"
+    )
+    object_angular_velocity: Turning = Field(
+        default=(0.0, 0.0, 0.0), description="rad/s, world; in the plane one number, counter-clockwise"
+    )
 
     @model_validator(mode="after")
     def _unit(self) -> InitialTable:
@@ -140,6 +180,73 @@ def check_samples(duration: float, output_step: float) -> None:
         raise fault("output_step", f"must be a time from {low:g} (a million samples) to duration = {duration:g} (s)")
 
 
+_NUMBER = "must be one number, counter-clockwise, or [0, -that number, 0]: the shapes lie in the plane"
+_LEFT_OUT = "must be left out in the plane, where {} is given"
+
+
+def check_dimension(scenario: Any) -> None:
+    """Raise the validator's error where a key belongs to space and the shapes to the plane, or the other way round.
+
+    In the plane positions and velocities are (x, 0, z), and what turns is one number, counter-clockwise.
+    """
+    body, hand, initial = scenario.object, scenario.hand, scenario.initial
+    planar = is_planar(hand.shape)
+    if is_planar(body.shape) != planar:
+        here, there = ("the plane", "space") if planar else ("space", "the plane")
+        text = f"must be in {there}, as object.shape ('{body.shape.type}') is, or that in {here}, as this is"
+        raise fault("hand.shape", text)
+    motion = hand.motion
+    waves = {f"hand.motion.{name}": getattr(motion, name, None) for name in ("amplitude", "frequency", "phase")}
+    wanted = "3 numbers in the plane (counter-clockwise, x, z)" if planar else "6 numbers in space (angular first)"
+    for key, value in waves.items():
+        if value is not None and len(value) != (3 if planar else 6):
+            raise fault(key, f"must be {wanted}")
+    (_check_plane if planar else _check_space)(body, hand, initial, scenario.simulation)
+
+
+def _check_plane(body: Any, hand: Any, initial: Any, simulation: Any) -> None:
+    if isinstance(body.inertia, tuple):
+        raise fault(
+            "object.inertia", "must be 'solid', 'shell' or one number > 0 (kg m^2): the shapes lie in the plane"
+        )
+    if isinstance(hand.extent, tuple):
+        raise fault("hand.extent", "must be one length > 0, the width along x (m): the shapes lie in the plane")
+    if any(hand.rpy):
+        raise fault("hand.rpy", _LEFT_OUT.format("angle"))
+    if initial.object_quaternion != (1.0, 0.0, 0.0, 0.0):
+        raise fault("initial.object_quaternion", _LEFT_OUT.format("object_angle"))
+    for key, value in (
+        ("hand.angular_velocity", hand.angular_velocity),
+        ("initial.object_angular_velocity", initial.object_angular_velocity),
+    ):
+        if isinstance(value, tuple) and (value[0] or value[2]):
+            raise fault(key, _NUMBER)
+    for key, vector in (
+        ("object.center_of_mass", body.center_of_mass),
+        ("hand.position", hand.position),
+        ("hand.velocity", hand.velocity),
+        ("initial.contact_on_hand", initial.contact_on_hand),
+        ("simulation.gravity", simulation.gravity),
+    ):
+        if vector[1]:
+            raise fault(key, "must have y = 0: the shapes lie in the x-z plane")
+
+
+def _check_space(body: Any, hand: Any, initial: Any, simulation: Any) -> None:
+    for key, value, allowed in (
+        ("object.inertia", body.inertia, "'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2)"),
+        ("hand.extent", hand.extent, "2 lengths > 0, along x and y (m)"),
+        ("hand.angular_velocity", hand.angular_velocity, "3 numbers"),
+        ("initial.object_angular_velocity", initial.object_angular_velocity, "3 numbers"),
+    ):
+        if isinstance(value, float):
+            raise fault(key, f"must be {allowed}: the shapes are in space")
+    if hand.angle is not None:
+        raise fault("hand.angle", "must be left out in space, where rpy is given")
+    if initial.object_angle is not None:
+        raise fault("initial.object_angle", "must be left out in space, where object_quaternion is given")
+
+
 class JugglingSimulate(ScenarioTable):
     """A scenario of kind `juggling`, task `simulate`."""
 
@@ -150,3 +257,13 @@ class JugglingSimulate(ScenarioTable):
     contact: ContactTable = ContactTable()
     initial: InitialTable = InitialTable()
     simulation: SimulationTable = SimulationTable()
+
+    @property
+    def planar(self) -> bool:
+        """Whether the scenario lies in the x-z plane."""
+        return is_planar(self.hand.shape)
+
+    @model_validator(mode="after")
+    def _one_dimension(self) -> JugglingSimulate:
+        check_dimension(self)
+        return self

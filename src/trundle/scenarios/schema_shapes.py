@@ -1,4 +1,4 @@
-"""Tables of shapes: `Surface` for objects and hands in space, `Outline` and `Ground` for curves in the plane."""
+"""Tables of shapes: surfaces in space, outlines and ground in the plane, and which of them a key may be."""
 
 from __future__ import annotations
 
@@ -140,16 +140,6 @@ class SurfaceSamplesTable(Table):
     file: Annotated[FileName, FILE, DataFile("x, y, z")] = Field(description="CSV: x, y, z (m)")
 
 
-ObjectSurface = Annotated[
-    SphereTable | EllipsoidTable | SuperellipsoidTable | TorusTable | DiscTable | CapsuleTable | SurfaceSamplesTable,
-    Field(discriminator="type"),
-]
-HandSurface = Annotated[
-    PlaneTable | SphereTable | EllipsoidTable | DishTable | CylinderTable | TubeTable | TorusTable | HeightMapTable,
-    Field(discriminator="type"),
-]
-
-
 class CircleTable(Table):
     """A circle about the origin."""
 
@@ -236,3 +226,44 @@ OutlineCurve = Annotated[CircleTable | EllipseTable | FourierTable | OutlineSpli
 GroundCurve = Annotated[
     LineTable | ParabolaTable | SinusoidTable | ArcTable | SumTable | GroundSplineTable, Field(discriminator="type")
 ]
+
+ObjectShape = Annotated[
+    SphereTable
+    | EllipsoidTable
+    | SuperellipsoidTable
+    | TorusTable
+    | DiscTable
+    | CapsuleTable
+    | SurfaceSamplesTable
+    | CircleTable
+    | EllipseTable
+    | FourierTable
+    | OutlineSplineTable,
+    Field(discriminator="type"),
+]
+HandShape = Annotated[
+    PlaneTable
+    | SphereTable
+    | EllipsoidTable
+    | DishTable
+    | CylinderTable
+    | TubeTable
+    | TorusTable
+    | HeightMapTable
+    | CircleTable
+    | EllipseTable
+    | FourierTable
+    | LineTable
+    | ParabolaTable
+    | SinusoidTable
+    | ArcTable
+    | SumTable
+    | GroundSplineTable,
+    Field(discriminator="type"),
+]
+_PLANAR = frozenset({"circle", "ellipse", "fourier", "spline", "line", "parabola", "sinusoid", "arc", "sum"})
+
+
+def is_planar(shape: Table) -> bool:
+    """Return whether the table of a shape is that of a curve in the plane."""
+    return getattr(shape, "type", "") in _PLANAR

@@ -7,18 +7,15 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.geometry.chart import Chart
 from trundle.geometry.locate import refine
 from trundle.geometry.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.system import Atlas, ContactSystem, Meeting
-from trundle.simulate.states import contact_points
+from trundle.models.touching import contact_points
 
 _AHEAD = 1e-5
 """How far ahead of the contact (in sizes of the body) the next chart is looked for."""
-
-_ROUND_OFF = 1e-9
 
 _SAME = 1e-6
 """How far (in sizes of the shape) a contact point may be from the one before the hand-over."""
@@ -31,29 +28,6 @@ def has_neighbour(meeting: Meeting, margin: str) -> bool:
     side = margin.split("_")[1][:1]
     shape = meeting.shape_A if side == "A" else meeting.shape_B
     return len(shape.representations.charts) > 1
-
-
-def on_charts(meeting: Meeting, coordinates: FloatArray, charts: tuple[int, int]) -> bool:
-    """Return whether contact coordinates (size,) lie inside their charts, where those have neighbours."""
-    if meeting.form not in ("chart", "support-chart"):
-        return True
-    m = meeting.shape_A.d - 1
-    parts = [(meeting.shape_B, charts[1], coordinates[-m:])]
-    if meeting.form == "chart":
-        parts.append((meeting.shape_A, charts[0], coordinates[:m]))
-    for shape, index, u in parts:
-        atlas = shape.representations.charts
-        if len(atlas) > 1 and not _inside(atlas[index], u):
-            return False
-    return True
-
-
-def _inside(chart: Chart, u: FloatArray) -> bool:
-    if not float(np.linalg.norm(u)) <= chart.reach + _ROUND_OFF:
-        return False
-    return all(
-        r.periodic or r.low - _ROUND_OFF <= v <= r.high + _ROUND_OFF for r, v in zip(chart.ranges, u, strict=False)
-    )
 
 
 def handed_over(

@@ -3,66 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
+from trundle.simulate.impact_sets import Candidate, Impact, inside, some_of
 from trundle.simulate.sharing import shared_impulses
 
 REST_SPEED = 1e-3
 """Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One contact that takes part in an impact.
-
-    Attributes
-    ----------
-    J : (d, nv)
-        Rows of the relative velocity of the material points, world.
-    velocity : (d,) m/s
-        That velocity before the impact.
-    n : (d,)
-        Unit normal, out of B.
-    mu : float
-    spin : (nv,), or None
-        Row of the relative spin about n, for pure rolling.
-    spin_rate : float, rad/s
-    """
-
-    J: FloatArray
-    velocity: FloatArray
-    n: FloatArray
-    mu: float
-    spin: FloatArray | None = None
-    spin_rate: float = 0.0
-
-
-@dataclass(frozen=True)
-class Impact:
-    """Outcome of an impact.
-
-    Attributes
-    ----------
-    jump : (nv,)
-        Change of the velocities.
-    laws : dict of contact number -> "rolling", "spinning" (rolling, but a spin that should stop goes on) or "sliding"
-        Contacts that stay closed.
-    impulses : dict of contact number -> (d,) N s, world, on A
-    decided : bool
-        False where no consistent set of contacts was found; the jump is then the one with all closed.
-    rests : bool
-        Whether the speeds were too small to go on rocking, and all contacts stay closed.
-    """
-
-    jump: FloatArray
-    laws: dict[int, str]
-    impulses: dict[int, FloatArray]
-    decided: bool = True
-    rests: bool = False
 
 
 def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact:
@@ -70,8 +21,10 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
 
     nu+ = nu + M^-1 J'L with the relative velocity of the material points zero after, L = -(J M^-1 J')^-1 v
     (theory, "Collisions and sliding"). First only the new contact takes part: it is accepted if the others come apart.
-    Otherwise all stay closed, if their impulses fit the cones. An impulse outside the cone of the new contact
-    alone is replaced by one on its edge, with the direction of the slip AFTER the impact and zero normal velocity.
+    Otherwise all stay closed, if their impulses fit the cones. Otherwise some come apart or slide: of all sets of
+    rolling, sliding and leaving contacts the first is taken whose impulses and velocities agree with it. An impulse
+    outside the cone of the new contact alone is replaced by one on its edge, with the direction of the slip AFTER the
+    impact and zero normal velocity.
 
     Parameters
     ----------
@@ -86,8 +39,9 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
         return alone
     together = _together(M, contacts)
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
-    resting = alone.decided and all(speed > -REST_SPEED for speed in leaving)
-    return replace(together, decided=together.decided or resting, rests=resting)
+    if alone.decided and all(speed > -REST_SPEED for speed in leaving):
+        return replace(together, decided=True, rests=True)
+    return together if together.decided else some_of(M, contacts, new) or together
 
 
 def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
@@ -96,7 +50,7 @@ def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
         rows, before = np.vstack([c.J, c.spin]), np.append(c.velocity, c.spin_rate)
     jump, impulse = _close(M, rows, before)
     push = impulse[: len(c.n)]
-    if _inside(c, push, 1e-15):
+    if inside(c, push, 1e-15):
         return Impact(jump, {number: "rolling"}, {number: push})
     if c.spin is not None:
         # To stop the spin as well would take a push outside the cone: the spin goes on, friction permitting.
@@ -123,15 +77,8 @@ def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     shares = shared_impulses(rows, [contacts[i].n for i in numbers], impulse)
     pushes = dict(zip(numbers, shares, strict=True))
     round_off = 1e-9 * max(float(np.linalg.norm(impulse)), 1e-12)
-    decided = all(_inside(contacts[i], push, round_off) for i, push in pushes.items())
+    decided = all(inside(contacts[i], push, round_off) for i, push in pushes.items())
     return Impact(jump, dict.fromkeys(numbers, "rolling"), pushes, decided)
-
-
-def _inside(c: Candidate, push: FloatArray, round_off: float) -> bool:
-    normal = float(c.n @ push)
-    if normal < -round_off:
-        return False
-    return np.isinf(c.mu) or float(np.linalg.norm(push - normal * c.n)) <= c.mu * normal + round_off
 
 
 def _close(M: FloatArray, rows: FloatArray, before: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -96,11 +96,11 @@ class Phase:
         laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
         self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
-        self.forces = shared_forces(self.model, self.dynamics, mode.laws)
+        self.forces = shared_forces(self.model, self.dynamics, mode.laws, system.pairs)
         margins = self._margins(self.dynamics, signs)
         self.margins = tuple(margins)
         self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
-        moving = any(spec.endswith(".position") for spec in self.model.layout)
+        moving = not any(name.endswith(".relative_velocity") for name in self.model.layout)
         projection = self._projection(laws, signs) if method.stabilization == "projection" and moving else None
         self.integrator = Integrator(
             OdeSystem(
@@ -188,13 +188,18 @@ class Phase:
         return LOCKED / meeting.shape_A.reference_length if per_meter else LOCKED
 
     def _watched(self, name: str) -> bool:
-        margin = name.split(".", 1)[1]
+        contact, margin = name.split(".", 1)
         rules = self.system.rules
         if self.mode.rest:
             return False
-        if margin == "normal_force" and sum(LAWS[law].touching for law in self.mode.laws) > 1:
+        if margin == "normal_force" and self._held_twice(contact):
             return True  # even where pulling is ignored, a body lets go of one contact as long as another holds it
         return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
+
+    def _held_twice(self, name: str) -> bool:
+        """Whether another contact of the same two bodies touches."""
+        contact = next(i for i, meeting in enumerate(self.system.meetings) if meeting.contact == name)
+        return sum(LAWS[self.mode.laws[i]].touching for i in self.system.pair_of(contact)) > 1
 
     def _function(self, name: str, expression: ca.SX, u: ca.SX) -> ca.Function:
         plain = ca.Function(name, [self.model.x, self.model.u, self._kept], [expression])

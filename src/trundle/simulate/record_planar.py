@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trundle.models.system import ContactSystem
 
-
-def planar_arrays(columns: dict[str, Any], system: ContactSystem) -> dict[str, Any]:
+def planar_arrays(columns: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of ``trajectory.nc`` from the columns of a run."""
     n = columns["normal"]
     tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)

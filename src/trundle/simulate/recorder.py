@@ -8,15 +8,15 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from trundle import __version__
-from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import ContactSystem
 from trundle.records import Trajectory, make_dataset
+from trundle.simulate.record_contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
 from trundle.simulate.record_juggling import juggling_arrays, lifted, say_which_contact
 from trundle.simulate.record_planar import planar_arrays
+from trundle.simulate.record_tree import record_tree
 from trundle.simulate.scene import scene_of
 from trundle.status import Status
 
@@ -32,11 +32,7 @@ CREATED = 1e-3
 ROUND_OFF = 1e-9
 """A gain of energy, in parts of the energy, that counts as none."""
 
-_SEARCH_EVERY = 10
-"""In flight the nearest points are followed, and looked for afresh at every so many samples."""
-
-_OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
-_SLOTTED = (*_OF_CONTACT, "mode")
+_SLOTTED = (*OF_CONTACT, "mode")
 _FEASIBILITY = ("normal_force", "friction", "torsion")
 
 
@@ -48,30 +44,13 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     ``begin`` is the time of `time.perf_counter` from which the recording counts.
     """
     segments = _merged(log.segments)
-    parts = [_arrays(system, segment) for segment in segments]
-    times = np.concatenate([segment.times for segment in segments])
-    slots = max(part["contacts"] for part in parts)
-    columns = {
-        name: np.concatenate([_widened(name, part[name], slots) for part in parts])
-        for name in parts[0]
-        if name != "contacts"
-    }
-    arrays = juggling_arrays(columns, log.controlled) if system.kind == "juggling" else planar_arrays(columns, system)
-    dataset = make_dataset(
-        system.kind,
-        times,
-        arrays,
-        bodies=(system.meetings[0].body_A,),
-        contacts=tuple(meeting.contact for meeting in system.meetings[:slots]),
-    )
-    if system.kind == "juggling" and slots > 1:
-        say_which_contact(dataset)
+    recorded = record_tree(system, segments) if system.tree else _record_pair(system, segments, log)
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
     feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
     if status is Status.SUCCESS and not feasible:
         status = Status.INFEASIBLE
-    if status in (Status.SUCCESS, Status.INFEASIBLE) and log.accurate and _created(columns, system):
+    if status in (Status.SUCCESS, Status.INFEASIBLE) and log.accurate and recorded.created:
         status = Status.NOT_A_POINT_CONTACT
     steps = max(log.steps, 1)
     metadata: dict[str, Any] = {
@@ -82,14 +61,53 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
             "steps": log.steps,
             "rejected": log.rejected,
             "evaluations": log.evaluations,
-            "average_step": float(times[-1] - times[0]) / steps,
+            "average_step": float(segments[-1].times[-1] - segments[0].times[0]) / steps,
             "smallest_margins": {name: value for name, value in lowest.items() if np.isfinite(value)},
         },
         "wall_time": wall_time | {"record": clock.perf_counter() - begin},
         "transitions": log.transitions,
     }
-    scene = scene_of(system, columns["on_B" if system.kind == "juggling" else "point"][:, 0])
-    return Trajectory(dataset, status, feasible, metadata, scene)
+    if log.calls:
+        metadata["policy"] = _loop_times(log)
+    metadata |= recorded.metadata
+    return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene)
+
+
+def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Recorded:
+    """Return what is recorded of one body on a hand or on terrain."""
+    parts = [_arrays(system, segment) for segment in segments]
+    times = np.concatenate([segment.times for segment in segments])
+    slots = max(part["contacts"] for part in parts)
+    columns = {
+        name: np.concatenate([_widened(name, part[name], slots) for part in parts])
+        for name in parts[0]
+        if name != "contacts"
+    }
+    arrays = juggling_arrays(columns, log.controlled) if system.kind == "juggling" else planar_arrays(columns)
+    dataset = make_dataset(
+        system.kind,
+        times,
+        arrays,
+        bodies=(system.meetings[0].body_A,),
+        contacts=tuple(meeting.contact for meeting in system.meetings[:slots]),
+    )
+    if system.kind == "juggling" and slots > 1:
+        say_which_contact(dataset)
+    path = columns["on_B" if system.kind == "juggling" else "point"][:, 0]
+    return Recorded(dataset, scene_of(system, path), created=_created(columns, system))
+
+
+def _loop_times(log: Log) -> dict[str, float]:
+    """Return how long the calls of a policy took (s), and how many took longer than its period."""
+    calls = np.array(log.calls)
+    return {
+        "period": log.period,
+        "calls": len(calls),
+        "median": float(np.median(calls)),
+        "p99": float(np.quantile(calls, 0.99)),
+        "max": float(np.max(calls)),
+        "missed": int(np.sum(calls > log.period)),
+    }
 
 
 def _physics(system: ContactSystem) -> dict[str, Any]:
@@ -147,16 +165,15 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
     bodies = {}
     for role, body in (("A", meeting.body_A), ("B", meeting.body_B)):
         key = f"{body}.turn"
-        turn = segment.states[:, layout[key]] if key in layout else _turn(out[f"{body}.rotation"])
-        bodies[f"{role}.turn"] = turn
+        bodies[f"{role}.turn"] = segment.states[:, layout[key]] if key in layout else turn(out[f"{body}.rotation"])
         for quantity in ("position", "velocity", "angular_velocity"):
             bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
     center = np.array(meeting.center_A)
-    contact = {quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1) for quantity in _OF_CONTACT}
+    contact = {quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1) for quantity in OF_CONTACT}
     contact["on_A"] = contact["on_A"] - center
-    _without_a_point(contact, bodies["A.position"])
+    without_a_point(contact, bodies["A.position"])
     if not LAWS[laws[order[0]]].touching and meeting.form != "support":
-        _nearest_in_flight(system, segment, contact)
+        nearest_in_flight(system, segment, system.pairs[0], contact)
     names_of_laws = ["rest" if phase.mode.rest else laws[i] for i in order[:touching]]
     modes = [names_of_laws] * len(segment.times)
     return {
@@ -167,47 +184,6 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
         "mode": np.array(modes, dtype=np.str_),
         "contacts": touching,
     }
-
-
-def _without_a_point(contact: dict[str, FloatArray], position: FloatArray) -> None:
-    """Where bodies touch along a face there is no contact point: take the body's centre of mass (n, d) for it."""
-    bad = ~np.all(np.isfinite(contact["point"]), axis=2)
-    contact["point"][bad] = np.broadcast_to(position[:, None], contact["point"].shape)[bad]
-    for quantity in ("force", "moment", "gap", "slip", "on_A", "on_B"):
-        contact[quantity][bad] = np.where(np.isfinite(contact[quantity][bad]), contact[quantity][bad], 0.0)
-
-
-def _nearest_in_flight(system: ContactSystem, segment: Segment, contact: dict[str, FloatArray]) -> None:
-    """Replace the frozen contact of a flight by the nearest points of the two bodies."""
-    from trundle.simulate.watch import Approach, Watch
-
-    watch, phase, meeting = Watch(system, segment.phase.mode), segment.phase, system.meetings[0]
-    near: Approach | None = None
-    found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
-    for i, x in enumerate(segment.states):
-        near = watch.followed(x, near) if near is not None and i % _SEARCH_EVERY else None
-        near = near or watch.nearest(x)
-        if near is not None:
-            found.setdefault(near.charts, []).append((i, near.coordinates))
-    for charts, places in found.items():
-        atlas = (charts, *phase.mode.atlas[1:])
-        other = phase if atlas == phase.mode.atlas else _phase_on(system, phase, atlas)
-        rows = [i for i, _ in places]
-        moved = np.array(segment.states[rows])
-        moved[:, other.model.layout[f"{meeting.contact}.coordinates"]] = [s for _, s in places]
-        out = other.outputs(segment.times[rows], moved, segment.parameters[rows])
-        for quantity in ("point", "normal", "gap", "slip", "on_A", "on_B"):
-            contact[quantity][rows, 0] = out[f"{meeting.contact}.{quantity}"]
-        contact["on_A"][rows, 0] -= np.array(meeting.center_A)
-
-
-def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
-    from trundle.simulate.phase import Mode, Phase
-
-    mode = Mode(phase.mode.laws, atlas)
-    held = phase.input_count > sum(motion.size for motion in system.motions.values())
-    key = ("phase", mode, held, phase.method.name, phase.method.stabilization)
-    return system.kept(key, lambda: Phase(system, mode, held, phase.method))
 
 
 def _widened(name: str, values: Any, slots: int) -> Any:
@@ -221,12 +197,3 @@ def _widened(name: str, values: Any, slots: int) -> Any:
     elif name == "mode":
         last = np.full_like(last, "separated", dtype="<U16")
     return np.concatenate([values, last], axis=1)
-
-
-def _turn(rotations: FloatArray) -> FloatArray:
-    """Return angles (n, 1) or quaternions (n, 4), continuous in time, of vec(R) (n, d*d), column major."""
-    d = 2 if rotations.shape[1] == 4 else 3
-    R = np.swapaxes(rotations.reshape(-1, d, d), 1, 2)
-    if d == 2:
-        return np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))[:, None]
-    return Rotation.from_matrix(R).as_quat(scalar_first=True)

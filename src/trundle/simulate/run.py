@@ -11,6 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, choice, number
 from trundle.errors import InputError
 from trundle.models.rolling_pair import RollingPair
+from trundle.models.rolling_tree import RollingTree
 from trundle.models.system import ContactSystem, Start
 from trundle.records import Policy, Trajectory
 from trundle.simulate.phase import Method, Mode
@@ -22,7 +23,7 @@ _SAMPLES, _STEPS = 1_000_000, 100_000_000
 
 
 def simulate(
-    model: RollingPair | ContactSystem,
+    model: RollingPair | RollingTree | ContactSystem,
     initial: Start,
     duration: float,
     *,
@@ -38,13 +39,14 @@ def simulate(
 
     Parameters
     ----------
-    model : RollingPair or ContactSystem
+    model : RollingPair, RollingTree (what `Robot.finish` returns) or ContactSystem
     initial : Start
         From ``model.place(...)``.
     duration : float, s
     policy : Policy, optional
-        Called every ``policy.period`` with (time, state); its input is held until the next call and
-        takes the place of the hand's motion.
+        Called every ``policy.period`` with (time, state); its input (torques of actuated joints; the derivative
+        of a hand's twist in place of its motion) is held until the next call. How long the calls took is in
+        ``metadata["policy"]``. Without a policy joints have no torque.
     output_step : float, s
         Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is
         always recorded.
@@ -75,7 +77,7 @@ def simulate(
     system = model if isinstance(model, ContactSystem) else model.system
     samples = _sample_times(duration, output_step)
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
-    mode = Mode(tuple(law.name for law in system.start_laws), initial.atlas)
+    mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
     first = Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
     return _recorded(Runner(system, chosen, policy, samples, progress), first, duration)
 
@@ -92,8 +94,8 @@ def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:
 
 def _kinds(model: object, initial: object, policy: object, progress: object) -> None:
     """Refuse arguments of another type."""
-    if not isinstance(model, RollingPair | ContactSystem):
-        raise InputError("model", model, "a RollingPair or a ContactSystem")
+    if not isinstance(model, RollingPair | RollingTree | ContactSystem):
+        raise InputError("model", model, "a RollingPair, a RollingTree or a ContactSystem")
     if not isinstance(initial, Start):
         raise InputError("initial", initial, "a Start, what model.place(...) returns")
     if policy is not None and not isinstance(policy, Policy):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, positive
+from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.models.system import ContactSystem, Meeting
 from trundle.numerics.ode import Integration
@@ -57,13 +59,19 @@ class Segment:
 
 @dataclass
 class Log:
-    """What a run gathers; ``controlled``: its input came from a policy; ``accurate``: its steps are that small."""
+    """What a run gathers.
+
+    ``controlled``: its input came from a policy, called every ``period``; ``calls``: how long each call took (s);
+    ``accurate``: the integrator's steps are small enough to judge the energy by.
+    """
 
     controlled: bool = False
     accurate: bool = False
     segments: list[Segment] = field(default_factory=list)
     transitions: list[dict[str, Any]] = field(default_factory=list)
     margins: dict[str, float] = field(default_factory=dict)
+    period: float = np.inf
+    calls: list[float] = field(default_factory=list)
     steps: int = 0
     rejected: int = 0
     evaluations: int = 0
@@ -100,7 +108,7 @@ class Runner:
         accurate = (
             method.step is None and method.relative_tolerance <= _ACCURATE and method.stabilization == "projection"
         )
-        self.log = Log(controlled=policy is not None, accurate=accurate)
+        self.log = Log(controlled=policy is not None, accurate=accurate, period=self.period)
         self.board = Switchboard(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self._held: FloatArray | None = None
         self._tick: int | None = None
@@ -146,9 +154,9 @@ class Runner:
             after, event, phase = outcome
             following, reason = self.board.next(after, event, phase)
             if isinstance(following, Status):
-                self._note(after, following.label, reason)
+                self._note(after, following.label, reason, event.contact)
                 return following
-            self._note(after, following.mode.label, reason)
+            self._note(after, following.mode.label, reason, event.contact)
             stuck = stuck + 1 if following.t - since < 1e-12 else 0
             since = following.t
             if stuck > STUCK:
@@ -158,17 +166,20 @@ class Runner:
 
     def _begin(self, now: Instant) -> Instant | Status:
         """Decide the first mode: a body may start with a slip, or on a line or a face."""
+        touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
         values = self.phase(now.mode).margin_values(now.t, now.x, self._parameters(now))
-        roundness = values.get(f"{self.board.name(0)}.roundness", 1.0)
-        if _round_on_both_sides(self.system.meetings[0]):
-            roundness = abs(roundness)
-        if not roundness > _ROUND:
-            self._note(now, Status.NOT_A_POINT_CONTACT.label, "the contact is no longer a point")
-            return Status.NOT_A_POINT_CONTACT
-        if not any(name.endswith(".position") for name in self.system.model(now.mode.atlas).layout):
+        for i in touching:
+            roundness = values.get(f"{self.board.name(i)}.roundness", 1.0)
+            if _round_on_both_sides(self.system.meetings[i]):
+                roundness = abs(roundness)
+            if not roundness > _ROUND:
+                self._note(now, Status.NOT_A_POINT_CONTACT.label, "the contact is no longer a point")
+                return Status.NOT_A_POINT_CONTACT
+        if any(name.endswith(".relative_velocity") for name in self.system.model(now.mode.atlas).layout):
             return now  # minimal coordinates cannot slip
-        _, slip, _ = slip_and_spin(self.system, now.mode.atlas, now.x, 0)
-        if float(np.linalg.norm(slip)) <= _SLIPS:
+        slips = [slip_and_spin(self.system, now.mode.atlas, now.x, i)[1] for i in touching]
+        slipping = [i for i, slip in zip(touching, slips, strict=True) if float(np.linalg.norm(slip)) > _SLIPS]
+        if not slipping:
             # A start is placed to within the accuracy of a search; the run begins on its constraints.
             stabilized = self.method.stabilization == "projection"
             return self._onto_constraints(now) if stabilized else now
@@ -178,10 +189,13 @@ class Runner:
             return Status.SLIPPED
         if rule == "slide":
             self._note(now, "sliding", reason)
-            return replace(now, mode=self.board.with_law(now, 0, "sliding"))
+            for i in slipping:
+                now = replace(now, mode=self.board.with_law(now, i, "sliding"))
+            return now
         # Friction without limit stops the slip at once, as it stops that of an impact.
         self._note(now, now.mode.label, reason)
-        self.log.lower(f"{self.board.name(0)}.friction", -np.inf)
+        for i in slipping:
+            self.log.lower(f"{self.board.name(i)}.friction", -np.inf)
         return self._onto_constraints(now)
 
     def _onto_constraints(self, now: Instant) -> Instant:
@@ -253,7 +267,10 @@ class Runner:
         if tick != self._tick and abs(now.t / self.period - tick) < 1e-9:
             state = np.array(now.x)
             state.setflags(write=False)
-            self._held = array("policy", self.policy(now.t, state), (self.system.model().u.shape[0],))
+            begin = clock.perf_counter()
+            answer = self.policy(now.t, state)
+            self.log.calls.append(clock.perf_counter() - begin)
+            self._held = array("policy", answer, (self.system.model().u.shape[0],))
             self._tick = tick
 
     def _event(self, phase: Phase, done: Integration) -> Event | None:
@@ -337,8 +354,11 @@ class Runner:
         one = (np.array([now.t]), np.array(now.x)[None], self._parameters(now)[None])
         self.log.segments.append(Segment(self.phase(now.mode), *one))
 
-    def _note(self, at: Instant, following: str, reason: str) -> None:
-        self.log.transitions.append({"time": at.t, "from": at.mode.label, "to": following, "reason": reason})
+    def _note(self, at: Instant, following: str, reason: str, contact: int | None = None) -> None:
+        note = {"time": at.t, "from": at.mode.label, "to": following, "reason": reason}
+        if contact is not None and len(self.system.pairs) > 1:
+            note["contact"] = self.board.name(contact)
+        self.log.transitions.append(note)
 
 
 def _period(policy: Policy) -> float:

@@ -33,6 +33,30 @@ def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, .
     )
 
 
+def tree_scene(system: ContactSystem, path: FloatArray) -> tuple[SceneBody, ...]:
+    """Return the shapes of a tree, its links as lines between joints, and terrain around the points `path` (n, d)."""
+    model = system.model()
+    coms = {body.name: np.array(body.com) for body in model.bodies}
+    scene = []
+    for numbers in system.pairs:
+        meeting = system.meetings[numbers[0]]
+        com = coms[meeting.body_A] - np.array(meeting.center_A)
+        scene.append(_body(meeting.shape_A, meeting.body_A, "body", com, {}))
+    for name, com in coms.items():
+        joints = [np.array(at) for child, at in model.joint_places.items() if model.parents[child] == name]
+        own = [np.zeros(model.d)] if name in model.parents else []
+        points = [*own, *joints]
+        if len(points) > 1:
+            line = np.array(points) if own else np.array(points)[np.lexsort(np.array(points).T)]
+            scene.append(SceneBody(name, "link", line, closed=False, center_of_mass=com))
+    if system.meetings:
+        sizes = [meeting.shape_A.reference_length for meeting in system.meetings]
+        window = {"around": (path.min(axis=0) + path.max(axis=0)) / 2}
+        window["radius"] = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
+        scene.append(_body(system.meetings[0].shape_B, system.meetings[0].body_B, "terrain", None, window))
+    return tuple(scene)
+
+
 def _window(meeting: Meeting, path: FloatArray) -> dict[str, Any]:
     if meeting.extent and meeting.shape_B.d == 2:  # a plate is drawn as wide as it is
         return {"around": np.zeros(2), "radius": meeting.extent[0] / 2}

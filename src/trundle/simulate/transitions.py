@@ -11,8 +11,9 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
+from trundle.models.touching import velocities_changed
 from trundle.simulate.handover import handed_over, has_neighbour
-from trundle.simulate.impact import Impact
+from trundle.simulate.impact_sets import Impact
 from trundle.simulate.phase import Mode, Phase
 from trundle.simulate.rest import Hold, can_rest
 from trundle.simulate.states import (
@@ -20,7 +21,6 @@ from trundle.simulate.states import (
     impact_at,
     rolling_law,
     slip_and_spin,
-    velocities_changed,
 )
 from trundle.status import Status
 
@@ -117,7 +117,7 @@ def _stop(status: Status) -> Resolve:
 
 
 def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
-    touching = sum(LAWS[law].touching for law in now.mode.laws)
+    touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.rules.on_separation != "fly":
         return Status.SEPARATED
     mode = board.with_law(now, event.contact, "separated")
@@ -230,6 +230,8 @@ def _resting(board: Switchboard, now: Instant) -> Instant:
     """Two contacts lock a planar body: on ground that is still it rests for good if its forces fit the cones."""
     if board.system.d != 2 or board.system.motions or any(law != "rolling" for law in now.mode.laws):
         return now
+    if board.system.model(now.mode.atlas).nv > 3:
+        return now  # a tree goes on moving about its joints
     phase = board.phase_of(now.mode)
     p = phase.parameters(board.inputs(now.t), now.onsets)
     out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])

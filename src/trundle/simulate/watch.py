@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-import casadi as ca
 import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
-from trundle.contact.choice import contact_coordinates
 from trundle.contact.laws import LAWS
-from trundle.errors import InputError
-from trundle.models.system import Atlas, ContactSystem
-from trundle.numerics.space import lever
+from trundle.models.approach import Approach, approach_at, placed, refined, with_charts
+from trundle.models.system import ContactSystem
+from trundle.models.touching import abscissae, contact_points, points_on_first
 from trundle.simulate.exclusion import exclusion
-from trundle.simulate.handover import on_charts
 from trundle.simulate.phase import Mode
-from trundle.simulate.states import abscissae, contact_points, ends_of_data, points_on_first
+from trundle.simulate.states import ends_of_data
 from trundle.simulate.transitions import Event
 
 _NEAR = 4.0
@@ -27,28 +23,8 @@ _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
 _OVERLAPS = 1e-6
-_CHARTS = 3
 
-
-@dataclass(frozen=True)
-class Approach:
-    """The nearest place that is not a contact yet.
-
-    Attributes
-    ----------
-    gap : float, m
-    coordinates : (size,)
-        Contact coordinates there.
-    charts : tuple
-        Charts they belong to.
-    speed : float, m/s
-        At which the gap opens.
-    """
-
-    gap: float
-    coordinates: FloatArray
-    charts: tuple[int, int]
-    speed: float
+StateAt = Callable[[float], FloatArray]
 
 
 class Watch:
@@ -61,24 +37,66 @@ class Watch:
     """
 
     def __init__(self, system: ContactSystem, mode: Mode) -> None:
+        self._pairs = [PairWatch(system, mode, numbers) for numbers in system.pairs]
+        self._needed = [pair for pair in self._pairs if pair.needed]
+        self._full = [pair for pair in self._pairs if pair.full]
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything can happen that the compiled margins do not see."""
+        return bool(self._needed)
+
+    @property
+    def full(self) -> bool:
+        """Whether every contact of two bodies is closed, though a body in space could touch once more."""
+        return bool(self._full)
+
+    def overlaps(self, states: FloatArray) -> int | None:
+        """Return the first of the states (N, n_x) at which bodies overlap away from the contacts, or None."""
+        found = [k for k in (pair.overlaps(states) for pair in self._full) if k is not None]
+        return min(found, default=None)
+
+    def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
+        """Return the first instant at which something touched, and the event, or None.
+
+        Parameters
+        ----------
+        times, states : (N,), (N, n_x)
+            Ascending; the first is the start of the interval looked at.
+        state_at : callable
+            Integrates from the start to a time inside.
+        """
+        found = [pair.touched(times, states, state_at) for pair in self._needed]
+        return min((event for event in found if event is not None), key=lambda event: event[0], default=None)
+
+
+class PairWatch:
+    """Looks for places where two shapes touch although no contact is followed there.
+
+    Parameters
+    ----------
+    system : ContactSystem
+    mode : Mode
+    numbers : sequence of int
+        The contacts between these shapes.
+    """
+
+    def __init__(self, system: ContactSystem, mode: Mode, numbers: Sequence[int]) -> None:
         self.system, self.mode = system, mode
-        laws = [LAWS[name] for name in mode.laws]
-        self.touching = [i for i, law in enumerate(laws) if law.touching]
-        self.apart = [i for i, law in enumerate(laws) if not law.touching]
+        self.touching = [i for i in numbers if LAWS[mode.laws[i]].touching]
+        self.apart = [i for i in numbers if not LAWS[mode.laws[i]].touching]
         # A body that has just left its only contact is still near it: wait until it is away.
         self._armed = bool(self.touching)
-        shape = system.meetings[0].shape_B
+        shape = system.meetings[numbers[0]].shape_B
         self._data = system.kept(("data", shape), lambda: ends_of_data(shape))
+        self._proximity = system.proximity(numbers[0])
 
     @property
     def needed(self) -> bool:
         """Whether anything can happen that the compiled margins do not see."""
         if not self.apart or self.mode.rest:
             return False
-        meeting = self.system.meetings[self.apart[0]]
-        if not self.touching:
-            return meeting.form != "support"
-        return True
+        return bool(self.touching) or self.system.meetings[self.apart[0]].form != "support"
 
     @property
     def full(self) -> bool:
@@ -87,8 +105,7 @@ class Watch:
 
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which the bodies overlap away from the contacts, or None."""
-        meeting = self.system.meetings[self.touching[0]]
-        proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
+        proximity = self._proximity
         known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
         R, p = self.system.relative_pose(states, self.touching[0], self.mode.atlas)
         for k in np.flatnonzero(proximity.suspicious(R, p, known)):
@@ -101,8 +118,7 @@ class Watch:
     def nearest(self, x: FloatArray) -> Approach | None:
         """Return the nearest approach at the state `x` that is no contact yet, or None if all are far."""
         contact = self.apart[0]
-        meeting = self.system.meetings[contact]
-        proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
+        proximity = self._proximity
         R, p = self.system.relative_pose(x, contact, self.mode.atlas)
         reach = _NEAR * proximity.spacing if self.touching else np.inf
         known = [contact_points(self.system, self.mode.atlas, x, i)[0] for i in self.touching]
@@ -111,10 +127,7 @@ class Watch:
             close = any(np.linalg.norm(near.x_A - x_A) < 1.5 * proximity.spacing for x_A in known)
             if close or not self._has_data(near.x_B):
                 continue
-            s, charts = contact_coordinates(
-                meeting.shape_A, meeting.shape_B, meeting.form, near.x_A, near.x_B, near.n_B
-            )
-            found = self._refined(x, contact, s, charts)
+            found = approach_at(self.system, self.mode.atlas, x, contact, near)
             if found is None or self._ruled_out(x, contact, found, known, 0.5 * proximity.spacing):
                 continue
             if best is None or found.gap < best.gap:
@@ -126,88 +139,29 @@ class Watch:
     def followed(self, x: FloatArray, near: Approach) -> Approach | None:
         """Return the approach that `near` has become at a state `x` close by, or None if it is lost."""
         contact = self.apart[0]
-        found = self._refined(x, contact, near.coordinates, near.charts)
+        found = refined(self.system, self.mode.atlas, x, contact, near.coordinates, near.charts)
         return None if found is None or self._ruled_out(x, contact, found, [], 0.0) else found
 
     def _ruled_out(self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], near: float) -> bool:
         """Whether Newton's iteration fell back onto a contact that is followed already, or off the data."""
-        atlas = self._atlas(contact, found.charts)
-        trial = np.array(x)
-        name = f"{self.system.meetings[contact].contact}.coordinates"
-        trial[self.system.model(atlas).layout[name]] = found.coordinates
-        x_A, x_B, _ = contact_points(self.system, atlas, trial, contact)
+        atlas = with_charts(self.mode.atlas, contact, found.charts)
+        x_A, x_B, _ = contact_points(self.system, atlas, placed(self.system, atlas, x, contact, found), contact)
         return not self._has_data(x_B) or any(np.linalg.norm(x_A - other) < near for other in known)
 
     def _has_data(self, x_B: FloatArray) -> bool:
         """Whether a measured graph has data there: beyond, a surface is nobody's."""
         return all(r.low <= x <= r.high for r, x in zip(self._data, x_B, strict=False))
 
-    def _atlas(self, contact: int, charts: tuple[int, int]) -> Atlas:
-        return tuple(charts if i == contact else old for i, old in enumerate(self.mode.atlas))
-
-    def _refined(self, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]) -> Approach | None:
-        """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`, from chart to chart."""
-        for _ in range(_CHARTS):
-            found = self._converged(x, contact, s, charts)
-            if found is None or on_charts(self.system.meetings[contact], found.coordinates, found.charts):
-                return found
-            neighbours = self._neighbours(x, contact, found)
-            if neighbours is None:
-                return None
-            s, charts = neighbours
-        return None
-
-    def _neighbours(self, x: FloatArray, contact: int, found: Approach) -> tuple[FloatArray, tuple[int, int]] | None:
-        """Return coordinates near an approach beyond the ends of its charts, on other charts, or None."""
-        meeting, atlas = self.system.meetings[contact], self._atlas(contact, found.charts)
-        trial = np.array(x)
-        trial[self.system.model(atlas).layout[f"{meeting.contact}.coordinates"]] = found.coordinates
-        x_A, x_B, n_B = contact_points(self.system, atlas, trial, contact)
-        try:
-            x_A, x_B = (shape.closest(p[None])[0] for shape, p in ((meeting.shape_A, x_A), (meeting.shape_B, x_B)))
-            s, charts = contact_coordinates(meeting.shape_A, meeting.shape_B, meeting.form, x_A, x_B, n_B)
-        except InputError:
-            return None
-        return None if charts == found.charts else (s, charts)
-
-    def _converged(self, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]) -> Approach | None:
-        """Newton's iteration on given charts."""
-        step_of = _common_normal(self.system, self._atlas(contact, charts), contact)
-        for _ in range(30):
-            residual, jacobian, gap, speed = (np.asarray(value) for value in step_of(x, s))
-            if not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(residual)):
-                return None
-            if s.size == 0 or np.max(np.abs(residual), initial=0.0) < 1e-14:
-                return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
-            step = np.linalg.lstsq(jacobian, -residual.ravel(), rcond=1e-12)[0]
-            s = s + step
-            if np.linalg.norm(step) < 1e-13 * (1 + np.linalg.norm(s)):
-                _, _, gap, speed = (np.asarray(value) for value in step_of(x, s))
-                return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
-        return None
-
-    def touched(
-        self, times: FloatArray, states: FloatArray, state_at: Callable[[float], FloatArray]
-    ) -> tuple[float, Event] | None:
-        """Return the first instant at which something touched, and the event, or None.
-
-        Parameters
-        ----------
-        times, states : (N,), (N, n_x)
-            Ascending; the first is the start of the interval looked at.
-        state_at : callable
-            Integrates from the start to a time inside.
-        """
+    def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
+        """Return the first instant at which something touched, and the event, or None; see `Watch.touched`."""
         contact = self.apart[0]
-        meeting = self.system.meetings[contact]
-        proximity = self.system.proximity[(meeting.body_A, meeting.body_B)]
         if self._excluded(states):
             return None
         known = np.zeros((len(times), 0, self.system.d))
         if self.touching:
             known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
         R, p = self.system.relative_pose(states, contact, self.mode.atlas)
-        suspects = proximity.suspicious(R, p, known)
+        suspects = self._proximity.suspicious(R, p, known)
         for k in range(1, len(times)):
             after = self.nearest(states[k]) if suspects[k] else None
             if after is None or after.gap > 0:
@@ -228,9 +182,7 @@ class Watch:
         path = abscissae(self.system, self.mode.atlas, states, self.touching[0])
         return shapes.excludes(float(np.min(path)), float(np.max(path)))
 
-    def _instant(
-        self, t0: float, t1: float, state_at: Callable[[float], FloatArray], after: Approach
-    ) -> tuple[float, Event]:
+    def _instant(self, t0: float, t1: float, state_at: StateAt, after: Approach) -> tuple[float, Event]:
         def look(t: float) -> Approach:
             return self.nearest(state_at(t)) or Approach(1.0, after.coordinates, after.charts, 1.0)
 
@@ -243,22 +195,3 @@ class Watch:
             instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         found = self.nearest(state_at(instant)) or after
         return instant, Event(self.apart[0], "touch", found.coordinates, found.charts)
-
-
-def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
-    """(x, s) -> (residual, its Jacobian by s, gap, its rate) of the common-normal equations."""
-
-    def build() -> ca.Function:
-        model = system.model(atlas)
-        joined = model.joined[contact]
-        s = ca.SX.sym("s", joined.contact.size)
-        tA, tB = joined.contact.touch(joined.A, joined.B, s)
-        apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
-        restore = joined.contact.restore(s) - s
-        residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart, restore)
-        A, B = joined.A, joined.B
-        opening = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)
-        outputs = [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart), ca.dot(tB.n, opening)]
-        return ca.Function("common_normal", [model.x, s], outputs)
-
-    return system.kept(("common_normal", atlas, contact), build)

@@ -1,0 +1,74 @@
+"""Which components of the hand's acceleration a controller may use, and how large they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+
+_AXES = {3: ("rx", "ry", "rz", "x", "y", "z"), 2: ("r", "x", "z")}
+
+
+def hand_freedoms(d: int, freedoms: Any = "all") -> tuple[int, ...]:
+    """Return the numbers of the components of the input that may be used.
+
+    Parameters
+    ----------
+    d : 2 or 3
+    freedoms : "all", "rotations", "translations", or a sequence of names
+        In space ``rx ry rz x y z``, in the plane ``r x z``; hand axes.
+
+    Raises
+    ------
+    InputError
+        If a name is not known, comes twice, or there is none.
+    """
+    axes = _AXES[d]
+    groups = {"all": axes, "rotations": axes[: len(axes) - d], "translations": axes[len(axes) - d :]}
+    names = groups.get(freedoms, freedoms) if isinstance(freedoms, str) else freedoms
+    known = isinstance(names, Sequence) and not isinstance(names, str) and all(name in axes for name in names)
+    if not known or len(set(names)) != len(names) or not names:
+        allowed = f"{', '.join(map(repr, groups))} or some of {', '.join(map(repr, axes))}, each once"
+        raise InputError("freedoms", freedoms, allowed)
+    return tuple(sorted(axes.index(name) for name in names))
+
+
+@dataclass(frozen=True)
+class InputLimit:
+    """low <= u <= high for each component of the input (n_u,), rad/s2 and m/s2."""
+
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, value: Any, size: int) -> InputLimit:
+        """Return the limit: None (none), a number or (n_u,) for |u|, or a pair (low, high) of such.
+
+        Raises
+        ------
+        InputError
+            If a bound is NaN, of another size, or low is not below high.
+        """
+        if value is None:
+            return cls(np.full(size, -np.inf), np.full(size, np.inf))
+        pair = isinstance(value, tuple) and len(value) == 2
+        allowed = f"a number or {size} numbers > 0, or a pair (low, high) of such with low < high"
+        try:
+            low, high = (value[0], value[1]) if pair else (-np.asarray(value, dtype=np.float64), value)
+            bounds = [np.array(np.broadcast_to(np.asarray(b, dtype=np.float64), (size,))) for b in (low, high)]
+        except (TypeError, ValueError):
+            raise InputError("input_limit", value, allowed) from None
+        if not np.all(bounds[0] < bounds[1]):
+            raise InputError("input_limit", value, allowed)
+        for bound in bounds:
+            bound.setflags(write=False)
+        return cls(*bounds)
+
+    def apply(self, u: FloatArray) -> FloatArray:
+        """Return the nearest input within the limits."""
+        return np.minimum(np.maximum(u, self.low), self.high)

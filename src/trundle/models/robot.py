@@ -1,0 +1,225 @@
+"""Robot: what a user says of a tree of bodies with wheels and feet, in the plane and in space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import array, choice, non_negative, number
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+from trundle.models.rigid_body import Ground, RigidBody
+from trundle.models.rolling_tree import Part, RollingTree
+from trundle.models.system import Rules
+from trundle.models.tree import Link, Tree
+
+TERRAIN = "terrain"
+
+
+@dataclass
+class Robot:
+    """Builder of a tree of bodies, some of which roll on terrain.
+
+    A body's frame has its origin where the user says: of a free body anywhere (its ``center_of_mass`` is given in
+    it), of a jointed body at the joint. A shape has its origin in the body's origin, or at ``shape_at``.
+
+    Parameters
+    ----------
+    gravity : number m/s2 (downwards, in the plane), or (2,) or (3,) m/s2
+        A vector of three makes a robot in space.
+    law : "rolling" or "pure-rolling"
+        Of wheels and feet that touch; pure rolling (space) does not spin about the normal.
+    on_slip : "stop", "slide" or "ignore"
+    on_separation : "stop", "fly" or "ignore"
+        When a contact comes apart.
+    """
+
+    gravity: Any = 9.81
+    law: str = "rolling"
+    on_slip: str = "stop"
+    on_separation: str = "stop"
+    _tree: Tree = field(init=False, repr=False)
+    _parts: list[Part] = field(default_factory=list, init=False, repr=False)
+    _origins: dict[str, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)
+    _terrain: Shape | None = field(default=None, init=False, repr=False)
+    _friction: float = field(default=1.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        choice("law", self.law, ("rolling", "pure-rolling"))
+        choice("on_slip", self.on_slip, ("stop", "slide", "ignore"))
+        choice("on_separation", self.on_separation, ("stop", "fly", "ignore"))
+        if np.ndim(self.gravity) == 0:
+            vector: Any = (0.0, -number("gravity", self.gravity, unit="m/s2"))
+        else:
+            vector = array("gravity", self.gravity, (3 if np.size(self.gravity) == 3 else 2,), unit="m/s2")
+        self._tree = Tree(len(vector), vector)
+        self._tree.ground(TERRAIN)
+
+    def free(
+        self,
+        mass: float,
+        inertia: Any = "solid",
+        *,
+        center_of_mass: Sequence[float] | None = None,
+        shape: Shape | None = None,
+        shape_at: Sequence[float] | None = None,
+        friction: float | None = None,
+        name: str = "base",
+    ) -> Link:
+        """Add a body that nothing holds.
+
+        Parameters
+        ----------
+        mass : kg
+        inertia : number (plane), (3,) or (3, 3) kg m2, about the centre of mass; or "solid" or "shell"
+            The words take the moments of the body's `shape`.
+        center_of_mass : (d,) m
+            In the body's frame.
+        shape : Shape, optional
+            What rolls on the terrain.
+        shape_at : (d,) m
+            Where the shape's origin is in the body's frame.
+        friction : float, optional
+            Coulomb's coefficient with the terrain, the terrain's own unless given.
+        """
+        com = self._point("center_of_mass", center_of_mass)
+        moments = self._moments(mass, inertia, shape, com, shape_at)
+        link = self._tree.free(mass, moments, name=name)
+        self._origins[name] = tuple(-c + 0.0 for c in com)
+        self.attach(link, shape, at=shape_at, friction=friction)
+        return link
+
+    def revolute(
+        self,
+        parent: Link,
+        at: Sequence[float],
+        mass: float,
+        inertia: Any = "solid",
+        *,
+        center_of_mass: Sequence[float] | None = None,
+        axis: Sequence[float] = (0.0, 1.0, 0.0),
+        actuated: bool = True,
+        shape: Shape | None = None,
+        shape_at: Sequence[float] | None = None,
+        friction: float | None = None,
+        name: str = "link",
+    ) -> Link:
+        """Add a body hinged to `parent` at the point `at` (d,), m, of the parent's frame.
+
+        The hinge is the origin of the new body's frame; ``axis`` (3,) is in the parent's axes (in the plane always
+        counter-clockwise). An actuated joint has a torque (N m) as input. The rest as in `free`.
+        """
+        com = self._point("center_of_mass", center_of_mass)
+        moments = self._moments(mass, inertia, shape, com, shape_at)
+        link = self._tree.revolute(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
+        return self._jointed(link, shape, shape_at, friction)
+
+    def prismatic(
+        self,
+        parent: Link,
+        at: Sequence[float],
+        mass: float,
+        inertia: Any = "solid",
+        *,
+        center_of_mass: Sequence[float] | None = None,
+        axis: Sequence[float] | None = None,
+        actuated: bool = True,
+        shape: Shape | None = None,
+        shape_at: Sequence[float] | None = None,
+        friction: float | None = None,
+        name: str = "link",
+    ) -> Link:
+        """Add a body that slides along `axis` (d,), default x, of `parent` from the point `at` (d,), m.
+
+        An actuated joint has a force (N) as input. The rest as in `free`.
+        """
+        com = self._point("center_of_mass", center_of_mass)
+        moments = self._moments(mass, inertia, shape, com, shape_at)
+        link = self._tree.prismatic(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
+        return self._jointed(link, shape, shape_at, friction)
+
+    def attach(
+        self,
+        link: Link,
+        shape: Shape | None,
+        *,
+        at: Sequence[float] | None = None,
+        friction: float | None = None,
+        name: str | None = None,
+    ) -> Link:
+        """Fix one more shape to a body, with its origin at the point `at` (d,), m, of the body's frame.
+
+        Its contact has the body's name unless another `name` is given.
+        """
+        if shape is None:
+            return link
+        origin = self._origin("link", link)
+        if not isinstance(shape, Shape) or shape.d != self._tree.d:
+            raise InputError("shape", shape, f"a Shape of dimension {self._tree.d}")
+        label = name or link.name
+        if any(part.name == label for part in self._parts):
+            raise InputError("name", label, "a name no other shape of the robot has")
+        place = tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
+        mu = None if friction is None else non_negative("friction", friction)
+        self._parts.append(Part(label, link.name, shape, place, mu))
+        return link
+
+    def terrain(self, shape: Shape | Ground, friction: float = 1.0) -> None:
+        """Say what wheels and feet roll on, and Coulomb's coefficient of those that have none of their own."""
+        ground = shape if isinstance(shape, Ground) else Ground(shape)
+        if ground.shape.d != self._tree.d:
+            raise InputError("terrain", type(ground.shape).__name__, f"a shape of dimension {self._tree.d}")
+        self._terrain, self._friction = ground.shape, non_negative("friction", friction)
+
+    def finish(self) -> RollingTree:
+        """Return the robot as `simulate`, `plan` and controllers take it.
+
+        Raises
+        ------
+        InputError
+            If there are shapes but no terrain, or shapes that cannot touch it.
+        """
+        if self._parts and self._terrain is None:
+            raise InputError("terrain", None, "given, with robot.terrain(shape): bodies have shapes that touch it")
+        return RollingTree(
+            tree=self._tree,
+            parts=tuple(self._parts),
+            terrain=self._terrain,
+            friction=self._friction,
+            law=self.law,
+            rules=Rules(self.on_slip, self.on_separation),
+            origins=self._origins,
+        )
+
+    def _jointed(
+        self, link: Link, shape: Shape | None, shape_at: Sequence[float] | None, friction: float | None
+    ) -> Link:
+        self._origins[link.name] = (0.0,) * self._tree.d
+        return self.attach(link, shape, at=shape_at, friction=friction)
+
+    def _joint(self, parent: Link, at: Sequence[float]) -> tuple[float, ...]:
+        """Return a point of the parent's frame in the frame the tree has for it."""
+        origin = self._origin("parent", parent)
+        return tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
+
+    def _origin(self, key: str, link: Any) -> tuple[float, ...]:
+        if not isinstance(link, Link) or link.name not in self._origins:
+            raise InputError(key, link, "a body of this robot, as its methods hand it out")
+        return self._origins[link.name]
+
+    def _point(self, key: str, value: Sequence[float] | None) -> tuple[float, ...]:
+        d = self._tree.d
+        return (0.0,) * d if value is None else tuple(float(v) for v in array(key, value, (d,), unit="m"))
+
+    def _moments(
+        self, mass: float, inertia: Any, shape: Shape | None, com: tuple[float, ...], shape_at: Sequence[float] | None
+    ) -> Any:
+        if not isinstance(inertia, str):
+            return inertia
+        if shape is None:
+            raise InputError("inertia", inertia, "numbers (kg m2) for a body without a shape")
+        at = self._point("shape_at", shape_at)
+        return RigidBody(shape, mass, inertia, tuple(c - p for c, p in zip(com, at, strict=True))).moments

@@ -1,0 +1,254 @@
+"""RollingTree: a tree of bodies on terrain, as simulation, planning and control read it, and where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, number, quaternion
+from trundle.contact.choice import contact_form, make_contact
+from trundle.contact.laws import SEPARATED, Friction, Law, law_named
+from trundle.contact.proximity import one_contact_only
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+from trundle.models.closing import close_gaps, refuse_overlaps, roll
+from trundle.models.conversion import to_matrix
+from trundle.models.placement import refuse_locked
+from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
+from trundle.models.tree import Tree, TreeModel
+from trundle.models.tree_model import BodySpec, ContactSpec
+
+_NEAR = 0.1
+_SECOND = "{}-second"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body."""
+
+    name: str
+    body: str
+    shape: Shape
+    center: tuple[float, ...]
+    friction: float | None
+
+
+@dataclass(frozen=True)
+class RollingTree:
+    """A tree of bodies with wheels and feet on terrain; `Robot.finish` makes one.
+
+    Attributes
+    ----------
+    tree : Tree
+        Its bodies.
+    parts : tuple of Part
+        The shapes that may touch the terrain.
+    terrain : Shape, or None
+    friction : float
+        Coulomb's coefficient of parts that have none of their own.
+    law : str
+    rules : Rules
+    origins : mapping of body name -> (d,) m
+        Origin of the user's frame in the tree's frame of the body.
+    """
+
+    tree: Tree
+    parts: tuple[Part, ...]
+    terrain: Shape | None
+    friction: float
+    law: str
+    rules: Rules
+    origins: Mapping[str, tuple[float, ...]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
+        _ = self._meetings  # refuses shapes that cannot touch the terrain
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.tree.d
+
+    @cached_property
+    def _meetings(self) -> tuple[Meeting, ...]:
+        """One contact for each part, then second ones of shapes that can touch twice."""
+        if self.terrain is None:
+            return ()
+        first = [self._meeting(part, part.name, self.terrain) for part in self.parts]
+        second = [
+            self._meeting(part, _SECOND.format(part.name), self.terrain)
+            for part in self.parts
+            if not one_contact_only(part.shape, self.terrain)
+        ]
+        return (*first, *second)
+
+    def _meeting(self, part: Part, name: str, terrain: Shape) -> Meeting:
+        form = contact_form(part.shape, terrain)
+        return Meeting(name, part.body, self.tree.specs[0].name, part.shape, terrain, part.center, form)
+
+    @cached_property
+    def system(self) -> ContactSystem:
+        """The models of this robot in all modes and charts."""
+        laws: list[Law] = [law_named(self.law)] * len(self.parts)
+        masses = [spec.mass for spec in self.tree.specs if spec.mass > 0]
+        frictions = {part.name: self._friction(part) for part in self.parts}
+        return ContactSystem(
+            kind="spatial" if self.d == 3 else "planar",
+            build=self.model,
+            meetings=self._meetings,
+            start_laws=(*laws, *(SEPARATED,) * (len(self._meetings) - len(laws))),
+            rules=self.rules,
+            motions={},
+            tree=True,
+            physics={
+                "law": self.law,
+                "friction": min(frictions.values(), default=self.friction),
+                "frictions": frictions,
+                "gravity": tuple(self.tree.gravity),
+                "mass": float(sum(masses)),
+                "masses": {spec.name: spec.mass for spec in self.tree.specs if spec.mass > 0},
+            },
+        )
+
+    def _friction(self, part: Part) -> float:
+        return self.friction if part.friction is None else part.friction
+
+    def model(self, atlas: Atlas | None = None) -> TreeModel:
+        """Return the equations of motion on the charts `atlas` (default: the first chart of every shape)."""
+        numbers = {spec.name: i for i, spec in enumerate(self.tree.specs)}
+        frictions = {part.body: Friction(self._friction(part)) for part in self.parts}
+        by_name = {part.name: Friction(self._friction(part)) for part in self.parts}
+        contacts = [
+            ContactSpec(
+                m.contact,
+                make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts),
+                numbers[m.body_A],
+                numbers[m.body_B],
+                by_name.get(m.contact, by_name.get(m.contact.removesuffix("-second"), frictions[m.body_A])),
+            )
+            for m, charts in zip(self._meetings, atlas or ((0, 0),) * len(self._meetings), strict=True)
+        ]
+        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts)
+
+    def place(
+        self,
+        *,
+        rates: Mapping[str, Any] | None = None,
+        contacts: Collection[str] | None = None,
+        hold: Collection[str] = (),
+        tolerance: float | None = None,
+        **positions: Any,
+    ) -> Start:
+        """Return the start near a given pose, with wheels and feet on the ground.
+
+        Closing the contacts' gaps changes the pose by the smallest amount (in the metric of the inertia); rolling
+        fixes the velocities that were not given.
+
+        Parameters
+        ----------
+        positions
+            By the bodies' names. Of a free body (x, z, angle) in the plane, (x, y, z) or (x, y, z, qw, qx, qy, qz) in
+            space, of its frame's origin, world; of a jointed body the joint's angle (rad) or travel (m). 0 if left out.
+        rates : mapping
+            By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s; of a
+            jointed body the joint's rate. They are kept; the others follow from rolling.
+        contacts : names
+            Shapes that touch the terrain (default: all); the others have to be clear of it.
+        hold : names
+            Bodies whose position or joint may not change when contacts are closed.
+        tolerance : float, m
+            How far from the terrain, or inside it, shapes that are to touch may be in the given pose (default: a
+            tenth of the shape's size).
+
+        Raises
+        ------
+        InputError
+            If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
+        """
+        system = self.system
+        closed = self._closed(contacts)
+        x = self._given(positions, rates or {})
+        model = system.model()
+        kept = {i for name in self._known("hold", hold) for i in self._columns(model, name)}
+        reach = [
+            _NEAR * system.meetings[i].shape_A.reference_length if tolerance is None else float(tolerance)
+            for i in closed
+        ]
+        x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
+        refuse_overlaps(system, x, atlas)
+        given = [i for name in (rates or {}) for i in self._columns(model, name)]
+        x = roll(system, x, atlas, closed, given)
+        x.setflags(write=False)
+        laws = tuple(self.law if i in closed else "separated" for i in range(len(system.meetings)))
+        start = Start(x, atlas, laws)
+        for i in closed:
+            refuse_locked(system, start, i)
+        return start
+
+    def _closed(self, contacts: Collection[str] | None) -> list[int]:
+        names = [part.name for part in self.parts]
+        if contacts is None:
+            return list(range(len(names)))
+        if isinstance(contacts, str):
+            raise InputError("contacts", contacts, "a list of names")
+        for name in contacts:
+            if name not in names:
+                raise InputError("contacts", name, "one of " + ", ".join(names))
+        return [i for i, name in enumerate(names) if name in contacts]
+
+    def _known(self, key: str, names: Collection[str]) -> list[str]:
+        known = list(self.origins)
+        for name in names:
+            if name not in known:
+                raise InputError(key, name, "one of " + ", ".join(known))
+        return list(names)
+
+    def _columns(self, model: TreeModel, name: str) -> range:
+        at = model.columns[name]
+        return range(at, at + (model.k + self.d if self._spec(name).kind == "free" else 1))
+
+    def _spec(self, name: str) -> BodySpec:
+        return next(spec for spec in self.tree.specs if spec.name == name)
+
+    def _given(self, positions: Mapping[str, Any], rates: Mapping[str, Any]) -> FloatArray:
+        """Return x (n_x,) with the poses and velocities the user gave."""
+        model = self.system.model()
+        x = np.zeros(model.x.shape[0])
+        self._known("positions", positions)
+        self._known("rates", rates)
+        for name in self.origins:
+            if self._spec(name).kind == "free":
+                for key, value in self._free(name, positions.get(name), rates.get(name)).items():
+                    x[model.layout[f"{name}.{key}"]] = value
+            else:
+                x[model.layout[f"{name}.joint"]] = number(name, positions.get(name, 0.0))
+                x[model.layout[f"{name}.rate"]] = number(f"rates.{name}", rates.get(name, 0.0))
+        return x
+
+    def _free(self, name: str, position: Any, rate: Any) -> dict[str, FloatArray]:
+        """Return pose and velocities of the tree's frame of a free body."""
+        d, k = self.d, 1 if self.d == 2 else 3
+        point, turn = _pose(name, position, d)
+        twist = np.zeros(k + d) if rate is None else array(f"rates.{name}", rate, (k + d,))
+        R = to_matrix(turn)
+        arm = -R @ np.asarray(self.origins[name])
+        w, v = twist[:k], twist[k:]
+        around = w * np.array([-arm[1], arm[0]]) if d == 2 else np.cross(w, arm)
+        return {"position": point + arm, "turn": turn, "angular_velocity": w, "velocity": v + around}
+
+
+def _pose(name: str, position: Any, d: int) -> tuple[FloatArray, FloatArray]:
+    """Return the place (d,) and the angle (1,) or quaternion (4,) of a free body."""
+    level = np.zeros(1) if d == 2 else np.array([1.0, 0.0, 0.0, 0.0])
+    if position is None:
+        return np.zeros(d), level
+    values: Sequence[float] = position
+    if np.size(position) == d:
+        return array(name, values, (d,), unit="m"), level
+    numbers = array(name, values, (d + len(level),))
+    return numbers[:d], numbers[d:] if d == 2 else quaternion(name, numbers[d:])

@@ -1,0 +1,111 @@
+"""What every run in the x-z plane looks like, of kind `planar` or of kind `juggling` with planar shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import SceneBody, Trajectory
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Motion of a frame in the plane over n samples: position (n, 2) m, angle (n,) rad, and their rates."""
+
+    position: Array
+    angle: Array
+    velocity: Array
+    angular_velocity: Array
+
+    @property
+    def R(self) -> Array:  # noqa: N802
+        """Rotations (n, 2, 2), world from frame."""
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        return np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0)
+
+
+@dataclass(frozen=True)
+class PlanarView:
+    """One body and its base in the plane.
+
+    Attributes
+    ----------
+    body, base : SceneBody or None
+        Object and hand, or body and terrain.
+    of_body : Pose
+        Of the centre of mass.
+    of_base : Pose
+        Of the base's frame; terrain is still.
+    contact, force : (n, 2)
+        World, m and N; the force acts on the body.
+    gap : (n,) m
+    normal : (n, 2) or None
+        Unit normal out of the base, where it is recorded.
+    """
+
+    body: SceneBody | None
+    base: SceneBody | None
+    of_body: Pose
+    of_base: Pose
+    contact: Array
+    force: Array
+    gap: Array
+    normal: Array | None
+
+
+def lies_in_plane(run: Trajectory) -> bool:
+    """Return whether a run is planar: by its kind, or because its object is an outline."""
+    body = run.body("object")
+    return run.kind == "planar" or (run.kind == "juggling" and body is not None and body.dimension == 2)
+
+
+def planar_view(run: Trajectory, slot: int = 0) -> PlanarView:
+    """Return the view of a run for which `lies_in_plane` holds, of the contact in `slot`."""
+    if run.kind == "juggling":
+        return PlanarView(
+            run.body("object"),
+            run.body("hand"),
+            _pose(run, "object"),
+            _pose(run, "hand"),
+            flat(run["contact_position"]),
+            flat(run["contact_force"]),
+            run["gap"],
+            flat(run["contact_normal"]),
+        )
+    body = Pose(
+        run["body_position"][:, 0],
+        run["body_angle"][:, 0],
+        run["body_velocity"][:, 0],
+        run["body_angular_velocity"][:, 0],
+    )
+    still = Pose(*(np.zeros_like(value) for value in (body.position, body.angle, body.velocity, body.angular_velocity)))
+    contact = (run["contact_position"][:, slot], run["contact_force"][:, slot], run["gap"][:, slot])
+    return PlanarView(run.body("body"), run.body("terrain"), body, still, *contact, None)
+
+
+def flat(vectors: Array) -> Array:
+    """Return x and z (n, 2) of vectors (n, 3)."""
+    return vectors[:, [0, 2]]
+
+
+def lift(vectors: Array) -> Array:
+    """Return vectors (n, 2) of the plane as (n, 3), with y = 0."""
+    return np.stack([vectors[:, 0], np.zeros(len(vectors)), vectors[:, 1]], axis=1)
+
+
+def quaternions(angle: Array) -> Array:
+    """Return quaternions (n, 4) of counter-clockwise angles (n,): with x right and z up a rotation about -y."""
+    zero = np.zeros_like(angle)
+    return np.stack([np.cos(angle / 2), zero, -np.sin(angle / 2), zero], axis=1)
+
+
+def _pose(run: Trajectory, who: str) -> Pose:
+    q = run[f"{who}_quaternion"]
+    angle = np.unwrap(2 * np.arctan2(-q[:, 2], q[:, 0]))
+    return Pose(
+        flat(run[f"{who}_position"]), angle, flat(run[f"{who}_velocity"]), -run[f"{who}_angular_velocity"][:, 1]
+    )

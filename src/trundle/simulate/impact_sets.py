@@ -1,0 +1,192 @@
+"""Impacts at several contacts: which of them roll, slide or come apart, such that impulses and velocities agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from trundle.checks import FloatArray
+
+_MOST = 6
+_TURNS = 200
+_AGREES = 1e-9
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One contact that takes part in an impact.
+
+    Attributes
+    ----------
+    J : (d, nv)
+        Rows of the relative velocity of the material points, world.
+    velocity : (d,) m/s
+        That velocity before the impact.
+    n : (d,)
+        Unit normal, out of B.
+    mu : float
+    spin : (nv,), or None
+        Row of the relative spin about n, for pure rolling.
+    spin_rate : float, rad/s
+    """
+
+    J: FloatArray
+    velocity: FloatArray
+    n: FloatArray
+    mu: float
+    spin: FloatArray | None = None
+    spin_rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class Impact:
+    """Outcome of an impact.
+
+    Attributes
+    ----------
+    jump : (nv,)
+        Change of the velocities.
+    laws : dict of contact number -> "rolling", "spinning" (rolling, but a spin that should stop goes on) or "sliding"
+        Contacts that stay closed.
+    impulses : dict of contact number -> (d,) N s, world, on A
+    decided : bool
+        False where no consistent set of contacts was found; the jump is then the one with all closed.
+    rests : bool
+        Whether the speeds were too small to go on rocking, and all contacts stay closed.
+    """
+
+    jump: FloatArray
+    laws: dict[int, str]
+    impulses: dict[int, FloatArray]
+    decided: bool = True
+    rests: bool = False
+
+
+def inside(c: Candidate, push: FloatArray, round_off: float) -> bool:
+    """Whether an impulse (d,), N s, lies inside the friction cone of a contact, but for a `round_off`."""
+    normal = float(c.n @ push)
+    if normal < -round_off:
+        return False
+    return np.isinf(c.mu) or float(np.linalg.norm(push - normal * c.n)) <= c.mu * normal + round_off
+
+
+def some_of(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact | None:
+    """Return the impact of the first set of contacts whose impulses and velocities agree, or None.
+
+    Each of the closed contacts rolls, slides or comes apart; the contact `new` does not come apart. Sets that keep
+    more contacts closed and rolling come first.
+
+    Parameters
+    ----------
+    M : (nv, nv)
+    contacts : dict of contact number -> Candidate
+    new : int
+    """
+    numbers = list(contacts)
+    if len(numbers) > _MOST:
+        return None
+    choices = [("rolling", "sliding") if i == new else ("rolling", "sliding", "apart") for i in numbers]
+    rank = {"rolling": 0, "sliding": 1, "apart": len(numbers) + 1}
+    for laws in sorted(product(*choices), key=lambda laws: sum(rank[law] for law in laws)):
+        if any(law == "sliding" and np.isinf(contacts[i].mu) for i, law in zip(numbers, laws, strict=True)):
+            continue
+        found = _agreed(M, contacts, dict(zip(numbers, laws, strict=True)))
+        if found is not None:
+            return found
+    return None
+
+
+def _agreed(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str]) -> Impact | None:
+    """Return the impact in which the contacts do as the `laws` say, or None if it contradicts them."""
+    sliding = [i for i, law in laws.items() if law == "sliding"]
+    if sliding and len(contacts[sliding[0]].n) == 2:
+        directions = product(*(_both_ways(contacts[i].n) for i in sliding))
+        for chosen in directions:
+            found = _checked(M, contacts, laws, dict(zip(sliding, chosen, strict=True)))
+            if found is not None:
+                return found
+        return None
+    return _turned(M, contacts, laws, sliding)
+
+
+def _both_ways(n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    tangent = np.array([n[1], -n[0]])
+    return tangent, -tangent
+
+
+def _turned(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], sliding: list[int]) -> Impact | None:
+    """Turn the directions of the slips, in space, until they are those after the impact."""
+    ways = {i: _slip_direction(contacts[i], contacts[i].velocity) for i in sliding}
+    if any(way is None for way in ways.values()):
+        return None
+    e = {i: way for i, way in ways.items() if way is not None}
+    for _ in range(_TURNS):
+        jump, _ = _solved(M, contacts, laws, e)
+        after = {i: _slip_direction(contacts[i], contacts[i].velocity + contacts[i].J @ jump) for i in sliding}
+        turned = {i: way for i, way in after.items() if way is not None}
+        if len(turned) < len(sliding):
+            return None
+        if all(float(np.linalg.norm(turned[i] - e[i])) < 1e-13 for i in sliding):
+            break
+        e = {i: (e[i] + turned[i]) / max(float(np.linalg.norm(e[i] + turned[i])), 1e-300) for i in sliding}
+    return _checked(M, contacts, laws, e)
+
+
+def _slip_direction(c: Candidate, velocity: FloatArray) -> FloatArray | None:
+    slip = velocity - c.n * float(c.n @ velocity)
+    size = float(np.linalg.norm(slip))
+    return None if size < 1e-12 else slip / size
+
+
+def _solved(
+    M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], e: dict[int, FloatArray]
+) -> tuple[FloatArray, dict[int, FloatArray]]:
+    """Return the jump (nv,) and the impulses of contacts that do as told, slips along the unit vectors `e`."""
+    rows, pushes, before, ways = [], [], [], []
+    for i, law in laws.items():
+        c = contacts[i]
+        if law == "apart":
+            continue
+        held = np.eye(len(c.n)) if law == "rolling" else c.n[None]
+        pushed = held if law == "rolling" else (c.n - c.mu * e[i])[None]
+        rows.append(held @ c.J)
+        pushes.append(pushed @ c.J)
+        before.append(held @ c.velocity)
+        ways.append((i, pushed))
+    G = np.vstack(pushes)
+    spread = np.linalg.solve(M, G.T)
+    size = np.linalg.lstsq(np.vstack(rows) @ spread, -np.concatenate(before), rcond=1e-10)[0]
+    impulses, at = {}, 0
+    for i, pushed in ways:
+        impulses[i] = pushed.T @ size[at : at + len(pushed)]
+        at += len(pushed)
+    return np.asarray(spread @ size, dtype=np.float64), impulses
+
+
+def _checked(
+    M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], e: dict[int, FloatArray]
+) -> Impact | None:
+    jump, impulses = _solved(M, contacts, laws, e)
+    scale = max((float(np.linalg.norm(c.velocity)) for c in contacts.values()), default=0.0)
+    push = max((float(np.linalg.norm(value)) for value in impulses.values()), default=0.0)
+    gain = 0.0
+    for i, law in laws.items():
+        c = contacts[i]
+        after = c.velocity + c.J @ jump
+        normal = float(c.n @ after)
+        if law == "apart":
+            if normal < -_AGREES * scale:
+                return None
+            continue
+        gain += float(impulses[i] @ (c.velocity + after)) / 2
+        if abs(normal) > _AGREES * scale or float(c.n @ impulses[i]) < -_AGREES * push:
+            return None
+        if law == "rolling" and (not inside(c, impulses[i], _AGREES * push) or np.any(np.abs(after) > _AGREES * scale)):
+            return None
+        if law == "sliding" and float(e[i] @ after) <= _AGREES * scale:
+            return None
+    if gain > _AGREES * scale * push:
+        return None
+    return Impact(jump, {i: law for i, law in laws.items() if law != "apart"}, impulses)

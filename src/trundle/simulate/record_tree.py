@@ -1,0 +1,160 @@
+"""The record of a tree: every body, contact and joint by its name, in plane and space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+from trundle.models.system import ContactSystem
+from trundle.models.tree import TreeModel
+from trundle.records import make_dataset
+from trundle.simulate.record_contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
+from trundle.simulate.scene import tree_scene
+
+if TYPE_CHECKING:
+    from trundle.simulate.runner import Segment
+
+
+def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
+    """Return the record of a run of a tree."""
+    model = system.model()
+    bodies = [body.name for body in model.bodies]
+    slots = _slots(system, segments)
+    parts = [{**_bodies(model, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    arrays = _spatial(columns) if system.kind == "spatial" else _planar(columns)
+    names = [system.meetings[i].contact for i in slots]
+    dataset = make_dataset(
+        system.kind,
+        np.concatenate([segment.times for segment in segments]),
+        arrays,
+        bodies=bodies,
+        contacts=names,
+        joints=model.joints,
+    )
+    where = {name: system.meetings[i].body_A for name, i in zip(names, slots, strict=True)}
+    scene = tree_scene(system, np.vstack([columns["point"].reshape(-1, system.d), columns["position"][:, 0]]))
+    return Recorded(dataset, scene, {"contacts": where, "parents": model.parents})
+
+
+def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
+    """Return the contacts to record: one of each two shapes, and those further ones that ever touched."""
+    touched = {i for s in segments for i, law in enumerate(s.phase.mode.laws) if LAWS[law].touching}
+    return sorted({numbers[0] for numbers in system.pairs} | touched)
+
+
+def _bodies(model: TreeModel, segment: Segment, bodies: Sequence[str]) -> dict[str, Any]:
+    """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
+    out = segment.phase.outputs(segment.times, segment.states, segment.parameters)
+    columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "turn": []}
+    for body in model.bodies:
+        d, name = model.d, body.name
+        R = np.swapaxes(out[f"{name}.rotation"].reshape(-1, d, d), 1, 2)
+        arm, w = R @ np.array(body.com), out[f"{name}.angular_velocity"]
+        around = w * np.stack([-arm[:, 1], arm[:, 0]], axis=1) if d == 2 else np.cross(w, arm)
+        columns["position"].append(out[f"{name}.position"] + arm)
+        columns["velocity"].append(out[f"{name}.velocity"] + around)
+        columns["angular_velocity"].append(w)
+        columns["turn"].append(_angle(model, segment.states, name) if d == 2 else turn(out[f"{name}.rotation"]))
+    torque = np.zeros((len(segment.times), len(model.joints)))
+    joints = np.zeros((2, len(segment.times), len(model.joints)))
+    for i, name in enumerate(model.joints):
+        joints[0, :, i] = segment.states[:, model.layout[f"{name}.joint"].start]
+        joints[1, :, i] = segment.states[:, model.layout[f"{name}.rate"].start]
+        where = model.input_layout.get(f"{name}.torque")
+        if where is not None:
+            torque[:, i] = out["input"][:, where.start]
+    stacked = {name: np.stack(values, axis=1) for name, values in columns.items()}
+    return {
+        **stacked,
+        "energy": out["energy"][:, 0],
+        "torque": torque,
+        "joint_position": joints[0],
+        "joint_velocity": joints[1],
+    }
+
+
+def _angle(model: TreeModel, states: FloatArray, name: str) -> FloatArray:
+    """Return the angle (n, 1) of a body in the plane: the sum of the joints on the way to it."""
+    key = f"{name}.turn"
+    if key in model.layout:
+        return states[:, model.layout[key]]
+    if name not in model.parents:
+        return np.zeros((len(states), 1))
+    before = _angle(model, states, model.parents[name])
+    return before + states[:, model.layout[f"{name}.joint"]] if model.turns(name) else before
+
+
+def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> dict[str, Any]:
+    """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points."""
+    phase = segment.phase
+    laws, n = phase.mode.laws, len(segment.times)
+    out = phase.outputs(segment.times, segment.states, segment.parameters)
+    meetings = system.meetings
+    contact = {
+        quantity: np.stack([out[f"{meetings[i].contact}.{quantity}"] for i in slots], axis=1)
+        if slots
+        else np.zeros((n, 0, system.d))
+        for quantity in OF_CONTACT
+    }
+    if not slots:
+        return {**contact, "mode": np.zeros((n, 0), dtype="<U16")}
+    without_a_point(contact, out[f"{meetings[slots[0]].body_A}.position"])
+    for numbers in system.pairs:
+        touching = [i for i in numbers if LAWS[laws[i]].touching]
+        slot = slots.index(numbers[0])
+        if not touching and meetings[numbers[0]].form != "support":
+            nearest_in_flight(system, segment, numbers, contact, slot)
+        # A second place that does not touch is recorded as the first one, without force, and the other way round.
+        shown = slots.index(touching[0]) if touching else slot
+        for i in (i for i in numbers if i in slots and i not in touching):
+            for quantity in OF_CONTACT:
+                contact[quantity][:, slots.index(i)] = contact[quantity][:, shown]
+            contact["force"][:, slots.index(i)] = 0.0
+            contact["moment"][:, slots.index(i)] = 0.0
+    modes = ["rest" if phase.mode.rest else laws[i] for i in slots]
+    return {**contact, "mode": np.array([modes] * n, dtype="<U16")}
+
+
+def _planar(columns: dict[str, Any]) -> dict[str, Any]:
+    n = columns["normal"]
+    tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
+    return {
+        **_common(columns),
+        "body_angle": columns["turn"][..., 0],
+        "body_angular_velocity": columns["angular_velocity"][..., 0],
+        "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),
+    }
+
+
+def _spatial(columns: dict[str, Any]) -> dict[str, Any]:
+    quaternions = columns["turn"]
+    signs = np.sign(np.einsum("ijk,ijk->ij", quaternions[1:], quaternions[:-1]))
+    flips = np.cumprod(np.vstack([np.ones(quaternions.shape[1]), np.where(signs < 0, -1.0, 1.0)]), axis=0)
+    return {
+        **_common(columns),
+        "body_quaternion": quaternions * flips[..., None],
+        "body_angular_velocity": columns["angular_velocity"],
+        "contact_normal": columns["normal"],
+        "contact_moment": columns["moment"][..., 0],
+        "slip": columns["slip"],
+    }
+
+
+def _common(columns: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "body_position": columns["position"],
+        "body_velocity": columns["velocity"],
+        "contact_position": columns["point"],
+        "contact_force": columns["force"],
+        "gap": columns["gap"][..., 0],
+        "energy": columns["energy"],
+        "mode": columns["mode"],
+        "torque": columns["torque"],
+        "joint_position": columns["joint_position"],
+        "joint_velocity": columns["joint_velocity"],
+    }

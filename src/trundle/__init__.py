@@ -64,7 +64,15 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import SinusoidMotion as SinusoidMotion
     from trundle.models import Tree as Tree
     from trundle.models import control_affine as control_affine
+    from trundle.plan import ContactLimits as ContactLimits
+    from trundle.plan import Goal as Goal
+    from trundle.plan import HandLimits as HandLimits
+    from trundle.plan import Transfer as Transfer
+    from trundle.plan import Weights as Weights
+    from trundle.plan import plan as plan
+    from trundle.records import Plan as Plan
     from trundle.records import Trajectory as Trajectory
+    from trundle.records import load_plan as load_plan
     from trundle.records import load_trajectory as load_trajectory
     from trundle.scenarios import load_scenario as load_scenario
     from trundle.scenarios import run as run
@@ -86,7 +94,8 @@ _HOMES = {
         "Coast Ground Hand RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion "
         "Tree control_affine"
     ),
-    "trundle.records": "Trajectory load_trajectory",
+    "trundle.plan": "ContactLimits Goal HandLimits Transfer Weights plan",
+    "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
     "trundle.simulate": "simulate",
     "trundle.status": "Status",

@@ -151,13 +151,15 @@ class RollingPair:
         matrix = moments * np.eye(3) if moments.ndim == 0 else moments
         return tuple(tuple(float(value) for value in row) for row in matrix)
 
-    def tree(self, atlas: Atlas = ((0, 0),), contacts: Sequence[str] = ("contact",)) -> TreeModel:
-        """Return the tree of this pair on the charts `atlas`, with one contact for each name."""
+    def tree(
+        self, atlas: Atlas = ((0, 0),), contacts: Sequence[str] = ("contact",), resolve: str = "world"
+    ) -> TreeModel:
+        """Return the tree of this pair on the charts `atlas`, with one contact for each name; see `Tree.resolve`."""
         names = self.names
         rolling = None
         if self.coordinates == "rolling":
             rolling = "pure" if self.law == "pure-rolling" else "rolling"
-        tree = Tree(self.d, self.gravity)
+        tree = Tree(self.d, self.gravity, resolve)
         base = tree.prescribed(names[1]) if isinstance(self.base, Hand) else tree.ground(names[1])
         body = tree.free(self.body.mass, self.body.moments, rolling=rolling, name=names[0])
         for name, charts in zip(contacts, atlas, strict=True):

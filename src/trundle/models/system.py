@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
+from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree import TreeModel
@@ -139,6 +140,24 @@ class ContactSystem:
         if key not in self._kept:
             self._kept[key] = build()
         return self._kept[key]
+
+    def with_motions(self, motions: Mapping[str, HandMotion]) -> ContactSystem:
+        """Return the same system with other numbers in its prescribed motions.
+
+        Models and compiled functions are shared, so each motion has to be of the same type and size as before.
+
+        Raises
+        ------
+        InputError
+            If a motion is of another type or size, or names another body.
+        """
+        before = {name: (type(motion), motion.size) for name, motion in self.motions.items()}
+        if {name: (type(motion), motion.size) for name, motion in motions.items()} != before:
+            raise InputError("motions", dict(motions), "motions of the same bodies, types and sizes as before")
+        other = replace(self, motions=motions)
+        object.__setattr__(other, "_models", self._models)
+        object.__setattr__(other, "_kept", self._kept)
+        return other
 
     @property
     def first_atlas(self) -> Atlas:

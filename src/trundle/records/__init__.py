@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from trundle.records.files import load_trajectory
+from trundle.records.plan import Plan, load_plan
 from trundle.records.policy import Policy
 from trundle.records.scenebodies import SceneBody
 from trundle.records.trajectory import Trajectory
 from trundle.records.variables import Variable, make_dataset, table
 
-__all__ = ["Policy", "SceneBody", "Trajectory", "Variable", "load_trajectory", "make_dataset", "table"]
+__all__ = [
+    "Plan",
+    "Policy",
+    "SceneBody",
+    "Trajectory",
+    "Variable",
+    "load_plan",
+    "load_trajectory",
+    "make_dataset",
+    "table",
+]

@@ -1,0 +1,243 @@
+"""Transfer: an object on a hand goes from a start to a goal, within what the hand can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, choice, non_negative, number, positive
+from trundle.errors import InputError
+from trundle.models.rigid_body import Hand
+from trundle.models.rolling_pair import RollingPair
+from trundle.models.system import Start
+
+COMPONENTS = {2: ("w", "vx", "vz"), 3: ("wx", "wy", "wz", "vx", "vy", "vz")}
+"""Names of the entries of a hand's twist derivative, hand axes: plane and space."""
+
+FREEDOMS = {
+    2: {"rotations": (0,), "translations": (1, 2), "planar": (0, 1, 2), "all": (0, 1, 2)},
+    3: {"rotations": (0, 1, 2), "translations": (3, 4, 5), "planar": (1, 3, 5), "all": (0, 1, 2, 3, 4, 5)},
+}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where the object should be at the end, and the hand.
+
+    Parameters
+    ----------
+    contact_on_hand : (d,) m, optional
+        Hand frame. In the plane, leave it out where the angle is given: rolling ties the two.
+    object_quaternion : (w, x, y, z), optional
+        World from body; space.
+    object_angle : rad, optional
+        Of the object in the world; plane. It is a pose: whole turns do not count.
+    hand_position : (d,) m, "start" or "free"
+        World.
+    hand_rpy : (3,) rad, "start" or "free"
+        Space.
+    hand_angle : rad, "start" or "free"
+        Plane; whole turns count.
+    relative_angular_velocity : (k,) rad/s, optional
+        Of the object relative to the hand at the end, hand axes; rest if left out.
+    hand_at_rest : bool
+        Whether the hand's twist is zero at the end.
+    """
+
+    contact_on_hand: Sequence[float] | None = None
+    object_quaternion: Sequence[float] | None = None
+    object_angle: float | None = None
+    hand_position: Any = "free"
+    hand_rpy: Any = "start"
+    hand_angle: Any = "start"
+    relative_angular_velocity: Any = None
+    hand_at_rest: bool = True
+
+    def __post_init__(self) -> None:
+        if self.object_quaternion is not None and self.object_angle is not None:
+            raise InputError("goal.object_angle", self.object_angle, "left out in space, where object_quaternion is given")
+        for name in ("hand_position", "hand_rpy", "hand_angle"):
+            if isinstance(getattr(self, name), str):
+                choice(f"goal.{name}", getattr(self, name), ("start", "free"))
+
+
+@dataclass(frozen=True)
+class HandLimits:
+    """What the hand may do.
+
+    Parameters
+    ----------
+    freedoms : str or tuple
+        Which components of the derivative of the hand's twist are inputs; the others stay zero. A word,
+        "rotations", "translations", "planar" (in space: about y, along x and z) or "all"; or names or numbers of
+        components (`COMPONENTS`).
+    angular_acceleration, linear_acceleration : rad/s2, m/s2
+        Bound of each component.
+    angular_velocity, velocity : rad/s, m/s, optional
+        Bound of each component of the hand's twist, hand axes.
+    tilt : rad, optional
+        Largest angle of the hand from its orientation at the start; in space, of its z axis.
+    position : (d,) m, optional
+        Half the width of the box around the start that the hand's origin stays in.
+    """
+
+    freedoms: Any = "all"
+    angular_acceleration: float = 50.0
+    linear_acceleration: float = 20.0
+    angular_velocity: float | None = None
+    velocity: float | None = None
+    tilt: float | None = None
+    position: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("angular_acceleration", "linear_acceleration"):
+            object.__setattr__(self, name, positive(f"hand_limits.{name}", getattr(self, name)))
+        for name in ("angular_velocity", "velocity"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive(f"hand_limits.{name}", getattr(self, name)))
+        if self.tilt is not None:
+            object.__setattr__(self, "tilt", number("hand_limits.tilt", self.tilt, minimum=0.0, maximum=np.pi))
+
+    def components(self, d: int) -> tuple[int, ...]:
+        """Return the numbers of the free components of the twist derivative, ascending."""
+        names, words = COMPONENTS[d], FREEDOMS[d]
+        if isinstance(self.freedoms, str):
+            return words[choice("hand_limits.freedoms", self.freedoms, words)]
+        chosen = set()
+        for entry in self.freedoms:
+            known = entry in names if isinstance(entry, str) else entry in range(len(names))
+            if not known:
+                raise InputError("hand_limits.freedoms", entry, f"one of {', '.join(names)}, or of {', '.join(words)}")
+            chosen.add(names.index(entry) if isinstance(entry, str) else int(entry))
+        if not chosen:
+            raise InputError("hand_limits.freedoms", self.freedoms, "at least one component")
+        return tuple(sorted(chosen))
+
+    def acceleration(self, d: int) -> FloatArray:
+        """Return the bound of each component of the twist derivative, angular first."""
+        k = 1 if d == 2 else 3
+        return np.array([self.angular_acceleration] * k + [self.linear_acceleration] * d)
+
+
+@dataclass(frozen=True)
+class ContactLimits:
+    """What the contact must keep.
+
+    Parameters
+    ----------
+    normal_force : float
+        Least normal force as a fraction of the object's weight.
+    friction_margin : float
+        |f_t| <= friction_margin mu f_n, 0 < margin <= 1; the torsional moment alike.
+    """
+
+    normal_force: float = 0.05
+    friction_margin: float = 0.95
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "normal_force", non_negative("contact_limits.normal_force", self.normal_force))
+        margin = number("contact_limits.friction_margin", self.friction_margin, above=0.0, maximum=1.0)
+        object.__setattr__(self, "friction_margin", margin)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What a transfer costs: the mean over time of weighted squares, each over its own scale.
+
+    Parameters
+    ----------
+    acceleration : float or (n_u,)
+        Of the hand's acceleration over its limit.
+    contact_speed : float
+        Of the contact's speed over the hand, over body size / duration: short ways on the hand.
+    hand_rate : float
+        Of the hand's twist over body size (linear part) / duration.
+    tilt : float
+        Of the hand's turn away from the start (rad).
+    """
+
+    acceleration: Any = 1.0
+    contact_speed: float = 0.0
+    hand_rate: float = 0.0
+    tilt: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("contact_speed", "hand_rate", "tilt"):
+            object.__setattr__(self, name, non_negative(f"weights.{name}", getattr(self, name)))
+
+
+def _made(kind: type, key: str, value: Any) -> Any:
+    """Return `value` as an instance of the dataclass `kind`; a mapping names its fields."""
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise InputError(key, value, f"a {kind.__name__} or a mapping of its fields")
+    names = [f.name for f in fields(kind)]
+    for name in value:
+        if name not in names:
+            raise InputError(f"{key}.{name}", value[name], "left out: there are " + ", ".join(names))
+    return kind(**value)
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """Bring an object on a hand from a start to a goal, rolling all the way.
+
+    Parameters
+    ----------
+    pair : RollingPair
+        An object on a `Hand`, in the coordinates the user likes; planning uses its twin in rolling coordinates.
+    start : Start or mapping
+        From ``pair.place(...)``, or its keywords.
+    goal : Goal or mapping
+    duration : s, or (low, high)
+        Fixed, or free between bounds.
+    hand_limits, contact_limits, weights : or mappings of their fields
+
+    Raises
+    ------
+    InputError
+        If a value is out of range or a name is not known.
+    """
+
+    pair: RollingPair
+    start: Start
+    goal: Goal
+    duration: Any
+    hand_limits: HandLimits = field(default_factory=HandLimits)
+    contact_limits: ContactLimits = field(default_factory=ContactLimits)
+    weights: Weights = field(default_factory=Weights)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pair, RollingPair) or not isinstance(self.pair.base, Hand):
+            raise InputError("pair", self.pair, "a RollingPair of an object on a Hand")
+        start = self.start
+        if not isinstance(start, Start):
+            if not isinstance(start, Mapping):
+                raise InputError("start", start, "a Start from pair.place(...), or a mapping of its keywords")
+            start = self.pair.place(**start)
+        array("start", start.x, (self.pair.system.model(start.atlas).x.shape[0],))
+        object.__setattr__(self, "start", start)
+        for name, kind in (
+            ("goal", Goal),
+            ("hand_limits", HandLimits),
+            ("contact_limits", ContactLimits),
+            ("weights", Weights),
+        ):
+            object.__setattr__(self, name, _made(kind, name, getattr(self, name)))
+        if np.ndim(self.duration) == 0:
+            low = high = positive("duration", self.duration, "s")
+        else:
+            low, high = array("duration", self.duration, (2,), above=0.0, unit="s")
+            if low > high:
+                raise InputError("duration", self.duration, "(low, high) with low <= high")
+        object.__setattr__(self, "duration", (float(low), float(high)))
+        self.hand_limits.components(self.pair.d)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.pair.d

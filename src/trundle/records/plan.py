@@ -1,0 +1,162 @@
+"""The record of a plan: nodes, the accurate replay, a reference to follow, and residuals that were recomputed."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from trundle.checks import FloatArray, array
+from trundle.errors import InputError
+from trundle.records.trajectory import Trajectory
+from trundle.status import Status
+
+_FORMAT = 1
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """A planned motion, or the best attempt at one.
+
+    Parameters
+    ----------
+    status : Status
+        SUCCESS only if the accurate replay meets the goal and keeps the friction cone, whatever a solver said.
+    times : (N + 1,) s
+        Of the nodes.
+    states, inputs : (N + 1, n_x), (N + 1, n_u)
+        In rolling coordinates on the charts `atlas`; inputs (derivative of the hand's body twist, angular first) are
+        linear between nodes.
+    atlas : tuple
+    residuals : mapping of str to float
+        ``kkt_residual`` (scaled), ``constraint_violation``, ``cost``, ``friction_use``, ``torsional_use``,
+        ``normal_force_min`` (N); ``goal_position_error`` (m, contact on the hand), ``goal_rotation_error`` (deg,
+        object), ``goal_hand_position_error`` (m), ``goal_hand_rotation_error`` (deg); and
+        ``replay_position_difference`` (m, contact on the hand, between the two replays). NaN where something was
+        never computed.
+    history : sequence of mapping
+        One a solved mesh: ``nodes``, ``status``, ``iterations``, ``cost``, residuals, goal errors and the wall times
+        ``build``, ``solve``, ``replay`` (s).
+    trajectory : Trajectory, optional
+        The replay of the inputs by `trundle.simulate` in the user's own coordinates.
+    reference : problems.Reference, optional
+        Dense states and inputs (at most 2 ms apart) of the replay in rolling coordinates, for tracking.
+    message : str
+        What is violated most, where the plan failed.
+    """
+
+    status: Status
+    times: FloatArray
+    states: FloatArray
+    inputs: FloatArray
+    atlas: tuple[tuple[int, int], ...]
+    residuals: Mapping[str, float]
+    history: Sequence[Mapping[str, Any]] = field(default=())
+    trajectory: Trajectory | None = None
+    reference: Any = None
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        times = array("times", self.times, (None,), unit="s")
+        object.__setattr__(self, "times", times)
+        for name in ("states", "inputs"):
+            object.__setattr__(self, name, array(name, getattr(self, name), (times.size, None)))
+        object.__setattr__(self, "atlas", tuple((int(a), int(b)) for a, b in self.atlas))
+        object.__setattr__(self, "residuals", dict(self.residuals))
+        object.__setattr__(self, "history", tuple(dict(entry) for entry in self.history))
+
+    @property
+    def success(self) -> bool:
+        """Whether the plan holds."""
+        return self.status is Status.SUCCESS
+
+    @property
+    def duration(self) -> float:
+        """Length of the motion, s."""
+        return float(self.times[-1] - self.times[0])
+
+    @property
+    def wall_time(self) -> float:
+        """Time all of it took, s."""
+        return float(sum(entry.get(part, 0.0) for entry in self.history for part in ("build", "solve", "replay")))
+
+    def __repr__(self) -> str:
+        """Return outcome, size and goal errors in one line."""
+        r = self.residuals
+        errors = f"{r.get('goal_position_error', np.nan):.2g} m, {r.get('goal_rotation_error', np.nan):.2g} deg"
+        return f"<Plan: {self.status.label}, {len(self.times)} nodes over {self.duration:g} s, goal error {errors}>"
+
+    def save(self, path: str | Path) -> Path:
+        """Write nodes, residuals and history (.npz, without pickle); a reader never sees half a file.
+
+        The replay is not in it: ``plan.trajectory.save`` writes that.
+
+        Raises
+        ------
+        InputError
+            If the folder does not exist or cannot be written to.
+        """
+        target = Path(path)
+        content = {
+            "format": _FORMAT,
+            "status": self.status.label,
+            "atlas": self.atlas,
+            "residuals": self.residuals,
+            "history": self.history,
+            "message": self.message,
+        }
+        part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.part")
+        try:
+            with part.open("wb") as file:
+                np.savez(
+                    file,
+                    times=self.times,
+                    states=self.states,
+                    inputs=self.inputs,
+                    content=np.array(json.dumps(content)),
+                )
+            os.replace(part, target)
+        except OSError as error:
+            raise InputError("path", str(target), f"a file in a folder that can be written to ({error})") from None
+        finally:
+            part.unlink(missing_ok=True)
+        return target
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Read a file that `Plan.save` wrote, for going on from it; it has no trajectory.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or no plan.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise InputError("path", str(source), "an existing file")
+    try:
+        with source.open("rb") as file, np.load(file, allow_pickle=False) as data:
+            content = json.loads(str(data["content"]))
+            if content["format"] != _FORMAT:
+                raise ValueError(f"format {content['format']}")
+            return Plan(
+                status=Status.from_label(content["status"]),
+                times=data["times"],
+                states=data["states"],
+                inputs=data["inputs"],
+                atlas=tuple(map(tuple, content["atlas"])),  # pyright: ignore[reportArgumentType]
+                residuals=content["residuals"],
+                history=content["history"],
+                message=content["message"],
+            )
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError("path", str(source), f"a plan written by trundle ({reason})") from None

@@ -11,7 +11,7 @@ from trundle.control.local_error import rolling_twin
 from trundle.models.conversion import pose_of, rolling_values
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Start
-from trundle.simulate.states import contact_points
+from trundle.models.touching import contact_points
 
 
 def in_rolling_coordinates(pair: RollingPair, start: Start) -> Start:

@@ -22,7 +22,7 @@ from trundle.plan.goal import hand_angle, hand_pose, make_target, names_of, pose
 from trundle.plan.reduction import Reduction, reduce_phase
 from trundle.plan.transfer import Transfer
 from trundle.problems import Condition, Phase
-from trundle.simulate.states import contact_points
+from trundle.models.touching import contact_points
 
 _CURVATURE = 1e-2
 """Least relative curvature times the body's size along a plan, where it varies."""

@@ -13,7 +13,7 @@ from trundle.errors import InputError
 from trundle.models.conversion import to_matrix
 from trundle.models.system import Start
 from trundle.plan.transfer import Goal, Transfer
-from trundle.simulate.states import contact_points
+from trundle.models.touching import contact_points
 
 
 @dataclass(frozen=True)

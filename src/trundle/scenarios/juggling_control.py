@@ -19,7 +19,7 @@ from trundle.scenarios.juggling import initial, pair_and_start, xz
 from trundle.scenarios.plants import Draw, draws
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
-from trundle.simulate.states import contact_points
+from trundle.models.touching import contact_points
 
 if TYPE_CHECKING:
     from trundle.plan import Transfer
@@ -202,7 +202,7 @@ class TransferWork:
             table.input.model_dump(),
             {name: table.final * value for name, value in Q.items()},
             period=table.period,
-            freedoms=self.tables.limits.freedoms if table.freedoms is None else table.freedoms,
+            freedoms=_renamed(self.tables.limits.freedoms if table.freedoms is None else table.freedoms),
             input_limit=self.task.hand_limits.acceleration(self.pair.d),
             rolled=table.rolled,
         )
@@ -362,3 +362,12 @@ def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
         "object_quaternion": goal.object_quaternion,
         "object_angle": goal.object_angle,
     }
+
+
+def sensed(policy: Policy, pair: RollingPair, noise: Any, draw: Draw | None, seed: int = 0) -> Policy:
+    """Return the policy behind a camera, and before the hand's bias."""
+    return policy
+
+
+def _renamed(freedoms: Any) -> Any:
+    return [f.replace("w", "r").replace("v", "") for f in freedoms] if isinstance(freedoms, tuple) else freedoms

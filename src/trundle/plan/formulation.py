@@ -15,6 +15,7 @@ from trundle.models.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.multibody import Dynamics
 from trundle.models.rigid_body import Hand
 from trundle.models.system import Start
+from trundle.models.touching import contact_points
 from trundle.models.tree import TreeModel
 from trundle.numerics.space import rotation
 from trundle.plan.charts import chart_bounds, common_charts
@@ -22,7 +23,6 @@ from trundle.plan.goal import hand_angle, hand_pose, make_target, names_of, pose
 from trundle.plan.reduction import Reduction, reduce_phase
 from trundle.plan.transfer import Transfer
 from trundle.problems import Condition, Phase
-from trundle.models.touching import contact_points
 
 _CURVATURE = 1e-2
 """Least relative curvature times the body's size along a plan, where it varies."""

@@ -12,8 +12,8 @@ from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 from trundle.models.conversion import to_matrix
 from trundle.models.system import Start
-from trundle.plan.transfer import Goal, Transfer
 from trundle.models.touching import contact_points
+from trundle.plan.transfer import Goal, Transfer
 
 
 @dataclass(frozen=True)

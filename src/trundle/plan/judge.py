@@ -229,7 +229,7 @@ def _no_input(formulation: Formulation, x0: FloatArray) -> str:
 
 
 def _slip(formulation: Formulation) -> float:
-    from trundle.simulate.states import touch_function
+    from trundle.models.touching import touch_function
 
     task = formulation.task
     slip = touch_function(task.pair.system, task.start.atlas, 0)(task.start.x)[1]

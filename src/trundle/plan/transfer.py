@@ -58,7 +58,7 @@ class Goal:
 
     def __post_init__(self) -> None:
         if self.object_quaternion is not None and self.object_angle is not None:
-            raise InputError("goal.object_angle", self.object_angle, "left out in space, where object_quaternion is given")
+            raise InputError("goal.object_angle", self.object_angle, "left out where object_quaternion is given")
         for name in ("hand_position", "hand_rpy", "hand_angle"):
             if isinstance(getattr(self, name), str):
                 choice(f"goal.{name}", getattr(self, name), ("start", "free"))

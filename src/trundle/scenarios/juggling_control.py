@@ -18,6 +18,7 @@ from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import initial, pair_and_start, xz
 from trundle.scenarios.plants import Draw, draws
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.schema_control import CostTable
 from trundle.simulate import simulate
 from trundle.models.touching import contact_points
 
@@ -35,7 +36,7 @@ def build_transfer(scenario: Scenario) -> TransferWork:
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
     limits, plan = tables.limits, tables.plan
-    with keys("", scenario, {"duration": "plan.duration"}):
+    with keys("goal", scenario, _moved(limits)):
         task = Transfer(
             pair,
             start,
@@ -64,6 +65,14 @@ def build_balance(scenario: Scenario) -> BalanceWork:
     return work
 
 
+def _moved(limits: Any) -> dict[str, str]:
+    """Return where in the file the keys of a Transfer stand."""
+    places = {f"{table}.{name}": f"limits.{name}" for table in _LIMITS for name in type(limits).model_fields}
+    weights = {f"weights.{name}": f"cost.{name}" for name in CostTable.model_fields}
+    return {"duration": "plan.duration"} | places | weights
+
+
+_LIMITS = ("hand_limits", "contact_limits")
 _HAND_LIMITS = ("freedoms", "angular_acceleration", "linear_acceleration", "angular_velocity", "velocity", "tilt")
 
 
@@ -328,7 +337,7 @@ def _goal(table: Any, d: int) -> dict[str, Any]:
     """Return the goal of a transfer in the words of `trundle.plan.Goal`; what is left out stays as at the start."""
     hand = {"hand_position": "start" if table.hand_position is None else table.hand_position}
     if d == 2:
-        given = {"angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
+        given = {"object_angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
         hand["hand_angle"] = "start" if table.hand_angle is None else table.hand_angle
         return hand | {k: xz(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
     given = {"contact_on_hand": table.contact_on_hand, "object_quaternion": table.object_quaternion}

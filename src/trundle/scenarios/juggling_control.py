@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from trundle import geometry
 from trundle.checks import FloatArray
 from trundle.models import Hand, RollingPair, SampledMotion
 from trundle.models.system import Start
+from trundle.models.touching import contact_points
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import initial, pair_and_start, xz
@@ -20,7 +21,6 @@ from trundle.scenarios.plants import Draw, draws
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema_control import CostTable
 from trundle.simulate import simulate
-from trundle.models.touching import contact_points
 
 if TYPE_CHECKING:
     from trundle.plan import Transfer
@@ -162,7 +162,8 @@ class TransferWork:
         from trundle.plan.straight_rolls import roll_straight
 
         goal = goal_pose(self.tables, self.pair)
-        turns = Rotation.from_quat([self.tables.initial.object_quaternion, goal["object_quaternion"]], scalar_first=True)
+        both = [self.tables.initial.object_quaternion, goal["object_quaternion"]]
+        turns = Rotation.from_quat(both, scalar_first=True)
         way = np.subtract(goal["contact_on_hand"], self.tables.initial.contact_on_hand)[:2]
         radius = float(self.pair.body.shape.reference_length)
         return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=_GEOMETRIC_ROLLS).length
@@ -360,7 +361,10 @@ def _pose(tables: Any, d: int) -> dict[str, Any]:
 
 
 def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
-    """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle`` or None."""
+    """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle``.
+
+    None stands for what the goal leaves free.
+    """
     goal, contact = tables.goal, None
     if goal.contact_on_hand is not None:
         start = pair.place(**_pose(tables, pair.d))

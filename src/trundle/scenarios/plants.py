@@ -71,9 +71,7 @@ def _draw(pair: RollingPair, table: Any, rng: np.random.Generator, number: int) 
     away = rng.normal(size=d)
     contact = np.concatenate([rng.normal(scale=table.position_sigma, size=d - 1), [0.0]])
     turn = rng.normal(scale=table.angle_sigma, size=k)
-    bias = np.concatenate(
-        [rng.normal(scale=table.angular_bias, size=k), rng.normal(scale=table.linear_bias, size=d)]
-    )
+    bias = np.concatenate([rng.normal(scale=table.angular_bias, size=k), rng.normal(scale=table.linear_bias, size=d)])
     body = pair.body
     center = np.asarray(body.center_of_mass) + table.center_of_mass * away / np.linalg.norm(away)
     shape = _SCALED[type(body.shape)](body.shape, factors) if table.semi_axes else body.shape

@@ -147,7 +147,9 @@ class NoiseTable(Table):
 class TrialsTable(Table):
     """Runs of a plant that differs from the model: drawn with the seed, the same for open and closed loop."""
 
-    count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(default=0, description="runs")
+    count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
+        default=0, description="runs"
+    )
     semi_axes: Part = Field(default=0.0, description="largest relative error of the object's size")
     inertia: Part = Field(default=0.0, description="largest relative error of J/m")
     center_of_mass: Place = Field(default=0.0, description="m, distance of the centre of mass from the model's")

@@ -2,8 +2,9 @@
 
 A residual is the largest relative disagreement, over random states (hand moving and accelerating, object
 spinning, centre of mass off the shape's centre), of accelerations, contact force and torsional moment with the
-maximal-coordinate derivation of ``tests/oracles``; for impacts, of the velocities after. A dot is a combination
-that does not exist (rolling coordinates know no sliding); an empty cell is open work.
+maximal-coordinate derivation of ``tests/oracles``; for impacts, of the velocities after. ``two contacts``: a body
+between two hands, rolling on both or sliding on one. ``rest``: two contacts that lock a body, which only the plane
+has. A dot is a combination that does not exist (rolling coordinates know no sliding); an empty cell is open work.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rich.progress import track
 from rich.table import Table
 
 from bench import matrix_plane
+from tests.contact import two_contacts
 from tests.contact.pairs import (
     CENTER,
     FORMS,
@@ -44,7 +46,7 @@ from trundle.models import ContactSystem, Meeting, Rules, Tree, TreeModel
 from trundle.models.conversion import rolling_values
 from trundle.simulate.transitions import impact_at
 
-POSE = ("rolling", "pure-rolling", "sliding", "separated", "impact", "pure impact")
+POSE = ("rolling", "pure-rolling", "sliding", "separated", "impact", "pure impact", "two contacts")
 JOINT = ("rolling", "pure-rolling")
 COLUMNS = [
     *(f"pose {mode}" for mode in POSE),
@@ -143,6 +145,12 @@ def _hit(
         return hit, after
 
 
+def two_contacts_residual(A: Solid, B: Solid, form: str, states: dict[str, States]) -> float:
+    """Return the worst residual of an object between two hands, rolling on both or sliding on one."""
+    model, pairs = two_contacts.build(A, B, form), two_contacts.LAW_PAIRS
+    return max(two_contacts.two_contacts(A, states, laws, model).residual(model, laws) for laws in pairs)
+
+
 def row(object_name: str, hand_name: str, form: str, count: int) -> dict[str, float | None]:
     """Return the residuals of one pair of shapes in one form of contact; None where it does not exist."""
     A, B = object_named(object_name), hand_named(hand_name)
@@ -154,6 +162,7 @@ def row(object_name: str, hand_name: str, form: str, count: int) -> dict[str, fl
     cells["pose separated"] = pose_residual(model, states["rolling"], "separated")
     cells["pose impact"] = impact_residual(A, B, form, model, states["rolling"], pure=False)
     cells["pose pure impact"] = impact_residual(A, B, form, model, states["rolling"], pure=True)
+    cells["pose two contacts"] = two_contacts_residual(A, B, form, states)
     if form == "chart":
         for frame, resolve in (("joint", "world"), ("joint {c}", "contact")):
             for law, rolling in (("rolling", "rolling"), ("pure-rolling", "pure")):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import casadi as ca
 import numpy as np
 
 import trundle.geometry as tg
+from bench import matrix_plane_two
 from tests.oracles import curves
-from tests.oracles.planar import Rolling
+from tests.oracles.planar import Rolling, S
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
@@ -16,7 +19,11 @@ from trundle.simulate.transitions import impact_at
 
 MASS, INERTIA, CENTER, MU = 1.3, 0.05, (0.02, -0.03), 0.7
 ORIGIN = tuple(-c for c in CENTER)
-COLUMNS = ("pose rolling", "pose sliding", "pose impact", "joint rolling", "joint {c} rolling")
+COLUMNS = (
+    *(f"pose {mode}" for mode in ("rolling", "sliding", "impact", "two contacts", "rest")),
+    "joint rolling",
+    "joint {c} rolling",
+)
 
 OUTLINES = {
     "circle": (tg.Circle(0.2), curves.circle(0.2)),
@@ -62,6 +69,12 @@ def row(outline: str, terrain: str, form: str, count: int) -> dict[str, float | 
     cells["pose rolling"] = max(_rolling(pose, exact, outline, terrain, form, s) for s in samples)
     cells["pose sliding"] = max(_sliding(pose, exact, outline, terrain, form, s, rng) for s in samples)
     cells["pose impact"] = max(_impact(pose, exact, outline, terrain, form, s, rng) for s in samples)
+    shapes, places = (
+        (OUTLINES[outline][0], TERRAINS[terrain][0]),
+        [(*s[:2], _coordinates(outline, terrain, form, *s[:2])) for s in samples],
+    )
+    cells["pose two contacts"] = matrix_plane_two.residual(shapes, form, exact, MU, places)
+    cells["pose rest"] = matrix_plane_two.residual(shapes, form, exact, MU, places, still=True)
     if form == "chart":
         for name, resolve in (("joint rolling", "world"), ("joint {c} rolling", "contact")):
             model = _model(outline, terrain, form, "rolling", resolve)
@@ -94,9 +107,7 @@ def _state(
     phi, p, omega = sample
     now = exact.instant(phi, p, 0.0)
     x = np.zeros(model.x.shape[0])
-    x_A, x_B = exact.body.at(phi)[0], exact.terrain.at(p)[0]
-    shapes = (OUTLINES[outline][0], TERRAINS[terrain][0])
-    x[model.layout["contact.coordinates"]] = contact_coordinates(*shapes, form, x_A, x_B, now["N"])[0]
+    x[model.layout["contact.coordinates"]] = _coordinates(outline, terrain, form, phi, p)
     if "body.relative_velocity" in model.layout:
         x[model.layout["body.relative_velocity"]] = omega
         return x
@@ -105,11 +116,24 @@ def _state(
     return x
 
 
-def _worst(model: TreeModel, law: str, x: np.ndarray, exact: tuple[float, np.ndarray, np.ndarray]) -> float:
+@lru_cache(maxsize=1000)
+def _coordinates(outline: str, terrain: str, form: str, phi: float, p: float) -> np.ndarray:
+    shapes, (body, ground) = (OUTLINES[outline][0], TERRAINS[terrain][0]), (OUTLINES[outline][1], TERRAINS[terrain][1])
+    normal = S @ ground.tangent(p)[0]
+    return contact_coordinates(*shapes, form, body.at(phi)[0], ground.at(p)[0], normal)[0]
+
+
+@lru_cache(maxsize=8)
+def _answer(model: TreeModel, law: str) -> ca.Function:
+    """Return x -> (alpha, a, force) of the package."""
     dynamics = model.dynamics((LAWS[law],))
     W = model.to_world
     outputs = [dynamics.nudot[0], W @ dynamics.nudot[1:], W @ dynamics.forces[0]]
-    ours = np.asarray(ca.Function("f", [model.x, model.u], [ca.vertcat(*outputs)])(x, [])).ravel()
+    return ca.Function("f", [model.x, model.u], [ca.vertcat(*outputs)])
+
+
+def _worst(model: TreeModel, law: str, x: np.ndarray, exact: tuple[float, np.ndarray, np.ndarray]) -> float:
+    ours = np.asarray(_answer(model, law)(x, [])).ravel()
     alpha, a, force = exact
     pairs = ((ours[:1], [alpha]), (ours[1:3], a), (ours[3:], force))
     scale = float(np.linalg.norm(a))
@@ -142,10 +166,13 @@ def _impact(
     now = exact.instant(phi, p, exact.speed(phi, p, omega))
     velocity = now["velocity"] + rng.normal(size=2) - 4 * now["N"]
     x = _state(model, exact, outline, terrain, form, sample, velocity)
-    shapes = (OUTLINES[outline][0], TERRAINS[terrain][0])
-    meeting = Meeting("contact", "body", "terrain", *shapes, ORIGIN, form)
-    system = ContactSystem("planar", lambda atlas: model, (meeting,), (LAWS["rolling"],), Rules(), {}, {})
     after = exact.impact(phi, p, velocity, omega, now["angle"], MU)
-    jump = impact_at(system, ((0, 0),), x, 0, []).jump
+    jump = impact_at(_system(model, outline, terrain, form), ((0, 0),), x, 0, []).jump
     truth = np.r_[after["omega"] - omega, after["velocity"] - velocity]
     return float(np.linalg.norm(jump - truth) / np.linalg.norm(truth))
+
+
+@lru_cache(maxsize=2)
+def _system(model: TreeModel, outline: str, terrain: str, form: str) -> ContactSystem:
+    meeting = Meeting("contact", "body", "terrain", OUTLINES[outline][0], TERRAINS[terrain][0], ORIGIN, form)
+    return ContactSystem("planar", lambda atlas: model, (meeting,), (LAWS["rolling"],), Rules(), {}, {})

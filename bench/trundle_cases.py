@@ -49,7 +49,8 @@ def _simulate(case: BallCase | EllipseCase, **options: Any) -> tuple[Any, float,
     import trundle as tr
 
     pair, start = _ball(case) if isinstance(case, BallCase) else _ellipse(case)
-    tr.simulate(pair, start, duration=case.output_step, output_step=case.output_step, **options)
+    first = max(case.output_step, options.get("step", 0.0))  # a step is at most as long as the run
+    tr.simulate(pair, start, duration=first, output_step=case.output_step, **options)
     run = tr.simulate(pair, start, duration=case.duration, output_step=case.output_step, **options)
     if run.status.label != "success":
         raise RuntimeError(f"status {run.status.label}")

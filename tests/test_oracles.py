@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from tests.oracles import analytic, curves, five, implicit, planar, printed, runs, spatial, supports
 
@@ -133,7 +134,7 @@ def test_contact_speeds_and_normal_rate_are_finite_differences_of_the_search(nam
     s_o, s_h = spatial.contact_speeds(body, state, shape, hand, c, slip)
     h, ends = 1e-5, []
     for t in (-h, h):
-        turned = [runs.Rotation.from_rotvec(w * t).as_matrix() for w in (state.w, hand.w)]
+        turned = [Rotation.from_rotvec(w * t).as_matrix() for w in (state.w, hand.w)]
         moved = spatial.State(turned[0] @ state.R, state.p + t * state.v, state.w, state.v)
         other = spatial.Hand(turned[1] @ hand.R, hand.r + t * hand.v, hand.w, hand.v)
         ends.append(spatial.find_contact(body, moved, shape, other, seed))
@@ -362,7 +363,7 @@ def test_paper_1_multiplier_and_contact_rate():
     assert printed.multiplier(B, n, printed=True) / printed.multiplier(B, n) == pytest.approx(s**2)
 
     def at(t: float) -> np.ndarray:
-        Q = runs.Rotation.from_rotvec(w * t).as_matrix()
+        Q = Rotation.from_rotvec(w * t).as_matrix()
         return printed.contact_point(Q @ B @ Q.T, n)
 
     rate = printed.contact_rate(B, n, w)

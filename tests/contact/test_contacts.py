@@ -61,7 +61,7 @@ def test_every_pair_form_and_chart(a):
         for form, atlas in pairs.possible(A, B):
             law = LAWS[turn % 3]
             turn += 1
-            states = pairs.random_states(A, B, form, law, 6, atlas, seed=turn)
+            states = pairs.random_states(A, B, form, law, 20, atlas, seed=turn)
             found[b, form, atlas, law] = pairs.disagreement(pairs.pose_model(A, B, form, atlas), law, states)
     assert len(found) >= len(pairs.HANDS) // 2
     assert {key: error for key, error in found.items() if not error <= 1e-11} == {}

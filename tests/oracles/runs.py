@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.spatial.transform import Rotation
 
-from .implicit import Level
+from .implicit import Level, cross
 from .spatial import (
     EARTH,
     Body,
@@ -25,6 +24,7 @@ from .spatial import (
     find_contact,
     hand_from_body_twist,
     impact,
+    quaternion,
     rotation,
     slip_velocity,
     unit,
@@ -47,11 +47,6 @@ class System:
     baumgarte: float = 20.0
 
 
-def quaternion(R: Array) -> Array:
-    """Quaternion (w, x, y, z) of a rotation matrix."""
-    return np.roll(Rotation.from_matrix(R).as_quat(), 1)
-
-
 def pack(state: State, R_hand: Array, r_hand: Array, twist_hand: Array) -> Array:
     """The vector (26,) of an object's state and a hand's pose and body twist."""
     return np.r_[quaternion(state.R), state.p, state.w, state.v, quaternion(R_hand), r_hand, twist_hand]
@@ -64,7 +59,7 @@ def unpack(x: Array, control: Array) -> tuple[State, Hand]:
 
 
 def _quaternion_rate(q: Array, w_world: Array) -> Array:
-    return 0.5 * np.r_[-w_world @ q[1:], q[0] * w_world + np.cross(w_world, q[1:])]
+    return 0.5 * np.r_[-w_world @ q[1:], q[0] * w_world + cross(w_world, q[1:])]
 
 
 class _Mode:
@@ -250,13 +245,13 @@ def onset(system: System, state: State, hand: Hand, seed) -> Array:
     e0 = -unit(held["tangential_force"])
 
     def direction(angle: float) -> Array:
-        return np.cos(angle) * e0 + np.sin(angle) * np.cross(n, e0)
+        return np.cos(angle) * e0 + np.sin(angle) * cross(n, e0)
 
     def across(angle: float) -> float:
         e = direction(angle)
         slid = accelerations(system.body, state, system.hand_shape, hand, "sliding", slip_direction=e, **shared)
-        rate = slid["a"] - held["a"] + np.cross(slid["alpha"] - held["alpha"], rho)
-        return float(n @ np.cross(e, rate))
+        rate = slid["a"] - held["a"] + cross(slid["alpha"] - held["alpha"], rho)
+        return float(n @ cross(e, rate))
 
     one, two = 0.0, 1e-3
     f_one, f_two = across(one), across(two)

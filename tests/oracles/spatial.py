@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import brentq
 
-from .implicit import Level, point_with_normal, skew
+from .implicit import Level, cross, norm, point_with_normal, skew
 from .supports import Support
 
 Array = np.ndarray
@@ -72,13 +72,23 @@ def hand_from_body_twist(R: Array, r: Array, twist: Array, control: Array) -> Ha
     """Hand from its body twist (6,) and the derivative of its components (6,): a = R (u_v + w x v) (sheet 2 section
     0)."""
     w, v = twist[:3], twist[3:]
-    return Hand(R, r, R @ w, R @ v, R @ control[:3], R @ (control[3:] + np.cross(w, v)))
+    return Hand(R, r, R @ w, R @ v, R @ control[:3], R @ (control[3:] + cross(w, v)))
 
 
 def rotation(q: Array) -> Array:
     """Rotation matrix of a quaternion (w, x, y, z), normalised here."""
-    w, x = q[0] / np.linalg.norm(q), np.asarray(q[1:]) / np.linalg.norm(q)
+    w, x = q[0] / norm(q), np.asarray(q[1:]) / norm(q)
     return (2 * w * w - 1) * np.eye(3) + 2 * np.outer(x, x) + 2 * w * skew(x)
+
+
+def quaternion(R: Array) -> Array:
+    """Quaternion (w, x, y, z) of a rotation matrix: the largest column of 4 q q', normalised."""
+    t, d = np.trace(R), np.diag(R)
+    sums = np.array([[0, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+                     [0, 0, R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]], [0, 0, 0, R[1, 2] + R[2, 1]], [0] * 4])  # fmt: skip
+    four = sums + sums.T + np.diag([1 + t, *(1 - t + 2 * d)])
+    q = four[:, np.argmax(four.diagonal())]
+    return q / norm(q)
 
 
 def find_contact(
@@ -101,17 +111,17 @@ def find_contact(
             x_o = body.shape.point(d)
             apart = origin + Q @ x_o - x_h
             move = -Q @ body.shape.radii(d) @ Q.T @ big_h - np.eye(3)
-            residual = np.r_[hand_shape.value(x_h), np.cross(n_h, apart)]
+            residual = np.r_[hand_shape.value(x_h), cross(n_h, apart)]
             jacobian = np.vstack([hand_shape.gradient(x_h), -skew(apart) @ big_h + skew(n_h) @ move])
         else:
             n_o, big_o = Q @ body.shape.normal(x_o), Q @ body.shape.normal_derivative(x_o)
             apart = origin + Q @ x_o - x_h
-            residual = np.r_[body.shape.value(x_o), hand_shape.value(x_h), np.cross(n_h, n_o), np.cross(n_h, apart)]
+            residual = np.r_[body.shape.value(x_o), hand_shape.value(x_h), cross(n_h, n_o), cross(n_h, apart)]
             jacobian = np.zeros((8, 6))
             jacobian[0, :3], jacobian[1, 3:] = body.shape.gradient(x_o), hand_shape.gradient(x_h)
             jacobian[2:5, :3], jacobian[2:5, 3:] = skew(n_h) @ big_o, -skew(n_o) @ big_h
             jacobian[5:, :3], jacobian[5:, 3:] = skew(n_h) @ Q, -skew(apart) @ big_h - skew(n_h)
-        size = np.linalg.norm(residual)
+        size = norm(residual)
         if size < 1e-15 or (size < 1e-12 and size >= best):
             break
         best = min(best, size)
@@ -132,13 +142,14 @@ def find_contact(
 
 def unit(a: Array) -> Array:
     """The unit vector along `a`."""
-    return np.asarray(a) / np.linalg.norm(a)
+    a = np.asarray(a)
+    return a / norm(a)
 
 
 def slip_velocity(state: State, hand: Hand, c: Contact) -> Array:
     """Velocity of the object's material point minus the hand's at the contact, world."""
-    v_o = state.v + np.cross(state.w, c.point_object - state.p)
-    return v_o - hand.v - np.cross(hand.w, c.point_hand - hand.r)
+    v_o = state.v + cross(state.w, c.point_object - state.p)
+    return v_o - hand.v - cross(hand.w, c.point_hand - hand.r)
 
 
 def contact_speeds(
@@ -151,7 +162,7 @@ def contact_speeds(
     """
     slide = np.zeros(3) if slip is None else slip - c.normal * (c.normal @ slip)
     big_h = hand.R @ hand_shape.normal_derivative(c.x_hand) @ hand.R.T
-    rhs = np.cross(state.w - hand.w, c.normal) - big_h @ slide
+    rhs = cross(state.w - hand.w, c.normal) - big_h @ slide
     if isinstance(body.shape, Support):
         radii = state.R @ body.shape.radii(-state.R.T @ c.normal) @ state.R.T
         s_o = np.linalg.solve(np.eye(3) + radii @ big_h, radii @ rhs)
@@ -159,6 +170,33 @@ def contact_speeds(
         big_o = state.R @ body.shape.normal_derivative(c.x_object) @ state.R.T
         s_o = np.linalg.solve(big_o + big_h + np.outer(c.normal, c.normal), rhs)
     return s_o, s_o + slide
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What one contact asks for: a + alpha x rho = target keeps the slip (rolling), n.(a + alpha x rho) = n.target -
+    n_dot.slip the gap (sliding); all world, `rho` from the centre of mass."""
+
+    normal: Array
+    rho: Array
+    slip: Array
+    n_dot: Array
+    target: Array
+
+
+def touching(
+    body: Body, state: State, hand_shape: Level, hand: Hand, c: Contact, law: str
+) -> tuple[Touch, Array, Array]:
+    """Rows of the contact `c`, and the velocities S_object, S_hand of its point over the bodies."""
+    rho = c.point_object - state.p
+    slip = slip_velocity(state, hand, c)
+    s_o, s_h = contact_speeds(body, state, hand_shape, hand, c, slip if law == "sliding" else None)
+    p_dot_o = state.v + cross(state.w, rho) + s_o
+    p_dot_h = hand.v + cross(hand.w, c.point_hand - hand.r) + s_h
+    n_dot = cross(hand.w, c.normal) + hand.R @ hand_shape.normal_derivative(c.x_hand) @ hand.R.T @ s_h
+    bias_o = cross(state.w, p_dot_o - state.v)
+    bias_h = hand.a + cross(hand.alpha, c.point_hand - hand.r) + cross(hand.w, p_dot_h - hand.v)
+    return Touch(c.normal, rho, slip, n_dot, bias_h - bias_o), s_o, s_h
 
 
 def accelerations(
@@ -183,21 +221,15 @@ def accelerations(
     """
     m, g = body.mass, np.asarray(gravity, float)
     J = state.R @ body.inertia @ state.R.T
-    gyro = -np.cross(state.w, J @ state.w)
+    gyro = -cross(state.w, J @ state.w)
     if law == "separated":
         zero = np.zeros(3)
         return {"alpha": np.linalg.solve(J, gyro), "a": g.copy(), "force": zero, "moment": 0.0, "normal_force": 0.0,
                 "tangential_force": zero, "contact": None, "slip": zero, "S_object": zero, "S_hand": zero}  # fmt: skip
     c = find_contact(body, state, hand_shape, hand, seed)
-    n, rho = c.normal, c.point_object - state.p
-    slip = slip_velocity(state, hand, c)
-    s_o, s_h = contact_speeds(body, state, hand_shape, hand, c, slip if law == "sliding" else None)
-    p_dot_o = state.v + np.cross(state.w, rho) + s_o
-    p_dot_h = hand.v + np.cross(hand.w, c.point_hand - hand.r) + s_h
-    n_dot = np.cross(hand.w, n) + hand.R @ hand_shape.normal_derivative(c.x_hand) @ hand.R.T @ s_h
-    bias_o = np.cross(state.w, p_dot_o - state.v)
-    bias_h = hand.a + np.cross(hand.alpha, c.point_hand - hand.r) + np.cross(hand.w, p_dot_h - hand.v)
-    target = bias_h - bias_o - 2 * baumgarte * slip - baumgarte**2 * c.gap * n  # of a + alpha x rho
+    touch, s_o, s_h = touching(body, state, hand_shape, hand, c, law)
+    n, rho, slip, n_dot = touch.normal, touch.rho, touch.slip, touch.n_dot
+    target = touch.target - 2 * baumgarte * slip - baumgarte**2 * c.gap * n  # of a + alpha x rho
     I3, lever = np.eye(3), skew(rho)
     if law == "sliding":
         slide = slip - n * (n @ slip)
@@ -205,7 +237,7 @@ def accelerations(
         pull = n - mu * e
         A = np.block([[m * I3, np.zeros((3, 3)), -pull[:, None]], [np.zeros((3, 3)), J, -(lever @ pull)[:, None]],
                       [n[None, :], (-n @ lever)[None, :], np.zeros((1, 1))]])  # fmt: skip
-        row = n @ (bias_h - bias_o) - n_dot @ slip - 2 * baumgarte * (n @ slip) - baumgarte**2 * c.gap
+        row = n @ target - n_dot @ slip
         z = np.linalg.solve(A, np.r_[m * g, gyro, row])
         force, moment = z[6] * pull, 0.0
     else:
@@ -248,7 +280,7 @@ def impact(
     else:
         impulse, twist = np.linalg.solve(spread, -slip), 0.0
     name = "rolling"
-    if np.isfinite(mu) and np.linalg.norm(impulse - n * (n @ impulse)) > mu * (n @ impulse):
+    if np.isfinite(mu) and norm(impulse - n * (n @ impulse)) > mu * (n @ impulse):
         name, twist = "sliding", 0.0
         e = unit(slip - n * (n @ slip)) if direction == "before" else _slip_after(spread, slip, n, mu)
         pull = n - mu * e
@@ -259,14 +291,14 @@ def impact(
 
 def _slip_after(spread: Array, slip: Array, n: Array, mu: float) -> Array:
     """Direction e for which the slip after the sliding impulse is along +e: a root in one angle."""
-    t1 = unit(np.cross(n, [1.0, 0.0, 0.0] if abs(n[0]) < 0.9 else [0.0, 1.0, 0.0]))
-    t2 = np.cross(n, t1)
+    t1 = unit(cross(n, [1.0, 0.0, 0.0] if abs(n[0]) < 0.9 else [0.0, 1.0, 0.0]))
+    t2 = cross(n, t1)
 
     def after(angle: float) -> tuple[float, float]:
         e = np.cos(angle) * t1 + np.sin(angle) * t2
         pull = n - mu * e
         left = slip - spread @ pull * ((n @ slip) / (n @ spread @ pull))
-        return float(n @ np.cross(e, left)), float(e @ left)
+        return float(n @ cross(e, left)), float(e @ left)
 
     angles = np.linspace(0.0, 2 * np.pi, 181)
     for low, high in pairwise(angles):
@@ -290,7 +322,7 @@ def place(
     x_o = body.shape.point(d) if isinstance(body.shape, Support) else point_with_normal(body.shape, d, x_object)
     point = hand.r + hand.R @ x_hand
     p = point - R @ (x_o - body.center_of_mass)
-    v = hand.v + np.cross(hand.w, point - hand.r) - np.cross(w, point - p)
+    v = hand.v + cross(hand.w, point - hand.r) - cross(w, point - p)
     return State(R, p, np.asarray(w, float), v)
 
 

@@ -7,7 +7,7 @@ import casadi as ca
 from trundle.numerics.ldl import solve_kkt
 
 _REFINEMENTS = 3
-"""Proximal steps: each divides what the proximal term left undone by (J M^-1 J')/proximal."""
+"""Proximal steps: each divides what the proximal term and its round-off left undone by (J M^-1 J')/proximal."""
 
 
 def solve(
@@ -18,11 +18,14 @@ def solve(
     top = S u - h, bottom = -b gives accelerations and contact forces; top = 0, bottom = -(J nu) gives
     the jump of a plastic impact or of a velocity projection, and its impulses. Where rows may depend on
     each other (``proximal`` > 0), J a + proximal (lam - lam_before) = bottom is solved a few times over: one
-    tiny term instead would let the elimination, which does not pivot, lose as many digits as it has.
+    tiny term instead would let the elimination, which does not pivot, lose as many digits as it has. What
+    is solved for again are the residuals of both equations, so the digits that are lost are those of a correction.
     """
     a, lam = solve_kkt(M, J, top, bottom, G, proximal)
+    push = J if G is None else G
     for _ in range(_REFINEMENTS if proximal else 0):
-        a, lam = solve_kkt(M, J, top, bottom + proximal * lam, G, proximal)
+        more, push_more = solve_kkt(M, J, top - M @ a + push.T @ lam, bottom - J @ a, G, proximal)
+        a, lam = a + more, lam + push_more
     return a, lam
 
 

@@ -12,7 +12,7 @@ from trundle.models.multibody import Dynamics
 from trundle.models.tree import TreeModel
 from trundle.numerics.space import dot
 
-_TINY = 1e-12
+_TINY = 1e-20  # where e is normal to both surfaces, nothing is tangential and c stays zero
 
 
 def shared_forces(
@@ -46,7 +46,8 @@ def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces:
     apart = points[1] - points[0]
     e = apart / ca.norm_2(apart)
     first, second = (tangential[i] @ e for i in range(2))
-    c = -(dot(forces[rolling[0]], first) - dot(forces[rolling[1]], second)) / (dot(e, first) + dot(e, second) + _TINY)
+    across = dot(e, first) + dot(e, second)
+    c = -(dot(forces[rolling[0]], first) - dot(forces[rolling[1]], second)) * across / (across**2 + _TINY)
     forces[rolling[0]] = forces[rolling[0]] + c * e
     forces[rolling[1]] = forces[rolling[1]] - c * e
 

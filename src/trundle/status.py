@@ -59,6 +59,11 @@ class Status(Enum):
     TIME_LIMIT = "the time limit was reached: raise it, or go on from the saved attempt"
     NOT_OPTIMAL = "the motion keeps all limits, but the solver could not make it the cheapest: loosen the tolerance"
     NOT_CONVERGED = "the solver's answer does not hold when recomputed: start from another guess, or scale the problem"
+    LIMITS_RELAXED = (
+        "not all limits could hold together: those with a price were exceeded by the least amount; "
+        "see what was given up"
+    )
+    CONFLICTING_LIMITS = "the limits contradict each other: widen or drop one that is named, or let it be given up"
     UNBOUNDED = "the cost falls without end: bound the inputs or give them a cost"
     INTERRUPTED = "interrupted; what was computed until then is saved"
     FAILED = "the computation ended without a result"

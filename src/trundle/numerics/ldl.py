@@ -25,18 +25,19 @@ def solve_kkt(
     J, G : (m, nv)
         Constrained and pushed directions.
     top, bottom : (nv,), (m,)
+        Or several right-hand sides: (nv, k), (m, k).
     proximal : float
         Adds -proximal I to the multiplier block (unique multipliers for redundant rows).
 
     Returns
     -------
-    a, lam : (nv,), (m,)
+    a, lam : (nv,), (m,), or (nv, k), (m, k)
     """
     nv, m = M.shape[0], J.shape[0]
     push = J if G is None else G
     K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)))
     solution = _eliminate(K, ca.vertcat(top, bottom), nv, symmetric=G is None)
-    return solution[:nv], -solution[nv:]
+    return solution[:nv, :], -solution[nv:, :]
 
 
 def _eliminate(K: ca.SX, rhs: ca.SX, nv: int, symmetric: bool) -> ca.SX:
@@ -50,7 +51,7 @@ def _eliminate(K: ca.SX, rhs: ca.SX, nv: int, symmetric: bool) -> ca.SX:
         entry = K[i, j]
         if not entry.is_zero():
             rows[i][j] = entry
-    right = [rhs[i] for i in range(n)]
+    right = [rhs[i, :] for i in range(n)]
     left = set(range(n))
     order: list[int] = []
     while left:

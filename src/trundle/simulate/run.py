@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ def simulate(
     method: str | None = None,
     stabilization: str = "projection",
     progress: Callable[[float], object] | None = None,
+    kicks: Mapping[float, Callable[[FloatArray], FloatArray]] | None = None,
 ) -> Trajectory:
     """Simulate bodies in contact through rolling, sliding, flight, impact and rest.
 
@@ -60,6 +61,9 @@ def simulate(
         ``"projection"`` onto gap and slip after every step, ``"baumgarte"`` or ``"none"``.
     progress : callable
         Called now and then with the simulated time (s).
+    kicks : mapping of time (s) -> callable
+        At that time the run goes on from what it returns for the state (n_x,): a push, an error of a throw in flight.
+        While a contact touches, the state has to keep its constraints.
 
     Returns
     -------
@@ -75,11 +79,15 @@ def simulate(
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
     chosen = _method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    samples = _sample_times(duration, output_step)
+    kicks = dict(kicks or {})
+    times = array("kicks", sorted(kicks), (None,), above=0.0, unit="s")
+    samples = np.union1d(_sample_times(duration, output_step), times[times < duration])
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
     first = Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
-    return _recorded(Runner(system, chosen, policy, samples, progress), first, duration)
+    runner = Runner(system, chosen, policy, samples, progress)
+    runner.kicks = kicks
+    return _recorded(runner, first, duration)
 
 
 def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:

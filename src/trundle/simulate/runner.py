@@ -92,7 +92,15 @@ class Log:
 
 
 class Runner:
-    """One run: phases, inputs and the loop over events."""
+    """One run: phases, inputs and the loop over events.
+
+    Attributes
+    ----------
+    until : callable, optional
+        Given the modes before and after a transition; where it is true, the run ends there.
+    kicks : dict of time (s) -> function of the state
+        Returns the state from which the run goes on at that time, which has to be a sample.
+    """
 
     def __init__(
         self,
@@ -110,6 +118,8 @@ class Runner:
         )
         self.log = Log(controlled=policy is not None, accurate=accurate, period=self.period)
         self.board = Switchboard(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
+        self.until: Callable[[Mode, Mode], bool] | None = None
+        self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
         self._held: FloatArray | None = None
         self._tick: int | None = None
 
@@ -137,12 +147,23 @@ class Runner:
             if self.policy is not None:
                 self.policy.reset()
             begun = self._begin(now)
-            status = begun if isinstance(begun, Status) else self._through(begun, duration)
+            status = begun if isinstance(begun, Status) else self._kicked(begun, duration)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         if not self.log.segments:
             self._hold(now)
         return status
+
+    def _kicked(self, now: Instant, duration: float) -> Status:
+        """Go from kick to kick."""
+        for time in sorted(t for t in self.kicks if t < duration):
+            status = self._through(now, time)
+            if status is not Status.SUCCESS or self.log.segments[-1].times[-1] < time:
+                return status
+            last = self.log.segments[-1]
+            x = array("kicks", self.kicks[time](np.array(last.states[-1])), last.states[-1].shape)
+            now = Instant(time, x, last.phase.mode, np.zeros((len(last.phase.mode.laws), self.system.d)))
+        return self._through(now, duration)
 
     def _through(self, now: Instant, duration: float) -> Status:
         """Go from mode to mode."""
@@ -157,6 +178,8 @@ class Runner:
                 self._note(after, following.label, reason, event.contact)
                 return following
             self._note(after, following.mode.label, reason, event.contact)
+            if self.until is not None and self.until(after.mode, following.mode):
+                return Status.SUCCESS
             stuck = stuck + 1 if following.t - since < 1e-12 else 0
             since = following.t
             if stuck > STUCK:

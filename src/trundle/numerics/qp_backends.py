@@ -1,0 +1,254 @@
+"""Solvers of quadratic programs behind one signature; each is called through its own package where that is faster."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError, MissingExtraError
+
+ACCURACY = 1e-9
+"""What solvers are asked for; what they reach is recomputed."""
+HUGE = 1e30
+"""DAQP's infinity."""
+_CASADI = ("proxqp", "osqp", "highs")
+"""Solvers that come with CasADi, as its ``conic`` names them."""
+
+
+class Limits(NamedTuple):
+    """low, high (n + m,): bounds of the n unknowns, then of the m rows; `equal` (m,): which rows are equations."""
+
+    low: FloatArray
+    high: FloatArray
+    equal: Any
+
+
+class Start(NamedTuple):
+    """A guess: x (n,) and the multipliers `push` (n + m,) of the bounds, then of the rows."""
+
+    x: FloatArray
+    push: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a solver says: x (n,), multipliers push (n + m,), its iterations and its own word."""
+
+    x: FloatArray
+    push: FloatArray
+    iterations: int
+    word: str
+
+
+Backend = Callable[[Any, FloatArray, Any, Limits, Start | None], Answer]
+"""(H, g, A, limits, start) -> Answer: dense arrays, or scipy sparse matrices H and A."""
+
+
+def solvers() -> list[str]:
+    """Return the names of the solvers that can be used here."""
+    import casadi as ca
+    import qpsolvers
+
+    own = ["daqp", "piqp", *(name for name in _CASADI if ca.has_conic(name))]
+    return [*own, *(name for name in qpsolvers.available_solvers if name not in own)]
+
+
+def backend(name: str, max_iterations: int | None = None) -> Backend:
+    """Return the solver called `name`; raises `InputError` with the names there are."""
+    if name == "daqp":
+        return _Daqp(max_iterations)
+    if name == "piqp":
+        return partial(_piqp, max_iterations)
+    if name == "proxqp" and importlib.util.find_spec("proxsuite") is not None:
+        return partial(_proxqp, max_iterations)
+    if name in _CASADI:
+        return _Conic(name, max_iterations)
+    import qpsolvers
+
+    if name not in qpsolvers.available_solvers:
+        raise InputError("solver", name, "one of " + ", ".join(repr(n) for n in solvers()))
+    return partial(_qpsolvers, name)
+
+
+class _Daqp:
+    """DAQP, a dual active-set solver for dense programs (Arnstroem, Bemporad, Axehill 2022)."""
+
+    def __init__(self, max_iterations: int | None) -> None:
+        import daqp
+
+        self._solve = daqp.solve
+        # An iteration limit of its own: a program with NaN or cycling rows may not hang a control loop.
+        self._options: dict[str, Any] = {"primal_tol": ACCURACY, "iter_limit": max_iterations or 1000}
+
+    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+        options = self._options
+        if callable(getattr(H, "toarray", None)):
+            H, A = H.toarray(), A.toarray()
+        low, high = limits.low, limits.high
+        sense = np.zeros(len(low), dtype=np.int32)
+        sense[low == high] = 5
+        if start is not None:
+            options = {**options, "primal_start": _writable(start.x), "dual_start": _writable(start.push)}
+        x, _, word, info = self._solve(
+            _writable(H), _writable(g), _writable(A), _writable(high), _writable(low), sense, **options
+        )
+        return Answer(x, info["lam"], info["iterations"], f"exit flag {word}")
+
+
+def _writable(array: FloatArray) -> FloatArray:
+    """DAQP's wrapper takes only arrays it might write to."""
+    flags = array.flags
+    return array if flags.writeable and flags.c_contiguous else np.array(array, order="C")
+
+
+def _piqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+    """PIQP, a proximal interior-point solver, dense or sparse (Schwan, Jiang, Kuhn, Jones 2023)."""
+    import piqp
+
+    n = len(g)
+    sparse = callable(getattr(H, "tocsc", None))
+    solver = piqp.SparseSolver() if sparse else piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = ACCURACY
+    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = 0.0
+    solver.settings.max_iter = max_iterations or 250
+    low, high, equal = limits.low[n:], limits.high[n:], limits.equal
+    rest = ~equal & (np.isfinite(low) | np.isfinite(high))  # PIQP prints where a row has no bound
+    if sparse:
+        from scipy import sparse as matrices
+
+        H, rows = matrices.csc_matrix(H), matrices.csr_matrix(A)
+        E, C = matrices.csc_matrix(rows[equal]), matrices.csc_matrix(rows[rest])
+    else:
+        H, E, C = (np.asfortranarray(matrix) for matrix in (H, A[equal], A[rest]))
+    solver.setup(H, g, E, low[equal], C, low[rest], high[rest], limits.low[:n], limits.high[:n])
+    word = solver.solve()
+    result = solver.result
+    push = np.zeros(len(limits.low))
+    push[:n] = result.z_bu - result.z_bl
+    push[n:][equal] = result.y
+    push[n:][rest] = result.z_u - result.z_l
+    return Answer(np.array(result.x), push, result.info.iter, word.name)
+
+
+def _proxqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+    """ProxQP, an augmented-Lagrangian solver (Bambade and others 2022), of the package proxsuite."""
+    from proxsuite import proxqp  # pyright: ignore[reportMissingImports]
+
+    if callable(getattr(H, "toarray", None)):
+        H, A = H.toarray(), A.toarray()
+    n, equal, rest = len(g), limits.equal, ~limits.equal
+    E, C = A[equal], A[rest]
+    solver = proxqp.dense.QP(n, len(E), len(C), True)
+    solver.settings.eps_abs = ACCURACY
+    solver.settings.eps_rel = 0.0
+    # Its own 1e-4 calls programs infeasible that are not; without the gap's check "solved" was seen with a gap of 3e-5.
+    solver.settings.eps_primal_inf = solver.settings.eps_dual_inf = 1e-9
+    solver.settings.check_duality_gap = True
+    solver.settings.eps_duality_gap_abs, solver.settings.eps_duality_gap_rel = ACCURACY, 0.0
+    solver.settings.max_iter = max_iterations or 1000
+    low, high = np.maximum(limits.low, -HUGE), np.minimum(limits.high, HUGE)
+    solver.init(H, g, E, low[n:][equal], C, low[n:][rest], high[n:][rest], low[:n], high[:n])
+    solver.solve()  # no warm start: its check of the multipliers' size forgets the bounds (proxsuite 0.8)
+    result = solver.results
+    push = np.zeros(len(limits.low))
+    push[:n] = result.z[len(C) :]
+    push[n:][equal] = result.y
+    push[n:][rest] = result.z[: len(C)]
+    return Answer(np.array(result.x), push, result.info.iter, str(result.info.status))
+
+
+class _Conic:
+    """A solver that comes with CasADi."""
+
+    _OPTIONS: dict[str, dict[str, Any]] = {  # noqa: RUF012 - a table
+        "osqp": {"osqp": {"verbose": False, "eps_abs": ACCURACY, "eps_rel": ACCURACY, "max_iter": 20000}},
+        "proxqp": {"proxqp": {"eps_abs": 1e-11, "max_iter": 1000}},
+        "highs": {"highs": {"output_flag": False}},
+    }
+
+    def __init__(self, name: str, max_iterations: int | None) -> None:
+        import casadi as ca
+
+        if not ca.has_conic(name):
+            raise (
+                MissingExtraError("proxsuite", "bench")
+                if name == "proxqp"
+                else InputError("solver", name, "one of " + ", ".join(repr(n) for n in solvers()))
+            )
+        self._name = name
+        self._limit = max_iterations
+        self._built: dict[Any, Any] = {}
+
+    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+        import casadi as ca
+
+        n, m = len(g), len(limits.low) - len(g)
+        if callable(getattr(H, "toarray", None)):
+            H, A = H.toarray(), A.toarray()
+        if (n, m) not in self._built:
+            shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
+            options = {**self._OPTIONS.get(self._name, {}), "error_on_fail": False, "print_time": False}
+            self._built[n, m] = ca.conic("program", self._name, shapes, options)
+        solver = self._built[n, m]
+        given = {"h": H, "g": g, "a": A, "lba": limits.low[n:], "uba": limits.high[n:]}
+        given |= {"lbx": limits.low[:n], "ubx": limits.high[:n]}
+        if start is not None:
+            given |= {"x0": start.x, "lam_a0": start.push[n:], "lam_x0": start.push[:n]}
+        try:
+            found = solver(**given)
+        except RuntimeError as error:
+            return _nothing(n, m, str(error).splitlines()[-1][:120])
+        stats = solver.stats()
+        x, z, y = (found[key].full().ravel() for key in ("x", "lam_x", "lam_a"))
+        return Answer(
+            x, np.concatenate((z, y)), max(int(stats.get("iter_count", 0)), 0), str(stats.get("return_status", ""))
+        )
+
+
+def _qpsolvers(name: str, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+    """Any solver that qpsolvers has installed; two one-sided rows for each two-sided one."""
+    import qpsolvers
+
+    n, m = len(g), len(limits.low) - len(g)
+    low, high, is_equal = limits.low[n:], limits.high[n:], limits.equal
+    equal = np.flatnonzero(is_equal)
+    top, bottom = np.flatnonzero(~is_equal & np.isfinite(high)), np.flatnonzero(~is_equal & np.isfinite(low))
+    if callable(getattr(A, "tocsr", None)):
+        from scipy import sparse
+
+        A = A.tocsr()
+        G: Any = sparse.csc_matrix(sparse.vstack([A[top], -A[bottom]]))
+        E: Any = sparse.csc_matrix(A[equal])
+    else:
+        G, E = np.vstack((A[top], -A[bottom])), A[equal]
+    h = np.concatenate((high[top], -low[bottom]))
+    one_sided = (G, h) if len(h) else (None, None)
+    equations = (E, low[equal]) if len(equal) else (None, None)
+    problem = qpsolvers.Problem(H, g, *one_sided, *equations, limits.low[:n], limits.high[:n])
+    try:
+        found = qpsolvers.solve_problem(problem, name, initvals=None if start is None else start.x)
+    except Exception as error:  # every solver has its own
+        return _nothing(n, m, f"{type(error).__name__}: {error}"[:120])
+    if found.x is None:
+        return _nothing(n, m, "no solution")
+    push = np.zeros(n + m)
+    z = np.zeros(0) if found.z is None else np.asarray(found.z)
+    if len(h) and z.size == len(h):
+        push[n + top] += z[: len(top)]
+        push[n + bottom] -= z[len(top) :]
+    if len(equal) and found.y is not None:
+        push[n + equal] = found.y
+    if found.z_box is not None and np.size(found.z_box) == n:
+        push[:n] = found.z_box
+    return Answer(np.asarray(found.x), push, 0, "found" if found.found else "not found")
+
+
+def _nothing(n: int, m: int, word: str) -> Answer:
+    return Answer(np.full(n, np.nan), np.full(n + m, np.nan), 0, word)

@@ -31,7 +31,7 @@ _GEOMETRIC_ROLLS = 5
 
 def build_transfer(scenario: Scenario) -> TransferWork:
     """Return the work of a scenario of task `transfer`."""
-    from trundle.plan import Transfer
+    from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
 
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
@@ -40,11 +40,11 @@ def build_transfer(scenario: Scenario) -> TransferWork:
         task = Transfer(
             pair,
             start,
-            _goal(tables.goal, pair.d),
+            Goal(**_goal(tables.goal, pair.d)),
             plan.duration,
-            hand_limits={name: getattr(limits, name) for name in _HAND_LIMITS},
-            contact_limits={"normal_force": limits.normal_force, "friction_margin": limits.friction_margin},
-            weights=tables.cost.model_dump(),
+            HandLimits(**{name: getattr(limits, name) for name in _HAND_LIMITS}),
+            ContactLimits(limits.normal_force, limits.friction_margin),
+            Weights(**tables.cost.model_dump()),
         )
     with keys("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)

@@ -12,8 +12,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.control import Actuated as Actuated
     from trundle.control import BalancingLQR as BalancingLQR
+    from trundle.control import Camera as Camera
+    from trundle.control import Encoders as Encoders
+    from trundle.control import Sensed as Sensed
+    from trundle.control import Switching as Switching
     from trundle.control import TrackingLQR as TrackingLQR
+    from trundle.control import attraction_level as attraction_level
     from trundle.errors import CompileError as CompileError
     from trundle.errors import InputError as InputError
     from trundle.errors import MissingExtraError as MissingExtraError
@@ -82,7 +88,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
 __version__ = "0.1.0"
 
 _HOMES = {
-    "trundle.control": "BalancingLQR TrackingLQR",
+    "trundle.control": "Actuated BalancingLQR Camera Encoders Sensed Switching TrackingLQR attraction_level",
     "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "

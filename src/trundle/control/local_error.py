@@ -176,8 +176,10 @@ class LocalError:
         return np.asarray(best).ravel()
 
     def between(self, reference: FloatArray, features: FloatArray) -> FloatArray:
-        """Return e (size,) of two feature vectors."""
-        return np.asarray(self._error(reference, features)).ravel()
+        """Return e (size,) of two feature vectors, or (N, size) of N pairs."""
+        if np.ndim(features) == 1:
+            return np.asarray(self._error(reference, features)).ravel()
+        return np.asarray(self._error.map(len(features))(np.asarray(reference).T, features.T)).T
 
     def weights(self, key: str, value: Any, blocks: dict[str, slice], definite: bool) -> FloatArray:
         """Return a weight as a matrix: given as one, or as a mapping of block names to numbers or arrays.

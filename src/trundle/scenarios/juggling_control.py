@@ -232,7 +232,7 @@ class TransferWork:
         start = moved_start(draw.pair, self.tables, draw.contact, draw.turn)
         if not closed:
             return self._open(plan.reference, start, share, draw.pair, draw.bias)
-        policy = sensed(self._controller(plan.reference), self.pair, self.tables.noise, draw)
+        policy = sensed(self._controller(plan.reference), self.pair, self.tables, draw)
         duration = plan.reference.duration + self.tables.controller.hold
         return self._simulated(draw.pair, start, duration, share, policy=policy)
 
@@ -284,7 +284,7 @@ class BalanceWork:
         )
 
     def _policy(self, draw: Draw | None) -> Policy:
-        return sensed(self.controller(), self.pair, self.tables.noise, draw, self.scenario.seed)
+        return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
 
     def _run(self, share: Share | None, draw: Draw | None = None, **more: Any) -> Trajectory:
         pair, start = self.pair, self.start
@@ -377,9 +377,21 @@ def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
     }
 
 
-def sensed(policy: Policy, pair: RollingPair, noise: Any, draw: Draw | None, seed: int = 0) -> Policy:
-    """Return the policy behind a camera, and before the hand's bias."""
-    return policy
+def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, seed: int = 0) -> Policy:
+    """Return the policy behind the camera of [noise], if there is one, and before the bias of the hand."""
+    from trundle.control import Actuated, Camera, Sensed
+
+    noise = tables.noise
+    if noise is not None:
+        camera = Camera(
+            noise.camera_period,
+            noise.camera_delay,
+            noise.position_sigma,
+            noise.angle_sigma,
+            seed if draw is None else draw.seed,
+        )
+        policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair)
+    return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)
 
 
 def _renamed(freedoms: Any) -> Any:

@@ -43,7 +43,7 @@ def residual(
     model, worst, counted = build(shapes, form, exact, mu), 0.0, 0
     for laws in LAW_PAIRS[:1] if still else LAW_PAIRS:
         dynamics = model.dynamics([LAWS[law] for law in laws])
-        outputs = ca.vertcat(dynamics.nudot, *shared_forces(model, dynamics, laws))
+        outputs = ca.vertcat(dynamics.nudot, *shared_forces(model, dynamics, laws, [(0, 1)]))
         function, rng = ca.Function("f", [model.x, model.u], [outputs]), np.random.default_rng(3)
         for pair in zip(samples, samples[1:] + samples[:1], strict=True):
             if (state := _state(model, exact, mu, pair, laws, still, rng)) is None:

@@ -26,6 +26,7 @@ LIMITS = {
     "disk_in_bowl": 1e-8,  # relative, of a period read off samples
     "own_shape": 1e-8,  # relative, of an integral over samples
     "sliding_ball": 1e-6,  # relative, of the instant
+    "square_wheel": 1e-7,  # m, of a road measured at sixty points a bump
     "terrain_profile": 1e-5,  # rad, of a length summed over samples
     "wobbling_coin": 1e-7,  # relative, of an unstable-looking but steady rate
 }

@@ -30,7 +30,7 @@ class TwoContacts:
     def residual(self, model: TreeModel, laws: tuple[str, str]) -> float:
         """Largest relative difference of accelerations and forces to the oracle's."""
         dynamics = model.dynamics([LAWS[law] for law in laws])
-        outputs = [dynamics.nudot, *shared_forces(model, dynamics, laws)]
+        outputs = [dynamics.nudot, *shared_forces(model, dynamics, laws, [(0, 1)])]
         function = ca.Function("f", [model.x, model.u], [ca.vertcat(*outputs)])
         x, u = (np.array(part).T for part in zip(*self.columns, strict=True))
         worst = 0.0

@@ -20,7 +20,7 @@ Parts = Mapping[str, Trajectory]
 
 SETTLED = 0.5
 """Last time (s) of a trial over which it has to be at its goal."""
-UPRIGHT, SLOW = 0.1, 1.0
+UPRIGHT, SLOW = 0.2, 1.0
 """Largest angle (rad) and angular speed (rad/s) of an object that counts as balanced."""
 NEAR, CREEPING = 5e-3, 0.02
 """Largest distance (m) and speed (m/s) of a contact that counts as at rest at its goal."""

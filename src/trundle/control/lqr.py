@@ -19,7 +19,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
 from trundle.problems.reference import Reference
 
-_LINEARIZED = 250
+_LINEARIZED = 100
 """Smallest number of times at which a long reference is linearised."""
 
 

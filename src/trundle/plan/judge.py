@@ -119,8 +119,8 @@ def _held(residuals: dict[str, float], trajectory: Trajectory | None, settings: 
     limits = {
         "goal_position_error": (settings.position_tolerance, "m"),
         "goal_hand_position_error": (settings.position_tolerance, "m"),
-        "goal_rotation_error": (settings.rotation_tolerance, "deg"),
-        "goal_hand_rotation_error": (settings.rotation_tolerance, "deg"),
+        "goal_rotation_error": (float(np.degrees(settings.rotation_tolerance)), "deg"),
+        "goal_hand_rotation_error": (float(np.degrees(settings.rotation_tolerance)), "deg"),
     }
     for name, (limit, unit) in limits.items():
         if not residuals[name] <= limit:

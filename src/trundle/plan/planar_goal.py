@@ -34,8 +34,6 @@ def rolled_goal(
         If the object does not get there by rolling within twelve turns, or angle and contact contradict each other.
     """
     goal, (body, hand) = task.goal, names_of(task)
-    if goal.object_angle is None and target.contact_on_hand is None:
-        return None, target
     here = _angle(model, start, body) - float(start[model.layout[f"{hand}.turn"]][0])
     begin = _object_angle(task, here)
     rolling = _rolling(model, dynamics, start)
@@ -44,8 +42,10 @@ def rolled_goal(
         if abs(turn) > 2 * np.pi * _TURNS:
             raise InputError("goal.object_angle", goal.object_angle, f"within {_TURNS} turns of the start")
         coordinates = rolling(turn)[-1]
+    elif target.contact_on_hand is not None:
+        coordinates = _reaching(task, model, rolling, start, target.contact_on_hand)
     else:
-        coordinates = _reaching(task, model, rolling, start, target)
+        return None, target
     end = np.array(start)
     end[model.layout[f"{model.joined[0].name}.coordinates"]] = coordinates
     end[model.layout[f"{hand}.turn"]] = hand_angle(task)
@@ -59,7 +59,9 @@ def rolled_goal(
         size = task.pair.body.shape.reference_length
         if np.linalg.norm(found - target.contact_on_hand) > _SAME * size:
             raise InputError(
-                "goal.contact_on_hand", list(target.contact_on_hand), f"where rolling brings it: {found.tolist()} (m)"
+                "goal.contact_on_hand",
+                target.contact_on_hand.tolist(),
+                f"where rolling brings it: {found.tolist()} (m)",
             )
     turn_goal = to_matrix(np.array([_angle(model, end, body)]))
     return end, replace(target, contact_on_hand=found, turn=turn_goal)
@@ -105,7 +107,7 @@ def _rolling(model: TreeModel, dynamics: Dynamics, start: FloatArray) -> Callabl
 
 
 def _reaching(
-    task: Transfer, model: TreeModel, rolling: Callable[[float], FloatArray], start: FloatArray, target: Target
+    task: Transfer, model: TreeModel, rolling: Callable[[float], FloatArray], start: FloatArray, wanted: FloatArray
 ) -> FloatArray:
     """Return the contact coordinates at the goal's contact: the nearest by angle, in the sense asked for."""
     from scipy.optimize import brentq
@@ -117,7 +119,7 @@ def _reaching(
     def missing(coordinates: FloatArray) -> FloatArray:
         x = np.tile(start, (len(coordinates), 1))
         x[:, where] = coordinates
-        return np.asarray(contact(x.T)).T - target.contact_on_hand
+        return np.asarray(contact(x.T)).T - wanted
 
     if np.linalg.norm(missing(start[None, where])) < _SAME * size:
         return start[where]
@@ -137,10 +139,12 @@ def _reaching(
                 continue
             turn = float(brentq(signed, *turns, xtol=1e-14))  # pyright: ignore[reportArgumentType]
             found = rolling(turn)[-1]
-            if np.linalg.norm(missing(found[None])) < _SAME * size and abs(turn) < least * (1 - 1e-6):  # a tie: counter-clockwise
+            if np.linalg.norm(missing(found[None])) < _SAME * size and abs(turn) < least * (
+                1 - 1e-6
+            ):  # a tie: counter-clockwise
                 best, least = found, abs(turn)
             break
     if best is None:
         allowed = f"a point the object reaches by rolling {task.goal.rolled} within {_TURNS} turns"
-        raise InputError("goal.contact_on_hand", [float(c) for c in np.ravel(target.contact_on_hand)], allowed)
+        raise InputError("goal.contact_on_hand", wanted.tolist(), allowed)
     return best

@@ -119,7 +119,7 @@ def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
         "path_length": path_length(plan),
     }
     left = dict(plan.metadata.get("plan", {}))
-    for name in ("start_successes", "kkt_residual", "planning_time", "geometric_path_length"):
+    for name in ("start_successes", "kkt_residual", "geometric_path_length"):
         if left.get(name) is not None:
             values[name] = float(left[name])
     for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
@@ -188,7 +188,7 @@ def butterfly(run: Trajectory, parts: Parts) -> dict[str, float]:
 
 def _planning(plan: Trajectory) -> dict[str, float]:
     left = dict(plan.metadata.get("plan", {}))
-    return {name: float(left[name]) for name in ("kkt_residual", "planning_time") if left.get(name) is not None}
+    return {"kkt_residual": float(left["kkt_residual"])} if left.get("kkt_residual") is not None else {}
 
 
 def _wobble(run: Trajectory) -> float:

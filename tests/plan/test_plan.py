@@ -223,3 +223,12 @@ def test_the_order_of_goal_errors_is_that_of_poses() -> None:
     assert max(formulation.goal_errors(x).values()) < 1e-9
     x[formulation.model.layout["object.spin"]] += np.radians(170)
     assert formulation.goal_errors(x)["rotation"] == pytest.approx(170, abs=1e-6)
+
+
+def test_a_rolling_goal_has_its_velocity() -> None:
+    goal = {"contact_on_hand": (0.02, 0.01, 0), "relative_angular_velocity": (0.5, 1.0, 0)}
+    made = tr.plan(tr.Transfer(reorient().pair, {}, goal, 1.5, {"freedoms": ("wx", "wy")}))
+    assert made.status is Status.SUCCESS, made.message
+    final = made.trajectory.final
+    relative = final["object_angular_velocity"] - final["hand_angular_velocity"]
+    np.testing.assert_allclose(relative, [0.5, 1.0, 0], atol=1e-5)

@@ -125,17 +125,13 @@ def plan(
     progress : callable, optional
         Called with a `Progress` after every iteration and replay; returning False stops, as Ctrl-C does.
     compile : bool
-        Compile large functions even if that takes longer than this plan: worth it for many plans of a kind, which
-        find them in the cache.
+        Compile large functions first, however long it takes: later plans of the kind find them in the cache.
     options : mapping, optional
-        IPOPT's options by their names.
+        IPOPT's.
 
     The status of what is returned says what was reached; the best attempt is in it whatever happened.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the goal lies on no chart of the start.
+    An argument out of range, or a goal on no chart of the start, raises `InputError`.
     """
     if not isinstance(task, Transfer):
         raise InputError("task", task, "a Transfer")

@@ -1,7 +1,7 @@
-"""``python -m bench.ilqr``: milliseconds of the real-time optimiser for the contact-implicit plan of a ball balancer.
+"""``python -m bench.ilqr``: milliseconds of the real-time optimiser for both levels of a ball balancer's control.
 
 Medians and 99 % of warm starts, N = 25 stages of 0.04 s, compiled and (with --numpy) without a compiler; the share of
-each operation; deadline misses at 25 ms (40 Hz).
+each operation; deadline misses at 40 and 100 Hz.
 """
 
 from __future__ import annotations
@@ -16,28 +16,37 @@ from rich.table import Table
 
 from trundle.contact.soft import Wall
 from trundle.control.contact_implicit import ContactImplicit
-from trundle.numerics.ilqr import Limits
+from trundle.control.hybrid_mpc import HybridControl
+from trundle.numerics.ilqr import Guess, Limits
 
-DEADLINE = 0.025  # s, of an update at 40 Hz
+DEADLINES = {"contact-implicit": 0.025, "hybrid": 0.010}  # s, of updates at 40 and 100 Hz
 
 
-def updates(control: ContactImplicit, iterations: int, count: int) -> np.ndarray:
+def updates(control: ContactImplicit | HybridControl, iterations: int, count: int) -> np.ndarray:
     """Return the seconds of `count` warm updates, each from a state a little off the plan."""
     rng = np.random.default_rng(0)
-    p = control.parameters(control.robot.rest(), [Wall([0.5, 0, 0], [-1, 0, 0])])
+    walls = [Wall([0.5, 0, 0], [-1, 0, 0])]
     start = control.robot.rest()
     start[11:13] = 15.0, 3.0
-    plan = control.discover(start, p, control.still(start))
+    guess = ContactImplicit().still(start)
+    if isinstance(control, HybridControl):
+        pushing = np.zeros((control.stages, control.pairs), dtype=bool)
+        pushing[6:16] = True
+        p = control.parameters(control.robot.rest(), pushing, walls)
+        guess = Guess(np.zeros((control.stages, control.nu)), guess.states)
+    else:
+        p = control.parameters(control.robot.rest(), walls)
+    plan = control.optimiser.solve(start, p, guess, Limits(60))
     limits, seconds = Limits(iterations, tolerance=0.0), []
     for _ in range(count):
         state = start + 1e-3 * rng.normal(size=16)
         begin = time.perf_counter()
-        control.solve(state, p, plan.guess(0.1), limits)
+        control.optimiser.solve(state, p, plan.guess(0.1), limits)
         seconds.append(time.perf_counter() - begin)
     return np.array(seconds)
 
 
-def operations(control: ContactImplicit, count: int) -> dict[str, float]:
+def operations(control: ContactImplicit | HybridControl, count: int) -> dict[str, float]:
     """Return the median seconds of each operation of an iteration, from where the last update ended."""
     core = control.optimiser._backend
     core.x_new[0] = core.x[0]
@@ -60,17 +69,18 @@ def main() -> None:
     given = parser.parse_args()
     if given.numpy:
         os.environ["TRUNDLE_NO_COMPILER"] = "1"
-    control = ContactImplicit()
-    table = Table("iterations", "median ms", "99 % ms", "late of " + str(given.count))
-    for iterations in (1, 2, 5):
-        seconds = updates(control, iterations, given.count)
-        median, worst = 1e3 * np.median(seconds), 1e3 * np.quantile(seconds, 0.99)
-        table.add_row(str(iterations), f"{median:.3f}", f"{worst:.3f}", str(int(np.sum(seconds > DEADLINE))))
     console = Console()
-    console.print(f"contact-implicit, N = {control.stages}, back end {control.optimiser.backend}")
-    console.print(table)
-    shares = operations(control, given.count)
-    console.print(", ".join(f"{name} {1e3 * value:.3f} ms" for name, value in shares.items()))
+    for level, control in (("contact-implicit", ContactImplicit()), ("hybrid", HybridControl())):
+        table = Table("iterations", "median ms", "99 % ms", "late of " + str(given.count))
+        for iterations in (1, 2, 3, 5):
+            seconds = updates(control, iterations, given.count)
+            median, worst = 1e3 * np.median(seconds), 1e3 * np.quantile(seconds, 0.99)
+            late = int(np.sum(seconds > DEADLINES[level]))
+            table.add_row(str(iterations), f"{median:.3f}", f"{worst:.3f}", str(late))
+        console.print(f"{level}, N = {control.stages}, back end {control.optimiser.backend}")
+        console.print(table)
+        shares = operations(control, given.count)
+        console.print(", ".join(f"{name} {1e3 * value:.3f} ms" for name, value in shares.items()))
 
 
 if __name__ == "__main__":

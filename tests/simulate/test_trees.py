@@ -19,6 +19,7 @@ def rock() -> tr.FourierRadius:
     return tr.FourierRadius(0.3, [0.0, 0.1, 0.02], [0.0, 0.02, -0.015])
 
 
+@pytest.mark.slow
 def test_energy_stays_and_forces_balance() -> None:
     """A cart with a pendulum on waves: its energy stays; forces are what moves its centre of mass."""
     robot = tr.Robot(on_slip="ignore")
@@ -67,6 +68,7 @@ def test_a_motor_brings_the_power_that_the_energy_gains() -> None:
     assert loop["missed"] == 0
 
 
+@pytest.mark.slow
 def test_a_wheel_drops_off_a_step_and_lands() -> None:
     """A two-wheel cart rolls down a smooth step that is steeper than free fall: each wheel leaves and lands."""
     x = np.linspace(-4, 6, 401)
@@ -104,6 +106,7 @@ def test_a_rock_leaves_a_crest_and_lands() -> None:
     assert run["gap"].min() > -1e-9
 
 
+@pytest.mark.slow
 def test_a_rover_with_a_wheel_that_leaves_and_touches_again() -> None:
     robot = rover(**ROUGH)
     start = robot.place(base=(0.0, 0.62, 0.0), **POSE, rates={"base": (0.0, 0.5, 0.0)}, tolerance=0.2)
@@ -118,6 +121,7 @@ def test_a_rover_with_a_wheel_that_leaves_and_touches_again() -> None:
     assert np.abs(run["gap"][touching]).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_four_wheels_of_one_rigid_body_on_a_flat() -> None:
     """Redundant contacts: forces are finite, equal to those of symmetry, and the cart rolls on."""
     robot = tr.Robot(on_slip="ignore")
@@ -163,6 +167,23 @@ def test_two_contacts_of_an_impact_of_which_one_slides() -> None:
     if found.laws.get(0) == "sliding":
         along, normal = found.impulses[0]
         assert along == pytest.approx(-0.01 * normal * np.sign(after[0][0]))
+
+
+@pytest.mark.slow
+def test_big_wheels_bridge_narrow_valleys() -> None:
+    """Wheels wider than the valleys touch on both sides and go over to the other side."""
+    robot = tr.Robot(**ROUGH)
+    base = robot.free(5.0, 0.4)
+    for side, at in (("rear", -0.3), ("front", 0.3)):
+        robot.revolute(base, (at, -0.1), 1.0, shape=tr.Circle(0.2), name=side)
+    robot.terrain(tr.Sinusoid(0.05, 0.5), friction=0.9)
+    cart = robot.finish()
+    start = cart.place(base=(0.225, 0.45, 0.0), rates={"rear": -4.0}, tolerance=0.15)
+    run = tr.simulate(cart, start, 0.8)
+    assert run.status is Status.SUCCESS
+    assert {"front-second", "rear-second"} <= {t["contact"] for t in run.transitions}
+    assert run["gap"].min() > -1e-12
+    assert np.diff(run["energy"]).max() < 1e-9
 
 
 class Recorder:

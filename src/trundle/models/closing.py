@@ -173,8 +173,9 @@ def roll(
     wish = _smallest(M, beyond @ J, missed, kept)
     size = float(wish @ M @ wish)
     if size > _BENT**2 * float(nu @ M @ nu):
-        wanted = ", ".join(f"{value:.4g}" for value in nu[kept])
-        raise InputError("rates", f"[{wanted}]", "ones with which every closed contact can roll")
+        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in values[kept]) for values in (nu, nu + wish))
+        allowed = f"ones with which every closed contact can roll, such as [{nearest_by}] (angular velocities first)"
+        raise InputError("rates", f"[{wanted}]", allowed)
     after = nu + wish
     after = after + _smallest(M, J, J @ after, free)
     left = float(np.max(np.abs(J @ after)))

@@ -23,6 +23,7 @@ from trundle.scenarios.schema_control import CostTable
 from trundle.simulate import simulate
 
 if TYPE_CHECKING:
+    from trundle.control import BalancingLQR
     from trundle.plan import Transfer
     from trundle.records import Plan, Policy, Trajectory
 
@@ -268,20 +269,7 @@ class BalanceWork:
 
     def controller(self) -> Policy:
         """Return the regulator about the goal."""
-        from trundle.control import BalancingLQR
-
-        table, limits = self.tables.controller, self.tables.limits
-        bound = [limits.angular_acceleration] * (1 if self.pair.d == 2 else 3)
-        return BalancingLQR(
-            self.pair,
-            self.goal,
-            _weights(table.state, self.pair, table.rolled),
-            table.input.model_dump(),
-            period=table.period,
-            freedoms=limits.freedoms if table.freedoms is None else table.freedoms,
-            input_limit=np.array(bound + [limits.linear_acceleration] * self.pair.d),
-            rolled=table.rolled,
-        )
+        return regulator(self.pair, self.goal, self.tables)
 
     def _policy(self, draw: Draw | None) -> Policy:
         return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
@@ -292,6 +280,24 @@ class BalanceWork:
             pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
         run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, **more)
         return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})
+
+
+def regulator(pair: RollingPair, goal: Start, tables: Any) -> BalancingLQR:
+    """Return the regulator of [controller] about an equilibrium."""
+    from trundle.control import BalancingLQR
+
+    table, limits = tables.controller, tables.limits
+    bound = [limits.angular_acceleration] * (1 if pair.d == 2 else 3)
+    return BalancingLQR(
+        pair,
+        goal,
+        _weights(table.state, pair, table.rolled),
+        table.input.model_dump(),
+        period=table.period,
+        freedoms=_renamed(limits.freedoms if table.freedoms is None else table.freedoms),
+        input_limit=np.array(bound + [limits.linear_acceleration] * pair.d),
+        rolled=table.rolled,
+    )
 
 
 def simulated(

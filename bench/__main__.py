@@ -16,13 +16,13 @@ from typing import Any
 
 from rich.console import Console
 
-from bench import micro, report
+from bench import micro, qp, report
 from bench.machine import description
 from bench.measure import Point
 from bench.reference import BallCase, EllipseCase, ellipse_reference, start_growth
 from bench.worker import CASES, MODULES
 
-PARTS = (*MODULES, *CASES, "micro")
+PARTS = (*MODULES, *CASES, "micro", "qp")
 SECONDS = 110.0  # of one engine on one case; what is left then is reported as skipped
 QUICK_SECONDS = 12.0
 
@@ -31,7 +31,7 @@ def arguments() -> argparse.Namespace:
     """Return the command line's arguments."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two time steps of the best settings, at most 2 minutes")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=[], help="engines, cases, micro (default: all)")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=[], help="engines, cases, micro, qp (default: all)")
     parser.add_argument("--out", type=Path, default=Path("bench/results"), help="results folder")
     return parser.parse_args()
 
@@ -79,8 +79,10 @@ def main() -> int:
     asked = arguments()
     console = Console(width=None if sys.stdout.isatty() else 160)
     chosen = set(asked.only)
-    engines = [name for name in MODULES if name in chosen] or ([] if chosen == {"micro"} else list(MODULES))
-    cases = [name for name in CASES if name in chosen] or ([] if chosen == {"micro"} else list(CASES))
+    engines = [name for name in MODULES if name in chosen] or (
+        [] if chosen and chosen <= {"micro", "qp"} else list(MODULES)
+    )
+    cases = [name for name in CASES if name in chosen] or ([] if chosen and chosen <= {"micro", "qp"} else list(CASES))
     asked.out.mkdir(parents=True, exist_ok=True)
     machine = description()
     console.print(f"{machine['processor']}, {machine['cores']} cores, {machine['compiler']}", highlight=False)
@@ -105,6 +107,11 @@ def main() -> int:
             report.print_micro(console, title, rows)
         content["microseconds"] = {title: [row.as_dict() for row in rows] for title, rows in tables.items()}
         report.plot_micro(asked.out / "growth.png", tables)
+    if not chosen or "qp" in chosen:
+        programs = qp.tables(100 if asked.quick else 1000)
+        for title, rows in programs.items():
+            qp.print_table(console, title, rows)
+        content["quadratic_programs"] = {title: [row.as_dict() for row in rows] for title, rows in programs.items()}
     content["wall_time"] = time.perf_counter() - begin
     report.save_json(asked.out / "results.json", content)
     console.print(f"{content['wall_time']:.0f} s; tables and pictures in {asked.out}", highlight=False)

@@ -97,8 +97,7 @@ def wishes(model: Any, dynamics: Any, *, price: float | None = None, secondary: 
         )
         tasks.append(offset.tracking(f"wheel{i}", float(hip), **gains))
     limits = [tk.torque_limit(TORQUE)]
-    for joined, k, rows in zip(model.joined, terms.kin, terms.split, strict=True):
-        limits += tk.friction(joined.name, k.frame, rows, size, joined.friction.mu, minimum=1.0, price=price)
+    limits += tk.contact_limits(model.joined, terms.kin, terms.split, minimum=1.0, price=price)
     if secondary == "tangential":
         tasks.append(tk.smallest_tangential_forces([k.frame for k in terms.kin], terms.split, size, level=1))
     return Wishes(tasks, limits, reference)
@@ -110,3 +109,20 @@ def controller(model: Any, dynamics: Any, **options: Any) -> Any:
 
     asked = wishes(model, dynamics, **{key: options.pop(key) for key in ("price", "secondary") if key in options})
     return InverseDynamics(dynamics, asked.tasks, asked.limits, reference=asked.reference, **options)
+
+
+def drive(model: Any, dynamics: Any, run: Any, ticks: int = 1000, speed: float = SPEED) -> np.ndarray:
+    """Return the states (ticks, n_x) at which a closed loop at `PERIOD` asks for torques (RK4, ten steps a tick)."""
+    from trundle.numerics.compile import compile_function
+
+    rate = compile_function(ca.Function("rate", [dynamics.x, dynamics.u], [dynamics.xdot]))
+    x, states, h = placed(model, dynamics), [], PERIOD / 10
+    for _ in range(ticks):
+        states.append(x)
+        u = run(x, [speed, BASE_HEIGHT, 0.0]).u
+        for _ in range(10):
+            k = [np.array(rate(x, u)).ravel()]
+            for part in (h / 2, h / 2, h):
+                k.append(np.array(rate(x + part * k[-1], u)).ravel())
+            x = x + h / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
+    return np.array(states)

@@ -12,8 +12,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.control import Actuated as Actuated
     from trundle.control import BalancingLQR as BalancingLQR
+    from trundle.control import Camera as Camera
+    from trundle.control import Encoders as Encoders
+    from trundle.control import Sensed as Sensed
+    from trundle.control import Switching as Switching
     from trundle.control import TrackingLQR as TrackingLQR
+    from trundle.control import attraction_level as attraction_level
     from trundle.errors import CompileError as CompileError
     from trundle.errors import InputError as InputError
     from trundle.errors import MissingExtraError as MissingExtraError
@@ -67,6 +73,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.plan import ContactLimits as ContactLimits
     from trundle.plan import Goal as Goal
     from trundle.plan import HandLimits as HandLimits
+    from trundle.plan import PlayThenHold as PlayThenHold
+    from trundle.plan import ThrowCatch as ThrowCatch
     from trundle.plan import Transfer as Transfer
     from trundle.plan import Weights as Weights
     from trundle.plan import plan as plan
@@ -76,13 +84,15 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.records import load_trajectory as load_trajectory
     from trundle.scenarios import load_scenario as load_scenario
     from trundle.scenarios import run as run
+    from trundle.simulate import Delayed as Delayed
+    from trundle.simulate import Noisy as Noisy
     from trundle.simulate import simulate as simulate
     from trundle.status import Status as Status
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "trundle.control": "BalancingLQR TrackingLQR",
+    "trundle.control": "Actuated BalancingLQR Camera Encoders Sensed Switching TrackingLQR attraction_level",
     "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
@@ -94,10 +104,10 @@ _HOMES = {
         "Coast Ground Hand RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion "
         "Tree control_affine"
     ),
-    "trundle.plan": "ContactLimits Goal HandLimits Transfer Weights plan",
+    "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights plan",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "simulate",
+    "trundle.simulate": "Delayed Noisy simulate",
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -93,3 +93,14 @@ class Watched:
         self.states.append(state)
         self.inputs.append(u)
         return u
+
+
+def ellipse_on_plate(a: float = 0.0377, b: float = 0.0252, heavier: float = 1.0, center=None) -> tr.RollingPair:
+    """The paper's ellipse on a plate, under 40 % of gravity."""
+    inertia = heavier * 0.0553 * (a * a + b * b) / 4
+    body = tr.RigidBody(tr.Ellipse((a, b)), mass=0.0553, inertia=inertia, center_of_mass=center)
+    return tr.RollingPair(body, tr.Hand(tr.Line()), friction=0.8, gravity=0.4 * 9.81)
+
+
+Q_ELLIPSE = {"hand_rotation": 1.0, "hand_position": 1.0, "object_rotation": 10.0, "hand_angular_velocity": 0.1,
+             "hand_velocity": 0.1, "relative_velocity": 1.0}  # fmt: skip

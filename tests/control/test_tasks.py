@@ -6,9 +6,13 @@ import casadi as ca
 import numpy as np
 import pytest
 
+import trundle.geometry as tg
+from trundle.contact.choice import make_contact
+from trundle.contact.laws import LAWS
 from trundle.contact.motion import free, revolute
 from trundle.control import tasks as tk
 from trundle.errors import InputError
+from trundle.models.tree import Tree
 from trundle.numerics.space import rotation
 
 FRAME = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
@@ -83,6 +87,30 @@ def test_wishes_about_forces():
     lam = np.array([1.0, 10.0, -2.0, 30.0])
     np.testing.assert_array_equal(tk.smallest_tangential_forces(frames, columns, 4).A @ lam, [1, -2])
     np.testing.assert_allclose(tk.equal_normal_forces(frames, columns, 4).A @ lam, [-10, 10])
+
+
+def test_limits_of_contacts_follow_the_law():
+    tree = Tree(3, (0, 0, -9.81))
+    ground, ball = tree.ground(), tree.free(1.0, 0.1)
+    contact = make_contact(tg.Sphere(0.2), tg.Plane(), "support")
+    tree.contact(contact, ball, ground, mu=0.4, torsional=0.05)
+    model = tree.finish()
+    counts = {}
+    for law in LAWS.values():
+        terms = model.terms([law])
+        limits = tk.contact_limits(model.joined, terms.kin, terms.split, edges=6, minimum=0.5)
+        counts[law.name] = {limit.name.split(".")[1]: limit.A.shape for limit in limits}
+    assert counts == {
+        "rolling": {"normal_force": (1, 3), "friction": (6, 3)},
+        "pure-rolling": {"normal_force": (1, 4), "friction": (8, 4)},
+        "sliding": {"normal_force": (1, 1)},
+        "separated": {},
+        "fixed": {"normal_force": (1, 6), "friction": (6, 6)},
+    }
+    fixed = tk.contact_limits(model.joined, model.terms([LAWS["fixed"]]).kin, [slice(0, 6)])[0]
+    x = np.zeros(model.x.shape[0])
+    x[model.layout["object.turn"]] = [1, 0, 0, 0]
+    np.testing.assert_allclose(np.array(ca.Function("A", [model.x], [fixed.A])(x)), [[0, 0, 0, 0, 0, 1]], atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -24,3 +24,12 @@ def rover(
         robot.revolute(shin, (0, -0.32), 1.5, shape=wheel or tr.Circle(0.12), name=f"wheel_{side}")
     robot.terrain(terrain or tr.Sinusoid(0.06, 0.8), friction)
     return robot.finish()
+
+
+def leg(friction: float = 0.8, **rules: Any) -> tr.RollingTree:
+    """A shin on an elliptic foot on a hill."""
+    robot = tr.Robot(**rules)
+    foot = robot.free(2.0, 0.03, shape=tr.Ellipse([0.25, 0.06]), name="foot")
+    robot.revolute(foot, (0.0, 0.02), 3.0, 0.04, center_of_mass=(0.0, 0.2), name="shin")
+    robot.terrain(tr.Parabola(-0.1), friction)
+    return robot.finish()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy import sparse
 
 from trundle.errors import InputError
 from trundle.numerics.qp import QpError, QpSolver, QuadraticProgram, Start, residuals, solve_qp, violations
-from trundle.numerics.qp_backends import solvers
+from trundle.numerics.qp_backends import _qpsolvers, solvers
 from trundle.status import Status
 
 SOLVERS = ("daqp", "piqp", "proxqp", "osqp")
@@ -205,6 +206,22 @@ def test_warm_starts_find_the_same():
 @pytest.mark.skipif(importlib.util.find_spec("proxsuite") is None, reason="proxsuite is not installed")
 def test_proxsuite_itself_is_used_where_it_is_installed():
     assert "QPSolverOutput" in solve_qp(feasible(np.random.default_rng(2)), "proxqp").solver_status
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_what_qpsolvers_has_installed_answers_alike(form, monkeypatch):
+    rng = np.random.default_rng(14)
+    for _ in range(5):
+        program = feasible(rng, n=6)
+        direct = solve_qp(program)
+        solver = QpSolver()
+        monkeypatch.setattr(solver, "_run", partial(_qpsolvers, "piqp" if form == "sparse" else "daqp"))
+        H, g, A, low, high = program.arrays
+        if form == "sparse":
+            H, A = sparse.csc_matrix(H), sparse.csc_matrix(A)
+        found = solver.solve(H, g, A, low, high)
+        assert found.status is Status.SUCCESS, found
+        np.testing.assert_allclose(found.x, direct.x, atol=1e-5)
 
 
 def test_a_free_program_has_no_rows():

@@ -21,6 +21,33 @@ def accelerations(
     mass: float, J: Array, w: Array, touches: Sequence[Touch], laws: Sequence[str], mu: float, gravity: Array
 ) -> tuple[Array, Array, list[Array]]:
     """alpha (3,), a of the centre of mass (3,) and the forces (3,) on the body; `J` (3, 3) about it, world axes."""
+    M, C, G, pushes, wanted = _system(mass, J, touches, laws, mu)
+    A = np.block([[M, -G], [C, np.zeros((len(C), G.shape[1]))]])
+    right = np.concatenate([mass * np.asarray(gravity), -np.cross(w, J @ w), *wanted])
+    z = np.linalg.lstsq(A, right, rcond=1e-10)[0]
+    z = z + np.linalg.lstsq(A, right - A @ z, rcond=1e-10)[0]
+    if np.linalg.norm(A @ z - right) > 1e-10 * np.linalg.norm(right):
+        raise RuntimeError("no motion fits both contacts")
+    forces, at = [], 6
+    for push in pushes:
+        forces.append(push @ z[at : at + push.shape[1]])
+        at += push.shape[1]
+    if list(laws) == ["rolling", "rolling"]:
+        forces = least_tangential(touches, forces)
+    return z[3:6], z[:3], forces
+
+
+def jam(mass: float, J: Array, touches: Sequence[Touch], laws: Sequence[str], mu: float) -> float:
+    """How far from jamming two contacts are of which one slides: smallest over largest singular value of C M^-1 G."""
+    M, C, G, *_ = _system(mass, J, touches, laws, mu)
+    sizes = np.linalg.svd(C @ np.linalg.solve(M, G), compute_uv=False)
+    return float(sizes[-1] / sizes[0])
+
+
+def _system(
+    mass: float, J: Array, touches: Sequence[Touch], laws: Sequence[str], mu: float
+) -> tuple[Array, Array, Array, list[Array], list[Array]]:
+    """M, rows C of (a, alpha), pushes G, and the pushes and wanted values of each contact."""
     rows, pushes, wanted = [], [], []
     for touch, law in zip(touches, laws, strict=True):
         n, both = touch.normal, np.hstack([np.eye(3), -skew(touch.rho)])
@@ -35,19 +62,7 @@ def accelerations(
     M = np.block([[mass * np.eye(3), np.zeros((3, 3))], [np.zeros((3, 3)), J]])
     G = np.hstack([np.vstack([push, skew(t.rho) @ push]) for t, push in zip(touches, pushes, strict=True)])
     C = np.vstack(rows)
-    A = np.block([[M, -G], [C, np.zeros((len(C), G.shape[1]))]])
-    right = np.concatenate([mass * np.asarray(gravity), -np.cross(w, J @ w), *wanted])
-    z = np.linalg.lstsq(A, right, rcond=1e-10)[0]
-    z = z + np.linalg.lstsq(A, right - A @ z, rcond=1e-10)[0]
-    if np.linalg.norm(A @ z - right) > 1e-10 * np.linalg.norm(right):
-        raise RuntimeError("no motion fits both contacts")
-    forces, at = [], 6
-    for push in pushes:
-        forces.append(push @ z[at : at + push.shape[1]])
-        at += push.shape[1]
-    if list(laws) == ["rolling", "rolling"]:
-        forces = least_tangential(touches, forces)
-    return z[3:6], z[:3], forces
+    return M, C, G, pushes, wanted
 
 
 def line(touches: Sequence[Touch]) -> Array:

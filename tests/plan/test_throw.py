@@ -197,3 +197,43 @@ def test_bad_tasks_are_refused(changes: dict) -> None:
     values = {"pair": PAIR, "start": PAIR.place(), "goal_angle": np.pi / 2} | changes
     with pytest.raises(InputError):
         ThrowCatch(**values)
+
+
+@pytest.mark.slow
+def test_the_worst_catch_is_balanced_by_the_controller_and_not_without_it(plan: ThrowPlan) -> None:
+    assert plan.catch is not None
+    caught = plan.catch.time
+    lqr = tr.BalancingLQR(
+        PAIR,
+        plan.standing,  # type: ignore[arg-type]
+        Q={
+            "hand_rotation": 20.0,
+            "hand_position": 20.0,
+            "object_rotation": 100.0,
+            "hand_angular_velocity": 1.0,
+            "hand_velocity": 2.0,
+            "relative_velocity": 1.0,
+        },
+        R={"hand_angular_acceleration": 0.01, "hand_acceleration": 0.1},
+        input_limit=np.array([50.0, 10.0, 10.0]),
+    )
+    turn = lqr.error.blocks["object_rotation"]
+
+    def near(time: float, state: np.ndarray) -> bool:
+        return time > caught + 5e-3 and abs(float(lqr.deviation(time, state)[turn][0])) < 0.45
+
+    ends = []
+    for ready in (near, lambda time, state: False):
+        policy = PlayThenHold(plan.profile, lqr, ready)
+        errors = plan.catch_errors(-0.03, -0.2)
+        run = tr.simulate(
+            PAIR, PAIR.place(), 2.2, policy=policy, output_step=5e-3, relative_tolerance=1e-8, kicks=errors
+        )
+        late = run.time > 1.7
+        ends.append(np.max(np.abs(angle_of(run)[late] - np.pi / 2)))
+        if ready is near:
+            assert run.status is Status.SUCCESS
+            assert [change["to"] for change in run.transitions] == ["sliding", "separated", "rolling"]
+            assert np.all(np.abs(run["hand_acceleration"]) <= 50.0)
+    assert ends[0] < 0.05
+    assert ends[1] > 0.3

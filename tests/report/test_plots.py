@@ -177,7 +177,7 @@ def leaves_the_butterfly(duration):
 def test_a_body_that_has_left_for_good_does_not_shrink_the_hand():
     run = leaves_the_butterfly(1.5)
     assert run["mode"][-1] == "separated"
-    ax = planar_motion(run)
+    ax = plots.draw(run, "motion", axes())
     assert ax.get_ylim()[0] > 0.2  # the ball falls to -2 m
     assert np.ptp(ax.get_xlim()) < 0.7
     touching = run.time[run["mode"] != "separated"][-1]
@@ -185,11 +185,10 @@ def test_a_body_that_has_left_for_good_does_not_shrink_the_hand():
     assert touching < max(times) < touching + 0.2
     [path] = [line for line in ax.lines if line.get_label() == "contact path"]
     assert np.nanmin(path.get_ydata()) >= run["contact_position"][run["mode"] != "separated"][:, 2].min() - 1e-12
-    plt.close("all")
 
 
 def test_a_hand_that_moves_is_drawn_at_every_instant_and_fades():
-    ax = planar_motion(leaves_the_butterfly(0.5))
+    ax = plots.draw(leaves_the_butterfly(0.5), "motion", axes())
     outlines = [line for line in ax.lines if len(line.get_xdata()) > 200 and line.get_label().startswith("_")]
     wide = [line for line in outlines if np.ptp(line.get_xdata()) > 0.1]
     assert len(wide) == 7
@@ -201,4 +200,3 @@ def test_a_hand_that_moves_is_drawn_at_every_instant_and_fades():
     boxes = [text.get_window_extent() for text in ax.texts if text.get_text().endswith(" s")]
     assert len(boxes) > 1
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    plt.close("all")

@@ -9,7 +9,8 @@ from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, elli
 from trundle.errors import InputError
 from trundle.report import meshes
 from trundle.report.recompute import rotation_matrices
-from trundle.report.scene import FRAMES_PER_SECOND, MOST_FRAMES, build_stage
+from trundle.report.scene import build_stage
+from trundle.report.staging import FRAMES_PER_SECOND, MOST_FRAMES
 
 
 def test_frames_follow_the_motion_at_thirty_a_second():

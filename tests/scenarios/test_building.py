@@ -179,3 +179,10 @@ def test_faults_that_only_show_when_built_name_the_key(tmp_path: Path, data: dic
     assert caught.value.key == key
     assert str(caught.value).startswith(f"{path}: {key} = ")
     assert "\n" not in str(caught.value)
+
+
+def test_an_error_of_a_part_names_its_table(tmp_path):
+    far = {"initial": {"contact_on_hand": [0.0, 0.0, 9.0]}}
+    file = written(tmp_path, JUGGLING | {"parts": {"far": far}})
+    with pytest.raises(InputError, match=r"parts\.far\.initial\.contact_on_hand"):
+        run(load_scenario(str(file)), tmp_path / "out")

@@ -47,12 +47,18 @@ def test_peanut_rocks_into_rest() -> None:
 
 
 def test_rocking_of_the_sheet() -> None:
-    """Energy ratio of every impact is the square of the ratio of the rates; sheet 4: .3321 for its peanut."""
+    """The sheet's peanut is r = .3 (1 + .35 cos 2 phi) m, 1 kg, .05 kg m^2, let go at .25 rad: 2.5989 -> 1.4978."""
     before, after, energy = analytic.PEANUT_ROCKING
     assert (after / before) ** 2 == pytest.approx(energy, abs=1e-4)
     pair = tr.RollingPair(peanut(), tr.Ground(tr.Line(0.0, 0.0)), friction=2.0, **FLY)
-    run = tr.simulate(pair, pair.place(angle=0.3), 1.0, relative_tolerance=1e-12, output_step=1e-3)
+    run = tr.simulate(pair, pair.place(angle=0.25), 1.0, relative_tolerance=1e-12, output_step=1e-3)
     landed = np.array([t["time"] for t in run.transitions[:6]])
+    assert landed[0] == pytest.approx(0.203, abs=5e-4)
+    at = int(np.searchsorted(run.time, landed[0]))
+    speeds = np.abs(run["body_angular_velocity"][at : at + 4, 0])
+    assert speeds[0] == pytest.approx(before, abs=5e-5)
+    rest = np.polyfit(run.time[at + 1 : at + 4] - landed[0], speeds[1:], 2)  # back to the instant of the impact
+    assert rest[2] == pytest.approx(after, abs=5e-5)
     low = run["energy"][-1]
     kinetic = [run["energy"][np.searchsorted(run.time, t) - 2] - low for t in landed]
     ratios = np.array(kinetic[1:]) / kinetic[:-1]

@@ -16,9 +16,9 @@ def check(
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
     """Validate a scenario file without running it."""
-    from trundle.scenarios import build, load_scenario
+    from trundle.scenarios import load_scenario
+    from trundle.scenarios.building import build_all
 
     scenario = load_scenario(file, overrides, allow_path=allow_path)
-    for part in (scenario, *scenario.parts.values()):
-        build(part)
+    build_all(scenario)
     typer.echo(f"{file}: ok (kind {scenario.kind}, task {scenario.task})")

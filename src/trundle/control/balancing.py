@@ -126,7 +126,7 @@ class BalancingLQR:
         object.__setattr__(self, "period", positive("period", self.period, "s"))
         if not at_rest(self.error, self.target.x):
             raise InputError("state", self.target.x.tolist(), "an equilibrium: at rest, and balanced")
-        _ = self.regulator, self._limit, self._features
+        _ = self.regulator, self.limit, self._features
 
     @cached_property
     def target(self) -> Start:
@@ -167,10 +167,11 @@ class BalancingLQR:
         """Return the input (n_u,) for the measured `state`."""
         u = np.zeros(self.error.inputs)
         u[list(self.used)] = -self.regulator.K @ self.deviation(time, state)
-        return self._limit.apply(u)
+        return self.limit.apply(u)
 
     @cached_property
-    def _limit(self) -> InputLimit:
+    def limit(self) -> InputLimit:
+        """Bounds of the input."""
         return InputLimit.of(self.input_limit, self.error.inputs)
 
     @cached_property

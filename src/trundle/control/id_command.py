@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.id_assembly import Assembled, Shape
-from trundle.numerics.qp import QpSolution, QpSolver, violations
+from trundle.numerics.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
 
 _FAINT = 1e-9
@@ -75,20 +77,44 @@ class Command:
         return {name: value for name, value in most.items() if value > 1e-7}
 
 
-def command(shape: Shape, data: Assembled, solver: QpSolver, damping: float) -> Command:
-    """Return the command of an assembled program; nothing is raised."""
-    single = len(shape.levels) == 1
-    if not _finite(data):
-        w, solution = None, solver.solve(data.H, data.g, data.A, data.low, data.high)
+class Solvers:
+    """What the programs of one shape are solved with, made once.
+
+    Parameters
+    ----------
+    shape : Shape
+    name, tolerance
+        See `trundle.numerics.qp.QpSolver`.
+    damping : float
+        Of the unknowns of each level.
+    """
+
+    def __init__(self, shape: Shape, name: str, tolerance: float, damping: float) -> None:
+        n, equations, rows = shape.n, shape.equations, shape.rows
+        self.name, self.tolerance, self.damping = name, tolerance, damping
+        self.whole = QpSolver(name, np.arange(rows) < equations, tolerance=tolerance)
+        self.level = QpSolver(name, np.zeros(n + rows - equations, dtype=bool), tolerance=tolerance)
+        self.inside = np.r_[0:n, n + equations : n + rows]
+        """Bounds and rows that are no equations."""
+        level_of = np.concatenate([np.full(task.A.shape[0], task.level) for task in shape.tasks])
+        self.task_rows = [np.flatnonzero(level_of == level) for level in shape.levels]
+
+
+def command(shape: Shape, data: Assembled, solvers: Solvers, finite: bool = True) -> Command:
+    """Return the command of an assembled program; nothing is raised. `finite`: nothing it was made of was NaN."""
+    solver, single = solvers.whole, len(solvers.task_rows) == 1
+    if not (finite and _finite(data)):
+        word = "not called: the state, a reference or the program is not finite"
+        w, solution = None, unsolved(shape.n, shape.rows, Status.NOT_FINITE, word, time.perf_counter())
     elif single:
         solution = solver.solve(data.H, data.g, data.A, data.low, data.high, finite=True)
         w = solution.x if solution.status is Status.SUCCESS else None
     else:
-        w, solution = _by_levels(shape, data, solver, data.low, data.high, damping)
+        w, solution = _by_levels(shape, data, solvers, data.low, data.high)
     if w is not None:
         return _found(shape, data, w, Status.SUCCESS, None, solution)
     if solution.status is Status.CONFLICTING_LIMITS and any(limit.price is not None for limit in shape.limits):
-        return _relaxed(shape, data, solver, damping, solution)
+        return _relaxed(shape, data, solvers, solution)
     return _refused(shape, data, solution)
 
 
@@ -130,7 +156,7 @@ def _names(shape: Shape, data: Assembled, solution: QpSolution) -> tuple[str, ..
 
 
 def _by_levels(
-    shape: Shape, data: Assembled, solver: QpSolver, low: FloatArray, high: FloatArray, damping: float
+    shape: Shape, data: Assembled, solvers: Solvers, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray | None, QpSolution]:
     """Serve one level after the other, each in the null space that the levels before it leave.
 
@@ -138,45 +164,43 @@ def _by_levels(
     space of T_l N. Equations are eliminated first, in the same way.
     """
     n, equations = shape.n, shape.equations
-    C, first = np.vstack((np.eye(n), data.A[equations:])), slice(n, n + equations)
-    inside = np.r_[0:n, n + equations : n + shape.rows]
-    low_all, high_all = low[inside], high[inside]
     w, N = np.zeros(n), np.eye(n)
     if equations:
-        w, N = _solved(data.A[:equations], low[first])
-    free = QpSolver(solver.name, np.zeros(len(C), dtype=bool), tolerance=solver.tolerance)
+        w, N = _solved(data.A[:equations], low[n : n + equations])
+    low, high = low[solvers.inside], high[solvers.inside]
     solution: QpSolution | None = None
-    levels = np.concatenate([np.full(task.A.shape[0], task.level) for task in shape.tasks])
-    for level in shape.levels:
-        rows = levels == level
+    B = np.zeros((0, n))
+    for rows in solvers.task_rows:
+        if solution is not None:
+            N = N @ _null(B)
+            if N.shape[1] == 0:
+                break
+        size = N.shape[1]
         root = np.sqrt(data.weight[rows])
         B = root[:, None] * (data.T[rows] @ N)
         c = root * (data.t[rows] - data.T[rows] @ w)
-        at = C @ w
-        down, up = low_all - at, high_all - at
+        C = np.concatenate((N, data.A[equations:] @ N))
+        at = np.concatenate((w, data.A[equations:] @ w))
+        down, up = low - at, high - at
         if solution is not None:  # round-off may not take away what the level before has left
             down, up = np.minimum(down, 0.0), np.maximum(up, 0.0)
-        size = N.shape[1]
         open_ended = np.full(size, np.inf)
-        H, g = B.T @ B + damping * np.eye(size), -(B.T @ c)
+        H, g = B.T @ B, -(B.T @ c)
+        H.flat[:: size + 1] += solvers.damping
         limits = np.concatenate((-open_ended, down)), np.concatenate((open_ended, up))
-        solution = free.solve(H, g, C @ N, *limits)
+        solution = solvers.level.solve(H, g, C, *limits)
         if solution.status is not Status.SUCCESS:
-            return None, _in_full_space(shape, solution, w, N)
+            return None, _in_full_space(shape, solution, w, N, solvers.inside)
         w = w + N @ solution.x
-        N = N @ _null(B)
-        if N.shape[1] == 0:
-            break
     if solution is None:
         raise RuntimeError("no level")
     return w, solution
 
 
-def _in_full_space(shape: Shape, solution: QpSolution, w: FloatArray, N: FloatArray) -> QpSolution:
+def _in_full_space(shape: Shape, solution: QpSolution, w: FloatArray, N: FloatArray, inside: Any) -> QpSolution:
     """Return a failed level's solution with the unknowns and the limits of the whole program."""
-    size, n = N.shape[1], shape.n
-    push = np.zeros(n + shape.rows)
-    push[np.r_[0:n, n + shape.equations : n + shape.rows]] = solution.push[size:]
+    push = np.zeros(shape.n + shape.rows)
+    push[inside] = solution.push[N.shape[1] :]
     judged = solution.primal, solution.dual, solution.gap, solution.error
     return QpSolution(
         w + N @ solution.x, push, solution.status, *judged, solution.iterations, solution.time, solution.solver_status
@@ -194,7 +218,7 @@ def _null(B: FloatArray) -> FloatArray:
     return right[rank:].T
 
 
-def _relaxed(shape: Shape, data: Assembled, solver: QpSolver, damping: float, refused: QpSolution) -> Command:
+def _relaxed(shape: Shape, data: Assembled, solvers: Solvers, refused: QpSolution) -> Command:
     """Exceed the limits that have a price by the least amount, then serve the tasks within what that leaves.
 
     First min sum price s^2 with  low <= C w + s <= high  in the rows that have a price; then the tasks with
@@ -216,7 +240,7 @@ def _relaxed(shape: Shape, data: Assembled, solver: QpSolver, damping: float, re
     low[:n][hard_bounds], high[:n][hard_bounds] = data.low[:n][hard_bounds], data.high[:n][hard_bounds]
     rows = np.r_[soft[soft < n], n : n + shape.rows]
     H = np.diag(np.concatenate((np.full(n, _FAINT), price[soft])))
-    first = QpSolver(solver.name, tolerance=solver.tolerance).solve(
+    first = QpSolver(solvers.name, tolerance=solvers.tolerance).solve(
         H,
         np.zeros(n + k),
         np.hstack((C, give))[rows],
@@ -228,11 +252,11 @@ def _relaxed(shape: Shape, data: Assembled, solver: QpSolver, damping: float, re
     s = give @ first.x[n:]
     room = np.where(price > 0, _ROOM * (1.0 + np.abs(s)), 0.0)
     low, high = data.low - np.maximum(s, 0.0) - room, data.high + np.maximum(-s, 0.0) + room
-    if len(shape.levels) == 1:
-        solution = solver.solve(data.H, data.g, data.A, low, high, finite=True)
+    if len(solvers.task_rows) == 1:
+        solution = solvers.whole.solve(data.H, data.g, data.A, low, high, finite=True)
         w = solution.x if solution.status is Status.SUCCESS else None
     else:
-        w, solution = _by_levels(shape, data, solver, low, high, damping)
+        w, solution = _by_levels(shape, data, solvers, low, high)
     if w is None:
         return _refused(shape, data, refused)
     excess = violations(data.A, data.low, data.high, w)

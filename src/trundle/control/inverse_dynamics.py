@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -12,11 +13,11 @@ import numpy as np
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.id_algebra import Expressions, Numbers
 from trundle.control.id_assembly import Assembled, assemble, shape_of
-from trundle.control.id_command import Command, command
+from trundle.control.id_command import Command, Solvers, command
 from trundle.control.tasks import Limit, Task
 from trundle.errors import InputError
 from trundle.numerics.compile import compile_function
-from trundle.numerics.qp import TOLERANCE, QpSolver
+from trundle.numerics.qp import TOLERANCE
 
 DAMPING = 1e-8
 """Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
@@ -75,8 +76,7 @@ def inverse_dynamics(
     shape = shape_of(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
     damping = non_negative("damping", damping)
     data = assemble(shape, tuple(terms.values()), damping, Numbers)
-    equality = np.arange(shape.rows) < shape.equations
-    return command(shape, data, QpSolver(solver, equality, tolerance=tolerance), damping)
+    return command(shape, data, Solvers(shape, solver, tolerance, damping))
 
 
 class Driven(Protocol):
@@ -123,6 +123,24 @@ class InverseDynamics:
     ------
     InputError
         For tasks or limits that do not fit, or with symbols that are not given.
+
+    Examples
+    --------
+    A wheel-leg vehicle that shall drive at the speed r[0] at the height r[1] (`tasks` is `trundle.control.tasks`)::
+
+        dynamics = model.dynamics([ROLLING] * len(model.joined))
+        terms, base, r = dynamics.terms, model.motions["base"], ca.SX.sym("r", 2)
+        run = InverseDynamics(
+            dynamics,
+            [
+                tasks.position(base, axes=[1, 0]).tracking("speed", rate=r[0], kd=8.0),
+                tasks.position(base, axes=[0, 1]).tracking("height", r[1], kp=60.0, kd=16.0),
+                tasks.smallest_torques(6, level=1),
+            ],
+            [tasks.torque_limit(150.0), *tasks.contact_limits(model.joined, terms.kin, terms.split)],
+            reference=r,
+        )
+        policy = InverseDynamicsPolicy(run, lambda time: [0.5, 0.62], period=0.01)
     """
 
     def __init__(
@@ -153,8 +171,7 @@ class InverseDynamics:
         none = ca.SX(0, 1)
         given = [dynamics.x, none if reference is None else reference, none if last is None else last]
         self._function = _compiled(program, given, dynamics.u)
-        equality = np.arange(shape.rows) < shape.equations
-        self._solver = QpSolver(solver, equality, tolerance=tolerance)
+        self._solvers = Solvers(shape, solver, tolerance, self.damping)
         self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
         # CasADi's stubs ask for a size that its code does not.
         buffer: tuple[Any, Any] = self._function.buffer()
@@ -181,7 +198,7 @@ class InverseDynamics:
     @property
     def solver(self) -> str:
         """Name of the solver."""
-        return self._solver.name
+        return self._solvers.name
 
     @property
     def remembers(self) -> bool:
@@ -205,8 +222,14 @@ class InverseDynamics:
         return self.data
 
     def __call__(self, state: FloatArray, reference: Any = (), last: Any = ()) -> Command:
-        """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,)."""
-        return command(self.shape, self.assemble(state, reference, last), self._solver, self.damping)
+        """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,).
+
+        A NaN or an infinity among them gives ``Status.NOT_FINITE``; see `Command`.
+        """
+        data = self.assemble(state, reference, last)
+        # A coordinate that no equation reads may be NaN too: then the measurement is broken.
+        finite = math.isfinite(sum(float(argument.sum()) for argument in self._arguments))
+        return command(self.shape, data, self._solvers, finite)
 
     def inputs(self, u: FloatArray) -> FloatArray:
         """Return the model's inputs (n_u of the model,): torques `u`, and zero for prescribed bodies."""

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array, choice
+from trundle.control.quick import QuickCall
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
@@ -164,20 +165,20 @@ class LocalError:
         """
         state = array("state", x, (self._size,))
         if self.pair.coordinates == "rolling":
-            return np.asarray(self._features(self.pair, self.atlas)(state)[0]).ravel()
-        best, least = None, np.inf
+            return self._quick(self.atlas)(state)[0]
+        found = []
         for atlas in self._atlases:
-            found, amiss = self._features(self.pair, atlas)(state)
-            value = float(amiss)  # pyright: ignore[reportArgumentType]
-            if best is None or value < least:
-                best, least = found, value
-            if least < _SAME * self._length:
+            features, amiss = self._quick(atlas)(state)
+            found.append((amiss[0], features))
+            if amiss[0] < _SAME * self._length:
                 break
-        return np.asarray(best).ravel()
+        return min(found, key=lambda one: one[0])[1]
 
     def between(self, reference: FloatArray, features: FloatArray) -> FloatArray:
-        """Return e (size,) of two feature vectors."""
-        return np.asarray(self._error(reference, features)).ravel()
+        """Return e (size,) of two feature vectors, or (N, size) of N pairs."""
+        if np.ndim(features) == 1:
+            return self._quick_error(reference, features)[0]
+        return np.asarray(self._error.map(len(features))(np.asarray(reference).T, features.T)).T
 
     def weights(self, key: str, value: Any, blocks: dict[str, slice], definite: bool) -> FloatArray:
         """Return a weight as a matrix: given as one, or as a mapping of block names to numbers or arrays.
@@ -220,6 +221,14 @@ class LocalError:
         if self.pair.system.meetings[0].form == "support-chart":
             charts_A = range(1)
         return [((a, b),) * len(self.pair.system.meetings) for a, b in product(charts_A, charts_B)]
+
+    def _quick(self, atlas: Atlas) -> QuickCall:
+        system = self.pair.system
+        return system.kept(("quick features", atlas), lambda: QuickCall(self._features(self.pair, atlas)))
+
+    @cached_property
+    def _quick_error(self) -> QuickCall:
+        return QuickCall(self._error)
 
     def _features(self, pair: RollingPair, atlas: Atlas) -> ca.Function:
         def build() -> ca.Function:

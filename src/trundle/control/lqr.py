@@ -19,7 +19,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
 from trundle.problems.reference import Reference
 
-_LINEARIZED = 250
+_LINEARIZED = 100
 """Smallest number of times at which a long reference is linearised."""
 
 
@@ -75,7 +75,7 @@ class TrackingLQR:
         for key, values, size in zip(("states", "inputs"), (given.states, given.inputs), sizes, strict=True):
             if values.shape[1] != size:
                 raise InputError(f"reference.{key}", values.shape, f"{size} columns, as in rolling coordinates")
-        _ = self.schedule, self._limit  # what is wrong is said now, not in the middle of a run
+        _ = self.schedule, self.limit  # what is wrong is said now, not in the middle of a run
 
     @cached_property
     def error(self) -> LocalError:
@@ -158,14 +158,15 @@ class TrackingLQR:
         else:
             u, gain = self._held[i].copy(), self.schedule.K[i]
         u[list(self.used)] -= gain @ e
-        return self._limit.apply(u)
+        return self.limit.apply(u)
 
     def _index(self, time: float) -> int:
         i = int(np.floor((time - self.times[0]) / self.period + 1e-6))
         return min(max(i, 0), len(self.times) - 1)
 
     @cached_property
-    def _limit(self) -> InputLimit:
+    def limit(self) -> InputLimit:
+        """Bounds of the input."""
         return InputLimit.of(self.input_limit, self.error.inputs)
 
     @cached_property

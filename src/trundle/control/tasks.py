@@ -232,6 +232,41 @@ def friction(
     )
 
 
+def contact_limits(
+    joined: Sequence[Any],
+    kin: Sequence[Any],
+    split: Sequence[slice],
+    *,
+    edges: int = 8,
+    minimum: float = 0.0,
+    price: float | None = None,
+) -> list[Limit]:
+    """Return the limits of all contacts of a model; see `friction`.
+
+    Parameters
+    ----------
+    joined, kin, split
+        ``model.joined`` and ``terms.kin``, ``terms.split`` of its terms. The number of rows tells the law: none
+        (apart), one (sliding: only the normal force is limited), d or d + 1 (rolling, pure rolling), k + d (fixed: the
+        force's cone; its centre of pressure is for the caller to limit).
+    edges, minimum, price
+        See `friction`.
+    """
+    size = max((rows.stop for rows in split), default=0)
+    limits: list[Limit] = []
+    for touching, k, rows in zip(joined, kin, split, strict=True):
+        d, spins, width = k.n.shape[0], k.wrel.shape[0], rows.stop - rows.start
+        if width == 1:
+            row = _placed(ca.SX(1), rows, size)
+            limits.append(Limit(f"{touching.name}.normal_force", "force", minimum, math.inf, row))
+        elif width:
+            columns = slice(rows.start + spins, rows.stop) if width == spins + d else rows
+            mu, torsional = touching.friction.mu, touching.friction.torsional
+            cone = {"edges": edges, "minimum": minimum, "torsional": torsional, "price": price}
+            limits += friction(touching.name, k.frame, columns, size, mu, **cone)
+    return limits
+
+
 def torque_limit(bound: Any, price: float | None = None) -> Limit:
     """Return |u| <= bound, (n_u,) or a number, N m."""
     return Limit("torque", "torque", -bound, bound, None, price, "N m")

@@ -171,7 +171,8 @@ class Disc(Shape):
 class Capsule(Shape):
     """Cylinder about the z axis with hemispherical ends, origin in its middle.
 
-    On its side it touches along a line: ``roundness`` = n_z changes sign there.
+    On a flat its side touches along a line: ``roundness`` = n_z changes sign there. On a convex hand (sphere,
+    ellipsoid) the side touches in a point and rolls.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """State manifolds and their rates: trees of bodies, rolling joints, rolling kinematics."""
 
+from trundle.models.ball_balancer import BallBalancer
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
@@ -10,6 +11,7 @@ from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
 
 __all__ = [
+    "BallBalancer",
     "Body",
     "Coast",
     "ContactSystem",

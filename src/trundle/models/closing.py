@@ -19,6 +19,7 @@ _CLOSED = 1e-11
 _ROLLS = 1e-9
 _OVERLAP = 1e-6
 _RANK = 1e-10
+_BENT = 0.2
 
 
 @dataclass(frozen=True)
@@ -147,28 +148,40 @@ def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
 def roll(
     system: ContactSystem, x: FloatArray, atlas: Atlas, contacts: Sequence[int], given: Collection[int]
 ) -> FloatArray:
-    """Return the state `x` with velocities that roll: J nu = 0, those in the columns `given` as they are.
+    """Return the state `x` with velocities that roll: J nu = 0.
+
+    Those in the columns `given` stay if the others can follow; else they change by the smallest amount (in the metric
+    M) with which all contacts can roll.
 
     Raises
     ------
     InputError
-        If no such velocities exist.
+        If they would change by more than a fifth, or no velocities roll.
     """
     if not contacts:
         return x
     Js, _, M = Closure(system, tuple(contacts), x, atlas).rows()
     J = np.vstack(Js)
     nu = np.asarray(_velocities(system, atlas)(x)).ravel()
-    free = [i for i in range(len(nu)) if i not in set(given)]
-    change = _smallest(M, J, J @ nu, free)
-    left = float(np.max(np.abs(J @ (nu + change))))
+    kept = sorted(set(given))
+    free = [i for i in range(len(nu)) if i not in kept]
+    # What no motion of the free columns reaches has to come from the given ones.
+    beyond = np.eye(len(J)) - J[:, free] @ np.linalg.pinv(J[:, free], rcond=_RANK)
+    missed = beyond @ (J @ nu)
+    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * float(np.max(np.abs(nu))):
+        kept, missed = [], 0.0 * missed
+    wish = _smallest(M, beyond @ J, missed, kept)
+    size = float(wish @ M @ wish)
+    if size > _BENT**2 * float(nu @ M @ nu):
+        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in values[kept]) for values in (nu, nu + wish))
+        allowed = f"ones with which every closed contact can roll, such as [{nearest_by}] (angular velocities first)"
+        raise InputError("rates", f"[{wanted}]", allowed)
+    after = nu + wish
+    after = after + _smallest(M, J, J @ after, free)
+    left = float(np.max(np.abs(J @ after)))
     if not left <= _ROLLS * (1.0 + float(np.max(np.abs(nu)))):
-        raise InputError(
-            "rates",
-            "the given velocities",
-            f"ones with which every closed contact can roll (a slip of {left:.3g} m/s is left)",
-        )
-    return velocities_changed(system, atlas, x, change)
+        raise InputError("contacts", "all closed", f"ones that can roll together (a slip of {left:.3g} m/s is left)")
+    return velocities_changed(system, atlas, x, after - nu)
 
 
 def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: Sequence[int]) -> FloatArray:

@@ -43,6 +43,15 @@ class RollingJoint:
         _, patch_B = self.patches()
         return ca.horzcat(patch_B.T, patch_B.n)
 
+    def axes_on_B(self) -> ca.SX:  # noqa: N802
+        """Return the contact's axes (d, d) in B's: [T n], with T reversed where a planar curve has its normal right.
+
+        A rotation: vectors can be resolved in it.
+        """
+        _, patch_B = self.patches()
+        side = self.contact.chart_B.side if self.contact.d == 2 else 1
+        return ca.horzcat(side * patch_B.T, patch_B.n)
+
     def contact_turn(self) -> ca.SX:
         """Return Rc (d, d), which maps components in A's contact frame to components in B's."""
         if self.contact.d == 2:

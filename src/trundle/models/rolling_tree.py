@@ -112,6 +112,7 @@ class RollingTree:
                 "gravity": tuple(self.tree.gravity),
                 "mass": float(sum(masses)),
                 "masses": {spec.name: spec.mass for spec in self.tree.specs if spec.mass > 0},
+                "inertias": {s.name: np.asarray(s.inertia).tolist() for s in self.tree.specs if s.mass > 0},
             },
         )
 
@@ -155,8 +156,10 @@ class RollingTree:
             By the bodies' names. Of a free body (x, z, angle) in the plane, (x, y, z) or (x, y, z, qw, qx, qy, qz) in
             space, of its frame's origin, world; of a jointed body the joint's angle (rad) or travel (m). 0 if left out.
         rates : mapping
-            By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s; of a
-            jointed body the joint's rate. They are kept; the others follow from rolling.
+            By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or
+            the angular velocity alone; of a
+            jointed body the joint's rate. The others follow from rolling; where none can, the given ones change a
+            little (at most a fifth).
         contacts : names
             Shapes that touch the terrain (default: all); the others have to be clear of it.
         hold : names
@@ -181,7 +184,7 @@ class RollingTree:
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
         refuse_overlaps(system, x, atlas)
-        given = [i for name in (rates or {}) for i in self._columns(model, name)]
+        given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
         laws = tuple(self.law if i in closed else "separated" for i in range(len(system.meetings)))
@@ -219,7 +222,7 @@ class RollingTree:
         """Return x (n_x,) with the poses and velocities the user gave."""
         model = self.system.model()
         x = np.zeros(model.x.shape[0])
-        self._known("positions", positions)
+        self._known("name", positions)
         self._known("rates", rates)
         for name in self.origins:
             if self._spec(name).kind == "free":
@@ -234,7 +237,10 @@ class RollingTree:
         """Return pose and velocities of the tree's frame of a free body."""
         d, k = self.d, 1 if self.d == 2 else 3
         point, turn = _pose(name, position, d)
-        twist = np.zeros(k + d) if rate is None else array(f"rates.{name}", rate, (k + d,))
+        twist = np.zeros(k + d)
+        if rate is not None:
+            size = k if np.size(rate) == k else k + d
+            twist[:size] = array(f"rates.{name}", np.ravel(rate), (size,))
         R = to_matrix(turn)
         arm = -R @ np.asarray(self.origins[name])
         w, v = twist[:k], twist[k:]

@@ -202,8 +202,7 @@ class TreeModel(Multibody):
         joint = RollingJoint(meeting.contact, y[f"{meeting.name}.coordinates"], psi, spec.rolling == "pure")
         B = self.motions[base.name]
         if self._resolve == "contact":
-            frame = joint.frame_on_B()
-            self.to_world = B.R @ frame
+            self.to_world = B.R @ joint.axes_on_B()
             B = _turned(B, self.to_world)
             self.motions[base.name] = B
         relative = y[f"{spec.name}.relative_velocity"]

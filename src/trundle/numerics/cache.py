@@ -66,11 +66,10 @@ def fetch(name: str, key: str, build: Callable[[Path], None]) -> Path:
         ``build(path)`` writes the library to `path`; what it raises is passed on and nothing is stored.
     """
     directory = cache_directory()
+    found = find(name, key)
+    if found is not None:
+        return found
     path = directory / f"{name[:60]}-{key[:40]}{SUFFIX}"
-    if verified(path):
-        with contextlib.suppress(OSError):
-            os.utime(path)
-        return path
     with _locked(directory / f"lock-{key[:1]}"):
         if verified(path):
             return path
@@ -82,6 +81,16 @@ def fetch(name: str, key: str, build: Callable[[Path], None]) -> Path:
             os.replace(library, path)
             os.replace(checksum, path.with_suffix(CHECKSUM_SUFFIX))
         _trim(directory, keep=path)
+    return path
+
+
+def find(name: str, key: str) -> Path | None:
+    """Return the library `name` with the content key `key` if it is there and matches its checksum."""
+    path = cache_directory() / f"{name[:60]}-{key[:40]}{SUFFIX}"
+    if not verified(path):
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
     return path
 
 

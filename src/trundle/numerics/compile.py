@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import casadi as ca
 import numpy as np
@@ -102,7 +102,9 @@ def compile_function(function: ca.Function, *, flags: Sequence[str] = FLAGS, der
     return compiled
 
 
-def compile_library(name: str, sources: str | Mapping[str, str], *, flags: Sequence[str] = FLAGS) -> Path | None:
+def compile_library(
+    name: str, sources: str | Mapping[str, str], *, flags: Sequence[str] = FLAGS, build: bool = True
+) -> Path | None:
     """Return the path of a shared library made of C sources, from the cache if it is there; None without a compiler.
 
     Parameters
@@ -113,6 +115,8 @@ def compile_library(name: str, sources: str | Mapping[str, str], *, flags: Seque
         One source text, or file names and texts; names ending in ``.c`` are compiled, others can be included.
     flags : sequence of str
         Compiler flags; part of the cache key.
+    build : bool
+        False: None where the library is not in the cache.
 
     Raises
     ------
@@ -120,7 +124,7 @@ def compile_library(name: str, sources: str | Mapping[str, str], *, flags: Seque
         If the compiler refuses the source; `log` holds what it printed.
     """
     compiler = find_compiler()
-    return None if compiler is None else _build(compiler, name, sources, tuple(flags))
+    return None if compiler is None else _build(compiler, name, sources, tuple(flags), build)
 
 
 def find_compiler() -> Compiler | None:
@@ -259,7 +263,18 @@ def _renamed(function: ca.Function, name: str, dense: bool) -> ca.Function:
     return ca.Function(name, arguments, results, function.name_in(), function.name_out())
 
 
-def _build(compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...]) -> Path:
+@overload
+def _build(
+    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: Literal[True] = ...
+) -> Path: ...
+@overload
+def _build(
+    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: bool
+) -> Path | None: ...
+def _build(
+    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: bool = True
+) -> Path | None:
+    """Return the library, built if it is `wanted` and not there."""
     texts = {f"{name}.c": sources} if isinstance(sources, str) else dict(sources)
     digest = hashlib.sha256()
     machine = _processor() if any(flag.startswith(("-march=native", "-mtune=native")) for flag in flags) else ""
@@ -282,7 +297,7 @@ def _build(compiler: Compiler, name: str, sources: str | Mapping[str, str], flag
             first = next((line for line in log.splitlines() if "error" in line), log[:200])
             raise CompileError(f"{compiler.path} could not compile {name}: {first}", log)
 
-    return cache.fetch(name, digest.hexdigest(), build)
+    return cache.fetch(name, digest.hexdigest(), build) if wanted else cache.find(name, digest.hexdigest())
 
 
 @lru_cache(maxsize=16)

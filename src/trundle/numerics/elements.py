@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -17,6 +17,9 @@ from trundle.errors import CompileError, InputError
 from trundle.numerics.compile import compile_library, find_compiler, library_source
 
 IntArray = NDArray[np.intp]
+
+COMPILE_LIMIT = 20_000
+"""Operations of an element above which it is not compiled unasked: that takes longer than solving without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +126,7 @@ class Kernel:
         self.rows, self.costs = rows, costs
         self.used = tuple(sorted({*rows, *costs}))
         self._compiled = compiled
+        self._loaded: Mapping[str, ca.Function] | None = None
         try:
             expanded = function if function.is_a("SXFunction") else function.expand()
         except RuntimeError as error:
@@ -142,16 +146,30 @@ class Kernel:
             "hessian": ca.Function("hessian", [w, p, nu], [H]),
         }
 
-    @cached_property
+    @property
     def compiled(self) -> Mapping[str, ca.Function]:
-        """The same functions as compiled C, from the cache if they are there; the VM's without a compiler."""
+        """The same functions as compiled C, from the cache if they are there.
+
+        The VM's without a compiler, and where an element has more than `COMPILE_LIMIT` operations and was never
+        compiled: `build` does that.
+        """
+        if self._loaded is None:
+            self._loaded = self._load(sum(self.instructions().values()) <= COMPILE_LIMIT)
+        return self._loaded
+
+    def build(self) -> None:
+        """Compile the functions, however long it takes; programs that are assembled from now on use them."""
+        if self._loaded is None or self._loaded is self.functions:
+            self._loaded = self._load(True)
+
+    def _load(self, build: bool) -> Mapping[str, ca.Function]:
         if not self._compiled:
             return self.functions
         wanted = {k: f for k, f in self.functions.items() if sum(f.nnz_out(i) for i in range(f.n_out())) > 0}
         if not wanted:
             return self.functions
         names, source = library_source({f"{self.name}_{key}": f for key, f in wanted.items()})
-        path = compile_library(f"trundle_{self.name}", source)
+        path = compile_library(f"trundle_{self.name}", source, build=build)
         if path is None:
             return self.functions
         try:

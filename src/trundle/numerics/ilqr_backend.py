@@ -10,6 +10,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from trundle.errors import CompileError
 from trundle.numerics.compile import NativeFunction, compile_library, library_source
@@ -189,40 +190,45 @@ class NumpyBackend(Backend):
 
     def backward(self, rho: float) -> bool:
         """Run the recursion and look along its step."""
-        nx = self.nx
+        nx, diagonal = self.nx, np.arange(self.nu)
         V, v = self.H_end, self.g_end
+        right = np.empty((nx + 1, self.nu)).T
         for k in range(self.stages - 1, -1, -1):
             M = self.M[k]
-            Q = self.H[k] + M.T @ (V @ M)
+            Q = M.T @ (V @ M)
+            Q += self.H[k]
             q = self.g[k] + (v + V @ self.gap[k]) @ M
-            Q_uu = Q[nx:, nx:].copy()
-            np.fill_diagonal(Q_uu, Q_uu.diagonal() + rho * (np.abs(Q_uu.diagonal()) + 1e-12))
-            try:
-                np.linalg.cholesky(Q_uu)
-            except np.linalg.LinAlgError:
+            Q_uu, Q_ux = Q[nx:, nx:], Q[nx:, :nx]
+            if rho > 0.0:
+                Q_uu = Q_uu.copy()
+                Q_uu[diagonal, diagonal] += rho * (np.abs(Q_uu[diagonal, diagonal]) + 1e-12)
+            right[:, :nx], right[:, nx] = Q_ux, q[nx:]
+            _, solved, wrong = dposv(Q_uu, right)
+            if wrong:
                 return False
-            solved = -np.linalg.solve(Q_uu, np.column_stack([Q[nx:, :nx], q[nx:]]))
-            self.K[k], self.k[k] = solved[:, :nx], solved[:, nx]
-            V = Q[:nx, :nx] + Q[nx:, :nx].T @ self.K[k]
+            self.K[k], self.k[k] = -solved[:, :nx], -solved[:, nx]
+            V = Q[:nx, :nx] + Q_ux.T @ self.K[k]
             V = 0.5 * (V + V.T)
-            v = q[:nx] + Q[nx:, :nx].T @ self.k[k]
+            v = q[:nx] + self.k[k] @ Q_ux
         self._look_along()
         return bool(np.isfinite(self.slope_along) and np.isfinite(self.curvature))
 
     def _look_along(self) -> None:
         nx, x = self.nx, self.dx
         x[0] = 0.0
+        A, B = self.M[:, :, :nx], self.M[:, :, nx:]
+        closed, drift = A + B @ self.K, self.gap + np.einsum("kij,kj->ki", B, self.k)
         for k in range(self.stages):
-            self.du[k] = self.k[k] + self.K[k] @ x[k]
-            x[k + 1] = self.gap[k] + self.M[k, :, :nx] @ x[k] + self.M[k, :, nx:] @ self.du[k]
+            x[k + 1] = drift[k] + closed[k] @ x[k]
+        self.du[...] = self.k + np.einsum("kij,kj->ki", self.K, x[:-1])
         z = np.concatenate([x[:-1], self.du], axis=1)
         self.slope_along = float(np.sum(self.g * z) + self.g_end @ x[-1])
-        self.curvature = float(np.einsum("ki,kij,kj->", z, self.H, z) + x[-1] @ self.H_end @ x[-1])
-        lam, largest = self.g_end, 0.0
-        for k in range(self.stages - 1, -1, -1):
-            total = self.g[k] + lam @ self.M[k]
-            lam, largest = total[:nx], max(largest, float(np.max(np.abs(total[nx:]))))
-        self.gradient = largest
+        self.curvature = float(np.sum(z * (self.H @ z[:, :, None])[:, :, 0]) + x[-1] @ self.H_end @ x[-1])
+        lam = np.empty((self.stages, nx))  # of x_(k+1)
+        lam[-1] = self.g_end
+        for k in range(self.stages - 1, 0, -1):
+            lam[k - 1] = self.g[k, :nx] + lam[k] @ A[k]
+        self.gradient = float(np.max(np.abs(self.g[:, nx:] + np.einsum("kij,ki->kj", B, lam))))
 
     def roll(self, alpha: float) -> bool:
         """Roll out, stage after stage."""

@@ -153,14 +153,16 @@ static int riccati(Core *c, integer k, double rho, double V[NX][NX], double *v) 
     }
   }
   for (int a = 0; a < NU; a++) {
+    double scale = 1.0 / L[a][a];
     for (int b = 0; b < a; b++)
       for (int j = 0; j < LX; j++) Y[a][j] -= L[a][b] * Y[b][j];
-    for (int j = 0; j < LX; j++) Y[a][j] /= L[a][a];
+    for (int j = 0; j < LX; j++) Y[a][j] *= scale;
   }
   for (int a = NU - 1; a >= 0; a--) {
+    double scale = 1.0 / L[a][a];
     for (int b = a + 1; b < NU; b++)
       for (int j = 0; j < LX; j++) Y[a][j] -= L[b][a] * Y[b][j];
-    for (int j = 0; j < LX; j++) Y[a][j] /= L[a][a];
+    for (int j = 0; j < LX; j++) Y[a][j] *= scale;
   }
   double P[NX][LX] = {{0}};
   for (int i = 0; i < NX; i++) memcpy(P[i], Q[i], NX * sizeof(double)), P[i][NX] = q[i];

@@ -34,6 +34,11 @@ def relaxed_barrier(h: Any, mu: Any, delta: Any) -> Any:
     return ca.if_else(h > delta, -mu * ca.log(ca.fmax(h, delta)), parabola)
 
 
+def jacobian_forward(expression: ca.SX, z: ca.SX) -> ca.SX:
+    """Return d expression / dz by forward differentiation, whose intermediate results the stages' parts share."""
+    return ca.jacobian(expression, z, {"helper_options": {"enable_reverse": False}})
+
+
 def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, ca.SX]:
     """Return the step of the explicit midpoint rule and its Jacobian by (x, u), the chain rule written out.
 
@@ -49,7 +54,7 @@ def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, ca.SX]:
         h.
     """
     z, n = ca.vertcat(x, u), x.numel()
-    slope = ca.jacobian(rate, z)
+    slope = jacobian_forward(rate, z)
     middle = x + 0.5 * step * rate
     rate_m, slope_m = ca.substitute([rate, slope], [x], [middle])
     inner = ca.horzcat(ca.SX.eye(n), ca.SX(n, u.numel())) + 0.5 * step * slope
@@ -105,11 +110,11 @@ class Cost:
         """Return the gradient (n,) and the generalised Gauss-Newton Hessian (n, n) by the symbols `z` (n,)."""
         hessian, gradient = ca.hessian(self.smooth, z)
         if self.residual.numel():
-            J = ca.jacobian(self.residual, z)
+            J = jacobian_forward(self.residual, z)
             gradient += J.T @ (self.weights * self.residual)
             hessian += J.T @ (ca.diag(self.weights) @ J)
         if self.rows:
-            h, J = self.inequality, ca.jacobian(self.inequality, z)
+            h, J = self.inequality, jacobian_forward(self.inequality, z)
             far = ca.fmax(h, self.delta)
             first = ca.if_else(h > self.delta, -self.mu / far, self.mu * (h - 2 * self.delta) / self.delta**2)
             gradient += J.T @ first
@@ -189,7 +194,7 @@ class ControlProblem:
         """
         x, u, p = self.x, self.u, self.p
         z = ca.vertcat(x, u)
-        jacobian = ca.jacobian(self.step, z) if self.step_jacobian is None else self.step_jacobian
+        jacobian = jacobian_forward(self.step, z) if self.step_jacobian is None else self.step_jacobian
         made = {
             "step": ([x, u, p], [self.step, self.stage.value()]),
             "slope": ([x, u, p], [jacobian.T, *self.stage.derivatives(z)]),

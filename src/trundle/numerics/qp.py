@@ -157,7 +157,7 @@ class QpSolver:
     Parameters
     ----------
     solver : str
-        ``"daqp"`` (dense active set), ``"piqp"``, ``"proxqp"``; ``"osqp"``, ``"highs"``
+        ``"daqp"`` (dense active set), ``"piqp"``, ``"proxqp"``; ``"osqp"``
         through CasADi; else any name that qpsolvers has installed.
     equality : (m,) of bool, optional
         Which rows are equations. Default: found from the bounds at each solve.
@@ -209,7 +209,7 @@ class QpSolver:
         with np.errstate(all="ignore"):
             n, m = len(g), len(low) - len(g)
             if not (finite or finite_program(H, g, A, low, high)):
-                return _failed(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
+                return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
             limits = Limits(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
             answer = self._run(H, g, A, limits, start)
             judged = residuals(H, g, A, low, high, answer.x, answer.push)
@@ -234,7 +234,7 @@ class QpSolver:
         elif descent(H, g, A, limits) is not None:
             status = Status.UNBOUNDED
         if not np.all(np.isfinite(x)):
-            return _failed(n, m, status, answer.word, began)
+            return unsolved(n, m, status, answer.word, began)
         judged = residuals(H, g, A, limits.low, limits.high, x, push)
         outside = violations(A, limits.low, limits.high, x)
         worst = int(np.argmax(outside)) if outside.max(initial=0.0) > 0 else -1
@@ -328,7 +328,8 @@ def finite_program(H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatAr
     return math.isfinite(total) and float(low.sum()) < math.inf and float(high.sum()) > -math.inf
 
 
-def _failed(n: int, m: int, status: Status, word: str, began: float) -> QpSolution:
+def unsolved(n: int, m: int, status: Status, word: str, began: float) -> QpSolution:
+    """Return the solution, all NaN, of a program of n unknowns and m rows that has none; `began` of `perf_counter`."""
     x, push = np.full(n, math.nan), np.full(n + m, math.nan)
     spent = time.perf_counter() - began
     return QpSolution(x, push, status, math.inf, math.inf, math.inf, math.inf, 0, spent, word)

@@ -18,7 +18,7 @@ ACCURACY = 1e-9
 """What solvers are asked for; what they reach is recomputed."""
 HUGE = 1e30
 """DAQP's infinity."""
-_CASADI = ("proxqp", "osqp", "highs")
+_CASADI = ("proxqp", "osqp")
 """Solvers that come with CasADi, as its ``conic`` names them."""
 
 
@@ -170,7 +170,6 @@ class _Conic:
     _OPTIONS: dict[str, dict[str, Any]] = {  # noqa: RUF012 - a table
         "osqp": {"osqp": {"verbose": False, "eps_abs": ACCURACY, "eps_rel": ACCURACY, "max_iter": 20000}},
         "proxqp": {"proxqp": {"eps_abs": 1e-11, "max_iter": 1000}},
-        "highs": {"highs": {"output_flag": False}},
     }
 
     def __init__(self, name: str, max_iterations: int | None) -> None:
@@ -227,7 +226,8 @@ def _qpsolvers(name: str, H: Any, g: FloatArray, A: Any, limits: Limits, start: 
         G: Any = sparse.csc_matrix(sparse.vstack([A[top], -A[bottom]]))
         E: Any = sparse.csc_matrix(A[equal])
     else:
-        G, E = np.vstack((A[top], -A[bottom])), A[equal]
+        H, G, E = _writable(H), np.vstack((A[top], -A[bottom])), A[equal]
+    g = _writable(g)
     h = np.concatenate((high[top], -low[bottom]))
     one_sided = (G, h) if len(h) else (None, None)
     equations = (E, low[equal]) if len(equal) else (None, None)

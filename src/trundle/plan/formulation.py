@@ -20,6 +20,7 @@ from trundle.models.tree import TreeModel
 from trundle.numerics.space import rotation
 from trundle.plan.charts import chart_bounds, common_charts
 from trundle.plan.goal import hand_angle, hand_pose, make_target, names_of, pose_errors
+from trundle.plan.planar_goal import rolled_goal
 from trundle.plan.reduction import Reduction, reduce_phase
 from trundle.plan.transfer import Transfer
 from trundle.problems import Condition, Phase
@@ -59,6 +60,8 @@ class Formulation:
         self.dynamics: Dynamics = self.model.dynamics([law_named(pair.law)])
         self.start = self._state(task.start, coordinates[0])
         self.goal = None if placed is None else self._state(placed, coordinates[1])
+        if task.d == 2:
+            self.goal, self.target = rolled_goal(task, self.model, self.dynamics, self.start, self.target)
         self.phase = self._phase()
         fixed = {i: 0.0 for i in range(self.model.u.shape[0]) if i not in task.hand_limits.components(pair.d)}
         self.reduction: Reduction = reduce_phase(self.phase, self.start, fixed)
@@ -212,11 +215,14 @@ class Formulation:
         task, target, model, m = self.task, self.target, self.model, self.task.d - 1
         where = model.layout[f"{model.joined[0].name}.coordinates"]
         s, end = model.x[where], []
+        if task.d == 2:
+            # Rolling has tied the object's angle, the contact on the hand and that on the object: one says all.
+            return [] if self.goal is None else [Condition("goal: contact", s[:1] - float(self.goal[where][0]))]
         if target.contact_on_hand is not None and self.goal is not None:
             end.append(Condition("goal: contact on the hand", s[m:] - ca.SX(ca.DM(self.goal[where][m:]))))
-        if target.turn is None or (task.d == 2 and target.contact_on_hand is not None):
-            return end  # in the plane, rolling has tied the object's angle to the contact
-        if target.hand_turn is not None and self.goal is not None and task.d == 3:
+        if target.turn is None:
+            return end
+        if target.hand_turn is not None and self.goal is not None:
             # The orientation relative to the hand in contact coordinates: no false zero, no redundant row.
             end.append(Condition("goal: contact on the object", s[:m] - ca.SX(ca.DM(self.goal[where][:m]))))
             spin = model.layout[f"{names_of(task)[0]}.spin"]
@@ -278,8 +284,6 @@ def _constant(value: ca.SX, x: ca.SX) -> bool:
 
 def _gibbs(R: ca.SX) -> ca.SX:
     """Return tan(angle / 2) axis of a rotation: zero at R = 1 only, and growing without end towards half a turn."""
-    if R.shape[0] == 2:
-        return R[1, 0] / (1 + R[0, 0])
     vee = ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
     return vee / (1 + ca.trace(R))
 

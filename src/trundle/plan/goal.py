@@ -95,6 +95,8 @@ def make_target(task: Transfer, p: FloatArray, R: FloatArray) -> tuple[Target, S
         turn = _given_turn(goal, d)
     hand_turn = None if isinstance(which, str) and which == "free" else turn
     contact = None if goal.contact_on_hand is None else array("goal.contact_on_hand", goal.contact_on_hand, (d,))
+    if goal.contact_on_hand is None and goal.object_quaternion is None and goal.object_angle is None:
+        raise InputError("goal", goal, "a contact_on_hand, an object_quaternion or an object_angle")
     object_turn = None
     if d == 3 and goal.object_quaternion is not None:
         object_turn = to_matrix(array("goal.object_quaternion", goal.object_quaternion, (4,)))

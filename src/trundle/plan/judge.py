@@ -104,7 +104,8 @@ def _replayed(
     found = replayer.goal_errors(run)
     residuals |= {_NAMES[name]: value for name, value in found.items()}
     on_hand = np.asarray(formulation.poses(dense.states[-1])[0]).ravel()
-    difference = np.linalg.norm(np.ravel(run.final["contact_on_hand"]) - on_hand)
+    in_run = run.final["contact_on_hand"] if formulation.task.d == 3 else run.final["contact_on_hand"][::2]
+    difference = np.linalg.norm(in_run - on_hand)
     residuals["replay_position_difference"] = float(difference)
     residuals |= _worse(residuals, _use_of_run(formulation, run))
     return run, reference
@@ -118,8 +119,8 @@ def _held(residuals: dict[str, float], trajectory: Trajectory | None, settings: 
     limits = {
         "goal_position_error": (settings.position_tolerance, "m"),
         "goal_hand_position_error": (settings.position_tolerance, "m"),
-        "goal_rotation_error": (settings.rotation_tolerance, "deg"),
-        "goal_hand_rotation_error": (settings.rotation_tolerance, "deg"),
+        "goal_rotation_error": (float(np.degrees(settings.rotation_tolerance)), "deg"),
+        "goal_hand_rotation_error": (float(np.degrees(settings.rotation_tolerance)), "deg"),
     }
     for name, (limit, unit) in limits.items():
         if not residuals[name] <= limit:

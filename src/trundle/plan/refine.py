@@ -26,6 +26,8 @@ from trundle.status import Status
 ORDER = {"trapezoid": 2, "hermite-simpson": 4, "shooting": 4}
 SIGMA = 0.01
 """Errors put on built-in guesses: an exactly symmetric one keeps the solver on its symmetric, often useless, line."""
+MAX_NODES = 1000
+"""Largest number of intervals: a motion that needs more is one no replay can follow."""
 _SHARE = 0.3
 _SPLIT = 4
 
@@ -68,12 +70,13 @@ class Settings:
     seed: int
     save: Path | None
     progress: Callable[[Progress], bool | None] | None
+    compile: bool
     options: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         choice("method", self.method, METHODS)
         positive("position_tolerance", self.position_tolerance, "m")
-        positive("rotation_tolerance", self.rotation_tolerance, "deg")
+        positive("rotation_tolerance", self.rotation_tolerance, "rad")
         integer("max_refinements", self.max_refinements, minimum=0)
         integer("max_iterations", self.max_iterations, minimum=0)
         positive("tolerance", self.tolerance)
@@ -88,7 +91,7 @@ def plan(
     nodes: int = 25,
     method: str = "hermite-simpson",
     position_tolerance: float = 1e-4,
-    rotation_tolerance: float = 0.1,
+    rotation_tolerance: float = 1e-3,
     max_refinements: int = 5,
     max_iterations: int = 300,
     tolerance: float = 1e-8,
@@ -97,6 +100,7 @@ def plan(
     seed: int = 0,
     save: str | Path | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
+    compile: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Plan a transfer: coarse mesh, accurate replay, comparison of the goal pose, finer mesh, until it is met.
@@ -109,7 +113,7 @@ def plan(
     nodes : int
         Intervals of the first mesh.
     method : "hermite-simpson", "trapezoid" or "shooting"
-    position_tolerance, rotation_tolerance : m, deg
+    position_tolerance, rotation_tolerance : m, rad
         What the replay may miss the goal by.
     max_refinements, max_iterations, tolerance
         Finer meshes after the first; the solver's limits on each.
@@ -120,21 +124,20 @@ def plan(
         The last attempt is written there after every mesh, and on Ctrl-C.
     progress : callable, optional
         Called with a `Progress` after every iteration and replay; returning False stops, as Ctrl-C does.
+    compile : bool
+        Compile large functions first, however long it takes: later plans of the kind find them in the cache.
     options : mapping, optional
-        IPOPT's options by their names.
+        IPOPT's.
 
     The status of what is returned says what was reached; the best attempt is in it whatever happened.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the goal lies on no chart of the start.
+    An argument out of range, or a goal on no chart of the start, raises `InputError`.
     """
     if not isinstance(task, Transfer):
         raise InputError("task", task, "a Transfer")
     settings = Settings(
         method, position_tolerance, rotation_tolerance, max_refinements, max_iterations, tolerance, starts, seed,
-        None if save is None else Path(save), progress, dict(options or {}),
+        None if save is None else Path(save), progress, compile, dict(options or {}),
     )  # fmt: skip
     count, sigma = integer("nodes", nodes, minimum=2), non_negative("sigma", sigma)
     formulation = Formulation(task)
@@ -208,8 +211,9 @@ class Planner:
                 self._finished(best).save(self.settings.save)
             if self._stop or found.status is Status.SUCCESS or not found.feasible:
                 break
-            arc = found.arc
-            mesh = self._finer(found)
+            arc, mesh = found.arc, self._finer(found)
+            if len(mesh) == len(arc.times):
+                break
         if best is None:
             raise InputError("max_refinements", self.settings.max_refinements, ">= 0")
         return best
@@ -217,6 +221,9 @@ class Planner:
     def _solved(self, arc: Arc, mesh: FloatArray, refinement: int) -> Judgement:
         begin = clock.perf_counter()
         made = Transcription(self.problem, [mesh], self.settings.method)
+        if self.settings.compile:
+            for group in made.program.groups:
+                group.kernel.build()
         solution = solve(
             made.program,
             made.pack([arc]),
@@ -272,7 +279,7 @@ class Planner:
         local = self.replayer.local_errors(found.arc, _lengths(found.arc))
         use = [
             r["goal_position_error"] / settings.position_tolerance,
-            r["goal_rotation_error"] / settings.rotation_tolerance,
+            np.radians(r["goal_rotation_error"]) / settings.rotation_tolerance,
         ]
         if not np.all(np.isfinite([*local, *use])) or np.max(use) <= 1.0 or not np.sum(local) > 0:
             pieces = np.full(len(mesh) - 1, 2)

@@ -90,11 +90,11 @@ class Replayer:
     def goal_errors(self, run: Trajectory) -> dict[str, float]:
         """Return `pose_errors` at the end of a run of the user's pair."""
         final = run.final
-        if self.formulation.task.d == 3:
-            R, R_hand = to_matrix(final["object_quaternion"]), to_matrix(final["hand_quaternion"])
-        else:
-            R, R_hand = to_matrix(np.ravel(final["object_angle"])), to_matrix(np.ravel(final["hand_angle"]))
-        return pose_errors(self.formulation.target, final["contact_on_hand"], R, R_hand, final["hand_position"])
+        R, R_hand = to_matrix(final["object_quaternion"]), to_matrix(final["hand_quaternion"])
+        on_hand, position = final["contact_on_hand"], final["hand_position"]
+        if self.formulation.task.d == 2:  # recorded in space, as x and z
+            R, R_hand, on_hand, position = R[::2, ::2], R_hand[::2, ::2], on_hand[::2], position[::2]
+        return pose_errors(self.formulation.target, on_hand, R, R_hand, position)
 
 
 def _fine_times(nodes: FloatArray) -> tuple[FloatArray, np.ndarray]:

@@ -10,12 +10,13 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
+from trundle.models.approach import placed, with_charts
+from trundle.models.closing import nearest
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Atlas, ContactSystem, Start
+from trundle.models.touching import contact_points, touch_function, velocities_changed
 from trundle.simulate.phase import Mode
 from trundle.simulate.runner import Log, Segment
-from trundle.simulate.states import contact_points, touch_function, velocities_changed
-from trundle.simulate.watch import Watch
 
 _ARC = 17
 """Points of the arc that the object has yet to roll."""
@@ -158,11 +159,11 @@ class ThrowGoal:
         """Return the last state of a flight with the coordinates of the contact that closes, and its charts."""
         x, mode = np.array(flown.states[-1]), flown.phase.mode
         where = self.at("contact.coordinates")
-        near = Watch(system, mode).nearest(x) if where.stop > where.start else None
+        near = nearest(system, mode.atlas, x, 0) if where.stop > where.start else None
         if near is None:
             return x, mode.atlas
-        x[where] = near.coordinates
-        return x, (near.charts, *mode.atlas[1:])
+        atlas = with_charts(mode.atlas, 0, near.charts)
+        return placed(system, atlas, x, 0, near), atlas
 
     def rolled(self, angle: float) -> float:
         """Return how far (m) the contact moves to the left while the object turns from `angle` to the goal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -304,6 +305,7 @@ def _with_duration(index: np.ndarray, duration: int) -> np.ndarray:
     return index if duration < 0 else np.hstack([index, np.full((len(index), 1), duration)])
 
 
+@lru_cache(maxsize=16)
 def _node_function(phase: Phase, free: bool, rate: bool) -> ca.Function:
     """Return w = (x, u[, T]) -> (T f, T L, path conditions)."""
     T = ca.SX.sym("T") if free else ca.SX(phase.duration[0])
@@ -313,6 +315,7 @@ def _node_function(phase: Phase, free: bool, rate: bool) -> ca.Function:
     return ca.Function("node", [w], [ca.densify(ca.vertcat(*outputs))], {"cse": True})
 
 
+@lru_cache(maxsize=16)
 def _rk4(phase: Phase, free: bool) -> ca.Function:
     """Return (w = (x, u0, u1[, T]), dtau) -> x after one RK4 step with the input linear between u0 and u1."""
     u0, u1, dtau = ca.SX.sym("u0", phase.nu), ca.SX.sym("u1", phase.nu), ca.SX.sym("dtau")

@@ -30,17 +30,19 @@ class Goal:
     Parameters
     ----------
     contact_on_hand : (d,) m, optional
-        Hand frame. In the plane, leave it out where the angle is given: rolling ties the two.
+        Hand frame. In the plane, rolling ties it to the angle: one of the two is enough.
     object_quaternion : (w, x, y, z), optional
         World from body; space.
     object_angle : rad, optional
-        Of the object in the world; plane. It is a pose: whole turns do not count.
+        Of the object in the world; plane. Whole turns count.
     hand_position : (d,) m, "start" or "free"
         World.
     hand_rpy : (3,) rad, "start" or "free"
         Space.
     hand_angle : rad, "start" or "free"
         Plane; whole turns count.
+    rolled : "nearest", "counter-clockwise" or "clockwise"
+        Plane: which way round the object rolls to the contact, where its angle does not say.
     relative_angular_velocity : (k,) rad/s, optional
         Of the object relative to the hand at the end, hand axes; rest if left out.
     hand_at_rest : bool
@@ -50,15 +52,17 @@ class Goal:
     contact_on_hand: Sequence[float] | None = None
     object_quaternion: Sequence[float] | None = None
     object_angle: float | None = None
-    hand_position: Any = "free"
+    hand_position: Any = "start"
     hand_rpy: Any = "start"
     hand_angle: Any = "start"
+    rolled: str = "nearest"
     relative_angular_velocity: Any = None
     hand_at_rest: bool = True
 
     def __post_init__(self) -> None:
         if self.object_quaternion is not None and self.object_angle is not None:
             raise InputError("goal.object_angle", self.object_angle, "left out where object_quaternion is given")
+        choice("goal.rolled", self.rolled, ("nearest", "counter-clockwise", "clockwise"))
         for name in ("hand_position", "hand_rpy", "hand_angle"):
             if isinstance(getattr(self, name), str):
                 choice(f"goal.{name}", getattr(self, name), ("start", "free"))

@@ -119,7 +119,7 @@ def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
 
 def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:
     """Return the relative speed (n,) of the two material points in m/s; in the plane that along the tangent."""
-    if run.kind == "juggling":
+    if run.kind in ("juggling", "spatial"):
         return np.linalg.norm(touch.slip, axis=1)
     return np.abs(_along(touch))
 
@@ -152,7 +152,9 @@ def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) 
     values = {"normal": normal, "tangential": tangential}
     known = physics(run)
     if known.get("friction"):
-        values["friction_use"] = _share(tangential, float(known["friction"]) * normal)
+        name = str(run["contact"][slot]).removesuffix("-second") if "frictions" in known else ""
+        mu = float(known.get("frictions", {}).get(name, known["friction"]))
+        values["friction_use"] = _share(tangential, mu * normal)
     if run.kind == "juggling" and known.get("torsional_friction"):
         values["torsional_use"] = _share(np.abs(run["contact_moment"]), float(known["torsional_friction"]) * normal)
     return values
@@ -173,6 +175,8 @@ def energy(run: Trajectory) -> tuple[Array, Array]:
     E = 1/2 m v.v + 1/2 w.(R J R') w - m g.x, with the record's mass, inertia and gravity.
     """
     known = physics(run)
+    if "inertias" in known:
+        return _energy_of_tree(run, known)
     mass, inertia, gravity = (needed(known, key) for key in ("mass", "inertia", "gravity"))
     if run.kind == "juggling":
         R = recompute.rotation_matrices(run["object_quaternion"])
@@ -186,11 +190,28 @@ def energy(run: Trajectory) -> tuple[Array, Array]:
     return 0.5 * mass * np.sum(v * v, axis=1) + 0.5 * inertia * w * w, -mass * (x @ pull)
 
 
+def _energy_of_tree(run: Trajectory, known: Mapping[str, Any]) -> tuple[Array, Array]:
+    """Return the sums of the kinetic and potential energies (n,) of all bodies."""
+    kinetic, potential = np.zeros(len(run)), np.zeros(len(run))
+    for k, name in enumerate(map(str, run["body"])):
+        mass, v, w = known["masses"][name], run["body_velocity"][:, k], run["body_angular_velocity"][:, k]
+        kinetic += 0.5 * mass * np.sum(v * v, axis=1)
+        potential -= mass * (run["body_position"][:, k] @ np.asarray(known["gravity"], dtype=float))
+        if run.kind == "planar":
+            kinetic += 0.5 * known["inertias"][name] * w * w
+        else:
+            R = recompute.rotation_matrices(run["body_quaternion"][:, k])
+            w_body = np.einsum("nji,nj->ni", R, w)
+            kinetic += 0.5 * np.einsum("ni,ij,nj->n", w_body, inertia_matrix(known["inertias"][name]), w_body)
+    return kinetic, potential
+
+
 def is_passive(run: Trajectory) -> bool:
     """Whether energy has to stay: nothing moves the hand or drives the body, and the contact rolled throughout."""
-    if not np.all(phases(run)[1]) or not {"mass", "inertia", "gravity"} <= set(physics(run)):
+    known = set(physics(run))
+    if not (known >= {"mass", "inertia", "gravity"} or "inertias" in known) or run.transitions:
         return False
-    if run.transitions:
+    if not all(np.all(phases(run, slot)[1]) for slot in range(contacts(run))):
         return False
     if run.kind == "juggling":
         return not (np.any(run["hand_velocity"]) or np.any(run["hand_angular_velocity"]))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, style
 from trundle.report.plane import PlanarView, Pose, planar_view
+from trundle.report.trees import is_tree, tree_motion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,6 +59,8 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     Of a body that leaves its hand for good only what happens near the hand is shown. A hand that moves is drawn at
     every instant, the earlier the paler.
     """
+    if is_tree(run):
+        return tree_motion(run, ax)
     ax = ax or style.new_axes(9.0, 4.6)
     view = planar_view(run)
     body, base, contact, force = view.body, view.base, view.contact, view.force

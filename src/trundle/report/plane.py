@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.records import SceneBody, Trajectory
+from trundle.report.trees import body_index, is_tree, of_contact
 
 Array = NDArray[np.float64]
 
@@ -76,15 +77,17 @@ def planar_view(run: Trajectory, slot: int = 0) -> PlanarView:
             run["gap"],
             flat(run["contact_normal"]),
         )
+    shown = of_contact(run, slot) if is_tree(run) else run.body("body")
+    k = body_index(run, shown) if is_tree(run) and shown is not None else 0
     body = Pose(
-        run["body_position"][:, 0],
-        run["body_angle"][:, 0],
-        run["body_velocity"][:, 0],
-        run["body_angular_velocity"][:, 0],
+        run["body_position"][:, k],
+        run["body_angle"][:, k],
+        run["body_velocity"][:, k],
+        run["body_angular_velocity"][:, k],
     )
     still = Pose(*(np.zeros_like(value) for value in (body.position, body.angle, body.velocity, body.angular_velocity)))
     contact = (run["contact_position"][:, slot], run["contact_force"][:, slot], run["gap"][:, slot])
-    return PlanarView(run.body("body"), run.body("terrain"), body, still, *contact, None)
+    return PlanarView(shown, run.body("terrain"), body, still, *contact, None)
 
 
 def flat(vectors: Array) -> Array:

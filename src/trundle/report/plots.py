@@ -12,6 +12,7 @@ from trundle.records import Trajectory
 from trundle.report import metrics, recompute, style
 from trundle.report.paths import contact_path, planar_motion
 from trundle.report.plane import lies_in_plane
+from trundle.report.trees import is_tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
 def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
     """Return the report's figures of a `kind` by name, the most telling first; ``plane``: the shapes are planar."""
     flat = plane or kind == "planar"
-    first = {"motion": planar_motion} if flat else {"contact_path": contact_path}
+    first = {"motion": planar_motion} if flat else {"contact_path": contact_path} if kind == "juggling" else {}
     common = {"force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals}
     if kind != "juggling":
         return {**first, **common, "position": position}
@@ -214,6 +215,8 @@ def position(run: Trajectory, ax: Axes | None = None) -> Axes:
                 _components(run, run["hand_position"]).T, _axes(run), _colours(run), strict=True
             ):
                 ax.plot(run.time, column, "--", color=colour, linewidth=1.0, label=f"hand ${label}$")
+    elif is_tree(run):
+        title = f"Centre of mass of the {run['body'][0]}"
     else:
         radius = float(np.median(np.linalg.norm(run["contact_position"][:, 0] - values, axis=1)))
         turned = radius * (run["body_angle"][:, 0] - run["body_angle"][0, 0])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trundle.records import SceneBody, Trajectory
 from trundle.report.implicit import Curve, LevelSet, curve, level_set
 from trundle.report.plane import PlanarView, lies_in_plane, lift, planar_view
+from trundle.report.trees import body_index, of_contact
 
 Array = NDArray[np.float64]
 
@@ -60,12 +61,24 @@ def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
     Where a shape has no simple form here, or no point of nearest approach is found, the recorded contact points take
     its place: in space the gap is then the distance between the two recorded material points.
     """
+    if trajectory.kind == "spatial":
+        return _touch_recorded(trajectory, slot)
     if not lies_in_plane(trajectory):
         return _touch_space(trajectory)
     found = _touch_plane(planar_view(trajectory, slot))
     if trajectory.kind == "planar":
         return found
     return replace(found, slip=lift(found.slip), normal=lift(found.normal), lever=lift(found.lever))
+
+
+def _touch_recorded(run: Trajectory, slot: int) -> Touch:
+    """Take the contact's points from the record of a tree in space; the slip is that of its poses and velocities."""
+    body = of_contact(run, slot)
+    k = 0 if body is None else body_index(run, body)
+    point = run["contact_position"][:, slot] + run["gap"][:, slot, None] * run["contact_normal"][:, slot]
+    lever = point - run["body_position"][:, k]
+    slip = run["body_velocity"][:, k] + np.cross(run["body_angular_velocity"][:, k], lever)
+    return Touch(run["gap"][:, slot], slip, run["contact_normal"][:, slot], lever, np.zeros(len(run), dtype=bool))
 
 
 def _rotate(R: Array, x: Array) -> Array:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,71 +9,20 @@ from trundle.errors import InputError
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute
 from trundle.report.meshes import (
-    Part,
     checkered_object,
     checkered_surface,
-    cone_lines,
     extruded_body,
     extruded_hand,
     extruded_terrain,
-    wedge_lines,
 )
 from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view, quaternions
+from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
+from trundle.report.tree_stage import tree_stage
+from trundle.report.trees import is_tree
 
 Array = NDArray[np.float64]
 
-FRAMES_PER_SECOND = 30.0
-MOST_FRAMES = 1800
 _RED, _ORANGE, _BLUE = (197, 27, 58), (224, 130, 20), (33, 102, 172)
-
-
-@dataclass(frozen=True)
-class Actor:
-    """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world."""
-
-    name: str
-    parts: tuple[Part, ...]
-    positions: Array
-    quaternions: Array
-    lines: tuple[tuple[Array, tuple[int, int, int]], ...] = ()
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Everything the viewer draws.
-
-    Parameters
-    ----------
-    seconds : float
-        Playing time between two frames; the motion's own time between them is `lapse` times that.
-    actors : tuple of Actor
-        Object and hand, or body and terrain.
-    contact : (k, 3)
-        Contact point, world, m.
-    normals, forces : (k, 3)
-        Unit normal and contact force; `force_scale` (m/N) makes the force an arrow.
-    cone : (m, 2, 3) or None
-        Friction cone as line segments, tip at the origin, axis z.
-    paths : tuple
-        Lines that rest in the world, each with its colour.
-    size : float
-        Size of the object, m.
-    look_at, camera : (3,)
-        Where the camera looks and stands.
-    """
-
-    seconds: float
-    lapse: float
-    actors: tuple[Actor, ...]
-    contact: Array
-    normals: Array
-    forces: Array
-    force_scale: float
-    cone: Array | None
-    size: float
-    look_at: Array
-    camera: Array
-    paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
 
 
 def build_stage(run: Trajectory) -> Stage:
@@ -89,43 +35,30 @@ def build_stage(run: Trajectory) -> Stage:
     """
     if not run.scene:
         raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
+    if is_tree(run):
+        return tree_stage(run)
     return _stage_plane(run) if lies_in_plane(run) else _stage_space(run)
-
-
-def _frame_times(run: Trajectory) -> tuple[Array, float, float]:
-    """Return the frames' times and how long each is shown; long runs are shown faster than they are."""
-    start, duration = run.time[0], float(run.time[-1] - run.time[0])
-    wanted = max(math.ceil(duration * FRAMES_PER_SECOND), 1)
-    count = min(wanted, MOST_FRAMES)
-    step = duration / count if duration > 0 else 1 / FRAMES_PER_SECOND
-    # Down to half the frame rate a run is shown in its own time, beyond that faster.
-    shown = min(step, 2 / FRAMES_PER_SECOND)
-    return start + step * np.arange(count + 1), shown, step / shown
-
-
-def _sampled(run: Trajectory, values: Array, times: Array) -> Array:
-    return np.stack([np.interp(times, run.time, column) for column in values.T], axis=1)
 
 
 def _sampled_quaternion(run: Trajectory, q: Array, times: Array) -> Array:
     sign = np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))
-    q = _sampled(run, q * sign[:, None], times)
+    q = sampled(run, q * sign[:, None], times)
     return q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
 def _stage_space(run: Trajectory) -> Stage:
-    times, seconds, lapse = _frame_times(run)
+    times, seconds, lapse = frame_times(run)
     body, hand = _role(run, "object"), _role(run, "hand")
     size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
     q, hand_q = (_sampled_quaternion(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
-    com = _sampled(run, run["object_position"], times)
+    com = sampled(run, run["object_position"], times)
     origin = com - recompute.rotation_matrices(q) @ np.asarray(body.center_of_mass)
     on_hand = run["contact_on_hand"]
     line = _thin_line(on_hand + 0.018 * size * _hand_normals(run), 4000)
     surface = checkered_surface(hand, on_hand, _hand_normals(run), size)
     actors = (
         Actor("object", checkered_object(body), origin, q),
-        Actor("hand", surface, _sampled(run, run["hand_position"], times), hand_q, ((line, _BLUE),)),
+        Actor("hand", surface, sampled(run, run["hand_position"], times), hand_q, ((line, _BLUE),)),
     )
     resting = _thin_line(run["contact_position"] + 0.022 * size * run["contact_normal"], 4000)
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
@@ -137,18 +70,18 @@ def _stage_space(run: Trajectory) -> Stage:
     direction = np.array([0.45, -0.8, 0.62])
     return Stage(
         seconds, lapse, actors,
-        _sampled(run, run["contact_position"], times),
-        _unit(_sampled(run, run["contact_normal"], times)),
-        _sampled(run, run["contact_force"], times),
-        _force_scale(run["contact_force"], size, plane=False),
-        _friction_cone(run, size, plane=False),
+        sampled(run, run["contact_position"], times),
+        unit(sampled(run, run["contact_normal"], times)),
+        sampled(run, run["contact_force"], times),
+        force_scale(run["contact_force"], size, plane=False),
+        friction_cone(run, size, plane=False),
         size, look_at, look_at + 2.5 * reach * direction / np.linalg.norm(direction),
         ((resting, _ORANGE),) if moving else (),
     )  # fmt: skip
 
 
 def _stage_plane(run: Trajectory) -> Stage:
-    times, seconds, lapse = _frame_times(run)
+    times, seconds, lapse = frame_times(run)
     view = planar_view(run)
     if view.body is None or view.base is None:
         raise InputError("scene", [b.role for b in run.scene], "with a body and what it touches")
@@ -171,18 +104,18 @@ def _stage_plane(run: Trajectory) -> Stage:
     normal = recompute.touch(run).normal
     return Stage(
         seconds, lapse, actors,
-        lift(_sampled(run, view.contact, times)) + before,
-        _unit(_sampled(run, normal if normal.shape[1] == 3 else lift(normal), times)),
-        lift(_sampled(run, view.force, times)),
-        _force_scale(view.force, size, plane=True),
-        _friction_cone(run, size, plane=True),
+        lift(sampled(run, view.contact, times)) + before,
+        unit(sampled(run, normal if normal.shape[1] == 3 else lift(normal), times)),
+        lift(sampled(run, view.force, times)),
+        force_scale(view.force, size, plane=True),
+        friction_cone(run, size, plane=True),
         size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]),
     )  # fmt: skip
 
 
 def _sampled_pose(run: Trajectory, pose: Pose, times: Array) -> tuple[Array, Array]:
     """Return positions (k, 2) and quaternions (k, 4) at the frames' times."""
-    return _sampled(run, pose.position, times), quaternions(np.interp(times, run.time, pose.angle))
+    return sampled(run, pose.position, times), quaternions(np.interp(times, run.time, pose.angle))
 
 
 def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, size: float) -> Actor:
@@ -236,30 +169,3 @@ def _thin_line(points: Array, most: int) -> Array:
     stride = max(1, -(-len(points) // most))
     kept = points[::stride]
     return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)
-
-
-def _force_scale(force: Array, size: float, plane: bool) -> float:
-    """Return the m/N of the force's arrow.
-
-    In the plane it is drawn before the body, at most 1.5 times its size, bar a few peaks. In space it starts below the
-    body: at the usual force it is long enough to come out on the other side.
-    """
-    values = np.linalg.norm(force, axis=1)
-    if not np.any(values > 0):
-        return 1.0
-    largest = float(np.quantile(values[values > 0], 0.98))
-    usual = float(np.median(values[values > 0]))
-    return 1.5 * size / largest if plane else min(2.8 * size / usual, 6.0 * size / largest)
-
-
-def _friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
-    friction = run.metadata.get("physics", {}).get("friction")
-    if not friction:
-        return None
-    height = size / math.hypot(1.0, float(friction))
-    make = wedge_lines if plane else cone_lines
-    return make(height * float(friction), height)
-
-
-def _unit(x: Array) -> Array:
-    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from trundle.errors import MissingExtraError
 from trundle.records import Trajectory
 from trundle.report.meshes import Part, arrow_mesh
-from trundle.report.scene import Stage, build_stage
+from trundle.report.scene import build_stage
+from trundle.report.staging import Stage
 from trundle.report.style import unbroken
 
 Array = NDArray[np.float64]

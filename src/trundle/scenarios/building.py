@@ -94,6 +94,20 @@ def build(scenario: Scenario) -> Work:
     return getattr(import_module(module), name)(scenario)
 
 
+def build_all(scenario: Scenario) -> dict[str, Work]:
+    """Return the works of `scenario`, under "", and of its parts, by their names.
+
+    The whole is built first: what is wrong in a part then is what its own table changes, so errors name that table.
+    """
+    works = {"": build(scenario)}
+    for name, part in scenario.parts.items():
+        try:
+            works[name] = build(part)
+        except InputError as error:
+            raise error.within(f"parts.{name}") from None
+    return works
+
+
 @contextmanager
 def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None) -> Iterator[None]:
     """Give errors of constructors the keys of the file: `prefix` before the key, or its place in `moved`."""

@@ -1,17 +1,27 @@
-"""Builder of kind `planar`: a body on terrain, in the plane."""
+"""Builder of kind `planar`: a body, or a tree of bodies, on terrain, in the plane."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from trundle.models import Ground, RigidBody, RollingPair
+from trundle.models import Ground, RigidBody, RollingPair, Start
 from trundle.scenarios.building import Simulation, keys
 from trundle.scenarios.curves import curve
+from trundle.scenarios.planar_tree import build_tree
 from trundle.scenarios.scenario import Scenario
 
 
 def build(scenario: Scenario) -> Simulation:
     """Return the simulation of a `planar` scenario."""
+    tables: Any = scenario.tables
+    model, start = build_tree(scenario) if tables.bodies else _pair(scenario)
+    names = ("duration", "output_step", "step", "relative_tolerance", "stabilization")
+    settings = {name: getattr(tables.simulation, name) for name in names}
+    return Simulation(model, start, {name: value for name, value in settings.items() if value is not None})
+
+
+def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
+    """Return one body on terrain and its start."""
     tables: Any = scenario.tables
     contact, simulation = tables.contact, tables.simulation
     outline = curve(scenario, tables.body.curve, "body.curve", closed=True)
@@ -35,7 +45,5 @@ def build(scenario: Scenario) -> Simulation:
             on_separation=contact.on_separation,
         )
     with keys("initial", scenario, {"contact": "initial.contact_x"}):
-        start = pair.place(**{name: getattr(tables.initial, name) for name in type(tables.initial).model_fields})
-    names = ("duration", "output_step", "step", "relative_tolerance", "stabilization")
-    settings = {name: getattr(simulation, name) for name in names}
-    return Simulation(pair, start, {name: value for name, value in settings.items() if value is not None})
+        names = ("contact_x", "angle", "angular_velocity")
+        return pair, pair.place(**{name: getattr(tables.initial, name) for name in names})

@@ -141,11 +141,12 @@ def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
 
 
 def _inside(value: Any, key: str) -> Any:
-    """Return what stands at the dotted `key` of a table."""
-    for step in key.split("."):
-        if not isinstance(value, Mapping):
-            return value
-        value = value.get(step, MISSING)
+    """Return what stands at a key such as ``initial.angle`` or ``bodies[2].parent`` of a table."""
+    for step in key.replace("[", ".").replace("]", "").split("."):
+        if isinstance(value, list | tuple) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        elif isinstance(value, Mapping):
+            value = value.get(step, MISSING)
     return value
 
 
@@ -211,10 +212,21 @@ def keys_of(schema: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _field(info: FieldInfo) -> tuple[Any, dict[str, Any], str]:
-    kind = info.annotation
-    members = _members(kind) if info.discriminator else {}
+    kind, tagged = _unless_left_out(info.annotation)
+    members = _members(kind) if info.discriminator or tagged else {}
     said = [m.text for m in info.metadata if isinstance(m, Allowed)]
     return kind, members, said[-1] if said else _phrase(kind, members)
+
+
+def _unless_left_out(kind: Any) -> tuple[Any, bool]:
+    """Return the type of a key that may be left out without the None, and whether it is a union by the key `type`."""
+    parts = [part for part in typing.get_args(kind) if part is not type(None)]
+    if typing.get_origin(kind) not in (typing.Union, UnionType) or len(parts) != 1:
+        return kind, False
+    if typing.get_origin(parts[0]) is not typing.Annotated:
+        return parts[0], False
+    inner, *metadata = typing.get_args(parts[0])
+    return inner, any(isinstance(entry, FieldInfo) and entry.discriminator for entry in metadata)
 
 
 def _element(kind: Any) -> tuple[Any, dict[str, Any], str]:

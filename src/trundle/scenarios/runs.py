@@ -14,7 +14,7 @@ from trundle import __version__
 from trundle.errors import MissingExtraError, SimulationError, TrundleError
 from trundle.scenarios import folder as files
 from trundle.scenarios import metrics
-from trundle.scenarios.building import Job, Work, build
+from trundle.scenarios.building import Job, Work, build_all
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.status import Status
 
@@ -104,7 +104,7 @@ def run(
         scenario = scenario.with_seed(seed)
     clock = _Clock()
     with clock("build"):
-        works = {"": build(scenario)} | {name: build(part) for name, part in scenario.parts.items()}
+        works = build_all(scenario)
     directory = files.prepare(out, scenario.name)
     with _logged(directory):
         files.write_scenario(directory, scenario)

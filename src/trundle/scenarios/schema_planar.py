@@ -1,4 +1,4 @@
-"""Scenario files of kind `planar`: one body rolling on terrain, in the plane (x right, z up)."""
+"""Scenario files of kind `planar`: a body, or a tree of bodies, rolling on terrain, in the plane (x right, z up)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pydantic import Field, model_validator
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
+    Array,
     Duration,
     Mass,
     NonNegative,
     Place,
     Real,
     ScenarioTable,
+    Size,
     Table,
     Tolerance,
     Vector2,
@@ -24,7 +26,16 @@ from trundle.scenarios.schema_juggling import check_samples
 from trundle.scenarios.schema_shapes import GroundCurve, OutlineCurve
 
 Inertia = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, up to 1e12 (kg m^2)")]
+LinkInertia = Annotated[
+    Inertia | Literal["solid", "shell"], Allowed("a number > 0, up to 1e12 (kg m^2), or 'solid' or 'shell'")
+]
+Name = Annotated[
+    str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,59}$"), Allowed("a name of letters, digits, '_' and '-'")
+]
+Named = Annotated[dict[str, Any], Allowed("a table of numbers by the bodies' names")]
 MAX_STEPS = 100_000_000
+_OF_A_BODY = ("contact_x", "angle", "angular_velocity")
+_OF_A_TREE = ("positions", "rates", "contacts", "hold", "tolerance")
 
 
 class BodyTable(Table):
@@ -34,6 +45,29 @@ class BodyTable(Table):
     mass: Mass = Field(description="kg")
     inertia: Inertia = Field(description="kg m^2, about the centre of mass")
     center_of_mass: Vector2 = Field(default=(0.0, 0.0), description="m, in the outline's frame")
+
+
+class LinkTable(Table):
+    """One body of a tree. Its frame has its origin at the joint, of a body without a parent anywhere."""
+
+    name: Name = Field(description="of the body, of its joint and of its contact")
+    mass: Mass = Field(description="kg")
+    inertia: LinkInertia = Field(default="solid", description="kg m^2, about the centre of mass")
+    center_of_mass: Vector2 = Field(default=(0.0, 0.0), description="m, in the body's frame")
+    parent: Name | None = Field(default=None, description="the body it is jointed to; left out: nothing holds it")
+    joint: Literal["revolute", "prismatic"] = Field(default="revolute", description="a hinge, or a slide along axis")
+    at: Vector2 = Field(default=(0.0, 0.0), description="m, where the joint is in the parent's frame")
+    axis: Vector2 = Field(default=(1.0, 0.0), description="of a prismatic joint, in the parent's frame")
+    actuated: bool = Field(default=True, description="whether the joint has a torque (or force) as input")
+    curve: OutlineCurve | None = Field(default=None, description="outline that rolls on the terrain")
+    curve_at: Vector2 = Field(default=(0.0, 0.0), description="m, origin of the outline in the body's frame")
+    friction: NonNegative | None = Field(default=None, description="coefficient; that of [contact] if left out")
+
+    @model_validator(mode="after")
+    def _massless(self) -> LinkTable:
+        if self.curve is None and isinstance(self.inertia, str):
+            raise fault("inertia", "must be given as a number (kg m^2) for a body without a curve")
+        return self
 
 
 class TerrainTable(Table):
@@ -51,11 +85,26 @@ class PlanarContactTable(Table):
 
 
 class PlanarInitialTable(Table):
-    """The start; the body's position and velocity follow."""
+    """The start. Of one body its position and velocity follow; of a tree the pose is closed onto the terrain."""
 
     contact_x: Place = Field(default=0.0, description="m, of the contact point on the terrain")
     angle: Angle = Field(default=0.0, description="rad, counter-clockwise")
     angular_velocity: Real = Field(default=0.0, description="rad/s, counter-clockwise")
+    positions: Named = Field(
+        default={}, description="of a tree: joint angle (rad) or travel (m); of a body without parent [x, z, angle]"
+    )
+    rates: Named = Field(
+        default={}, description="of a tree: joint rates; of a body without parent [angular, x, z] (rad/s, m/s)"
+    )
+    contacts: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies that have a curve")] = Field(
+        default=None, description="of a tree: bodies that touch the terrain; left out: all that have a curve"
+    )
+    hold: Annotated[tuple[Name, ...], Array, Allowed("a list of names of bodies")] = Field(
+        default=(), description="of a tree: joints and bodies that may not move when contacts are closed"
+    )
+    tolerance: Size | None = Field(
+        default=None, description="m, of a tree: how far from the terrain the given pose may be where it touches"
+    )
 
 
 class PlanarSimulationTable(Table):
@@ -97,8 +146,48 @@ class PlanarSimulate(ScenarioTable):
 
     kind: Literal["planar"]
     task: Literal["simulate"]
-    body: BodyTable
+    body: BodyTable | None = Field(default=None, description="the body that rolls; or give [[bodies]]")
+    bodies: Annotated[tuple[LinkTable, ...], Array, Field(max_length=64), Allowed("at most 64 tables [[bodies]]")] = (
+        Field(default=(), description="a tree of bodies, instead of [body]")
+    )
     terrain: TerrainTable
     contact: PlanarContactTable = PlanarContactTable()
     initial: PlanarInitialTable = PlanarInitialTable()
     simulation: PlanarSimulationTable = PlanarSimulationTable.model_validate({})
+
+    @model_validator(mode="after")
+    def _one_robot(self) -> PlanarSimulate:
+        if (self.body is None) == (not self.bodies):
+            key = "body" if self.body is None else "bodies"
+            raise fault(key, "must be given: [body] for one body, or [[bodies]] for a tree, not both")
+        for key in _OF_A_TREE if self.body else _OF_A_BODY:
+            if key in self.initial.model_fields_set and getattr(self.initial, key) != _default(key):
+                other = "a tree of [[bodies]]" if self.body else "one [body]"
+                raise fault(f"initial.{key}", f"must be left out: it belongs to {other}")
+        _check_tree(self.bodies)
+        return self
+
+
+def _default(key: str) -> Any:
+    return PlanarInitialTable.model_fields[key].default
+
+
+def _check_tree(bodies: tuple[LinkTable, ...]) -> None:
+    """Refuse names that are not unique, parents that do not exist and bodies that hang on themselves."""
+    parents: dict[str, str | None] = {}
+    for i, body in enumerate(bodies):
+        if body.name in parents:
+            raise fault(
+                f"bodies[{i}].name",
+                f"must be a name no other body has ({body.name!r} has a joint already: no closed loops)",
+            )
+        parents[body.name] = body.parent
+    for i, body in enumerate(bodies):
+        if body.parent is not None and body.parent not in parents:
+            raise fault(f"bodies[{i}].parent", "must be one of " + ", ".join(repr(name) for name in parents))
+        seen, up = {body.name}, body.parent
+        while up is not None:
+            if up in seen:
+                raise fault(f"bodies[{i}].parent", f"must lead to a body without a parent: {up!r} closes a loop")
+            seen.add(up)
+            up = parents[up]

@@ -1,5 +1,6 @@
 """Integration through events and modes, and the record of what happened."""
 
 from trundle.simulate.run import simulate
+from trundle.simulate.wrappers import Delayed, Noisy
 
-__all__ = ["simulate"]
+__all__ = ["Delayed", "Noisy", "simulate"]

@@ -49,8 +49,7 @@ def simulate(
         of a hand's twist in place of its motion) is held until the next call. How long the calls took is in
         ``metadata["policy"]``. Without a policy joints have no torque.
     output_step : float, s
-        Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is
-        always recorded.
+        Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is always recorded.
     relative_tolerance : float
         Of the adaptive integrator (default 1e-10).
     step : float, s
@@ -62,8 +61,7 @@ def simulate(
     progress : callable
         Called now and then with the simulated time (s).
     kicks : mapping of time (s) -> callable
-        At that time the run goes on from what it returns for the state (n_x,): a push, an error of a throw in flight.
-        While a contact touches, the state has to keep its constraints.
+        At that time the run goes on from what it returns for the state (n_x,), which has to keep the constraints.
 
     Returns
     -------
@@ -79,15 +77,17 @@ def simulate(
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
     chosen = _method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    kicks = dict(kicks or {})
-    times = array("kicks", sorted(kicks), (None,), above=0.0, unit="s")
-    samples = np.union1d(_sample_times(duration, output_step), times[times < duration])
+    samples = _sample_times(duration, output_step, kicks)
+    runner = Runner(system, chosen, policy, samples, progress)
+    runner.kicks = dict(kicks or {})
+    return _recorded(runner, _first(system, initial), duration)
+
+
+def _first(system: ContactSystem, initial: Start) -> Instant:
+    """Return the instant a run begins at."""
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
-    first = Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
-    runner = Runner(system, chosen, policy, samples, progress)
-    runner.kicks = kicks
-    return _recorded(runner, first, duration)
+    return Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
 
 
 def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:
@@ -137,7 +137,13 @@ def _method(
     return Method(name, fixed, tolerance, stabilization)
 
 
-def _sample_times(duration: float, output_step: float | None) -> FloatArray:
+def _sample_times(duration: float, output_step: float | None, kicks: Mapping[float, object] | None) -> FloatArray:
+    """Return the times to record, those of kicks among them."""
+    times = array("kicks", sorted(kicks or {}), (None,), above=0.0, unit="s")
+    return np.union1d(_even_times(duration, output_step), times[times < duration])
+
+
+def _even_times(duration: float, output_step: float | None) -> FloatArray:
     least = duration / _SAMPLES
     allowed = f"{least:g} (a million samples) to duration = {duration:g}"
     spacing = duration / 500 if output_step is None else _time("output_step", output_step, least, duration, allowed)

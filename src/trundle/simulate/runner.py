@@ -92,12 +92,8 @@ class Log:
 class Runner:
     """One run: phases, inputs and the loop over events.
 
-    Attributes
-    ----------
-    until : callable, optional
-        Given the modes before and after a transition; where it is true, the run ends there.
-    kicks : dict of time (s) -> function of the state
-        Returns the state from which the run goes on at that time, which has to be a sample.
+    ``until`` (of the modes before and after a transition) ends it early; ``kicks``, by time (s), which has to be a
+    sample, return the state to go on from.
     """
 
     def __init__(
@@ -156,11 +152,11 @@ class Runner:
         """Go from kick to kick."""
         for time in sorted(t for t in self.kicks if t < duration):
             status = self._through(now, time)
-            if status is not Status.SUCCESS or self.log.segments[-1].times[-1] < time:
-                return status
             last = self.log.segments[-1]
-            x = array("kicks", self.kicks[time](np.array(last.states[-1])), last.states[-1].shape)
-            now = Instant(time, x, last.phase.mode, np.zeros((len(last.phase.mode.laws), self.system.d)))
+            if status is not Status.SUCCESS or last.times[-1] < time:
+                return status
+            x, mode = array("kicks", self.kicks[time](np.array(last.states[-1])), now.x.shape), last.phase.mode
+            now = Instant(time, x, mode, np.zeros_like(now.onsets))
         return self._through(now, duration)
 
     def _through(self, now: Instant, duration: float) -> Status:

@@ -1,0 +1,171 @@
+"""Soft contact for planning: a bounded smooth force of the signed distance, whose tail leads to the contact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, array, positive
+from trundle.errors import InputError
+
+__all__ = ["SoftLaw", "SoftTouch", "Wall", "frozen_tangents", "normal_force", "switch"]
+
+
+def switch(z: Any) -> Any:
+    """Return the logistic function 1 / (1 + e^-z), without overflow in value or derivative."""
+    return 0.5 * (1.0 + ca.tanh(0.5 * z))
+
+
+def normal_force(distance: Any, largest: Any, width: Any, offset: Any) -> Any:
+    """Return the normal force f_n = f_max / (1 + exp((d + d_0) / s)), N.
+
+    Infinitely differentiable, between 0 and f_max, f_max / 2 at d = -d_0, f_max / (1 + e^(d_0 / s)) at the surface:
+    its tail is the gradient by which a plan without contact finds one.
+
+    Parameters
+    ----------
+    distance, width, offset : scalar, m
+        d, s and d_0.
+    largest : scalar, N
+        f_max.
+
+    Notes
+    -----
+    Source: Wall-bouncing paper, eq. 17-18, with a logistic function.
+    """
+    return largest * switch(-(distance + offset) / width)
+
+
+def frozen_tangents(normal: Any) -> FloatArray:
+    """Return [t_1 t_2] (3, 2) of a unit normal: t_1 along the world axis least aligned with n, t_2 = n x t_1.
+
+    The axis is chosen once for a surface: no continuous choice exists for all normals.
+    """
+    n = array("normal", normal, (3,))
+    axis = np.eye(3)[2 - int(np.argmin(np.abs(n[::-1])))]
+    t = axis - n * (n @ axis)
+    t = t / np.linalg.norm(t)
+    return np.asarray(np.column_stack([t, np.cross(n, t)]), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class SoftLaw:
+    """Numbers of the soft force.
+
+    Parameters
+    ----------
+    largest : float, N
+        f_max.
+    width, offset : float, m
+        s and d_0; see `normal_force`.
+    """
+
+    largest: float = 60.0
+    width: float = 0.02
+    offset: float = 0.02
+
+    def __post_init__(self) -> None:
+        positive("largest", self.largest, "N")
+        positive("width", self.width, "m")
+        if not np.isfinite(self.offset):
+            raise InputError("offset", self.offset, "a finite number (m)")
+
+    @property
+    def leak(self) -> float:
+        """Force at the surface, N."""
+        return self.largest / (1.0 + float(np.exp(self.offset / self.width)))
+
+
+@dataclass(frozen=True, eq=False)
+class Wall:
+    """A plane that may be touched, of any orientation.
+
+    Parameters
+    ----------
+    point : (3,) m
+        On the wall.
+    normal : (3,)
+        Out of the wall; normalised.
+    """
+
+    point: Any
+    normal: Any
+
+    def __post_init__(self) -> None:
+        n = array("normal", self.normal, (3,))
+        if not np.linalg.norm(n) > 1e-9:
+            raise InputError("normal", self.normal, "a direction, not zero")
+        object.__setattr__(self, "normal", array("normal", n / np.linalg.norm(n), (3,)))
+        object.__setattr__(self, "point", array("point", self.point, (3,), unit="m"))
+
+    @property
+    def offset(self) -> float:
+        """B in d(p) = n . p - b, m."""
+        return float(self.normal @ self.point)
+
+    @property
+    def numbers(self) -> FloatArray:
+        """(n, b, t_1, t_2) (10,), as `SoftTouch` reads them from a problem's parameters."""
+        return np.concatenate([self.normal, [self.offset], *frozen_tangents(self.normal).T])
+
+
+@dataclass(frozen=True, eq=False)
+class SoftTouch:
+    """A sphere near a plane given by parameters: distance, frame and soft force, CasADi expressions.
+
+    Parameters
+    ----------
+    point, velocity : (3,) m, m/s
+        Of the sphere's centre, world axes.
+    radius : scalar, m
+    wall : (10,)
+        See `Wall.numbers`.
+    """
+
+    point: Any
+    velocity: Any
+    radius: Any
+    wall: Any
+
+    @property
+    def normal(self) -> Any:
+        """Unit normal n (3,), out of the wall."""
+        return self.wall[:3]
+
+    @property
+    def distance(self) -> Any:
+        """Signed distance d, m."""
+        return ca.dot(self.normal, self.point) - self.wall[3] - self.radius
+
+    @property
+    def tangents(self) -> Any:
+        """[t_1 t_2] (3, 2)."""
+        return ca.horzcat(self.wall[4:7], self.wall[7:10])
+
+    @property
+    def approach(self) -> Any:
+        """Normal speed v_n, m/s; negative towards the wall."""
+        return ca.dot(self.normal, self.velocity)
+
+    @property
+    def slip(self) -> Any:
+        """Tangential velocity (2,), m/s, by the tangents."""
+        return self.tangents.T @ self.velocity
+
+    def force(self, f_n: Any, direction: Any) -> Any:
+        """Return the force on the sphere f_n (n + u_1 t_1 + u_2 t_2), N; |u| <= mu is Coulomb's cone.
+
+        Source: Wall-bouncing paper, eq. 19-21.
+        """
+        return f_n * (self.normal + self.tangents @ direction)
+
+    def no_slip(self, f_n: Any, largest: Any) -> Any:
+        """Return f_n / f_max v_t (2,), whose square is the cost of sliding under load."""
+        return f_n / largest * self.slip
+
+    def landing(self, near: float = 0.03, width: float = 0.02) -> Any:
+        """Return min(v_n, 0) / (1 + exp((d - near) / width)), m/s: only landing costs, never leaving."""
+        return ca.fmin(self.approach, 0) * switch((near - self.distance) / width)

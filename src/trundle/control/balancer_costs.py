@@ -1,0 +1,176 @@
+"""What both levels of a ball balancer's predictive control share: weights, parameters, limits, keep-out barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, array, positive
+from trundle.contact.soft import Wall
+from trundle.errors import InputError
+from trundle.models.ball_balancer import BallBalancer
+from trundle.numerics.ilqr_stage import Cost
+
+Row = tuple[Any, Any, float]
+"""Margin, weight mu and delta of a barrier."""
+
+NO_WALL = np.concatenate([[0.0, 0.0, 1.0, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # a plane out of reach, below
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the costs; w multiplies 1/2 e^2 of SI residuals, or a relaxed barrier.
+
+    Attributes
+    ----------
+    position, yaw, lean, joints, linear, angular : float
+        Of x - x_ref: of O, yaw, pitch and roll, joint angles, l and h.
+    drive, yaw_torque, joint_rates, direction, force : float
+        Of f_d, t_z, qdot, u_t and the normal forces.
+    slip, landing : float
+        Of f_n / f_max v_t and of the landing speed.
+    limits, outside, torso, disc, disc_top : float
+        Of the barriers: limits of inputs, joints and floor; hands outside walls; torso's distance from walls; ball and
+        torso's top outside the disc.
+    end : float
+        The end's weights are this many times those of a stage.
+    """
+
+    position: float = 40.0
+    yaw: float = 20.0
+    lean: float = 20.0
+    joints: float = 0.15
+    linear: float = 0.02
+    angular: float = 0.3
+    drive: float = 0.004
+    yaw_torque: float = 0.05
+    joint_rates: float = 0.05
+    direction: float = 1.0
+    force: float = 0.02
+    slip: float = 20.0
+    landing: float = 6.0
+    limits: float = 0.3
+    outside: float = 0.1
+    torso: float = 2.0
+    disc: float = 4.0
+    disc_top: float = 8.0
+    end: float = 0.9
+
+    @property
+    def numbers(self) -> FloatArray:
+        """All weights in the order of the fields."""
+        return array("weights", [getattr(self, name) for name in self.__dataclass_fields__], (None,), minimum=0.0)
+
+
+@dataclass(frozen=True)
+class Disc:
+    """A vertical cylinder to stay out of, with the robot's own width added: centre (2,) and radius, m."""
+
+    center: Any
+    radius: float
+
+    @property
+    def numbers(self) -> FloatArray:
+        """(x, y, radius)."""
+        return np.array([*array("center", self.center, (2,), unit="m"), positive("radius", self.radius, "m")])
+
+
+def packed(
+    reference: Any, stages: int, head: FloatArray, weights: Weights, disc: Disc | None, walls: Sequence[Wall], most: int
+) -> FloatArray:
+    """Return parameter rows (N + 1, n_p): x_ref (16), `head`, weights, disc (3), walls (10 each)."""
+    if len(walls) > most:
+        raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
+    planes = [wall.numbers for wall in walls] + [NO_WALL] * (most - len(walls))
+    if disc is None:
+        disc, weights = Disc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
+    same = np.concatenate([weights.numbers, disc.numbers, *planes])
+    wanted = np.asarray(reference, dtype=np.float64)
+    if wanted.shape not in ((16,), (stages + 1, 16)):
+        raise InputError("reference", wanted.shape, f"a state of 16 or {stages + 1} of them")
+    size = head.shape[-1]
+    rows = np.empty((stages + 1, 16 + size + same.size))
+    rows[:, :16], rows[:, 16 : 16 + size], rows[:, 16 + size :] = wanted, head, same
+    return rows
+
+
+def unpacked(p: ca.SX, head: int, walls: int) -> tuple[dict[str, ca.SX], ca.SX, list[ca.SX]]:
+    """Return the weights by name, the disc and the walls among the parameter symbols of `packed`."""
+    names = list(Weights.__dataclass_fields__)
+    first = 16 + head
+    after = first + len(names)
+    planes = [p[after + 3 + 10 * i : after + 13 + 10 * i] for i in range(walls)]
+    return {name: p[first + i] for i, name in enumerate(names)}, p[after : after + 3], planes
+
+
+def parameter_count(head: int, walls: int) -> int:
+    """Return n_p."""
+    return 16 + head + len(Weights.__dataclass_fields__) + 3 + 10 * walls
+
+
+def motion_limits(
+    robot: BallBalancer, x: ca.SX, u: ca.SX, forces: list[ca.SX], m: ca.SX, least_normal: float
+) -> list[Row]:
+    """Return the barriers of drive, yaw torque, joints (u = (f_d, t_z, qdot, ...)) and of the floor's force."""
+    rows: list[Row] = []
+    for value, low, high, share in (
+        (u[:2], -robot.drive_limit, robot.drive_limit, 1.0),
+        (u[2], -robot.yaw_limit, robot.yaw_limit, 1.0),
+        (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0),
+        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2),  # not to shift the rest
+    ):
+        half = 0.5 * (np.asarray(high) - np.asarray(low))
+        rows += [((value - low) / half, share * m, 0.02), ((high - value) / half, share * m, 0.02)]
+    # The body's own vertical acceleration is of second order in its lean: it is left out of the floor's load.
+    lift = sum((f[2] for f in forces), ca.SX(0))
+    weight = (robot.mass + robot.ball_mass) * robot.gravity
+    normal = weight - lift
+    cone = robot.floor_friction * normal - ca.sqrt(ca.sumsqr(u[:2]) + 1.0)
+    return [*rows, ((normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
+
+
+def keep_out(
+    robot: BallBalancer, x: ca.SX, planes: list[ca.SX], disc: ca.SX, w: dict[str, ca.SX], margins: tuple[float, float]
+) -> list[Row]:
+    """Return the barriers of the torso's distance to walls and of ball and torso's top to the disc."""
+    rows: list[Row] = []
+    lean = robot.state(x).R_world_body[:, 2]
+    center = ca.vertcat(x[:2], robot.ball_radius)
+    for plane in planes:
+        for height, margin in zip((0.0, 1.05), margins, strict=True):
+            rows.append((ca.dot(plane[:3], center + height * lean) - plane[3] - margin, w["torso"], 0.03))
+    for height, weight in ((0.0, w["disc"]), (0.95, w["disc_top"])):
+        away = x[:2] + height * lean[:2] - disc[:2]
+        rows.append((ca.sqrt(ca.sumsqr(away) + 1e-6) - disc[2], weight, 0.03))
+    return rows
+
+
+def state_cost(
+    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], keep_out: list[Row], share: Any = 1.0
+) -> tuple[list[tuple[Any, Any]], list[Row]]:
+    """Return the residuals of x - x_ref and the barriers, all times `share`."""
+    e = x - reference
+    parts = (
+        ("position", 0, 2),
+        ("yaw", 2, 3),
+        ("lean", 3, 5),
+        ("joints", 5, 11),
+        ("linear", 11, 13),
+        ("angular", 13, 16),
+    )
+    residuals = [(e[a:b], share * w[name]) for name, a, b in parts]
+    return residuals, [(h, share * m, delta) for h, m, delta in keep_out]
+
+
+def stacked_cost(residuals: list[tuple[Any, Any]], barriers: list[Row]) -> Cost:
+    """Return one cost of (residual, weight) and (margin, mu, delta) groups."""
+    e = ca.vertcat(*(ca.vertcat(r) for r, _ in residuals))
+    weights = ca.vertcat(*(ca.repmat(ca.SX(weight), ca.vertcat(r).numel(), 1) for r, weight in residuals))
+    h = ca.vertcat(*(ca.vertcat(r) for r, *_ in barriers))
+    mu = ca.vertcat(*(ca.repmat(ca.SX(m), ca.vertcat(r).numel(), 1) for r, m, _ in barriers))
+    delta = ca.vertcat(*(ca.repmat(ca.SX(d), ca.vertcat(r).numel(), 1) for r, _, d in barriers))
+    return Cost(e, weights, h, mu, delta)

@@ -1,0 +1,124 @@
+"""Contact schedules read off a contact-implicit plan: which hand is at which wall, stage by stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray, array, non_negative, number, positive
+from trundle.errors import InputError
+
+__all__ = ["PAPER", "ScheduleRules", "contact_schedule", "on_grid"]
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ScheduleRules:
+    """When a planned force is a contact (final).
+
+    Attributes
+    ----------
+    on, off : float, N
+        A contact begins above `on` and ends below `off`. `off` must exceed the soft law's force at the surface, else
+        only the distance ends a contact.
+    near, far : float, m
+        A contact begins only within `near` and ends beyond `far`; infinite: the distance does not count.
+    shortest : float, s
+        Shorter contacts are dropped.
+    credit : bool
+        A contact that lasts already counts with the time it has lasted.
+    horizon : bool
+        A contact that reaches the end of the plan is kept however short: its duration is not known.
+    """
+
+    on: float = 3.0
+    off: float = 1.2
+    near: float = 0.02
+    far: float = 0.04
+    shortest: float = 0.12
+    credit: bool = True
+    horizon: bool = True
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.name in ("credit", "horizon"):
+                if not isinstance(value, bool):
+                    raise InputError(entry.name, value, "true or false")
+            elif not (entry.name in ("near", "far") and value == np.inf):
+                object.__setattr__(self, entry.name, non_negative(entry.name, value))
+        number("off", self.off, maximum=self.on, unit="N")
+        if self.far < self.near:
+            raise InputError("far", self.far, f">= near = {self.near} (m)")
+
+
+PAPER = ScheduleRules(near=np.inf, far=np.inf, shortest=0.5, horizon=False)
+"""The rules of the wall-bouncing paper: forces alone, contacts of at least 0.5 s."""
+
+
+def contact_schedule(
+    forces: Any, distances: Any, step: float, rules: ScheduleRules, touching: Any = False, elapsed: Any = 0.0
+) -> Flags:
+    """Return the flags (N, m) of planned contacts.
+
+    Parameters
+    ----------
+    forces, distances : (N, m)
+        Planned normal forces, N, and signed distances, m, of m pairs of a hand and a wall.
+    step : float, s
+        Of the plan's stages.
+    rules : ScheduleRules
+    touching : bool or (m,)
+        Measured contact now: the plan then begins in contact.
+    elapsed : float or (m,), s
+        For how long it has lasted.
+
+    Raises
+    ------
+    InputError
+        If shapes differ or a value is not finite.
+
+    Notes
+    -----
+    Source: Wall-bouncing paper, section IV-C; distance test and horizon rule added.
+    """
+    f = array("forces", forces, (None, None))
+    d = array("distances", distances, f.shape)
+    h = positive("step", step, "s")
+    start = np.broadcast_to(np.asarray(touching, dtype=bool), f.shape[1:])
+    lasted = array("elapsed", np.broadcast_to(elapsed, f.shape[1:]), f.shape[1:], minimum=0.0, unit="s")
+    columns = [_column(f[:, i], d[:, i], h, rules, bool(start[i]), float(lasted[i])) for i in range(f.shape[1])]
+    return np.stack(columns, axis=1) if columns else np.zeros(f.shape, dtype=bool)
+
+
+def on_grid(flags: Flags, step: float, times: Any) -> Flags:
+    """Return the flags at `times` (M,), s from the plan's start: mapped by time, the last stage held.
+
+    Parameters
+    ----------
+    flags : (N, m)
+    step : float, s
+        Of the stages of `flags`; stage k lasts from k step to (k + 1) step.
+    times : (M,) s
+    """
+    at = np.floor(array("times", times, (None,), minimum=0.0, unit="s") / positive("step", step, "s") + 1e-9)
+    return np.asarray(flags, dtype=bool)[np.minimum(at.astype(int), len(flags) - 1)]
+
+
+def _column(f: FloatArray, d: FloatArray, step: float, rules: ScheduleRules, touching: bool, elapsed: float) -> Flags:
+    on, raw = touching, np.zeros(len(f), dtype=bool)
+    for k in range(len(f)):
+        on = (f[k] >= rules.off and d[k] <= rules.far) if on else (f[k] > rules.on and d[k] <= rules.near)
+        raw[k] = on
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], raw, [False]]).astype(int)))
+    for begin, end in edges.reshape(-1, 2):
+        duration = (end - begin) * step
+        if rules.credit and begin == 0 and touching:
+            duration += elapsed
+        if duration < rules.shortest - 1e-9 and not (rules.horizon and end == len(f)):
+            raw[begin:end] = False
+    return raw

@@ -1,0 +1,111 @@
+"""The nouns of a moving picture, and what every kind of run samples for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import Trajectory
+from trundle.report.meshes import Part, cone_lines, wedge_lines
+
+Array = NDArray[np.float64]
+
+FRAMES_PER_SECOND = 30.0
+MOST_FRAMES = 1800
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world."""
+
+    name: str
+    parts: tuple[Part, ...]
+    positions: Array
+    quaternions: Array
+    lines: tuple[tuple[Array, tuple[int, int, int]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything the viewer draws.
+
+    Parameters
+    ----------
+    seconds : float
+        Playing time between two frames; the motion's own time between them is `lapse` times that.
+    actors : tuple of Actor
+        Object and hand, or body and terrain.
+    contact : (k, 3)
+        Contact point, world, m.
+    normals, forces : (k, 3)
+        Unit normal and contact force; `force_scale` (m/N) makes the force an arrow.
+    cone : (m, 2, 3) or None
+        Friction cone as line segments, tip at the origin, axis z.
+    paths : tuple
+        Lines that rest in the world, each with its colour.
+    size : float
+        Size of the object, m.
+    look_at, camera : (3,)
+        Where the camera looks and stands.
+    """
+
+    seconds: float
+    lapse: float
+    actors: tuple[Actor, ...]
+    contact: Array
+    normals: Array
+    forces: Array
+    force_scale: float
+    cone: Array | None
+    size: float
+    look_at: Array
+    camera: Array
+    paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
+
+
+def frame_times(run: Trajectory) -> tuple[Array, float, float]:
+    """Return the frames' times and how long each is shown; long runs are shown faster than they are."""
+    start, duration = run.time[0], float(run.time[-1] - run.time[0])
+    wanted = max(math.ceil(duration * FRAMES_PER_SECOND), 1)
+    count = min(wanted, MOST_FRAMES)
+    step = duration / count if duration > 0 else 1 / FRAMES_PER_SECOND
+    # Down to half the frame rate a run is shown in its own time, beyond that faster.
+    shown = min(step, 2 / FRAMES_PER_SECOND)
+    return start + step * np.arange(count + 1), shown, step / shown
+
+
+def sampled(run: Trajectory, values: Array, times: Array) -> Array:
+    """Return columns (n, k) of the run at the frames' times."""
+    return np.stack([np.interp(times, run.time, column) for column in values.T], axis=1)
+
+
+def force_scale(force: Array, size: float, plane: bool) -> float:
+    """Return the m/N of the force's arrow.
+
+    In the plane it is drawn before the body, at most 1.5 times its size, bar a few peaks. In space it starts below the
+    body: at the usual force it is long enough to come out on the other side.
+    """
+    values = np.linalg.norm(force, axis=1)
+    if not np.any(values > 0):
+        return 1.0
+    largest = float(np.quantile(values[values > 0], 0.98))
+    usual = float(np.median(values[values > 0]))
+    return 1.5 * size / largest if plane else min(2.8 * size / usual, 6.0 * size / largest)
+
+
+def friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
+    """Return the friction cone as line segments, tip at the origin and axis z, or None."""
+    friction = run.metadata.get("physics", {}).get("friction")
+    if not friction:
+        return None
+    height = size / math.hypot(1.0, float(friction))
+    make = wedge_lines if plane else cone_lines
+    return make(height * float(friction), height)
+
+
+def unit(x: Array) -> Array:
+    """Return vectors of unit length."""
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)

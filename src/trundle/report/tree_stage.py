@@ -1,0 +1,94 @@
+"""What the moving picture of a tree shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trundle.records import SceneBody, Trajectory
+from trundle.report import recompute, trees
+from trundle.report.meshes import Part, checkered_object, extruded_body, extruded_terrain
+from trundle.report.plane import lift, quaternions
+from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times, friction_cone, sampled, unit
+
+_ORANGE = (224, 130, 20)
+_STEEL = (96, 108, 118)
+_GROUND = (214, 205, 188)
+
+
+def tree_stage(run: Trajectory) -> Stage:
+    """Return the stage of a tree, in the plane or in space; force and cone are those of the first contact."""
+    times, seconds, lapse = frame_times(run)
+    size = trees.size_of(run)
+    plane = run.kind == "planar"
+    actors = [_actor(run, body, times, size) for body in trees.moving_bodies(run)]
+    paths = run["contact_position"].reshape(len(run), -1, 2 if plane else 3)
+    before = np.array([0.0, -0.26 * size, 0.0]) if plane else np.zeros(3)
+    terrain = run.body("terrain")
+    if terrain is not None:
+        actors.append(_ground(terrain, paths, times, size, plane))
+    shown = run["body_position"].reshape(len(run) * run["body_position"].shape[1], -1)
+    low, high = (lift(value[None])[0] if plane else value for value in (shown.min(axis=0), shown.max(axis=0)))
+    look_at = 0.5 * (low + high)
+    reach = 0.5 * float(np.linalg.norm(high - low)) + 2 * size
+    direction = np.array([0.12, -1.75, 0.42]) if plane else 2.5 * np.array([0.41, -0.73, 0.55])
+    first = _first(run, times, plane)
+    traces = tuple(
+        (_line((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE) for slot in range(paths.shape[1])
+    )
+    return Stage(
+        seconds, lapse, tuple(actors),
+        first[0] + before, first[1], first[2],
+        force_scale(first[3], size, plane),
+        friction_cone(run, size, plane),
+        size, look_at, look_at + reach * direction,
+        traces,
+    )  # fmt: skip
+
+
+def _first(run: Trajectory, times: Array, plane: bool) -> tuple[Array, Array, Array, Array]:
+    """Return point, normal and force of the first contact at the frames' times, and the forces of all samples."""
+    up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
+    if run["contact_position"].shape[1] == 0:
+        return np.zeros_like(up), up, np.zeros_like(up), np.zeros((1, 3))
+    point, force, normal = run["contact_position"][:, 0], run["contact_force"][:, 0], recompute.touch(run).normal
+    at = [sampled(run, values, times) for values in (point, normal, force)]
+    point_at, normal_at, force_at = (lift(values) if plane else values for values in at)
+    return point_at, unit(normal_at), force_at, force
+
+
+def _actor(run: Trajectory, body: SceneBody, times: Array, size: float) -> Actor:
+    k = trees.body_index(run, body)
+    centre = sampled(run, run["body_position"][:, k], times)
+    com = np.asarray(body.center_of_mass)
+    if run.kind == "planar":
+        q = quaternions(np.interp(times, run.time, run["body_angle"][:, k]))
+        com, centre = lift(com[None])[0], lift(centre)
+        parts = _slabs(body, size)
+    else:
+        q = sampled(run, run["body_quaternion"][:, k], times)
+        q = q / np.linalg.norm(q, axis=1, keepdims=True)
+        parts = checkered_object(body) if body.faces is not None else ()
+    origin = centre - recompute.rotation_matrices(q) @ com
+    lines = ((body.vertices, _STEEL),) if body.role == "link" and run.kind != "planar" else ()
+    return Actor(f"{body.role}_{body.name}", parts, origin, q, lines)
+
+
+def _slabs(body: SceneBody, size: float) -> tuple[Part, ...]:
+    if body.role == "body":
+        return extruded_body(body, 0.45 * size)
+    pieces = trees.bars(body, trees.bar_radius(size))
+    return tuple(part for piece in pieces for part in extruded_body(piece, 0.2 * size, (_STEEL, _STEEL)))
+
+
+def _ground(terrain: SceneBody, paths: Array, times: Array, size: float, plane: bool) -> Actor:
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
+    if plane:
+        parts = extruded_terrain(terrain, paths.reshape(-1, 2), -0.225 * size, 6 * size)
+    else:
+        parts = (Part(terrain.vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
+    return Actor("terrain", parts, np.zeros((len(times), 3)), still)
+
+
+def _line(points: Array) -> Array:
+    kept = points[:: max(1, -(-len(points) // 4000))]
+    return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)

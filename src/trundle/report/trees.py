@@ -1,0 +1,124 @@
+"""Pictures of trees: bodies by their outlines, links as bars between their joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import SceneBody, Trajectory
+from trundle.report import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+_SNAPSHOTS = 6
+_BAR = 0.12
+_ROUND = 9
+
+
+def is_tree(run: Trajectory) -> bool:
+    """Return whether a run is that of a tree of bodies."""
+    return "parents" in run.metadata
+
+
+def body_index(run: Trajectory, body: SceneBody) -> int:
+    """Return the place of a body of the scene on the axis ``body``."""
+    return [str(name) for name in run["body"]].index(body.name)
+
+
+def moving_bodies(run: Trajectory) -> list[SceneBody]:
+    """Return the bodies and links of the scene."""
+    return [body for body in run.scene if body.role in ("body", "link")]
+
+
+def of_contact(run: Trajectory, slot: int) -> SceneBody | None:
+    """Return the body of the scene that touches in the contact `slot`."""
+    name = run.metadata["contacts"].get(str(run["contact"][slot]))
+    return next((body for body in run.scene if body.role == "body" and body.name == name), None)
+
+
+def placed(run: Trajectory, body: SceneBody, i: int) -> Array:
+    """Return the points (m, 2) of a planar body at sample `i`, world, m."""
+    k = body_index(run, body)
+    angle = run["body_angle"][i, k]
+    R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return run["body_position"][i, k] + (body.vertices - np.asarray(body.center_of_mass)) @ R.T
+
+
+def size_of(run: Trajectory) -> float:
+    """Return the radius (m) of the largest outline."""
+    shapes = [body for body in run.scene if body.role == "body"] or moving_bodies(run)
+    return max(float(np.max(np.linalg.norm(b.vertices - np.mean(b.vertices, axis=0), axis=1))) for b in shapes)
+
+
+def tree_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw terrain and all bodies of a planar tree at a few instants, with the contacts' paths and forces."""
+    from matplotlib import colormaps
+
+    ax = ax or style.new_axes(9.0, 4.6)
+    instants = sorted({int(i) for i in np.linspace(0, len(run) - 1, _SNAPSHOTS).round()})
+    force, contact = run["contact_force"], run["contact_position"]
+    heaviest = float(np.max(np.linalg.norm(force[instants], axis=2), initial=0.0)) or 1.0
+    scale = 2.0 * size_of(run) / heaviest
+    seen = [contact.reshape(-1, 2), run["body_position"].reshape(-1, 2)]
+    for rank, i in enumerate(instants):
+        colour = colormaps["viridis"](0.05 + 0.8 * rank / max(len(instants) - 1, 1))
+        for body in moving_bodies(run):
+            points = placed(run, body, i)
+            seen.append(points)
+            if body.role == "link":
+                ax.plot(*points.T, color=colour, linewidth=2.2, solid_capstyle="round", zorder=3)
+                continue
+            ax.fill(*points.T, facecolor=colour, alpha=0.13, edgecolor="none", zorder=2)
+            ax.plot(*np.vstack([points, points[:1]]).T, color=colour, linewidth=1.2, zorder=3)
+            spoke = np.vstack([run["body_position"][i, body_index(run, body)], points[0]])
+            ax.plot(*spoke.T, color=colour, linewidth=0.8, zorder=3)
+        for at, push in zip(contact[i], force[i], strict=True):
+            if np.linalg.norm(push) > 0:
+                arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
+                ax.annotate("", at + scale * push, at, arrowprops=arrow, zorder=6)
+    for slot, name in enumerate(run["contact"]):
+        path = style.with_breaks(contact[:, slot])
+        ax.plot(*path.T, color=style.ORANGE, linewidth=1.6, label=None if slot else "contact paths", zorder=4)
+        _ = name
+    ax.plot([], [], color=style.RED, label=f"contact forces, longest {heaviest:.3g} N")
+    points = np.vstack(seen)
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = 0.06 * float(np.max(high - low))
+    ax.set_xlim(low[0] - room, high[0] + room)
+    ax.set_ylim(low[1] - room, high[1] + room)
+    terrain = run.body("terrain")
+    if terrain is not None:
+        x, z = terrain.vertices.T
+        ax.plot(x, z, color=style.INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
+        if not terrain.closed and np.all(np.diff(x) > 0):
+            ax.fill_between(x, z, min(low[1] - room, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
+    ax.set_aspect("equal", adjustable="box")
+    span = f"{run.time[instants[0]]:.3g} to {run.time[instants[-1]]:.3g} s"
+    style.dress(ax, f"The motion at {len(instants)} instants, {span}", "x (m)", "z (m)", run)
+    style.legend(ax)
+    return ax
+
+
+def bars(link: SceneBody, radius: float) -> list[SceneBody]:
+    """Return the pieces of a planar link as closed outlines, rounded at both ends."""
+    pieces = []
+    for a, b in zip(link.vertices, link.vertices[1:], strict=False):
+        along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-12)
+        turn = np.arctan2(along[1], along[0])
+        half = np.linspace(-np.pi / 2, np.pi / 2, _ROUND)
+        ends = [
+            center + radius * np.stack([np.cos(turn + flip + half), np.sin(turn + flip + half)], axis=1)
+            for center, flip in ((b, 0.0), (a, np.pi))
+        ]
+        pieces.append(SceneBody(link.name, "link", np.vstack(ends), center_of_mass=link.center_of_mass))
+    return pieces
+
+
+def bar_radius(size: float) -> float:
+    """Return half the width (m) of a link beside outlines of the radius `size`."""
+    return _BAR * size

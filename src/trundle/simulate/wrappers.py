@@ -1,0 +1,105 @@
+"""Policies around policies: answers that come late, states that are measured with noise."""
+
+from __future__ import annotations
+
+from collections import deque
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import array, integer, non_negative
+from trundle.errors import InputError
+from trundle.records import Policy
+
+_PARTS = 100
+
+
+def _period_of(policy: Policy) -> float:
+    if not isinstance(policy, Policy) or policy.period is None:
+        raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
+    return float(policy.period)
+
+
+@final
+class Delayed:
+    """A policy whose answer to the state at t is applied from t + delay on.
+
+    Parameters
+    ----------
+    policy : Policy
+        Called at its own period.
+    delay : float, s
+        Of computation and transport; a multiple of a hundredth of the period or coarser parts of it.
+    first : (n_u,)
+        The input until the first answer arrives.
+    """
+
+    def __init__(self, policy: Policy, delay: float, first: Any) -> None:
+        self.policy = policy
+        own = _period_of(policy)
+        ratio = Fraction(non_negative("delay", delay, "s") / own).limit_denominator(_PARTS)
+        self._first = array("first", first, (None,))
+        self._every, self._late = ratio.denominator, ratio.numerator
+        self._period = own / self._every
+        self.reset()
+
+    @property
+    def period(self) -> float:
+        """Time (s) between calls: the policy's own period or a whole part of it."""
+        return self._period
+
+    def reset(self) -> None:
+        """Forget all answers that are under way."""
+        self.policy.reset()
+        self._ticks = 0
+        self._waiting: deque[tuple[int, NDArray[np.float64]]] = deque()
+        self._held = self._first
+
+    def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the input that has arrived by `time`."""
+        if self._ticks % self._every == 0:
+            self._waiting.append((self._ticks + self._late, np.array(self.policy(time, state), dtype=np.float64)))
+        while self._waiting and self._waiting[0][0] <= self._ticks:
+            self._held = self._waiting.popleft()[1]
+        self._ticks += 1
+        return self._held
+
+
+@final
+class Noisy:
+    """A policy that sees the state with Gaussian noise added.
+
+    Parameters
+    ----------
+    policy : Policy
+    deviation : number or (n_x,)
+        Standard deviations in the units of the state.
+    seed : int
+        The same seed gives the same noise after every `reset`.
+    """
+
+    def __init__(self, policy: Policy, deviation: Any, seed: int = 0) -> None:
+        self.policy = policy
+        self._period = _period_of(policy)
+        values = np.atleast_1d(np.asarray(deviation, dtype=np.float64))
+        self._deviation = array("deviation", values, (None,))
+        if np.any(self._deviation < 0):
+            raise InputError("deviation", deviation, "numbers >= 0")
+        self._seed = integer("seed", seed, minimum=0)
+        self.reset()
+
+    @property
+    def period(self) -> float:
+        """Time (s) between calls: the policy's."""
+        return self._period
+
+    def reset(self) -> None:
+        """Begin the noise again."""
+        self.policy.reset()
+        self._random = np.random.default_rng(self._seed)
+
+    def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the policy's answer to the noisy state."""
+        return self.policy(time, state + self._deviation * self._random.normal(size=state.shape))

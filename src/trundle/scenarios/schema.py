@@ -83,6 +83,8 @@ class ScenarioTable(Table):
 
 SCHEMAS: dict[tuple[str, str], str] = {
     ("juggling", "simulate"): "trundle.scenarios.schema_juggling:JugglingSimulate",
+    ("juggling", "transfer"): "trundle.scenarios.schema_juggling_control:JugglingTransfer",
+    ("juggling", "balance"): "trundle.scenarios.schema_juggling_control:JugglingBalance",
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
 }
 """(kind, task) -> where its schema stands; a new kind or task is one line here."""

@@ -10,14 +10,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from trundle import geometry
-from trundle.checks import FloatArray
-from trundle.models import Hand, RollingPair, SampledMotion
+from trundle.models import Hand, RollingPair
 from trundle.models.system import Start
 from trundle.models.touching import contact_points
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import initial, pair_and_start, xz
-from trundle.scenarios.plants import Draw, draws
+from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema_control import CostTable
 from trundle.simulate import simulate
@@ -309,27 +308,6 @@ def simulated(
         more["progress"] = lambda t: share(t / duration)
     step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
     return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)
-
-
-def moved_start(pair: RollingPair, tables: Any, contact: FloatArray, turn: FloatArray) -> Start:
-    """Return the start of [initial] with its contact moved by (d,) m and the object turned by (k,) rad, world."""
-    given = initial(tables.initial, pair.d == 2)
-    given["contact_on_hand"] = np.asarray(given["contact_on_hand"]) + contact
-    if pair.d == 2:
-        given["object_angle"] = float(given["object_angle"]) + float(turn[0])
-    else:
-        before = Rotation.from_quat(given["object_quaternion"], scalar_first=True)
-        given["object_quaternion"] = (Rotation.from_rotvec(turn) * before).as_quat(scalar_first=True)
-    return pair.place(**given)
-
-
-def with_inputs(pair: RollingPair, reference: Reference, bias: Any = 0.0) -> RollingPair:
-    """Return the pair with a hand that moves by a reference's inputs plus a constant `bias` (n_u,)."""
-    end = float(reference.times[-1])
-    times = np.append(reference.times, end + 1e-9 * max(end, 1.0)) - reference.times[0]
-    values = np.vstack([reference.inputs, np.zeros(reference.inputs.shape[1])]) + bias
-    base = pair.base
-    return replace(pair, base=replace(base, motion=SampledMotion(times, values)))
 
 
 def _weights(table: Any, pair: RollingPair, rolled: str) -> dict[str, float]:

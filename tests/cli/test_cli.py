@@ -52,11 +52,11 @@ def test_show_prints_a_file_to_start_from(tmp_path: Path, capsys: pytest.Capture
     assert "# kg" in out
     mine = written(tmp_path, out)
     code, out, _ = trundle(capsys, "check", mine)
-    assert (code, out.strip()) == (0, f"{mine}: ok (kind {_kind(mine)}, task simulate)")
+    assert (code, out.strip()) == (0, f"{mine}: ok (kind {_top(mine, 'kind')}, task {_top(mine, 'task')})")
 
 
-def _kind(path: Path) -> str:
-    return str(tomllib.loads(path.read_text())["kind"])
+def _top(path: Path, key: str) -> str:
+    return str(tomllib.loads(path.read_text())[key])
 
 
 def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:

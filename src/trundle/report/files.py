@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trundle.errors import InputError, MissingExtraError
 from trundle.records import Trajectory, load_trajectory
+from trundle.report.metrics import TRIAL
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _SIZES = {"contact_path": (6.0, 6.2), "planar_motion": (9.0, 5.0)}
 _SIZE = (7.0, 4.4)
@@ -40,8 +46,9 @@ def write_report(
     folder = Path(directory)
     say = notify or logging.getLogger("trundle").warning
     written: list[Path] = []
-    for part, run in trajectories(folder).items():
-        if plots:
+    runs = trajectories(folder)
+    for part, run in runs.items():
+        if plots and not TRIAL.fullmatch(part):
             written += write_plots(run, folder / "plots", part, say)
         if viewer and not part:
             try:
@@ -50,6 +57,11 @@ def write_report(
                 written.append(write_viewer(run, folder / "viewer.html"))
             except (MissingExtraError, InputError) as error:
                 say(f"viewer.html: {error}")
+    if plots:
+        from trundle.report.comparisons import comparisons
+
+        drawings = {name: partial(draw, runs) for name, draw in comparisons(runs).items()}
+        written += _drawn(drawings, folder / "plots", "", say)
     return written
 
 
@@ -81,17 +93,25 @@ def write_plots(
 
 
 def _plots(run: Trajectory, target: Path, prefix: str, say: Callable[[str], None]) -> Iterator[Path]:
+    from trundle.report.plane import lies_in_plane
+    from trundle.report.plots import figures, further
+
+    known = figures(run.kind, lies_in_plane(run)) | further(run)
+    drawings = {name: partial(draw, run) for name, draw in known.items()}
+    yield from _drawn(drawings, target, prefix, say)
+
+
+def _drawn(
+    drawings: Mapping[str, partial[Axes]], target: Path, prefix: str, say: Callable[[str], None]
+) -> Iterator[Path]:
     # A bare Figure, not pyplot: no global state, no window, and PNG output is Agg by itself.
     from matplotlib.figure import Figure
 
-    from trundle.report.plane import lies_in_plane
-    from trundle.report.plots import figures
-
-    for name, draw in figures(run.kind, lies_in_plane(run)).items():
+    for name, draw in drawings.items():
         path = target / f"{prefix}{name}.png"
-        figure = Figure(figsize=_SIZES.get(draw.__name__, _SIZE), dpi=_RESOLUTION)
+        figure = Figure(figsize=_SIZES.get(draw.func.__name__, _SIZE), dpi=_RESOLUTION)
         try:
-            draw(run, figure.add_subplot())
+            draw(figure.add_subplot())
         except InputError as error:
             say(f"{path.name}: {error}")
             continue

@@ -117,15 +117,25 @@ def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
     touch = recompute.touch(run, slot)
     touching, rolling = phases(run, slot)
     use = usage(run, touch, slot)
+    kept = rolling & np.logical_not(input_jumps(run))
     values = {
         "gap": largest(np.abs(touch.gap[touching])),
         "slip": largest(slip_speed(run, touch)[rolling]),
         "recomputed_share": float(np.mean(touch.exact)),
     }
     if slot == 0 or touching.any():
-        alone = touching & np.logical_not(_several(run))
+        alone = touching & np.logical_not(_several(run) | input_jumps(run))
         values["normal_force_min"] = float(np.min(use["normal"][alone])) if alone.any() else 0.0
-    return values | {key: largest(use[key][rolling]) for key in ("friction_use", "torsional_use") if key in use}
+    return values | {key: largest(use[key][kept]) for key in ("friction_use", "torsional_use") if key in use}
+
+
+def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
+    """Return the samples (n,) at which a controller's new input ended a mode: its force belongs to neither mode."""
+    jumps = np.zeros(len(run), dtype=bool)
+    if "hand_acceleration" in run or ("torque" in run and np.any(run["torque"])):
+        for change in run.transitions:
+            jumps |= np.abs(run.time - change["time"]) < 1e-9
+    return jumps
 
 
 def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:

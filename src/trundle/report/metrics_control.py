@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import recompute
-from trundle.report.metrics import TRIAL, general, phases, usage
+from trundle.report.metrics import TRIAL, general, input_jumps, phases, usage
 from trundle.status import Status
 
 Array = NDArray[np.float64]
@@ -20,7 +20,7 @@ Parts = Mapping[str, Trajectory]
 
 SETTLED = 0.5
 """Last time (s) of a trial over which it has to be at its goal."""
-UPRIGHT, SLOW = 0.1, 1.0
+UPRIGHT, SLOW = 0.2, 1.0
 """Largest angle (rad) and angular speed (rad/s) of an object that counts as balanced."""
 NEAR, CREEPING = 5e-3, 0.02
 """Largest distance (m) and speed (m/s) of a contact that counts as at rest at its goal."""
@@ -33,26 +33,24 @@ def goal_errors(run: Trajectory, goal: Mapping[str, Any]) -> dict[str, float]:
     -------
     dict
         ``position`` (m), of the contact on the hand, and ``rotation`` (rad), of the object in the world: the angle of
-        R_goal'R; in the plane the difference of angles, turns counted.
+        R_goal'R. Zero where the goal leaves it free.
     """
-    position = np.linalg.norm(run["contact_on_hand"][-1] - np.asarray(goal["contact_on_hand"], dtype=float))
+    position, rotation = 0.0, 0.0
+    if goal.get("contact_on_hand") is not None:
+        away = run["contact_on_hand"][-1] - np.asarray(goal["contact_on_hand"], dtype=float)
+        position = float(np.linalg.norm(away))
     if goal.get("object_angle") is not None:
-        rotation = abs(float(object_angle(run)[-1]) - float(goal["object_angle"]))
-    else:
+        rotation = abs(float(_wrapped(object_angle(run)[-1] - float(goal["object_angle"]))))
+    elif goal.get("object_quaternion") is not None:
         turns = Rotation.from_quat([goal["object_quaternion"], run["object_quaternion"][-1]], scalar_first=True)
         rotation = float((turns[0].inv() * turns[1]).magnitude())
-    return {"position": float(position), "rotation": rotation}
+    return {"position": position, "rotation": rotation}
 
 
 def object_angle(run: Trajectory) -> Array:
-    """Return the angle (n,) of a planar object, counter-clockwise seen with x right and z up, without jumps, rad.
-
-    Its turns are counted from ``metadata["start_angle"]`` if the run knows it.
-    """
+    """Return the angle (n,) of a planar object, counter-clockwise seen with x right and z up, without jumps, rad."""
     q = run["object_quaternion"]
-    angle = np.unwrap(-2.0 * np.arctan2(q[:, 2], q[:, 0]))
-    start = run.metadata.get("start_angle")
-    return angle if start is None else angle + 2 * np.pi * np.round((float(start) - angle[0]) / (2 * np.pi))
+    return np.unwrap(-2.0 * np.arctan2(q[:, 2], q[:, 0]))
 
 
 def relative_speed(run: Trajectory) -> Array:
@@ -72,7 +70,7 @@ def balanced(run: Trajectory) -> bool:
     if run.status not in (Status.SUCCESS, Status.REST):
         return False
     last = run.time >= run.time[-1] - SETTLED
-    off = np.abs(object_angle(run)[last] - float(_goal(run)["object_angle"]))
+    off = np.abs(_off(run)[last])
     speed = np.linalg.norm(run["object_angular_velocity"][last], axis=1)
     return bool(np.all(phases(run)[0][last]) and np.max(off) <= UPRIGHT and np.max(speed) <= SLOW)
 
@@ -96,7 +94,7 @@ def _friction_use(runs: list[Trajectory], until: Callable[[Trajectory], int] | N
     largest = 0.0
     for run in runs:
         stop = len(run) if until is None else until(run)
-        rolling = phases(run)[1][:stop]
+        rolling = (phases(run)[1] & np.logical_not(input_jumps(run)))[:stop]
         use = usage(run, recompute.touch(run))["friction_use"][:stop]
         largest = max(largest, float(np.max(use[rolling], initial=0.0)))
     return largest
@@ -104,7 +102,7 @@ def _friction_use(runs: list[Trajectory], until: Callable[[Trajectory], int] | N
 
 def _until_balanced(run: Trajectory) -> int:
     """Return the first sample from which on the object stays at its goal angle; the run's length if it does not."""
-    away = np.abs(object_angle(run) - float(_goal(run)["object_angle"])) > UPRIGHT
+    away = np.abs(_off(run)) > UPRIGHT
     return int(np.flatnonzero(away)[-1]) + 1 if away.any() else len(run)
 
 
@@ -121,7 +119,7 @@ def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
         "path_length": path_length(plan),
     }
     left = dict(plan.metadata.get("plan", {}))
-    for name in ("start_successes", "kkt_residual", "planning_time", "geometric_path_length"):
+    for name in ("start_successes", "kkt_residual", "geometric_path_length"):
         if left.get(name) is not None:
             values[name] = float(left[name])
     for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
@@ -190,13 +188,20 @@ def butterfly(run: Trajectory, parts: Parts) -> dict[str, float]:
 
 def _planning(plan: Trajectory) -> dict[str, float]:
     left = dict(plan.metadata.get("plan", {}))
-    return {name: float(left[name]) for name in ("kkt_residual", "planning_time") if left.get(name) is not None}
+    return {"kkt_residual": float(left["kkt_residual"])} if left.get("kkt_residual") is not None else {}
 
 
 def _wobble(run: Trajectory) -> float:
     last = run.time >= run.time[-1] - 1.0
-    off = object_angle(run)[last] - float(_goal(run)["object_angle"])
-    return float(np.sqrt(np.mean(off**2)))
+    return float(np.sqrt(np.mean(_off(run)[last] ** 2)))
+
+
+def _off(run: Trajectory) -> Array:
+    return _wrapped(object_angle(run) - float(_goal(run)["object_angle"]))
+
+
+def _wrapped(angle: Any) -> Any:
+    return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 def _goal(run: Trajectory) -> Mapping[str, Any]:

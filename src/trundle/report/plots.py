@@ -45,6 +45,7 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
     plane = lies_in_plane(run)
     known = figures(run.kind, plane)
     name = name or next(iter(known))
+    known |= further(run)
     if name in known:
         return known[name](run, ax)
     if name == "contact_on_hand" and not plane:
@@ -63,6 +64,29 @@ def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, A
         return {**first, **common, "position": position}
     where = {"position": position} if flat else {"motion": position}
     return {**first, **common, **where, "rotation": rotation}
+
+
+def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return figures that only some runs have: the hand's acceleration under a controller."""
+    return {"hand_acceleration": hand_acceleration} if "hand_acceleration" in run else {}
+
+
+def hand_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the derivative of the hand's twist over time: angular on the left axis, linear on the right."""
+    ax = ax or style.new_axes()
+    values = run["hand_acceleration"]
+    right = ax.twinx()
+    for axes, columns, sign, name in ((ax, values[:, :3], "-", r"\alpha"), (right, values[:, 3:], "--", "a")):
+        for column, label, colour in zip(columns.T, "xyz", style.COMPONENTS, strict=True):
+            if np.any(column):
+                axes.plot(run.time, column, sign, color=colour, linewidth=1.1, label=f"${name}_{label}$")
+    right.set_ylabel("linear (m/s²), hand frame", color=style.INK)
+    right.set_visible(bool(np.any(values[:, 3:])))
+    style.mark_transitions(ax, run)
+    style.dress(ax, "Acceleration of the hand", "time (s)", "angular (rad/s²), hand frame", run)
+    handles = [axes.get_legend_handles_labels() for axes in (ax, right)]
+    ax.legend(*(a + b for a, b in zip(*handles, strict=True)), loc="upper right", fontsize=8.5, frameon=False, ncols=6)
+    return ax
 
 
 def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
@@ -124,9 +148,9 @@ def friction_use(run: Trajectory, ax: Axes | None = None) -> Axes:
         ("torsional_use", style.PURPLE, r"$|m_n|\,/\,(\mu_t f_n)$"),
     ):
         if key in use:
-            shown = np.minimum(use[key], 3.0)
-            ax.plot(run.time, shown, color=colour, linewidth=1.6, label=f"{label}, largest {np.max(use[key]):.3g}")
-            top = max(top, float(np.max(shown)))
+            shown = np.where(metrics.input_jumps(run), np.nan, np.minimum(use[key], 3.0))
+            ax.plot(run.time, shown, color=colour, linewidth=1.6, label=f"{label}, largest {np.nanmax(shown):.3g}")
+            top = max(top, float(np.nanmax(shown)))
     ax.axhline(1.0, color=style.RED, linewidth=1.2, linestyle="--", label="limit")
     ax.axhspan(1.0, 10.0, color=style.RED, alpha=0.06, linewidth=0)
     ax.set_ylim(0.0, 1.15 * top)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "simulate"): "trundle.scenarios.juggling:build",
+    ("juggling", "transfer"): "trundle.scenarios.juggling_control:build_transfer",
+    ("juggling", "balance"): "trundle.scenarios.juggling_control:build_balance",
+    ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
 }
@@ -120,7 +123,8 @@ def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None
         place = (moved or {}).get(error.key)
         if place is not None:
             raise _told(error, place, _given(scenario, place), scenario) from None
-        raise _told(error, error.within(prefix).key, error.value, scenario) from None
+        inside = error.key == prefix or error.key.startswith(f"{prefix}.")
+        raise _told(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
 
 
 def _told(error: InputError, key: str, value: Any, scenario: Scenario) -> InputError:

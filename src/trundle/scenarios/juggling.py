@@ -7,6 +7,7 @@ from typing import Any
 
 from trundle import geometry
 from trundle.models import Coast, Hand, RigidBody, RollingPair, SampledMotion, SinusoidMotion
+from trundle.models.system import Start
 from trundle.scenarios.building import Simulation, data, keys, measured
 from trundle.scenarios.curves import curve
 from trundle.scenarios.files import grid
@@ -29,10 +30,18 @@ _SHAPES: Mapping[str, Callable[[Any], geometry.Shape]] = {
 
 def build(scenario: Scenario) -> Simulation:
     """Return the simulation of a `juggling` scenario."""
+    pair, start = pair_and_start(scenario)
+    simulation: Any = getattr(scenario.tables, "simulation")  # noqa: B009
+    settings = ("duration", "output_step", "relative_tolerance")
+    return Simulation(pair, start, {name: getattr(simulation, name) for name in settings})
+
+
+def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
+    """Return the object on its hand, and where it starts."""
     tables: Any = scenario.tables
     body = _object(scenario, tables.object)
     hand = _hand(scenario, tables.hand)
-    contact, simulation = tables.contact, tables.simulation
+    contact, gravity = tables.contact, tables.simulation.gravity
     moved = {"gravity": "simulation.gravity", "body": "object.shape", "base": "hand.shape"}
     with keys("contact", scenario, moved):
         pair = RollingPair(
@@ -41,28 +50,28 @@ def build(scenario: Scenario) -> Simulation:
             law=contact.law,
             friction=contact.friction,
             torsional_friction=contact.torsional_friction,
-            gravity=_xz(simulation.gravity) if tables.planar else simulation.gravity,
+            gravity=xz(gravity) if tables.planar else gravity,
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
     with keys("initial", scenario, {"contact": "initial.contact_on_hand"}):
-        start = pair.place(**_initial(tables.initial, tables.planar))
-    settings = ("duration", "output_step", "relative_tolerance")
-    return Simulation(pair, start, {name: getattr(simulation, name) for name in settings})
+        return pair, pair.place(**initial(tables.initial, tables.planar))
 
 
-def _initial(table: Any, planar: bool) -> dict[str, Any]:
+def initial(table: Any, planar: bool) -> dict[str, Any]:
+    """Return the keywords of `RollingPair.place` of a table [initial]."""
     names = ("contact_on_hand", "object_quaternion", "object_angular_velocity")
     if not planar:
         return {name: getattr(table, name) for name in names}
     return {
-        "contact_on_hand": _xz(table.contact_on_hand),
+        "contact_on_hand": xz(table.contact_on_hand),
         "object_angle": table.object_angle or 0.0,
         "object_angular_velocity": _counter_clockwise(table.object_angular_velocity),
     }
 
 
-def _xz(vector: tuple[float, float, float]) -> tuple[float, float]:
+def xz(vector: tuple[float, float, float]) -> tuple[float, float]:
+    """Return the part of a vector that lies in the plane."""
     return vector[0], vector[2]
 
 
@@ -73,7 +82,7 @@ def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
 
 def _object(scenario: Scenario, table: Any) -> RigidBody:
     shape = _shape(scenario, table.shape, "object.shape", closed=True)
-    center = _xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
+    center = xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
     with keys("object", scenario):
         return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=center)
 
@@ -83,8 +92,8 @@ def _hand(scenario: Scenario, table: Any) -> Hand:
     motion = _motion(scenario, table.motion, shape.d)
     with keys("hand", scenario, {"twist": "hand.angular_velocity"}):
         if shape.d == 2:
-            twist = (_counter_clockwise(table.angular_velocity), *_xz(table.velocity))
-            position, angle = _xz(table.position), table.angle or 0.0
+            twist = (_counter_clockwise(table.angular_velocity), *xz(table.velocity))
+            position, angle = xz(table.position), table.angle or 0.0
             return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
         twist = (*table.angular_velocity, *table.velocity)
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)

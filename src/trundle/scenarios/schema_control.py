@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -38,13 +39,27 @@ class GoalTable(Table):
 class LimitsTable(Table):
     """What the hand can do, and how near the contact may come to its own limits in a plan."""
 
-    hand: Freedoms = Field(default="all", description="components of the hand's twist that may change")
+    freedoms: Freedoms = Field(default="all", description="components of the hand's twist that may change")
     angular_acceleration: Positive = Field(default=50.0, description="rad/s^2, each component")
-    linear_acceleration: Positive = Field(default=10.0, description="m/s^2, each component")
+    linear_acceleration: Positive = Field(default=20.0, description="m/s^2, each component")
+    angular_velocity: Positive | None = Field(default=None, description="rad/s, each component")
+    velocity: Positive | None = Field(default=None, description="m/s, each component")
+    tilt: Annotated[float | None, Field(ge=0, le=math.pi), Allowed("an angle from 0 to pi (rad)")] = Field(
+        default=None, description="rad, of the hand from its orientation at the start"
+    )
     normal_force: Share = Field(default=0.05, description="least normal force in a plan, in parts of the weight")
-    friction: Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")] = Field(
+    friction_margin: Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")] = Field(
         default=0.95, description="part of the friction cone a plan may use"
     )
+
+
+class CostTable(Table):
+    """What a plan makes small: means over time of squares, each over its own scale."""
+
+    acceleration: NonNegative = Field(default=1.0, description="the hand's acceleration over its limit")
+    contact_speed: NonNegative = Field(default=0.0, description="speed of the contact over the hand")
+    hand_rate: NonNegative = Field(default=0.0, description="the hand's twist")
+    tilt: NonNegative = Field(default=0.0, description="turn of the hand away from its start")
 
 
 class PlanTable(Table):
@@ -54,7 +69,12 @@ class PlanTable(Table):
     nodes: Annotated[int, Field(ge=2, le=10_000), Allowed("an integer from 2 to 10000")] = Field(
         default=50, description="intervals of the first, coarse solution"
     )
-    method: Literal["hermite-simpson", "trapezoid", "shooting"] = Field(default="hermite-simpson", description="")
+    method: Literal["hermite-simpson", "trapezoid", "shooting"] = Field(
+        default="hermite-simpson", description="how the dynamics become equations"
+    )
+    coarse_nodes: Annotated[int, Field(ge=0, le=10_000), Allowed("an integer from 0 to 10000")] = Field(
+        default=0, description="intervals of a trapezoid plan whose controls are run beside; 0: none"
+    )
     position_tolerance: Goal = Field(default=1e-4, description="m, contact on the hand, of the plan replayed")
     rotation_tolerance: Goal = Field(default=1e-3, description="rad, orientation, of the plan replayed")
     refinements: Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")] = Field(
@@ -94,6 +114,7 @@ class ControllerTable(Table):
     state: StateWeights = StateWeights()
     input: InputWeights = InputWeights()
     final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
+    freedoms: Freedoms | None = Field(default=None, description="what feedback may use; limits.freedoms if left out")
     rolled: Literal["rotation", "contact"] = Field(
         default="rotation", description="planar: which of the two tied errors is fed back"
     )
@@ -126,7 +147,9 @@ class NoiseTable(Table):
 class TrialsTable(Table):
     """Runs of a plant that differs from the model: drawn with the seed, the same for open and closed loop."""
 
-    count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(default=0, description="")
+    count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
+        default=0, description="runs"
+    )
     semi_axes: Part = Field(default=0.0, description="largest relative error of the object's size")
     inertia: Part = Field(default=0.0, description="largest relative error of J/m")
     center_of_mass: Place = Field(default=0.0, description="m, distance of the centre of mass from the model's")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -247,11 +247,10 @@ def _check_space(body: Any, hand: Any, initial: Any, simulation: Any) -> None:
         raise fault("initial.object_angle", "must be left out in space, where object_quaternion is given")
 
 
-class JugglingSimulate(ScenarioTable):
-    """A scenario of kind `juggling`, task `simulate`."""
+class JugglingTable(ScenarioTable):
+    """What every scenario of kind `juggling` has."""
 
     kind: Literal["juggling"]
-    task: Literal["simulate"]
     object: ObjectTable
     hand: HandTable
     contact: ContactTable = ContactTable()
@@ -264,6 +263,12 @@ class JugglingSimulate(ScenarioTable):
         return is_planar(self.hand.shape)
 
     @model_validator(mode="after")
-    def _one_dimension(self) -> JugglingSimulate:
+    def _one_dimension(self) -> Self:
         check_dimension(self)
         return self
+
+
+class JugglingSimulate(JugglingTable):
+    """A scenario of kind `juggling`, task `simulate`."""
+
+    task: Literal["simulate"]

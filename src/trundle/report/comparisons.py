@@ -1,0 +1,115 @@
+"""Figures that set several runs of one scenario beside each other: trials around their plan, errors of open loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation, Slerp
+
+from trundle.records import Trajectory
+from trundle.report import metrics, style
+from trundle.report.metrics_control import object_angle, trials
+from trundle.report.plane import lies_in_plane
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+Runs = Mapping[str, Trajectory]
+
+_FLOOR = 1e-9
+_COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
+
+
+def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+    """Return the figures that fit the runs of a scenario (the main run under the empty name), by name."""
+    found: dict[str, Callable[[Runs, Axes | None], Axes]] = {}
+    if runs[""].kind != "juggling":
+        return found
+    if "plan" in runs and others(runs):
+        found["tracking"] = tracking
+    if lies_in_plane(runs[""]) and len(trials(runs, "closed")) > 1:
+        found["trials"] = trial_angles
+    if lies_in_plane(runs[""]) and "uncontrolled" in runs:
+        found["wobble"] = wobble
+    return found
+
+
+def others(runs: Runs) -> dict[str, Trajectory]:
+    """Return the runs that a plan is compared with: all but the plan itself and trials."""
+    return {
+        name or "closed loop": run
+        for name, run in runs.items()
+        if name != "plan" and not metrics.TRIAL.fullmatch(name) and len(run) > 1
+    }
+
+
+def tracking(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw how far runs are from their plan over time: contact on the hand, and orientation (paper 2, figure 10)."""
+    ax = ax or style.new_axes()
+    plan = runs["plan"]
+    for (name, run), colour in zip(others(runs).items(), _COLOURS, strict=False):
+        position, rotation = deviations(run, plan)
+        label = name.replace("-", " ")
+        ax.plot(run.time, np.maximum(position, _FLOOR), color=colour, linewidth=1.5, label=f"{label}, contact (m)")
+        ax.plot(run.time, np.maximum(rotation, _FLOOR), ":", color=colour, linewidth=1.5, label=f"{label}, turn (rad)")
+    ax.axvline(plan.time[-1], color=style.GREY, linewidth=0.8, linestyle="--", zorder=1)
+    ax.annotate(
+        "end of the plan ", (plan.time[-1], 0.02), xycoords=("data", "axes fraction"), ha="right", fontsize=7.5,
+        color="#55606a",
+    )  # fmt: skip
+    ax.set_yscale("log")
+    style.dress(ax, "Distance from the plan", "time (s)", "error", runs[""])
+    style.legend(ax)
+    return ax
+
+
+def deviations(run: Trajectory, plan: Trajectory) -> tuple[Array, Array]:
+    """Return the distances (n,) of a run from a plan at the run's times: contact on the hand (m), orientation (rad).
+
+    After its end the plan stands still.
+    """
+    t = np.clip(run.time, plan.time[0], plan.time[-1])
+    planned = np.stack([np.interp(t, plan.time, column) for column in plan["contact_on_hand"].T], axis=1)
+    turns = Slerp(plan.time, Rotation.from_quat(plan["object_quaternion"], scalar_first=True))(t)
+    actual = Rotation.from_quat(run["object_quaternion"], scalar_first=True)
+    return np.linalg.norm(run["contact_on_hand"] - planned, axis=1), (turns.inv() * actual).magnitude()
+
+
+def trial_angles(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the object's angle in trials, mean and two standard deviations, beside the plan (paper 2, figure 13)."""
+    ax = ax or style.new_axes()
+    for loop, colour in (("open", style.ORANGE), ("closed", style.BLUE)):
+        group = list(trials(runs, loop).values())
+        if not group:
+            continue
+        for run in group:
+            ax.plot(run.time, np.degrees(object_angle(run)), color=colour, linewidth=0.5, alpha=0.35)
+        longest = max(group, key=lambda run: run.time[-1]).time
+        angles = np.array([np.interp(longest, run.time, object_angle(run), right=np.nan) for run in group])
+        alive = np.sum(np.isfinite(angles), axis=0) > 1
+        mean, spread = np.nanmean(angles[:, alive], axis=0), np.nanstd(angles[:, alive], axis=0)
+        label = f"{loop} loop, mean of {len(group)}"
+        ax.plot(longest[alive], np.degrees(mean), color=colour, linewidth=1.8, label=label)
+        low, high = np.degrees(mean - 2 * spread), np.degrees(mean + 2 * spread)
+        ax.fill_between(longest[alive], low, high, color=colour, alpha=0.15, linewidth=0, label="two std. deviations")
+    plan = runs.get("plan")
+    if plan is not None:
+        ax.plot(plan.time, np.degrees(object_angle(plan)), "--", color=style.INK, linewidth=1.4, label="plan")
+    style.dress(ax, "Angle of the object, all trials", "time (s)", "angle (deg), world, counter-clockwise", runs[""])
+    style.legend(ax)
+    return ax
+
+
+def wobble(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the object's angle with and without control."""
+    ax = ax or style.new_axes()
+    for name, label, colour in (("uncontrolled", "hand at rest", style.ORANGE), ("", "controlled", style.BLUE)):
+        run = runs[name]
+        ax.plot(run.time, np.degrees(object_angle(run)), color=colour, linewidth=1.5, label=label)
+    style.dress(ax, "Angle of the object", "time (s)", "angle (deg), world, counter-clockwise", runs[""])
+    style.legend(ax)
+    return ax

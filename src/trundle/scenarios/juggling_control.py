@@ -1,0 +1,382 @@
+"""Builders of kind `juggling`, tasks `transfer` and `balance`: plan, controlled runs, trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from trundle import geometry
+from trundle.models import Hand, RollingPair
+from trundle.models.system import Start
+from trundle.models.touching import contact_points
+from trundle.problems import Reference
+from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.juggling import initial, pair_and_start, xz
+from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
+from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.schema_control import CostTable
+from trundle.simulate import simulate
+
+if TYPE_CHECKING:
+    from trundle.control import BalancingLQR
+    from trundle.plan import Transfer
+    from trundle.records import Plan, Policy, Trajectory
+
+_GEOMETRIC_ROLLS = 5
+
+
+def build_transfer(scenario: Scenario) -> TransferWork:
+    """Return the work of a scenario of task `transfer`."""
+    from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
+
+    tables: Any = scenario.tables
+    pair, start = pair_and_start(scenario)
+    limits, plan = tables.limits, tables.plan
+    with keys("goal", scenario, _moved(limits)):
+        task = Transfer(
+            pair,
+            start,
+            Goal(**_goal(tables.goal, pair.d)),
+            plan.duration,
+            HandLimits(**{name: getattr(limits, name) for name in _HAND_LIMITS}),
+            ContactLimits(limits.normal_force, limits.friction_margin),
+            Weights(**tables.cost.model_dump()),
+        )
+    with keys("trials", scenario):
+        trials = draws(pair, tables.trials, scenario.seed)
+    return TransferWork(scenario, pair, start, task, tuple(trials))
+
+
+def build_balance(scenario: Scenario) -> BalanceWork:
+    """Return the work of a scenario of task `balance`."""
+    tables: Any = scenario.tables
+    pair, start = pair_and_start(scenario)
+    with keys("trials", scenario):
+        trials = draws(pair, tables.trials, scenario.seed)
+    with keys("goal", scenario):
+        goal = pair.place(**_pose(tables, pair.d))
+    work = BalanceWork(scenario, pair, start, goal, tuple(trials))
+    with keys("controller", scenario, {"state": "goal"}):
+        work.controller()
+    return work
+
+
+def _moved(limits: Any) -> dict[str, str]:
+    """Return where in the file the keys of a Transfer stand."""
+    places = {f"{table}.{name}": f"limits.{name}" for table in _LIMITS for name in type(limits).model_fields}
+    weights = {f"weights.{name}": f"cost.{name}" for name in CostTable.model_fields}
+    return {"duration": "plan.duration"} | places | weights
+
+
+_LIMITS = ("hand_limits", "contact_limits")
+_HAND_LIMITS = ("freedoms", "angular_acceleration", "linear_acceleration", "angular_velocity", "velocity", "tilt")
+
+
+@dataclass(frozen=True)
+class TransferWork:
+    """Plan, main run, comparison runs and trials of a transfer."""
+
+    scenario: Scenario
+    pair: RollingPair
+    start: Start
+    task: Transfer
+    trials: tuple[Draw, ...]
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield plan, main run, open loops, and trials; after a plan that failed only its best attempt."""
+        made: list[Plan] = []
+        yield Job("plan", lambda share: self._plan(made, share), "solve")
+        if not made or not made[0].success:
+            yield Job("", lambda share: self._attempt(made))
+            return
+        plan, offset = made[0], self.tables.offset
+        if offset is not None:
+            yield Job("", lambda share: self._closed(plan.reference, self._offset_start(), share))
+            yield Job("open-loop", lambda share: self._open(plan.reference, self._offset_start(), share))
+        elif self.trials:
+            yield Job("", lambda share: self._trial(plan, self.trials[0], closed=True, share=share))
+        else:
+            yield Job("", lambda share: self._closed(plan.reference, self.start, share))
+        if self.tables.plan.coarse_nodes:
+            yield from self._coarse()
+        for k, draw in enumerate(self.trials, 1):
+            yield Job(f"closed-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=True, share=share))
+            if self.tables.trials.open_loop:
+                yield Job(f"open-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=False, share=share))
+
+    # the plan -----------------------------------------------------------------------------------------
+
+    def _plan(self, made: list[Plan], share: Share | None) -> Trajectory:
+        table = self.tables.plan
+        found = self._planned(share, nodes=table.nodes, seed=self.scenario.seed)
+        made.append(found)
+        left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
+        if found.success and table.starts:
+            left |= {"start_successes": self._successes(share), "start_sigma": table.start_sigma}
+        if found.success and self._ball_on_plate():
+            left["geometric_path_length"] = self._geometric_length()
+        run = found.trajectory or self._standstill(found.status)
+        return self._labelled(replace(run, status=found.status), {"plan": left, "history": list(found.history)})
+
+    def _planned(self, share: Share | None, **settings: Any) -> Plan:
+        from trundle.plan import plan
+
+        table = self.tables.plan
+        given = {
+            "method": table.method,
+            "position_tolerance": table.position_tolerance,
+            "rotation_tolerance": table.rotation_tolerance,
+            "max_refinements": table.refinements,
+            **settings,
+        }
+        # How long a solver takes is not known beforehand: the share only grows.
+        report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
+        return plan(self.task, progress=report, **given)
+
+    def _successes(self, share: Share | None) -> int:
+        """Count perturbed first guesses from which the goal is reached."""
+        table, count = self.tables.plan, 0
+        for k in range(table.starts):
+            count += self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1).success
+            if share is not None:
+                share((k + 1) / table.starts)
+        return count
+
+    def _ball_on_plate(self) -> bool:
+        base, goal = self.pair.base, self.tables.goal
+        level = isinstance(base, Hand) and isinstance(base.shape, geometry.Plane) and not np.any(base.rpy)
+        posed = goal.contact_on_hand is not None and goal.object_quaternion is not None
+        return level and posed and isinstance(self.pair.body.shape, geometry.Sphere)
+
+    def _geometric_length(self) -> float:
+        """Return the length on the hand of a purely geometric plan, a few straight rolls (m)."""
+        from trundle.plan.straight_rolls import roll_straight
+
+        goal = goal_pose(self.tables, self.pair)
+        both = [self.tables.initial.object_quaternion, goal["object_quaternion"]]
+        turns = Rotation.from_quat(both, scalar_first=True)
+        way = np.subtract(goal["contact_on_hand"], self.tables.initial.contact_on_hand)[:2]
+        radius = float(self.pair.body.shape.reference_length)
+        return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=_GEOMETRIC_ROLLS).length
+
+    def _attempt(self, made: list[Plan]) -> Trajectory:
+        """Return the best attempt of a plan that failed."""
+        status = made[0].status
+        run = made[0].trajectory or self._standstill(status)
+        return self._labelled(replace(run, status=status), {"plan": dict(made[0].residuals)})
+
+    def _standstill(self, status: Any) -> Trajectory:
+        """Return a moment of the start without input: there is no attempt to show."""
+        step = self.tables.simulation.output_step
+        return replace(simulate(self.pair, self.start, step, output_step=step), status=status)
+
+    # runs ---------------------------------------------------------------------------------------------
+
+    def _coarse(self) -> Iterator[Job]:
+        """Yield the coarse plan's controls without and with feedback, as in figure 10 of paper 2."""
+        made: list[Reference] = []
+
+        def opened(share: Share | None) -> Trajectory:
+            count = self.tables.plan.coarse_nodes
+            found = self._planned(None, nodes=count, method="trapezoid", max_refinements=0, seed=self.scenario.seed)
+            made.append(Reference(found.times, found.states, found.inputs, found.atlas))
+            return self._open(made[0], self.start, share)
+
+        yield Job("coarse-open-loop", opened)
+        yield Job("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
+
+    def _offset_start(self) -> Start:
+        table = self.tables.offset
+        contact = xz(table.contact) if self.pair.d == 2 else table.contact
+        turn = [table.angle] if self.pair.d == 2 else table.rotation
+        return moved_start(self.pair, self.tables, np.asarray(contact), np.asarray(turn))
+
+    def _controller(self, reference: Reference) -> Policy:
+        from trundle.control import TrackingLQR
+
+        table = self.tables.controller
+        Q = _weights(table.state, self.pair, table.rolled)
+        return TrackingLQR(
+            self.pair,
+            reference,
+            Q,
+            table.input.model_dump(),
+            {name: table.final * value for name, value in Q.items()},
+            period=table.period,
+            freedoms=_renamed(self.tables.limits.freedoms if table.freedoms is None else table.freedoms),
+            input_limit=self.task.hand_limits.acceleration(self.pair.d),
+            rolled=table.rolled,
+        )
+
+    def _closed(self, reference: Reference, start: Start, share: Share | None) -> Trajectory:
+        duration = reference.duration + self.tables.controller.hold
+        return self._simulated(self.pair, start, duration, share, policy=self._controller(reference))
+
+    def _open(
+        self, reference: Reference, start: Start, share: Share | None, pair: RollingPair | None = None, bias: Any = 0.0
+    ) -> Trajectory:
+        """Run the planned inputs without feedback; afterwards the hand does not accelerate, but for the bias."""
+        duration = reference.duration + self.tables.controller.hold
+        return self._simulated(with_inputs(pair or self.pair, reference, bias), start, duration, share)
+
+    def _trial(self, plan: Plan, draw: Draw, closed: bool, share: Share | None) -> Trajectory:
+        start = moved_start(draw.pair, self.tables, draw.contact, draw.turn)
+        if not closed:
+            return self._open(plan.reference, start, share, draw.pair, draw.bias)
+        policy = sensed(self._controller(plan.reference), self.pair, self.tables, draw)
+        duration = plan.reference.duration + self.tables.controller.hold
+        return self._simulated(draw.pair, start, duration, share, policy=policy)
+
+    def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
+        run = simulated(pair, start, duration, self.tables, share, **more)
+        return self._labelled(run, {})
+
+    def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:
+        return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | dict(more))
+
+
+@dataclass(frozen=True)
+class BalanceWork:
+    """A regulator about an equilibrium, and the same start without it."""
+
+    scenario: Scenario
+    pair: RollingPair
+    start: Start
+    goal: Start
+    trials: tuple[Draw, ...]
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the controlled run, the one with the hand at rest, and trials."""
+        yield Job("", lambda share: self._run(share, policy=self._policy(None)))
+        yield Job("uncontrolled", lambda share: self._run(share))
+        for k, draw in enumerate(self.trials, 1):
+            yield Job(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
+
+    def controller(self) -> Policy:
+        """Return the regulator about the goal."""
+        return regulator(self.pair, self.goal, self.tables)
+
+    def _policy(self, draw: Draw | None) -> Policy:
+        return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
+
+    def _run(self, share: Share | None, draw: Draw | None = None, **more: Any) -> Trajectory:
+        pair, start = self.pair, self.start
+        if draw is not None:
+            pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
+        run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, **more)
+        return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})
+
+
+def regulator(pair: RollingPair, goal: Start, tables: Any) -> BalancingLQR:
+    """Return the regulator of [controller] about an equilibrium."""
+    from trundle.control import BalancingLQR
+
+    table, limits = tables.controller, tables.limits
+    bound = [limits.angular_acceleration] * (1 if pair.d == 2 else 3)
+    return BalancingLQR(
+        pair,
+        goal,
+        _weights(table.state, pair, table.rolled),
+        table.input.model_dump(),
+        period=table.period,
+        freedoms=_renamed(limits.freedoms if table.freedoms is None else table.freedoms),
+        input_limit=np.array(bound + [limits.linear_acceleration] * pair.d),
+        rolled=table.rolled,
+    )
+
+
+def simulated(
+    pair: RollingPair, start: Start, duration: float, tables: Any, share: Share | None, **more: Any
+) -> Trajectory:
+    """Simulate with the settings of [simulation] for `duration` (s)."""
+    settings = tables.simulation
+    if share is not None:
+        more["progress"] = lambda t: share(t / duration)
+    step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
+    return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)
+
+
+def _weights(table: Any, pair: RollingPair, rolled: str) -> dict[str, float]:
+    """Return the weights of the error's parts that the pair has."""
+    weights = table.model_dump()
+    if pair.d == 2:
+        del weights["contact" if rolled == "rotation" else "object_rotation"]
+    return weights
+
+
+def _goal(table: Any, d: int) -> dict[str, Any]:
+    """Return the goal of a transfer in the words of `trundle.plan.Goal`; what is left out stays as at the start."""
+    hand = {"hand_position": "start" if table.hand_position is None else table.hand_position}
+    if d == 2:
+        given = {"object_angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
+        hand["hand_angle"] = "start" if table.hand_angle is None else table.hand_angle
+        return hand | {k: xz(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
+    given = {"contact_on_hand": table.contact_on_hand, "object_quaternion": table.object_quaternion}
+    hand["hand_rpy"] = "start" if table.hand_rpy is None else table.hand_rpy
+    return hand | {k: v for k, v in given.items() if v is not None}
+
+
+def _pose(tables: Any, d: int) -> dict[str, Any]:
+    """Return the keywords of `place` for a goal; what is left out is as at the start, at rest."""
+    given = initial(tables.initial, d == 2)
+    goal = tables.goal
+    if goal.contact_on_hand is not None:
+        given["contact_on_hand"] = xz(goal.contact_on_hand) if d == 2 else goal.contact_on_hand
+    if d == 2 and goal.object_angle is not None:
+        given["object_angle"] = goal.object_angle
+    if d == 3 and goal.object_quaternion is not None:
+        given["object_quaternion"] = goal.object_quaternion
+    given["object_angular_velocity"] = 0.0 if d == 2 else (0.0, 0.0, 0.0)
+    return given
+
+
+def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
+    """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle``.
+
+    None stands for what the goal leaves free.
+    """
+    goal, contact = tables.goal, None
+    if goal.contact_on_hand is not None:
+        start = pair.place(**_pose(tables, pair.d))
+        contact = np.asarray(contact_points(pair.system, start.atlas, start.x, 0)[1], dtype=np.float64).tolist()
+        contact = [contact[0], 0.0, contact[1]] if pair.d == 2 else contact
+    return {
+        "contact_on_hand": contact,
+        "object_quaternion": goal.object_quaternion,
+        "object_angle": goal.object_angle,
+    }
+
+
+def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, seed: int = 0) -> Policy:
+    """Return the policy behind the camera of [noise], if there is one, and before the bias of the hand."""
+    from trundle.control import Actuated, Camera, Sensed
+
+    noise = tables.noise
+    if noise is not None:
+        camera = Camera(
+            noise.camera_period,
+            noise.camera_delay,
+            noise.position_sigma,
+            noise.angle_sigma,
+            seed if draw is None else draw.seed,
+        )
+        policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair)
+    return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)
+
+
+def _renamed(freedoms: Any) -> Any:
+    return [f.replace("w", "r").replace("v", "") for f in freedoms] if isinstance(freedoms, tuple) else freedoms

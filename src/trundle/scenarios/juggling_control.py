@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from trundle.records import Plan, Policy, Trajectory
 
 _GEOMETRIC_ROLLS = 5
+_log = logging.getLogger("trundle.run")
 
 
 def build_transfer(scenario: Scenario) -> TransferWork:
@@ -119,6 +121,11 @@ class TransferWork:
         table = self.tables.plan
         found = self._planned(share, nodes=table.nodes, seed=self.scenario.seed)
         made.append(found)
+        for mesh in found.history:
+            known = {k: v for k, v in mesh.items() if isinstance(v, int | float | str)}
+            _log.info(
+                "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
+            )
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
         if found.success and table.starts:
             left |= {"start_successes": self._successes(share), "start_sigma": table.start_sigma}
@@ -380,3 +387,7 @@ def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, se
 
 def _renamed(freedoms: Any) -> Any:
     return [f.replace("w", "r").replace("v", "") for f in freedoms] if isinstance(freedoms, tuple) else freedoms
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

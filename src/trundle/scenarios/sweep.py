@@ -155,27 +155,34 @@ def sweep(
     plan = {"scenario": named, "digest": digest, "set": list(overrides), "over": list(over)}
     plan |= {"samples": samples, "seed": base.seed, "runs": len(points), "version": __version__}
     with _opened(Path(out), plan) as (folder, journal, rows):
-        resumed, interrupted = len(rows), False
+        resumed = len(rows)
         ahead = [point for point in points if point.number not in rows]
         done = _on_dask(task, ahead, scheduler) if scheduler else _here(task, ahead, jobs)
-        written = time.monotonic()
-        try:
-            if progress:
-                progress(len(rows), len(points))
-            for row in done:
-                journal.write(json.dumps(row, allow_nan=False) + "\n")
-                journal.flush()
-                rows[row["run"]] = row
-                if progress:
-                    progress(len(rows), len(points))
-                if time.monotonic() - written > _TABLE_EVERY:
-                    _write_table(folder, rows, plan)
-                    written = time.monotonic()
-        except KeyboardInterrupt:
-            interrupted = True
-        os.fsync(journal.fileno())
+        tell = (lambda: progress(len(rows), len(points))) if progress else (lambda: None)
+        complete = _collected(done, rows, journal, tell, lambda: _write_table(folder, rows, plan))
         ordered = _write_table(folder, rows, plan)
-    return Sweep(folder / TABLE, tuple(ordered), resumed, not interrupted)
+    return Sweep(folder / TABLE, tuple(ordered), resumed, complete)
+
+
+def _collected(
+    done: Iterator[Row], rows: dict[int, Row], journal: TextIO, tell: Callable[[], None], save: Callable[[], Any]
+) -> bool:
+    """Put rows into the journal as they come; return False if that was interrupted."""
+    saved, complete = time.monotonic(), True
+    try:
+        tell()
+        for row in done:
+            journal.write(json.dumps(row, allow_nan=False) + "\n")
+            journal.flush()
+            rows[row["run"]] = row
+            tell()
+            if time.monotonic() - saved > _TABLE_EVERY:
+                save()
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        complete = False
+    os.fsync(journal.fileno())
+    return complete
 
 
 def needed(package: str) -> Any:

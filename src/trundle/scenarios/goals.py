@@ -5,25 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from trundle.checks import FloatArray
 from trundle.models import RollingPair
-from trundle.models.system import Start
 from trundle.models.touching import contact_points
 from trundle.scenarios.juggling import initial, xz
-
-
-def moved_start(pair: RollingPair, tables: Any, contact: FloatArray, turn: FloatArray) -> Start:
-    """Return the start of [initial] with its contact moved by (d,) m and the object turned by (k,) rad, world."""
-    given = initial(tables.initial, pair.d == 2)
-    given["contact_on_hand"] = np.asarray(given["contact_on_hand"]) + contact
-    if pair.d == 2:
-        given["object_angle"] = float(given["object_angle"]) + float(turn[0])
-    else:
-        before = Rotation.from_quat(given["object_quaternion"], scalar_first=True)
-        given["object_quaternion"] = (Rotation.from_rotvec(turn) * before).as_quat(scalar_first=True)
-    return pair.place(**given)
 
 
 def transfer_goal(table: Any, d: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,23 +11,25 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from trundle import geometry
-from trundle.models import Hand, RollingPair, SampledMotion
+from trundle.models import Hand, RollingPair
 from trundle.models.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
-from trundle.scenarios.goals import goal_pose, moved_start, resting_pose, transfer_goal
+from trundle.scenarios.goals import goal_pose, resting_pose, transfer_goal
 from trundle.scenarios.juggling import pair_and_start, xz
-from trundle.scenarios.plants import Draw, draws
+from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema_control import CostTable
 from trundle.simulate import simulate
 from trundle.status import Status
 
 if TYPE_CHECKING:
+    from trundle.control import BalancingLQR
     from trundle.plan import Transfer
     from trundle.records import Plan, Policy, Trajectory
 
 _GEOMETRIC_ROLLS = 5
+_log = logging.getLogger("trundle.run")
 
 
 def build_transfer(scenario: Scenario) -> TransferWork:
@@ -126,6 +129,11 @@ class TransferWork:
         table = self.tables.plan
         found = self._planned(share, nodes=table.nodes, seed=self.scenario.seed)
         made.append(found)
+        for mesh in found.history:
+            known = {k: v for k, v in mesh.items() if isinstance(v, int | float | str)}
+            _log.info(
+                "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
+            )
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
         status = found.status
         if found.success and self._ball_on_plate():
@@ -288,20 +296,7 @@ class BalanceWork:
 
     def controller(self) -> Policy:
         """Return the regulator about the goal."""
-        from trundle.control import BalancingLQR
-
-        table, limits = self.tables.controller, self.tables.limits
-        bound = [limits.angular_acceleration] * (1 if self.pair.d == 2 else 3)
-        return BalancingLQR(
-            self.pair,
-            self.goal,
-            _weights(table.state, self.pair, table.rolled),
-            table.input.model_dump(),
-            period=table.period,
-            freedoms=limits.freedoms if table.freedoms is None else table.freedoms,
-            input_limit=np.array(bound + [limits.linear_acceleration] * self.pair.d),
-            rolled=table.rolled,
-        )
+        return regulator(self.pair, self.goal, self.tables)
 
     def _policy(self, draw: Draw | None) -> Policy:
         return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
@@ -312,6 +307,24 @@ class BalanceWork:
             pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
         run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, **more)
         return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})
+
+
+def regulator(pair: RollingPair, goal: Start, tables: Any) -> BalancingLQR:
+    """Return the regulator of [controller] about an equilibrium."""
+    from trundle.control import BalancingLQR
+
+    table, limits = tables.controller, tables.limits
+    bound = [limits.angular_acceleration] * (1 if pair.d == 2 else 3)
+    return BalancingLQR(
+        pair,
+        goal,
+        _weights(table.state, pair, table.rolled),
+        table.input.model_dump(),
+        period=table.period,
+        freedoms=_renamed(limits.freedoms if table.freedoms is None else table.freedoms),
+        input_limit=np.array(bound + [limits.linear_acceleration] * pair.d),
+        rolled=table.rolled,
+    )
 
 
 def simulated(
@@ -347,15 +360,6 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float | np.floating) and not np.isfinite(value) else value
 
 
-def with_inputs(pair: RollingPair, reference: Reference, bias: Any = 0.0) -> RollingPair:
-    """Return the pair with a hand that moves by a reference's inputs plus a constant `bias` (n_u,)."""
-    end = float(reference.times[-1])
-    times = np.append(reference.times, end + 1e-9 * max(end, 1.0)) - reference.times[0]
-    values = np.vstack([reference.inputs, np.zeros(reference.inputs.shape[1])]) + bias
-    base = pair.base
-    return replace(pair, base=replace(base, motion=SampledMotion(times, values)))
-
-
 def _weights(table: Any, pair: RollingPair, rolled: str) -> dict[str, float]:
     """Return the weights of the error's parts that the pair has."""
     weights = table.model_dump()
@@ -383,3 +387,7 @@ def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, se
 
 def _renamed(freedoms: Any) -> Any:
     return [f.replace("w", "r").replace("v", "") for f in freedoms] if isinstance(freedoms, tuple) else freedoms
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

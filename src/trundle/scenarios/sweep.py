@@ -37,7 +37,8 @@ class Sweep:
     Attributes
     ----------
     table : Path
-        The Parquet file: one row a run, in the order of the points.
+        The Parquet file, one row a run, in the order of the points: ``run``, the keys of `over`, ``status``,
+        ``feasible``, ``message``, ``seed``, ``wall_time`` (s), ``metric.<name>``, ``part.<name>.status``.
     rows : tuple of dict
         The same rows.
     resumed : int
@@ -114,9 +115,8 @@ def sweep(
 ) -> Sweep:
     """Run a scenario many times and write one Parquet table; a sweep that was stopped goes on where it was.
 
-    Columns: ``run``, the keys of `over`, ``status``, ``feasible``, ``message``, ``seed``, ``wall_time`` (s),
-    ``metric.<name>``, ``part.<name>.status``. A run that fails is a row with its status; one whose values are not
-    allowed has the status ``bad-input``, one that ended by an error of the program ``failed``.
+    A run that fails is a row with its status: ``bad-input`` if its values are not allowed, ``failed`` if it ended by an
+    error of the program.
 
     Parameters
     ----------
@@ -125,18 +125,15 @@ def sweep(
     over : sequence of str
         ``table.key=a:b:n`` or ``table.key=v1,v2,...``.
     out : path
-        Folder: new, empty, or that of the same sweep.
-    samples : int, optional
-        Random draws, uniform in the ranges, instead of the grid of all keys.
-    seed : int, optional
-        Of the draws; of every run on a grid.
+        New, empty, or that of the same sweep.
+    samples, seed : int, optional
+        Number of random draws, uniform in the ranges, instead of the grid; seed of the draws, on a grid of every run.
     jobs : int, optional
         Processes; default: as many as there are processors.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers have trundle and see the same files.
-    overrides, allow_path : see `load_scenario`
-        For every run.
-    progress : callable, optional
+    overrides, allow_path, progress
+        See `load_scenario` and `Progress`.
 
     Raises
     ------
@@ -151,14 +148,13 @@ def sweep(
     task = Task(named, tuple(overrides), tuple(str(Path(folder).resolve()) for folder in allow_path))
     base = load_scenario(named, overrides, seed, task.allow_path)
     points = points_of(axes, samples, base.seed)
-    digest = _checked(task, base, points)
-    plan = {"scenario": named, "digest": digest, "set": list(overrides), "over": list(over)}
+    plan = {"scenario": named, "digest": _checked(task, base, points), "set": list(overrides), "over": list(over)}
     plan |= {"samples": samples, "seed": base.seed, "runs": len(points), "version": __version__}
     with _opened(Path(out), plan) as (folder, journal, rows):
         resumed = len(rows)
         ahead = [point for point in points if point.number not in rows]
         done = _on_dask(task, ahead, scheduler) if scheduler else _here(task, ahead, jobs)
-        tell = (lambda: progress(len(rows), len(points))) if progress else (lambda: None)
+        tell = (lambda: progress(len(rows), len(points))) if progress else lambda: None
         complete = _collected(done, rows, journal, tell, lambda: _write_table(folder, rows, plan))
         ordered = _write_table(folder, rows, plan)
     return Sweep(folder / TABLE, tuple(ordered), resumed, complete)

@@ -212,7 +212,7 @@ class TransferWork:
             table.input.model_dump(),
             {name: table.final * value for name, value in Q.items()},
             period=table.period,
-            freedoms=_renamed(self.tables.limits.freedoms if table.freedoms is None else table.freedoms),
+            freedoms=self.tables.limits.freedoms if table.freedoms is None else table.freedoms,
             input_limit=self.task.hand_limits.acceleration(self.pair.d),
             rolled=table.rolled,
         )
@@ -392,7 +392,3 @@ def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, se
         )
         policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair)
     return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)
-
-
-def _renamed(freedoms: Any) -> Any:
-    return [f.replace("w", "r").replace("v", "") for f in freedoms] if isinstance(freedoms, tuple) else freedoms

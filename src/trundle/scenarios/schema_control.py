@@ -14,11 +14,11 @@ Share = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1")]
 Part = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
 Goal = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
-Component = Literal["wx", "wy", "wz", "vx", "vy", "vz"]
+Component = Literal["w", "wx", "wy", "wz", "vx", "vy", "vz"]
 Freedoms = Annotated[
     Literal["all", "rotations", "translations", "planar"] | tuple[Component, ...],
     Array,
-    Allowed("'all', 'rotations', 'translations', 'planar', or a list of 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'"),
+    Allowed("'all', 'rotations', 'translations', 'planar', or a list of 'wx', 'wy', 'wz', 'vx', 'vy', 'vz' (plane: 'w', 'vx', 'vz')"),
 ]
 Span = Annotated[
     Duration | tuple[Duration, Duration], Array, Allowed("a time > 0 (s), or [shortest, longest] for a free one")

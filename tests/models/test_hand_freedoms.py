@@ -20,15 +20,14 @@ def test_words_names_and_numbers():
 
 @pytest.mark.parametrize("wrong", ["wx", [], ["wx", "wx"], ["up"], [0, "wx"], [6], [True], 3, None])
 def test_what_is_not_known_is_named(wrong):
-    with pytest.raises(InputError, match="somewhere.freedoms"):
+    with pytest.raises(InputError, match=r"somewhere\.freedoms"):
         hand_freedoms(3, wrong, "somewhere.freedoms")
 
 
 def test_plans_and_controllers_mean_the_same():
     ellipse = tr.RigidBody(tr.Ellipse((0.0377, 0.0252)), mass=0.0553)
     pair = tr.RollingPair(ellipse, tr.Hand(tr.Line()), friction=0.8)
-    names = ("hand_rotation", "hand_position", "object_rotation", "relative_velocity")
-    Q = {name: 1.0 for name in names}
+    Q = dict.fromkeys(("hand_rotation", "hand_position", "object_rotation", "relative_velocity"), 1.0)
     R = {"hand_angular_acceleration": 1.0, "hand_acceleration": 1.0}
     for freedoms in ("all", ("w", "vx")):
         policy = BalancingLQR(pair, pair.place(), Q, R, freedoms=freedoms)

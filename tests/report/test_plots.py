@@ -160,3 +160,43 @@ def test_a_noisy_residual_is_drawn_by_its_largest_values():
         assert "largest of" in largest.get_label()
         assert len(largest.get_ydata()) <= 300
         assert np.nanmax(largest.get_ydata()) == np.nanmax(every.get_ydata())
+
+
+def leaves_the_butterfly(duration):
+    import trundle as tr
+
+    body = tr.RigidBody(tr.Circle(0.0166), 0.05, "solid")
+    motion = tr.SinusoidMotion([3.0, 0.0, 1.0], [1.0] * 3)
+    shape = tr.FourierRadius(0.11, [0.0, -0.3636])
+    hand = tr.Hand(shape, position=(0, 0.5), angle=1.57, twist=(0.5, 0, 0), motion=motion)
+    pair = tr.RollingPair(body, hand, on_slip="slide", on_separation="fly")
+    start = pair.place(contact_on_hand=(0.07, 0), object_angular_velocity=1.0)
+    return tr.simulate(pair, start, duration)
+
+
+def test_a_body_that_has_left_for_good_does_not_shrink_the_hand():
+    run = leaves_the_butterfly(1.5)
+    assert run["mode"][-1] == "separated"
+    ax = plots.draw(run, "motion", axes())
+    assert ax.get_ylim()[0] > 0.2  # the ball falls to -2 m
+    assert np.ptp(ax.get_xlim()) < 0.7
+    touching = run.time[run["mode"] != "separated"][-1]
+    times = [float(text.get_text().removesuffix(" s")) for text in ax.texts if text.get_text().endswith(" s")]
+    assert touching < max(times) < touching + 0.2
+    [path] = [line for line in ax.lines if line.get_label() == "contact path"]
+    assert np.nanmin(path.get_ydata()) >= run["contact_position"][run["mode"] != "separated"][:, 2].min() - 1e-12
+
+
+def test_a_hand_that_moves_is_drawn_at_every_instant_and_fades():
+    ax = plots.draw(leaves_the_butterfly(0.5), "motion", axes())
+    outlines = [line for line in ax.lines if len(line.get_xdata()) > 200 and line.get_label().startswith("_")]
+    wide = [line for line in outlines if np.ptp(line.get_xdata()) > 0.1]
+    assert len(wide) == 7
+    shades = [line.get_alpha() for line in wide]
+    assert shades == sorted(shades)
+    assert len({line.get_color() for line in wide}) == 7
+    figure = ax.figure
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text().endswith(" s")]
+    assert len(boxes) > 1
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])

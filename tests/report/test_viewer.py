@@ -73,3 +73,26 @@ def test_arrows_turn_from_the_z_axis_to_where_they_point():
     sizes = np.linalg.norm(directions[:-1], axis=1, keepdims=True)
     assert tips[:-1] == pytest.approx(directions[:-1] / sizes, abs=1e-12)
     assert tips[-1] == pytest.approx([0, 0, 1])
+
+
+def test_what_is_scaled_is_not_what_is_moved():
+    """A page that starts over leaves a node that is both scaled and moved where it ended."""
+    messages = recording(viewer.render(build_stage(ball_on_plate(duration=0.3))))["messages"]
+    later = [m for t, m in messages if t > 0]
+    scaled = {m["name"] for m in later if m["type"] == "SceneNodeUpdateMessage"}
+    moved = {m["name"] for m in later if m["type"] in ("SetPositionMessage", "SetOrientationMessage")}
+    assert "/force" in moved
+    assert scaled <= {"/force/arrow"}
+    assert not scaled & moved
+
+
+def test_an_arrow_stands_on_its_foot_and_is_one_metre_long():
+    from trundle.report.meshes import arrow_mesh
+
+    part = arrow_mesh(0.01, 0.03, 0.12)
+    low, high = part.vertices.min(axis=0), part.vertices.max(axis=0)
+    assert (low[2], high[2]) == (0.0, 1.0)
+    assert high[:2] == pytest.approx([0.03, 0.03])
+    a, b, c = (part.vertices[part.faces[:, i]] for i in range(3))
+    volume = np.sum(a * np.cross(b, c)) / 6  # positive: all triangles face outwards
+    assert volume == pytest.approx(np.pi * (0.01**2 * 0.88 + 0.03**2 * 0.12 / 3), rel=0.03)

@@ -78,7 +78,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     (changed(JUGGLING, hand__extent=[1.0, 0.0]), "hand.extent = [1.0, 0.0]: must be 2 lengths > 0, each from 1e-7 to"),
     (changed(JUGGLING, schema=2), "schema = 2: must be 1"),
     (changed(JUGGLING, kind="jugling"), "kind = \"jugling\": must be one of 'juggling', 'planar'; did you mean"),
-    (changed(JUGGLING, task=None), "task: is missing; must be one of 'balance', 'simulate', 'transfer'"),
+    (changed(JUGGLING, task=None), "task: is missing; must be one of 'balance', 'simulate', 'throw', 'transfer'"),
     (
         changed(JUGGLING, hand__shape={"type": "line"}),
         "hand.shape = {type = \"line\"}: must be in space, as object.shape ('sphere') is, or that in the plane",

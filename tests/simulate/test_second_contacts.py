@@ -185,3 +185,65 @@ def test_leaning_body_needs_friction() -> None:
     ]
     assert not can_rest(holds)
     assert can_rest([Hold(h.point, h.normal, h.force, 0.9) for h in holds])
+
+
+def wedged(
+    mu: float, motion: tr.HandMotion | None = None, twist: tuple[float, ...] = (0.0, 0.0, 0.0)
+) -> tr.RollingPair:
+    """Return an ellipse over a hand that is too narrow for it."""
+    body = tr.RigidBody(tr.Ellipse([0.0377, 0.0252]), 0.0553, "solid")
+    hand = tr.Hand(tr.Parabola(30.0), motion=motion or tr.Coast(), twist=twist)
+    return tr.RollingPair(body, hand, friction=mu, **FLY)
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [tr.Coast(), tr.SampledMotion([0.0, 1.0], np.zeros((2, 3))), tr.SinusoidMotion([0.0] * 3, [1.0] * 3)],
+    ids=lambda motion: type(motion).__name__,
+)
+def test_a_hand_that_never_moves_is_as_good_as_ground(motion: tr.HandMotion) -> None:
+    pair = wedged(0.8, motion)
+    run = tr.simulate(pair, pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4), 0.5)
+    assert run.status is Status.SUCCESS
+    assert run.transitions[-1]["to"] == "rest"
+    resting = run["mode"] == "rest"
+    assert resting.sum() > 100
+    assert np.abs(run["object_velocity"][resting]).max() < 1e-12
+    weight = run["contact_force"][resting]
+    np.testing.assert_allclose(weight, np.broadcast_to([0.0, 0.0, 0.0553 * 9.81], weight.shape), atol=1e-9)
+
+
+class Held:
+    """A hand that is told to stand still, for now."""
+
+    period = 0.05
+
+    def __call__(self, time: float, state: np.ndarray) -> np.ndarray:
+        return np.zeros(3)
+
+    def reset(self) -> None:
+        """Nothing is remembered."""
+
+
+def test_under_a_policy_or_on_a_moving_hand_nothing_rests_for_good() -> None:
+    for pair, policy in ((wedged(0.8), Held()), (wedged(0.8, twist=(1.0, 0.0, 0.0)), None)):
+        start = pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4)
+        run = tr.simulate(pair, start, 0.3, policy=policy)
+        assert run.status is Status.SUCCESS
+        assert run.transitions[-1]["to"] == "rolling + rolling"
+        assert run.metadata["statistics"]["steps"] < 100
+
+
+def test_motions_say_when_they_are_over() -> None:
+    motion = tr.SampledMotion([0.0, 1.0, 2.0, 3.0], np.outer([0.0, 1.0, 0.0, 0.0], np.ones(3)))
+    assert [motion.is_still(t) for t in (0.0, 1.5, 2.0, 9.0)] == [False, False, True, True]
+    assert not tr.SampledMotion([0.0, 1.0], np.ones((2, 3))).is_still(5.0)
+    assert not tr.SinusoidMotion([0.0, 0.0, 1.0], [1.0] * 3).is_still(0.0)
+
+
+def test_transitions_that_undo_each_other_end_the_run() -> None:
+    pair = wedged(0.1, twist=(1.0, 0.0, 0.0))
+    run = tr.simulate(pair, pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4), 0.5)
+    assert run.status is Status.SECOND_CONTACT
+    assert run.transitions[-1]["reason"] == "one transition undoes the other"
+    assert len(run.transitions) < 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Start
+
 
 @dataclass(frozen=True, eq=False)
 class BalancingLQR:
@@ -56,6 +57,7 @@ class BalancingLQR:
     input_limit: Any = None
     rolled: str = "rotation"
     integral: Any = None
+    _z: FloatArray | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.state, Start):

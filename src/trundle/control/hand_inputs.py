@@ -10,6 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 
+
 @dataclass(frozen=True)
 class InputLimit:
     """low <= u <= high for each component of the input (n_u,), rad/s2 and m/s2."""

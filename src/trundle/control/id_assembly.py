@@ -171,7 +171,10 @@ def _own_columns(form: str, on: str, nv: int, m: int, n_u: int) -> slice | None:
 
 def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algebra: Any) -> Any:
     middle = tighter(bound[place], value)
-    return algebra.stacked([bound[: place.start], middle, bound[place.stop : n]])
+    # An empty slice of a single symbol still counts a row when stacked.
+    before = [bound[: place.start]] if place.start > 0 else []
+    behind = [bound[place.stop : n]] if place.stop < n else []
+    return algebra.stacked([*before, middle, *behind])
 
 
 def _by_torque(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:

@@ -21,11 +21,10 @@ def attraction_level(
 ) -> float:
     """Return the largest level rho such that V = e'S e falls from every sampled state with V <= rho.
 
-    States are sampled along random directions of the error that inputs reach, in 24 sizes each. From each the
-    nonlinear closed loop, inputs saturated, goes on for one period of the policy: V must be smaller after it (integrals start where
-    they cost least), and with
-    `limits` the contact must press and stay in the friction cone under that input. rho is the smallest V at which one
-    fails. A sampled estimate, not a proof: more directions can only lower it.
+    States are sampled along random directions of the error that inputs reach, in 24 sizes each; integrals are where
+    they cost least. From each the nonlinear closed loop, inputs saturated, goes on for one period of the policy: V
+    must be smaller after it, and with `limits` the contact must press and stay in the friction cone under that input.
+    rho is the smallest V at which one fails. A sampled estimate, not a proof: more directions can only lower it.
 
     Parameters
     ----------

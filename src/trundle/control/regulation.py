@@ -86,7 +86,7 @@ def nearest_equilibrium(error: LocalError, x: FloatArray) -> FloatArray | None:
 
 
 def _rest(error: LocalError) -> ca.Function:
-    """x -> x' without input, and its derivative."""
+    """Return the function x -> x' without input, dx'/dx."""
     model = error.model
     rate = ca.Function("rate", [model.x, model.u], [dynamics_of(error).xdot])(model.x, ca.SX.zeros(error.inputs))
     return ca.Function("rest", [model.x], [rate, ca.densify(ca.jacobian(rate, model.x))])

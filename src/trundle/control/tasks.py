@@ -128,6 +128,13 @@ class Quantity:
     rate: Any
     unit: str = "m/s2"
 
+    def __sub__(self, other: Quantity) -> Quantity:
+        """Return this quantity relative to another of the same size and unit."""
+        if self.unit != other.unit:
+            raise InputError("unit", other.unit, f"{self.unit}: only quantities of one unit are subtracted")
+        J, bias, value = self.J - other.J, self.bias - other.bias, self.value - other.value
+        return Quantity(J, bias, value, self.rate - other.rate, self.unit)
+
     def tracking(
         self,
         name: str,

@@ -119,6 +119,10 @@ class HandMotion(ABC):
     def parameters(self, t: float) -> tuple[FloatArray, float]:
         """Return p (``size``,) and the end of its validity, s."""
 
+    def is_still(self, t: float) -> bool:
+        """Return whether the twist's derivative is zero from the time `t` on; whoever is not sure says no."""
+        return False
+
 
 @dataclass(frozen=True)
 class Coast(HandMotion):
@@ -127,6 +131,10 @@ class Coast(HandMotion):
     def rate(self, t: ca.SX, p: ca.SX) -> ca.SX:
         """Return zero, for all components."""
         return ca.SX(1, 1)
+
+    def is_still(self, t: float) -> bool:
+        """Return that nothing changes the twist."""
+        return True
 
     def parameters(self, t: float) -> tuple[FloatArray, float]:
         """Return nothing, valid for ever."""
@@ -163,6 +171,10 @@ class SinusoidMotion(HandMotion):
         """Return amplitude sin(2 pi frequency t + phase)."""
         waves = zip(self.amplitude, self.frequency, self.phase or (), strict=True)
         return ca.vertcat(*(a * ca.sin(2 * np.pi * f * t + phi) if a else 0.0 for a, f, phi in waves))
+
+    def is_still(self, t: float) -> bool:
+        """Return whether every amplitude is zero."""
+        return not any(self.amplitude)
 
     def parameters(self, t: float) -> tuple[FloatArray, float]:
         """Return nothing, valid for ever."""
@@ -201,6 +213,11 @@ class SampledMotion(HandMotion):
         """Return value + (t - t_i) slope, p = (t_i, value, slope)."""
         n = self.values.shape[1]
         return p[1 : n + 1] + (t - p[0]) * p[n + 1 :]
+
+    def is_still(self, t: float) -> bool:
+        """Return whether all samples from the last one before `t` on are zero."""
+        first = max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)
+        return not np.any(self.values[first:])
 
     def parameters(self, t: float) -> tuple[FloatArray, float]:
         """Return (t_i, value_i, slope_i) of the sample interval that holds `t`, and its end."""

@@ -67,6 +67,7 @@ class Robot:
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
         friction: float | None = None,
+        actuated: bool = False,
         name: str = "base",
     ) -> Link:
         """Add a body that nothing holds.
@@ -84,10 +85,14 @@ class Robot:
             Where the shape's origin is in the body's frame.
         friction : float, optional
             Coulomb's coefficient with the terrain, the terrain's own unless given.
+        actuated : bool
+            Whether an external torque (N m) is an input; in the plane only.
         """
+        if actuated and self._tree.d != 2:
+            raise InputError("actuated", actuated, "False for a free body in space")
         com = self._point("center_of_mass", center_of_mass)
         moments = self._moments(mass, inertia, shape, com, shape_at)
-        link = self._tree.free(mass, moments, name=name)
+        link = self._tree.free(mass, moments, name=name, actuated=actuated)
         self._origins[name] = tuple(-c + 0.0 for c in com)
         self.attach(link, shape, at=shape_at, friction=friction)
         return link

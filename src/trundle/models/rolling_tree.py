@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, number, quaternion
+from trundle.checks import FloatArray, array, non_negative, number, quaternion
 from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.proximity import one_contact_only
@@ -135,6 +135,16 @@ class RollingTree:
             for m, charts in zip(self._meetings, atlas or ((0, 0),) * len(self._meetings), strict=True)
         ]
         return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts)
+
+    def scaled(self, *, mass: float = 1.0, inertia: float = 1.0, friction: float = 1.0) -> RollingTree:
+        """Return the same robot with masses, inertias and coefficients of friction times these factors.
+
+        States keep their layout: a plant that differs from the model that controls it.
+        """
+        factor = non_negative("friction", friction)
+        parts = (replace(p, friction=None if p.friction is None else p.friction * factor) for p in self.parts)
+        tree = self.tree.scaled(mass, inertia)
+        return replace(self, tree=tree, parts=tuple(parts), friction=self.friction * factor)
 
     def place(
         self,

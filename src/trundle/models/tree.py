@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ class Tree:
         inertia: Any,
         rolling: str | None = None,
         name: str = "object",
+        actuated: bool = False,
     ) -> Link:
         """Add a free body; its frame has its origin at the centre of mass.
 
@@ -86,11 +87,13 @@ class Tree:
             None: pose and twist are states. Otherwise a rolling joint on the body it touches: chart
             coordinates and the relative angular velocity are states (20 or 19 numbers for an object on a
             hand).
+        actuated : bool
+            Whether an external torque (k,), N m, world, is an input.
         """
         if rolling is not None:
             choice("rolling", rolling, ("rolling", "pure"))
         checked = positive("mass", mass, "kg"), check_inertia(self.d, inertia)
-        return self._add(BodySpec("free", name, *checked, com=(0.0,) * self.d, rolling=rolling))
+        return self._add(BodySpec("free", name, *checked, com=(0.0,) * self.d, rolling=rolling, actuated=actuated))
 
     def revolute(
         self,
@@ -141,6 +144,13 @@ class Tree:
             raise InputError("name", label, "a name no other contact of the tree has")
         self._meetings.append(ContactSpec(label, contact, self._index("A", A), self._index("B", B), friction))
         return len(self._meetings) - 1
+
+    def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
+        """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
+        other = Tree(self.d, self.gravity, self.resolve)
+        factors = positive("mass", mass), positive("inertia", inertia)
+        other._specs += [replace(s, mass=s.mass * factors[0], inertia=s.inertia * factors[1]) for s in self._specs]
+        return other
 
     def finish(self) -> TreeModel:
         """Build the model."""

@@ -134,7 +134,7 @@ class TreeModel(Multibody):
                 groups += [(f"{spec.name}.rate", 1)]
         self.x = self._stack(groups, self.layout)
         inputs = [(f"{s.name}.twist_rate", k + d) for s in self._specs if s.kind == "prescribed"]
-        inputs += [(f"{s.name}.torque", 1) for s in self._specs if s.actuated]
+        inputs += [(f"{s.name}.torque", k if s.kind == "free" else 1) for s in self._specs if s.actuated]
         self.u = self._stack(inputs, self.input_layout)
 
     def _stack(self, groups: list[tuple[str, int]], layout: dict[str, slice]) -> ca.SX:
@@ -223,13 +223,30 @@ class TreeModel(Multibody):
         S = ca.SX(self.nv, self.u.shape[0])
         for spec in self._specs:
             if spec.actuated:
-                S[self.columns[spec.name], self.input_layout[f"{spec.name}.torque"].start] = 1
+                c, where = self.columns[spec.name], self.input_layout[f"{spec.name}.torque"]
+                size = where.stop - where.start
+                S[c : c + size, where] = ca.SX.eye(size)
         return S
 
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the jointed bodies."""
         return tuple(spec.name for spec in self._specs if spec.kind in ("revolute", "prismatic"))
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """Names of the bodies with a torque or force as input, in the order of u."""
+        return tuple(spec.name for spec in self._specs if spec.actuated)
+
+    def angle(self, name: str) -> ca.SX:
+        """Return the angle (1,) of a body in the plane, world: the sum of the hinges on the way to it."""
+        key = f"{name}.turn"
+        if key in self._symbols:
+            return self._symbols[key]
+        if name not in self.parents:
+            return ca.SX(1, 1)
+        before = self.angle(self.parents[name])
+        return before + self._symbols[f"{name}.joint"] if self.turns(name) else before
 
     def turns(self, name: str) -> bool:
         """Whether the joint of the body `name` is a hinge."""

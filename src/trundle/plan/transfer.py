@@ -15,6 +15,7 @@ from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Start
 
+
 @dataclass(frozen=True)
 class Goal:
     """Where the object should be at the end, and the hand.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation, Slerp
+from scipy.spatial.transform import Rotation, RotationSpline
 
 from trundle.records import Trajectory
 from trundle.report import metrics, style
@@ -32,7 +32,7 @@ def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
     if "plan" in runs and others(runs):
         found["tracking"] = tracking
     if lies_in_plane(runs[""]) and len(trials(runs, "closed")) > 1:
-        found["trials"] = trial_angles
+        found["trials"] = trial_errors
     if lies_in_plane(runs[""]) and "uncontrolled" in runs:
         found["wobble"] = wobble
     return found
@@ -70,38 +70,60 @@ def tracking(runs: Runs, ax: Axes | None = None) -> Axes:
 def deviations(run: Trajectory, plan: Trajectory) -> tuple[Array, Array]:
     """Return the distances (n,) of a run from a plan at the run's times: contact on the hand (m), orientation (rad).
 
-    After its end the plan stands still.
+    Between its samples the plan is a spline; after its end it stands still.
     """
+    from scipy.interpolate import CubicSpline
+
     t = np.clip(run.time, plan.time[0], plan.time[-1])
-    planned = np.stack([np.interp(t, plan.time, column) for column in plan["contact_on_hand"].T], axis=1)
-    turns = Slerp(plan.time, Rotation.from_quat(plan["object_quaternion"], scalar_first=True))(t)
+    planned = np.asarray(CubicSpline(plan.time, plan["contact_on_hand"])(t))
+    turns = RotationSpline(plan.time, Rotation.from_quat(plan["object_quaternion"], scalar_first=True))(t)
     actual = Rotation.from_quat(run["object_quaternion"], scalar_first=True)
     return np.linalg.norm(run["contact_on_hand"] - planned, axis=1), (turns.inv() * actual).magnitude()
 
 
-def trial_angles(runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the object's angle in trials, mean and two standard deviations, beside the plan (paper 2, figure 13)."""
+def trial_errors(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw all trials in open and closed loop beside the plan, with their mean (compare paper 2, figure 13).
+
+    The object's angle where the goal has one, else the distance of the contact from its goal on the hand.
+    """
     ax = ax or style.new_axes()
+    angular = dict(runs[""].metadata.get("goal", {})).get("object_angle") is not None
+    shown = _degrees if angular else _from_goal
     for loop, colour in (("open", style.ORANGE), ("closed", style.BLUE)):
         group = list(trials(runs, loop).values())
         if not group:
             continue
         for run in group:
-            ax.plot(run.time, np.degrees(object_angle(run)), color=colour, linewidth=0.5, alpha=0.35)
-        longest = max(group, key=lambda run: run.time[-1]).time
-        angles = np.array([np.interp(longest, run.time, object_angle(run), right=np.nan) for run in group])
-        alive = np.sum(np.isfinite(angles), axis=0) > 1
-        mean, spread = np.nanmean(angles[:, alive], axis=0), np.nanstd(angles[:, alive], axis=0)
-        label = f"{loop} loop, mean of {len(group)}"
-        ax.plot(longest[alive], np.degrees(mean), color=colour, linewidth=1.8, label=label)
-        low, high = np.degrees(mean - 2 * spread), np.degrees(mean + 2 * spread)
-        ax.fill_between(longest[alive], low, high, color=colour, alpha=0.15, linewidth=0, label="two std. deviations")
+            ax.plot(run.time, shown(run), color=colour, linewidth=0.5, alpha=0.45)
+        # The mean ends with the first trial that does: later it would be that of others.
+        shortest = min(group, key=lambda run: run.time[-1]).time
+        values = np.array([np.interp(shortest, run.time, shown(run)) for run in group])
+        mean, spread = np.mean(values, axis=0), np.std(values, axis=0)
+        ax.plot(shortest, mean, color=colour, linewidth=1.8, label=f"{loop} loop, mean of {len(group)}")
+        ax.fill_between(
+            shortest, mean - 2 * spread, mean + 2 * spread, color=colour, alpha=0.15, linewidth=0,
+            label="two std. deviations",
+        )  # fmt: skip
     plan = runs.get("plan")
     if plan is not None:
-        ax.plot(plan.time, np.degrees(object_angle(plan)), "--", color=style.INK, linewidth=1.4, label="plan")
-    style.dress(ax, "Angle of the object, all trials", "time (s)", "angle (deg), world, counter-clockwise", runs[""])
+        ax.plot(plan.time, shown(plan), "--", color=style.INK, linewidth=1.4, label="plan")
+        low, high = float(np.min(shown(plan))), float(np.max(shown(plan)))
+        room = max(high - low, 1e-3)
+        ax.set_ylim(low - room, high + room)
+    title = "Angle of the object, all trials" if angular else "Distance of the contact from its goal, all trials"
+    y = "angle (deg), world, counter-clockwise" if angular else "distance on the hand (m)"
+    style.dress(ax, title, "time (s)", y, runs[""])
     style.legend(ax)
     return ax
+
+
+def _degrees(run: Trajectory) -> Array:
+    return np.degrees(object_angle(run))
+
+
+def _from_goal(run: Trajectory) -> Array:
+    goal = np.asarray(run.metadata["goal"]["contact_on_hand"], dtype=float)
+    return np.linalg.norm(run["contact_on_hand"] - goal, axis=1)
 
 
 def wobble(runs: Runs, ax: Axes | None = None) -> Axes:

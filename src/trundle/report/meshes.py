@@ -16,6 +16,7 @@ Colour = tuple[int, int, int]
 
 _BODY: tuple[Colour, Colour] = ((36, 110, 185), (240, 243, 246))
 _SURFACE: tuple[Colour, Colour] = ((214, 208, 196), (190, 183, 169))
+_FORCE: Colour = (197, 27, 58)
 # Round hands are checkered by longitude and latitude, along which their meshes run in steps of pi/32: fields of
 # pi/16 have straight edges. All others are checkered by squares of x and y.
 _ROUND = ("dish", "sphere", "ellipsoid", "tube", "cylinder", "torus")
@@ -138,6 +139,22 @@ def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: fl
         Part(vertices, top, _SURFACE[0], double=True, sharp=True),
         Part(vertices, face, _SURFACE[1], double=True, sharp=True),
     )
+
+
+def arrow_mesh(shaft: float, head: float, head_length: float, sides: int = 20) -> Part:
+    """Return a red arrow from the origin to (0, 0, 1) m, with the radii of its shaft and of its head."""
+    angle = 2 * math.pi * np.arange(sides) / sides
+    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
+    neck = np.array([0.0, 0.0, 1.0 - head_length])
+    rings = [shaft * ring, shaft * ring + neck, head * ring + neck]
+    vertices = np.vstack([*rings, [[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]])
+    i, j = np.arange(sides), (np.arange(sides) + 1) % sides
+    faces = [np.stack([np.full(sides, 3 * sides), j, i], axis=1)]
+    for low in (0, sides):
+        high = low + sides
+        faces += [np.stack([low + i, low + j, high + j], axis=1), np.stack([low + i, high + j, high + i], axis=1)]
+    faces.append(np.stack([2 * sides + i, 2 * sides + j, np.full(sides, 3 * sides + 1)], axis=1))
+    return Part(vertices, np.concatenate(faces), _FORCE, sharp=True)
 
 
 def cone_lines(radius: float, height: float, n: int = 48) -> Array:

@@ -25,6 +25,8 @@ UNITS = {
     "friction_use": "1",
     "torsional_use": "1",
     "energy_drift": "1",
+    "tick": "s",
+    "ticks": "1",
 }
 #: Scenario -> the function (main run, parts) of its own metrics.
 SPECIAL = {
@@ -37,6 +39,10 @@ SPECIAL = {
     "ellipse-flip-up": "metrics_control:flip_up",
     "ellipse-throw-catch": "metrics_control:throw_catch",
     "butterfly": "metrics_control:butterfly",
+    "rock-hill": "metrics_planar:rock_hill",
+    "leg-balance": "metrics_planar:leg_balance",
+    "rover-sinusoid": "metrics_planar:rover_sinusoid",
+    "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
 }
 #: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
 TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
@@ -49,7 +55,8 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
     """Return the metrics of scenario `name` (any other name: the general ones) as plain floats.
 
     The general ones are ``gap`` (m), ``slip`` (m/s), ``normal_force_min`` (N), ``friction_use`` (1, where friction is
-    known), ``torsional_use`` (1) and, for passive runs, ``energy_drift`` (1). Those of a part carry its name behind:
+    known), ``torsional_use`` (1), for passive runs ``energy_drift`` (1), for controlled robots in the plane those of
+    `trundle.report.metrics_planar.tracking`. Those of a part carry its name behind:
     ``slip_pure_rolling``; trials have none.
 
     Parameters
@@ -93,6 +100,10 @@ def general(run: Trajectory) -> dict[str, float]:
         kinetic, potential = energy(run)
         scale = max(float(np.max(kinetic)), float(np.ptp(potential)))
         values["energy_drift"] = relative_drift(kinetic + potential, scale)
+    if "control" in run.metadata:
+        from trundle.report.metrics_planar import tracking
+
+        values |= tracking(run)
     return values
 
 
@@ -106,15 +117,25 @@ def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
     touch = recompute.touch(run, slot)
     touching, rolling = phases(run, slot)
     use = usage(run, touch, slot)
+    kept = rolling & np.logical_not(input_jumps(run))
     values = {
         "gap": largest(np.abs(touch.gap[touching])),
         "slip": largest(slip_speed(run, touch)[rolling]),
         "recomputed_share": float(np.mean(touch.exact)),
     }
     if slot == 0 or touching.any():
-        alone = touching & np.logical_not(_several(run))
+        alone = touching & np.logical_not(_several(run) | input_jumps(run))
         values["normal_force_min"] = float(np.min(use["normal"][alone])) if alone.any() else 0.0
-    return values | {key: largest(use[key][rolling]) for key in ("friction_use", "torsional_use") if key in use}
+    return values | {key: largest(use[key][kept]) for key in ("friction_use", "torsional_use") if key in use}
+
+
+def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
+    """Return the samples (n,) at which a controller's new input ended a mode: its force belongs to neither mode."""
+    jumps = np.zeros(len(run), dtype=bool)
+    if "hand_acceleration" in run or ("torque" in run and np.any(run["torque"])):
+        for change in run.transitions:
+            jumps |= np.abs(run.time - change["time"]) < 1e-9
+    return jumps
 
 
 def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import recompute
-from trundle.report.metrics import TRIAL, general, phases, usage
+from trundle.report.metrics import TRIAL, general, input_jumps, phases, usage
 from trundle.status import Status
 
 Array = NDArray[np.float64]
@@ -94,7 +94,7 @@ def _friction_use(runs: list[Trajectory], until: Callable[[Trajectory], int] | N
     largest = 0.0
     for run in runs:
         stop = len(run) if until is None else until(run)
-        rolling = phases(run)[1][:stop]
+        rolling = (phases(run)[1] & np.logical_not(input_jumps(run)))[:stop]
         use = usage(run, recompute.touch(run))["friction_use"][:stop]
         largest = max(largest, float(np.max(use[rolling], initial=0.0)))
     return largest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,77 +54,116 @@ def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw base and body at a few instants, with the contact's path and the contact force."""
+    """Draw base and body at a few instants, with the contact's path and the contact force.
+
+    Of a body that leaves its hand for good only what happens near the hand is shown. A hand that moves is drawn at
+    every instant, the earlier the paler.
+    """
     if is_tree(run):
         return tree_motion(run, ax)
     ax = ax or style.new_axes(9.0, 4.6)
     view = planar_view(run)
     body, base, contact, force = view.body, view.base, view.contact, view.force
     moving = bool(np.any(np.ptp(view.of_base.position, axis=0) > 0) or np.ptp(view.of_base.angle) > 0)
-    instants = _snapshots(view, moving)
     size = 0.3 if body is None else float(np.max(np.linalg.norm(body.vertices, axis=1)))
+    instants = _snapshots(view, moving, _near_base(view, size))
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=1))) or 1.0
     scale = 1.3 * size / heaviest
-    corners: list[Array] = [contact]
-    heads: list[tuple[float, Array]] = []
+    touching = np.linalg.norm(force[: instants[-1] + 1], axis=1) > 0
+    path = np.where(touching[:, None], contact[: len(touching)], np.nan)
+    corners: list[Array] = [path[touching]]
+    heads: list[tuple[float, Array, Any]] = []
     from matplotlib import colormaps
 
     for rank, i in enumerate(instants):
-        colour = colormaps["viridis"](0.05 + 0.8 * rank / max(len(instants) - 1, 1))
+        share = rank / max(len(instants) - 1, 1)
+        colour = colormaps["viridis"](0.05 + 0.8 * share)
+        if base is not None and moving:
+            corners.append(_draw_base(ax, base, _placed(view.of_base, base.vertices, i), colour, share))
         if body is not None:
             outline = _placed(view.of_body, body.vertices - np.asarray(body.center_of_mass), i)
-            if base is not None and moving:
-                edge = _placed(view.of_base, base.vertices, i)
-                ax.plot(*edge.T, color=colour, linewidth=1.6, alpha=0.6, zorder=2.5)
-                corners.append(edge)
             corners.append(outline)
-            ax.fill(*outline.T, facecolor=colour, alpha=0.13, edgecolor="none", zorder=2)
-            ax.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.4, zorder=3)
-            spoke = np.vstack([view.of_body.position[i], outline[0]])
-            ax.plot(*spoke.T, color=colour, linewidth=1.0, zorder=3)
-        ax.plot(*view.of_body.position[i], "o", color=colour, markersize=3.5, zorder=4)
-        heads.append((run.time[i], corners[-1][np.argmax(corners[-1][:, 1])]))
+            _draw_body(ax, outline, view.of_body.position[i], colour, share if moving else 1.0)
+        else:
+            ax.plot(*view.of_body.position[i], "o", color=colour, markersize=3.5, zorder=4)
+        highest = corners[-1][np.argmax(corners[-1][:, 1])] if body is not None else view.of_body.position[i]
+        heads.append((run.time[i], highest, _darker(colour) if moving else style.INK))
         if np.linalg.norm(force[i]) > 0:
             tip = contact[i] + scale * force[i]
             arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
             ax.annotate("", tip, contact[i], arrowprops=arrow, zorder=6)
             corners.append(tip[None, :])
-    path = style.with_breaks(contact)
-    ax.plot(*path.T, color=style.ORANGE, linewidth=2.4, label="contact path", zorder=4, solid_capstyle="round")
+    ax.plot(
+        *style.with_breaks(path).T,
+        color=style.ORANGE,
+        linewidth=2.4,
+        label="contact path",
+        zorder=4,
+        solid_capstyle="round",
+    )
     ax.plot([], [], color=style.RED, label=f"contact force, longest {heaviest:.3g} N")
-    _frame(ax, np.vstack([*corners, _times(ax, heads, np.vstack(corners), size)]), 0.06)
+    drawn = np.vstack(corners)
+    _frame(ax, np.vstack([drawn, _times(ax, heads, drawn, size, clear=not moving)]), 0.06)
     if base is not None and not moving:
-        low = ax.get_ylim()[0]
-        x, z = _placed(view.of_base, base.vertices, 0).T
-        ax.plot(x, z, color=style.INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
-        if not base.closed and np.all(np.diff(x) > 0):
-            ax.fill_between(x, z, min(low, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
+        _draw_ground(ax, base, _placed(view.of_base, base.vertices, 0))
     ax.set_aspect("equal", adjustable="box")
     style.dress(ax, "The motion at a few instants", "x (m)", "z (m)", run)
     style.legend(ax)
     return ax
 
 
-def _times(ax: Axes, heads: list[tuple[float, Array]], drawn: Array, size: float) -> Array:
-    """Write the instants above the bodies' highest points, clear of all that is drawn; return the places (n, 2)."""
-    wide = max(0.25 * size, 0.025 * float(np.ptp(drawn[:, 0])))
-    high = 0.12 * size
+def _draw_base(ax: Axes, base: SceneBody, edge: Array, colour: Any, share: float) -> Array:
+    """Draw a moving base at one instant, `share` (0 to 1) of the run; return its outline (n, 2)."""
+    if base.closed:
+        edge = np.vstack([edge, edge[:1]])
+        middle = edge[:-1].mean(axis=0)
+        ax.plot(*np.stack([middle, edge[0]]).T, color=colour, linewidth=0.8, alpha=0.25 + 0.6 * share, zorder=2.4)
+    ax.plot(*edge.T, color=colour, linewidth=1.0 + 0.8 * share, alpha=0.25 + 0.65 * share, zorder=2.5)
+    return edge
+
+
+def _draw_body(ax: Axes, outline: Array, centre: Array, colour: Any, share: float) -> None:
+    """Draw a body at one instant: outline, centre of mass, and a spoke that turns with it."""
+    ax.fill(*outline.T, facecolor=colour, alpha=0.08 + 0.1 * share, edgecolor="none", zorder=2.8)
+    alpha = 0.5 + 0.5 * share
+    ax.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.4, alpha=alpha, zorder=3)
+    ax.plot(*np.vstack([centre, outline[0]]).T, color=colour, linewidth=1.3, alpha=alpha, zorder=3.2)
+    ax.plot(*centre, "o", color=colour, markersize=3.5, zorder=4)
+
+
+def _draw_ground(ax: Axes, base: SceneBody, edge: Array) -> None:
+    """Draw a base at rest inside the limits that are set."""
+    low = ax.get_ylim()[0]
+    x, z = np.vstack([edge, edge[:1]]).T if base.closed else edge.T
+    ax.plot(x, z, color=style.INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
+    if not base.closed and np.all(np.diff(x) > 0):
+        ax.fill_between(x, z, min(low, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
+
+
+def _darker(colour: Any) -> tuple[float, ...]:
+    """Return a colour that can be read as text on white."""
+    return tuple(0.7 * float(part) for part in colour[:3])
+
+
+def _times(ax: Axes, heads: list[tuple[float, Array, Any]], drawn: Array, size: float, clear: bool) -> Array:
+    """Write the instants above the bodies' highest points and return the places (n, 2).
+
+    ``clear``: above all that is drawn there; otherwise close to the body and in its colour, which tells it from the
+    others. Where two would overlap, the first and the last instant come before those between.
+    """
+    wide = max(0.25 * size, 0.035 * float(np.ptp(drawn[:, 0])), 0.05 * float(np.ptp(drawn[:, 1])))
+    high = max(0.12 * size, 0.03 * float(np.ptp(drawn[:, 1])))
+    digits = 2 if heads[-1][0] - heads[0][0] > 0.05 * len(heads) else 3
+    looks = {"ha": "center", "va": "center", "fontsize": 7.5, "zorder": 7}
+    box = {"facecolor": "white", "alpha": 0.0 if clear else 0.7, "edgecolor": "none", "pad": 0.6}
     places: list[Array] = []
-    for time, head in heads:
-        below = drawn[np.abs(drawn[:, 0] - head[0]) < wide]
+    for number in dict.fromkeys([0, len(heads) - 1, *range(1, len(heads) - 1)]):
+        time, head, colour = heads[number]
+        below = drawn[clear & (np.abs(drawn[:, 0] - head[0]) < wide)]
         place = np.array([head[0], float(np.max(below[:, 1], initial=head[1])) + high])
         if all(abs(place[0] - x) > 2 * wide or abs(place[1] - z) > 2 * high for x, z in places):
             places.append(place)
-            ax.text(
-                float(place[0]),
-                float(place[1]),
-                f"{time:.2f} s",
-                ha="center",
-                va="center",
-                fontsize=7.5,
-                color=style.INK,
-                zorder=7,
-            )
+            ax.text(float(place[0]), float(place[1]), f"{time:.{digits}f} s", color=colour, bbox=box, **looks)
     found = np.array(places)
     return np.vstack([found, found + np.array([0.0, high])])
 
@@ -222,10 +261,24 @@ def _placed(pose: Pose, points: Array, i: int) -> Array:
     return pose.position[i] + points @ pose.R[i].T
 
 
-def _snapshots(view: PlanarView, moving: bool) -> list[int]:
-    """Return a few samples in the order of time: spread over time, on a base at rest over the contact's way."""
+def _near_base(view: PlanarView, size: float) -> int:
+    """Return the number of samples until the body has left its base for good and is away from it by its `size` (m)."""
     n = len(view.contact)
-    if moving:
+    touching = np.flatnonzero(np.linalg.norm(view.force, axis=1) > 0)
+    if view.base is None or not touching.size or touching[-1] == n - 1:
+        return n
+    start = int(touching[-1])
+    base = view.base.vertices
+    for i in range(start + 1, n):
+        apart = np.linalg.norm(_placed(view.of_base, base, i) - view.of_body.position[i], axis=1)
+        if float(np.min(apart)) > 3 * size:
+            return i
+    return n
+
+
+def _snapshots(view: PlanarView, moving: bool, n: int) -> list[int]:
+    """Return a few of n samples in the order of time: spread over time, on a base at rest over the contact's way."""
+    if moving or n < len(view.contact):
         return sorted({int(i) for i in np.linspace(0, n - 1, _SNAPSHOTS).round()})
     x = view.contact[:, 0]
     targets = np.linspace(np.min(x), np.max(x), _SNAPSHOTS)

@@ -148,9 +148,9 @@ def friction_use(run: Trajectory, ax: Axes | None = None) -> Axes:
         ("torsional_use", style.PURPLE, r"$|m_n|\,/\,(\mu_t f_n)$"),
     ):
         if key in use:
-            shown = np.minimum(use[key], 3.0)
-            ax.plot(run.time, shown, color=colour, linewidth=1.6, label=f"{label}, largest {np.max(use[key]):.3g}")
-            top = max(top, float(np.max(shown)))
+            shown = np.where(metrics.input_jumps(run), np.nan, np.minimum(use[key], 3.0))
+            ax.plot(run.time, shown, color=colour, linewidth=1.6, label=f"{label}, largest {np.nanmax(shown):.3g}")
+            top = max(top, float(np.nanmax(shown)))
     ax.axhline(1.0, color=style.RED, linewidth=1.2, linestyle="--", label="limit")
     ax.axhspan(1.0, 10.0, color=style.RED, alpha=0.06, linewidth=0)
     ax.set_ylim(0.0, 1.15 * top)

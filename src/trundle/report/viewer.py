@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trundle.errors import MissingExtraError
 from trundle.records import Trajectory
-from trundle.report.meshes import Part
+from trundle.report.meshes import Part, arrow_mesh
 from trundle.report.scene import build_stage
 from trundle.report.staging import Stage
 from trundle.report.style import unbroken
@@ -117,18 +117,16 @@ def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
     if stage.cone is not None:
         # Lines, not a sheet: opaque lines are seen through the half-transparent object, a sheet is not.
         cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=0.014 * size)
-    unit = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
-    # The arrow is one metre long and is scaled; its shaft is as thick as the object asks for.
-    arrow = scene.add_arrows(
-        "/force", unit, (197, 27, 58), shaft_radius=0.03 * size, head_radius=0.085 * size, head_length=0.12
-    )
     lengths = stage.force_scale * np.linalg.norm(stage.forces, axis=1)
     shown = lengths > 1e-3 * size
-    scales = np.column_stack([np.ones((len(lengths), 2)), np.where(shown, lengths, 1.0)])
+    # The frame moves and the arrow in it is scaled: when a page starts over, viser forgets to move what it scales.
+    foot = scene.add_frame("/force", show_axes=False)
+    arrow = _mesh(scene, "/force/arrow", arrow_mesh(0.03 * size, 0.085 * size, 0.12))
+    scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-3 * size)])
     updates = [
         _assign(ball, "position", stage.contact),
-        _assign(arrow, "position", stage.contact),
-        _assign(arrow, "wxyz", _from_z(stage.forces)),
+        _assign(foot, "position", stage.contact),
+        _assign(foot, "wxyz", _from_z(stage.forces)),
         _assign(arrow, "scale", scales),
         _assign(arrow, "visible", shown[:, None]),
     ]

@@ -23,7 +23,9 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "simulate"): "trundle.scenarios.juggling:build",
     ("juggling", "transfer"): "trundle.scenarios.juggling_control:build_transfer",
     ("juggling", "balance"): "trundle.scenarios.juggling_control:build_balance",
+    ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
+    ("planar", "track"): "trundle.scenarios.planar_control:build",
 }
 """(kind, task) -> its builder; a new kind or task is one line here."""
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from trundle import geometry
-from trundle.checks import FloatArray
-from trundle.models import Hand, RollingPair, SampledMotion
+from trundle.models import Hand, RollingPair
 from trundle.models.system import Start
 from trundle.models.touching import contact_points
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import initial, pair_and_start, xz
-from trundle.scenarios.plants import Draw, draws
+from trundle.scenarios.juggling_policies import follower, noted, regulator, sensed
+from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema_control import CostTable
 from trundle.simulate import simulate
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from trundle.records import Plan, Policy, Trajectory
 
 _GEOMETRIC_ROLLS = 5
+_log = logging.getLogger("trundle.run")
 
 
 def build_transfer(scenario: Scenario) -> TransferWork:
@@ -119,6 +122,11 @@ class TransferWork:
         table = self.tables.plan
         found = self._planned(share, nodes=table.nodes, seed=self.scenario.seed)
         made.append(found)
+        for mesh in found.history:
+            known = {k: v for k, v in mesh.items() if isinstance(v, int | float | str)}
+            _log.info(
+                "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
+            )
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
         if found.success and table.starts:
             left |= {"start_successes": self._successes(share), "start_sigma": table.start_sigma}
@@ -201,21 +209,15 @@ class TransferWork:
         return moved_start(self.pair, self.tables, np.asarray(contact), np.asarray(turn))
 
     def _controller(self, reference: Reference) -> Policy:
-        from trundle.control import TrackingLQR
+        """Return the controller along a reference, made once: gains and a region of attraction take their time."""
+        if id(reference) not in self._controllers:
+            goal = self.pair.place(**_pose(self.tables, self.pair.d)) if self.tables.controller.switch else None
+            self._controllers[id(reference)] = reference, follower(self.pair, reference, goal, self.tables)
+        return self._controllers[id(reference)][1]
 
-        table = self.tables.controller
-        Q = _weights(table.state, self.pair, table.rolled)
-        return TrackingLQR(
-            self.pair,
-            reference,
-            Q,
-            table.input.model_dump(),
-            {name: table.final * value for name, value in Q.items()},
-            period=table.period,
-            freedoms=self.tables.limits.freedoms if table.freedoms is None else table.freedoms,
-            input_limit=self.task.hand_limits.acceleration(self.pair.d),
-            rolled=table.rolled,
-        )
+    @cached_property
+    def _controllers(self) -> dict[int, tuple[Reference, Policy]]:
+        return {}
 
     def _closed(self, reference: Reference, start: Start, share: Share | None) -> Trajectory:
         duration = reference.duration + self.tables.controller.hold
@@ -238,7 +240,7 @@ class TransferWork:
 
     def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
         run = simulated(pair, start, duration, self.tables, share, **more)
-        return self._labelled(run, {})
+        return self._labelled(run, noted(more["policy"]) if "policy" in more else {})
 
     def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:
         return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | dict(more))
@@ -268,20 +270,7 @@ class BalanceWork:
 
     def controller(self) -> Policy:
         """Return the regulator about the goal."""
-        from trundle.control import BalancingLQR
-
-        table, limits = self.tables.controller, self.tables.limits
-        bound = [limits.angular_acceleration] * (1 if self.pair.d == 2 else 3)
-        return BalancingLQR(
-            self.pair,
-            self.goal,
-            _weights(table.state, self.pair, table.rolled),
-            table.input.model_dump(),
-            period=table.period,
-            freedoms=limits.freedoms if table.freedoms is None else table.freedoms,
-            input_limit=np.array(bound + [limits.linear_acceleration] * self.pair.d),
-            rolled=table.rolled,
-        )
+        return regulator(self.pair, self.goal, self.tables)
 
     def _policy(self, draw: Draw | None) -> Policy:
         return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
@@ -303,35 +292,6 @@ def simulated(
         more["progress"] = lambda t: share(t / duration)
     step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
     return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)
-
-
-def moved_start(pair: RollingPair, tables: Any, contact: FloatArray, turn: FloatArray) -> Start:
-    """Return the start of [initial] with its contact moved by (d,) m and the object turned by (k,) rad, world."""
-    given = initial(tables.initial, pair.d == 2)
-    given["contact_on_hand"] = np.asarray(given["contact_on_hand"]) + contact
-    if pair.d == 2:
-        given["object_angle"] = float(given["object_angle"]) + float(turn[0])
-    else:
-        before = Rotation.from_quat(given["object_quaternion"], scalar_first=True)
-        given["object_quaternion"] = (Rotation.from_rotvec(turn) * before).as_quat(scalar_first=True)
-    return pair.place(**given)
-
-
-def with_inputs(pair: RollingPair, reference: Reference, bias: Any = 0.0) -> RollingPair:
-    """Return the pair with a hand that moves by a reference's inputs plus a constant `bias` (n_u,)."""
-    end = float(reference.times[-1])
-    times = np.append(reference.times, end + 1e-9 * max(end, 1.0)) - reference.times[0]
-    values = np.vstack([reference.inputs, np.zeros(reference.inputs.shape[1])]) + bias
-    base = pair.base
-    return replace(pair, base=replace(base, motion=SampledMotion(times, values)))
-
-
-def _weights(table: Any, pair: RollingPair, rolled: str) -> dict[str, float]:
-    """Return the weights of the error's parts that the pair has."""
-    weights = table.model_dump()
-    if pair.d == 2:
-        del weights["contact" if rolled == "rotation" else "object_rotation"]
-    return weights
 
 
 def _goal(table: Any, d: int) -> dict[str, Any]:
@@ -375,20 +335,3 @@ def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
         "object_quaternion": goal.object_quaternion,
         "object_angle": goal.object_angle,
     }
-
-
-def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, seed: int = 0) -> Policy:
-    """Return the policy behind the camera of [noise], if there is one, and before the bias of the hand."""
-    from trundle.control import Actuated, Camera, Sensed
-
-    noise = tables.noise
-    if noise is not None:
-        camera = Camera(
-            noise.camera_period,
-            noise.camera_delay,
-            noise.position_sigma,
-            noise.angle_sigma,
-            seed if draw is None else draw.seed,
-        )
-        policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair)
-    return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)

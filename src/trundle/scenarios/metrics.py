@@ -10,15 +10,6 @@ from typing import Any
 
 from trundle.scenarios import catalogue
 
-_UNITS = {
-    "gap": "m",
-    "slip": "m/s",
-    "normal_force_min": "N",
-    "friction_use": "1",
-    "torsional_use": "1",
-    "energy_drift": "1",
-    "recomputed_share": "1",
-}
 _SENSES = {"<=": lambda value, limit: value <= limit, ">=": lambda value, limit: value >= limit}
 
 
@@ -49,17 +40,19 @@ def judge(name: str, values: Mapping[str, float]) -> dict[str, dict[str, Any]]:
     values : mapping of str to float
         What was computed from the run.
     """
+    from trundle.report.metrics import unit
+
     entries: dict[str, dict[str, Any]] = {}
     known = published(name)
-    for key, (sense, limit, unit, _) in limits(name).items():
+    for key, (sense, limit, unit_, _) in limits(name).items():
         value = _finite(values.get(key))
-        entry = {"value": value, "unit": unit, "sense": sense, "limit": limit}
+        entry = {"value": value, "unit": unit_, "sense": sense, "limit": limit}
         entry["holds"] = value is not None and _SENSES[sense](value, limit)
         entry["published"], entry["source"] = known.get(key, (None, ""))
         entries[key] = entry
     for key, value in values.items():
         if key not in entries:
-            further = {"value": _finite(value), "unit": _unit(key), "sense": None, "limit": None, "holds": None}
+            further = {"value": _finite(value), "unit": unit(key), "sense": None, "limit": None, "holds": None}
             entries[key] = further | {"published": None, "source": ""}
     return entries
 
@@ -67,11 +60,6 @@ def judge(name: str, values: Mapping[str, float]) -> dict[str, dict[str, Any]]:
 def hold(entries: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether every metric that has a limit holds."""
     return all(entry["holds"] is not False for entry in entries.values())
-
-
-def _unit(key: str) -> str:
-    """Return the unit of a value without a limit; a part's carries the part's name behind: ``slip_pure_rolling``."""
-    return next((unit for base, unit in _UNITS.items() if key == base or key.startswith(base + "_")), "")
 
 
 def _finite(value: Any) -> float | None:

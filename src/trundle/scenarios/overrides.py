@@ -63,7 +63,10 @@ def mark(key: str, keys: Iterable[str]) -> str:
 
 
 def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with `change` laid over it, table by table; a table of another `type` replaces the old one."""
+    """Return `base` with `change` laid over it, table by table; a table of another `type` replaces the old one.
+
+    Of arrays of tables that all have a `name`, tables of the same name are laid over each other, new ones added.
+    """
     result = dict(base)
     for key, value in change.items():
         old = result.get(key)
@@ -73,12 +76,29 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
             and value.get("type", old.get("type")) == old.get("type")
         ):
             result[key] = merge(old, value)
+        elif _named(old) and _named(value):
+            result[key] = _merged_by_name(old, value)
         else:
             result[key] = copy.deepcopy(value)
     for key, other in _EXCLUDES.items():
         if key in change and other not in change:
             result.pop(other, None)
     return result
+
+
+def _named(value: Any) -> bool:
+    """Whether `value` is an array of tables that each have a name of their own."""
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    names = [table.get("name") for table in value if isinstance(table, Mapping)]
+    texts = [name for name in names if isinstance(name, str)]
+    return len(texts) == len(value) == len(set(texts))
+
+
+def _merged_by_name(base: Any, change: Any) -> list[Any]:
+    changes = {table["name"]: table for table in change}
+    merged = [merge(table, changes.pop(table["name"], {})) for table in base]
+    return merged + [copy.deepcopy(table) for table in changes.values()]
 
 
 def _put(data: dict[str, Any], path: tuple[str, ...], value: Any, text: str) -> None:

@@ -15,9 +15,14 @@ def build(scenario: Scenario) -> Simulation:
     """Return the simulation of a `planar` scenario."""
     tables: Any = scenario.tables
     model, start = build_tree(scenario) if tables.bodies else _pair(scenario)
+    return Simulation(model, start, settings(tables))
+
+
+def settings(tables: Any) -> dict[str, Any]:
+    """Return the settings of [simulation] as `trundle.simulate` takes them."""
     names = ("duration", "output_step", "step", "relative_tolerance", "stabilization")
-    settings = {name: getattr(tables.simulation, name) for name in names}
-    return Simulation(model, start, {name: value for name, value in settings.items() if value is not None})
+    given = {name: getattr(tables.simulation, name) for name in names}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:

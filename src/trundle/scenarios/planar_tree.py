@@ -31,12 +31,12 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
                 "name": table.name,
             }
             if table.parent is None:
-                links[table.name] = robot.free(table.mass, table.inertia, **shared)
+                links[table.name] = robot.free(table.mass, table.inertia, actuated=table.driven, **shared)
             elif table.joint == "revolute":
-                shared["actuated"] = table.actuated
+                shared["actuated"] = table.driven
                 links[table.name] = robot.revolute(links[table.parent], table.at, table.mass, table.inertia, **shared)
             else:
-                shared |= {"actuated": table.actuated, "axis": table.axis}
+                shared |= {"actuated": table.driven, "axis": table.axis}
                 links[table.name] = robot.prismatic(links[table.parent], table.at, table.mass, table.inertia, **shared)
     with keys("terrain", scenario):
         robot.terrain(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False), contact.friction)

@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from trundle import geometry
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models import RollingPair
+from trundle.models import RollingPair, SampledMotion
+from trundle.models.system import Start
 from trundle.numerics.space import angular_size
+from trundle.problems import Reference
+from trundle.scenarios.juggling import initial
 
 _SCALED: Mapping[type, Callable[[Any, FloatArray], geometry.Shape]] = {
     geometry.Circle: lambda s, f: geometry.Circle(s.radius * f[0]),
@@ -82,3 +86,24 @@ def _draw(pair: RollingPair, table: Any, rng: np.random.Generator, number: int) 
 
 def _plain(moments: FloatArray) -> Any:
     return float(moments) if moments.ndim == 0 else moments.tolist()
+
+
+def moved_start(pair: RollingPair, tables: Any, contact: FloatArray, turn: FloatArray) -> Start:
+    """Return the start of [initial] with its contact moved by (d,) m and the object turned by (k,) rad, world."""
+    given = initial(tables.initial, pair.d == 2)
+    given["contact_on_hand"] = np.asarray(given["contact_on_hand"]) + contact
+    if pair.d == 2:
+        given["object_angle"] = float(given["object_angle"]) + float(turn[0])
+    else:
+        before = Rotation.from_quat(given["object_quaternion"], scalar_first=True)
+        given["object_quaternion"] = (Rotation.from_rotvec(turn) * before).as_quat(scalar_first=True)
+    return pair.place(**given)
+
+
+def with_inputs(pair: RollingPair, reference: Reference, bias: Any = 0.0) -> RollingPair:
+    """Return the pair with a hand that moves by a reference's inputs plus a constant `bias` (n_u,)."""
+    end = float(reference.times[-1])
+    times = np.append(reference.times, end + 1e-9 * max(end, 1.0)) - reference.times[0]
+    values = np.vstack([reference.inputs, np.zeros(reference.inputs.shape[1])]) + bias
+    base = pair.base
+    return replace(pair, base=replace(base, motion=SampledMotion(times, values)))

@@ -277,6 +277,9 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
                 found.append((prefix + key, str(value), mark))
         if isinstance(value, Table):
             found += _data_keys(value, f"{prefix}{key}.")
+        elif isinstance(value, tuple):
+            for i, inner in enumerate(value):
+                found += _data_keys(inner, f"{prefix}{key}[{i}].") if isinstance(inner, Table) else []
     return found
 
 

@@ -85,7 +85,9 @@ SCHEMAS: dict[tuple[str, str], str] = {
     ("juggling", "simulate"): "trundle.scenarios.schema_juggling:JugglingSimulate",
     ("juggling", "transfer"): "trundle.scenarios.schema_juggling_control:JugglingTransfer",
     ("juggling", "balance"): "trundle.scenarios.schema_juggling_control:JugglingBalance",
+    ("juggling", "throw"): "trundle.scenarios.schema_juggling_control:JugglingThrow",
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
+    ("planar", "track"): "trundle.scenarios.schema_planar_control:PlanarTrack",
 }
 """(kind, task) -> where its schema stands; a new kind or task is one line here."""
 

@@ -1,11 +1,13 @@
-"""Scenario files of kind `juggling` that are planned and controlled: tasks `transfer` and `balance`."""
+"""Scenario files of kind `juggling` that are planned and controlled: tasks `transfer`, `balance` and `throw`."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import Array, Count, NonNegative, Table, fault
 from trundle.scenarios.schema_control import (
     ControllerTable,
     CostTable,
@@ -14,6 +16,7 @@ from trundle.scenarios.schema_control import (
     NoiseTable,
     OffsetTable,
     PlanTable,
+    Positive,
     TrialsTable,
 )
 from trundle.scenarios.schema_juggling import JugglingTable
@@ -44,3 +47,62 @@ class JugglingBalance(JugglingTable):
     controller: ControllerTable = ControllerTable()
     noise: NoiseTable | None = Field(default=None, description="left out: the controller sees the state")
     trials: TrialsTable = TrialsTable()
+
+
+Range = Annotated[tuple[Positive, Positive], Array, Allowed("2 ascending numbers > 0")]
+
+
+class ThrowTable(Table):
+    """How throw and catch are sought: ranges of their durations, and how near they come to limits."""
+
+    carry: Range = Field(default=(0.2, 0.6), description="s, of the carry")
+    flight: Range = Field(default=(0.1, 0.45), description="s, of the flight")
+    retreat: Range = Field(default=(0.1, 0.4), description="s, of the hand's way to its catching place")
+    turn: Range = Field(default=(0.2, 0.8), description="rad, left to the goal angle at the catch")
+    reach: Positive = Field(default=0.45, description="rad from the goal angle at which the regulator takes over")
+    slip: NonNegative = Field(default=2e-3, description="s, of slip while the normal force vanishes at the release")
+    ramp: Positive = Field(default=5e-3, description="s, of the trapezoids of the retreat")
+    energy_tolerance: Positive = Field(default=5e-3, description="of the energy after the catch, in parts of the lift")
+    place_tolerance: Positive = Field(default=5e-3, description="m, of the contact at the goal angle")
+    wanted: Annotated[Count, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
+        default=1, description="motions that are found before the cheapest is taken"
+    )
+    time_limit: Positive = Field(default=120.0, description="s, of the search")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> ThrowTable:
+        for name in ("carry", "flight", "retreat", "turn"):
+            low, high = getattr(self, name)
+            if not low < high:
+                raise fault(name, "must be two ascending numbers > 0")
+        return self
+
+
+class CatchErrorsTable(Table):
+    """Errors of the catch in trials: the four corners first, then uniform between them, drawn with the seed."""
+
+    angle: NonNegative = Field(default=0.0, description="rad")
+    rate: NonNegative = Field(default=0.0, description="rad/s")
+    count: Annotated[Count, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
+        default=12, description="trials"
+    )
+
+
+class JugglingThrow(JugglingTable):
+    """Kind `juggling`, task `throw`: a throw and a catch of a planar object, and balance afterwards, with trials."""
+
+    task: Literal["throw"]
+    goal: GoalTable
+    limits: LimitsTable = LimitsTable()
+    throw: ThrowTable = ThrowTable()
+    controller: ControllerTable = ControllerTable()
+    noise: NoiseTable | None = Field(default=None, description="left out: the controller sees the state")
+    catch_errors: CatchErrorsTable = CatchErrorsTable()
+
+    @model_validator(mode="after")
+    def _planar(self) -> JugglingThrow:
+        if not self.planar:
+            raise fault("object.shape", "must lie in the plane, as hand.shape: a throw is planned there")
+        if self.goal.object_angle is None:
+            raise fault("goal.object_angle", "must be given: the angle at which the object is balanced (rad)")
+        return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -58,10 +58,19 @@ class LinkTable(Table):
     joint: Literal["revolute", "prismatic"] = Field(default="revolute", description="a hinge, or a slide along axis")
     at: Vector2 = Field(default=(0.0, 0.0), description="m, where the joint is in the parent's frame")
     axis: Vector2 = Field(default=(1.0, 0.0), description="of a prismatic joint, in the parent's frame")
-    actuated: bool = Field(default=True, description="whether the joint has a torque (or force) as input")
+    actuated: bool | None = Field(
+        default=None,
+        description="whether the joint has a torque (or force) as input, a body without parent an external torque; "
+        "left out: joints have, bodies without parent have not",
+    )
     curve: OutlineCurve | None = Field(default=None, description="outline that rolls on the terrain")
     curve_at: Vector2 = Field(default=(0.0, 0.0), description="m, origin of the outline in the body's frame")
     friction: NonNegative | None = Field(default=None, description="coefficient; that of [contact] if left out")
+
+    @property
+    def driven(self) -> bool:
+        """Whether a torque (or force) acts on it."""
+        return self.parent is not None if self.actuated is None else self.actuated
 
     @model_validator(mode="after")
     def _massless(self) -> LinkTable:
@@ -141,11 +150,10 @@ class PlanarSimulationTable(Table):
         return self
 
 
-class PlanarSimulate(ScenarioTable):
-    """A scenario of kind `planar`, task `simulate`."""
+class PlanarTable(ScenarioTable):
+    """What every scenario of kind `planar` holds."""
 
     kind: Literal["planar"]
-    task: Literal["simulate"]
     body: BodyTable | None = Field(default=None, description="the body that rolls; or give [[bodies]]")
     bodies: Annotated[tuple[LinkTable, ...], Array, Field(max_length=64), Allowed("at most 64 tables [[bodies]]")] = (
         Field(default=(), description="a tree of bodies, instead of [body]")
@@ -156,7 +164,7 @@ class PlanarSimulate(ScenarioTable):
     simulation: PlanarSimulationTable = PlanarSimulationTable.model_validate({})
 
     @model_validator(mode="after")
-    def _one_robot(self) -> PlanarSimulate:
+    def _one_robot(self) -> Self:
         if (self.body is None) == (not self.bodies):
             key = "body" if self.body is None else "bodies"
             raise fault(key, "must be given: [body] for one body, or [[bodies]] for a tree, not both")
@@ -166,6 +174,12 @@ class PlanarSimulate(ScenarioTable):
                 raise fault(f"initial.{key}", f"must be left out: it belongs to {other}")
         _check_tree(self.bodies)
         return self
+
+
+class PlanarSimulate(PlanarTable):
+    """A scenario of kind `planar`, task `simulate`."""
+
+    task: Literal["simulate"]
 
 
 def _default(key: str) -> Any:

@@ -77,6 +77,8 @@ class Phase:
 
     Attributes
     ----------
+    held : bool
+        Whether the inputs are held between the calls of a policy.
     margins : tuple of str
         Names ``<contact>.<margin>``, in the order of the integrator's margins.
     watched : (m,) bool
@@ -84,7 +86,7 @@ class Phase:
     """
 
     def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method) -> None:
-        self.system, self.mode, self.method = system, mode, method
+        self.system, self.mode, self.held, self.method = system, mode, held, method
         self.model: TreeModel = system.model(mode.atlas)
         self._t = ca.SX.sym("t")
         inputs, u = self._inputs(held)

@@ -93,4 +93,4 @@ def _continuous(q: FloatArray) -> FloatArray:
 
 
 def _joined(modes: Any) -> Any:
-    return np.array([" + ".join(row) for row in modes], dtype=np.str_)
+    return np.array(["rest" if "rest" in row else " + ".join(row) for row in modes], dtype=np.str_)

@@ -34,7 +34,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
         arrays,
         bodies=bodies,
         contacts=names,
-        joints=model.joints,
+        joints=_joints(model),
     )
     where = {name: system.meetings[i].body_A for name, i in zip(names, slots, strict=True)}
     scene = tree_scene(system, np.vstack([columns["point"].reshape(-1, system.d), columns["position"][:, 0]]))
@@ -45,6 +45,11 @@ def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
     """Return the contacts to record: one of each two shapes, and those further ones that ever touched."""
     touched = {i for s in segments for i, law in enumerate(s.phase.mode.laws) if LAWS[law].touching}
     return sorted({numbers[0] for numbers in system.pairs} | touched)
+
+
+def _joints(model: TreeModel) -> tuple[str, ...]:
+    """Return the joints, before them free bodies that an external torque turns: their joint with the world."""
+    return (*(name for name in model.driven if name not in model.parents), *model.joints)
 
 
 def _bodies(model: TreeModel, segment: Segment, bodies: Sequence[str]) -> dict[str, Any]:
@@ -60,11 +65,13 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Sequence[str]) -> dict[s
         columns["velocity"].append(out[f"{name}.velocity"] + around)
         columns["angular_velocity"].append(w)
         columns["turn"].append(_angle(model, segment.states, name) if d == 2 else turn(out[f"{name}.rotation"]))
-    torque = np.zeros((len(segment.times), len(model.joints)))
-    joints = np.zeros((2, len(segment.times), len(model.joints)))
-    for i, name in enumerate(model.joints):
-        joints[0, :, i] = segment.states[:, model.layout[f"{name}.joint"].start]
-        joints[1, :, i] = segment.states[:, model.layout[f"{name}.rate"].start]
+    names = _joints(model)
+    torque = np.zeros((len(segment.times), len(names)))
+    joints = np.zeros((2, len(segment.times), len(names)))
+    for i, name in enumerate(names):
+        place, rate = ("joint", "rate") if name in model.parents else ("turn", "angular_velocity")
+        joints[0, :, i] = segment.states[:, model.layout[f"{name}.{place}"].start]
+        joints[1, :, i] = segment.states[:, model.layout[f"{name}.{rate}"].start]
         where = model.input_layout.get(f"{name}.torque")
         if where is not None:
             torque[:, i] = out["input"][:, where.start]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ import numpy as np
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
-from trundle.models.system import ContactSystem, Meeting
+from trundle.models.system import ContactSystem
 from trundle.numerics.ode import Integration
 from trundle.records import Policy
 from trundle.simulate.handover import has_neighbour
 from trundle.simulate.phase import Method, Mode, Phase
-from trundle.simulate.states import slip_and_spin
-from trundle.simulate.transitions import Event, Instant, Switchboard, projected
+from trundle.simulate.states import round_on_both_sides, slip_and_spin
+from trundle.simulate.transitions import Event, Instant, Switchboard, goes_round, projected
 from trundle.simulate.watch import Watch
 from trundle.status import Status
 
@@ -42,7 +41,6 @@ MAX_STEPS = 1_000_000
 
 _SLIPS = 1e-9
 _ROUND = 1e-9
-_TWO_SIDED = 0.1
 _ACCURATE = 1e-7
 _AT_SEAM, _SOON = 1e-7, 1e-9
 
@@ -164,6 +162,7 @@ class Runner:
     def _through(self, now: Instant, duration: float) -> Status:
         """Go from mode to mode."""
         stuck, since = 0, -1.0
+        here: list[Instant] = []
         while now.t < duration:
             outcome = self._mode(now, duration)
             if isinstance(outcome, Status):
@@ -177,7 +176,10 @@ class Runner:
             if self.until is not None and self.until(after.mode, following.mode):
                 return Status.SUCCESS
             stuck = stuck + 1 if following.t - since < 1e-12 else 0
-            since = following.t
+            since, here = following.t, [*here, following] if stuck else [following]
+            if goes_round(here):
+                self._note(following, Status.SECOND_CONTACT.label, "one transition undoes the other")
+                return Status.SECOND_CONTACT
             if stuck > STUCK:
                 return Status.STEP_TOO_SMALL
             now = following
@@ -189,7 +191,7 @@ class Runner:
         values = self.phase(now.mode).margin_values(now.t, now.x, self._parameters(now))
         for i in touching:
             roundness = values.get(f"{self.board.name(i)}.roundness", 1.0)
-            if _round_on_both_sides(self.system.meetings[i]):
+            if round_on_both_sides(self.system.meetings[i]):
                 roundness = abs(roundness)
             if not roundness > _ROUND:
                 self._note(now, Status.NOT_A_POINT_CONTACT.label, "the contact is no longer a point")
@@ -357,7 +359,7 @@ class Runner:
         signs = []
         for meeting in self.system.meetings:
             below = values.get(f"{meeting.contact}.roundness", 1.0) < 0
-            signs.append(-1.0 if below and _round_on_both_sides(meeting) else 1.0)
+            signs.append(-1.0 if below and round_on_both_sides(meeting) else 1.0)
         return signs
 
     def _keep(self, phase: Phase, done: Integration, p: FloatArray, ended: bool) -> None:
@@ -384,16 +386,3 @@ def _period(policy: Policy) -> float:
     if policy.period is None:
         raise InputError("policy.period", None, "a time between two calls (s): its input is held in between")
     return positive("policy.period", policy.period, "s")
-
-
-def _round_on_both_sides(meeting: Meeting) -> bool:
-    """Whether the roundness of a body changes its sign between round parts (capsule, box) or is negative on a face."""
-    shapes = (meeting.shape_A, meeting.shape_B) if meeting.form == "pair" else (meeting.shape_A,)
-    lowest = 0.0
-    for shape in shapes:
-        roundness, d = shape.representations.roundness, shape.d
-        if roundness is None:
-            continue
-        corners = np.array(list(product((-1.0, 1.0), repeat=d))) / np.sqrt(d)
-        lowest = min(lowest, *(float(roundness(n)) for n in (*np.eye(d), *-np.eye(d), *corners)))
-    return lowest < -_TWO_SIDED

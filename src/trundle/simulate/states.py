@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import casadi as ca
 import numpy as np
@@ -10,10 +11,12 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
-from trundle.models.system import Atlas, ContactSystem
+from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.touching import touch_function
 from trundle.simulate.impact import plastic_impact
 from trundle.simulate.impact_sets import Candidate, Impact
+
+_TWO_SIDED = 0.1
 
 
 def rolling_law(system: ContactSystem) -> str:
@@ -72,3 +75,16 @@ def ends_of_data(shape: Shape) -> tuple[Range, ...]:
     middle = [0.4 * r.low + 0.6 * r.high for r in ranges]
     point = np.asarray(ca.evalf(ca.densify(chart.point(ca.SX(ca.DM(middle)))))).ravel()
     return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()
+
+
+def round_on_both_sides(meeting: Meeting) -> bool:
+    """Return whether the roundness of a body changes its sign between round parts (capsule, box) or has a face."""
+    shapes = (meeting.shape_A, meeting.shape_B) if meeting.form == "pair" else (meeting.shape_A,)
+    lowest = 0.0
+    for shape in shapes:
+        roundness, d = shape.representations.roundness, shape.d
+        if roundness is None:
+            continue
+        corners = np.array(list(product((-1.0, 1.0), repeat=d))) / np.sqrt(d)
+        lowest = min(lowest, *(float(roundness(n)) for n in (*np.eye(d), *-np.eye(d), *corners)))
+    return lowest < -_TWO_SIDED

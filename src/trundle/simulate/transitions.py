@@ -28,8 +28,11 @@ _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
 _NO_SPIN = 1e-9
+_STILL = 1e-14
+"""Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
+_SAME = 1e-9
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
@@ -212,7 +215,7 @@ def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Insta
     names = [joined.name for joined in system.model(atlas).joined]
     unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law in zip(names, laws, strict=True) if law in _BORN_ZERO}
     after = Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))
-    return _resting(board, after) if impact.rests else after
+    return _resting(board, after)
 
 
 def _slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
@@ -227,8 +230,9 @@ def _slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: Flo
 
 
 def _resting(board: Switchboard, now: Instant) -> Instant:
-    """Two contacts lock a planar body: on ground that is still it rests for good if its forces fit the cones."""
-    if board.system.d != 2 or board.system.motions or any(law != "rolling" for law in now.mode.laws):
+    """Two contacts lock a planar body: on a base that stays still it rests for good if its forces fit the cones."""
+    locked = len(now.mode.laws) > 1 and all(law == "rolling" for law in now.mode.laws)
+    if board.system.d != 2 or not locked or not _base_is_still(board, now):
         return now
     if board.system.model(now.mode.atlas).nv > 3:
         return now  # a tree goes on moving about its joints
@@ -241,6 +245,17 @@ def _resting(board: Switchboard, now: Instant) -> Instant:
         point, normal, force = (out[f"{joined.name}.{what}"][0] for what in ("point", "normal", "force"))
         holds.append(Hold(point, normal, force, np.inf if sticky else joined.friction.mu))
     return replace(now, mode=replace(now.mode, rest=True)) if can_rest(holds) else now
+
+
+def _base_is_still(board: Switchboard, now: Instant) -> bool:
+    """Whether the ground, or a hand that neither turns nor moves nor will: under a policy nobody knows."""
+    if board.system.motions and board.phase_of(now.mode).held:
+        return False
+    layout = board.system.model(now.mode.atlas).layout
+    return all(
+        motion.is_still(now.t) and not np.any(np.abs(now.x[layout[f"{name}.twist"]]) > _STILL)
+        for name, motion in board.system.motions.items()
+    )
 
 
 def _rechart(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
@@ -276,6 +291,18 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
     ("separated", "touch"): ("the gap closed", _land),
 }
 """(law, margin) -> (reason for the record, what resolves it)."""
+
+
+def goes_round(instants: list[Instant]) -> bool:
+    """Whether the last of the `instants` of one time was there before: the same mode at the same state."""
+    last = instants[-1]
+    return any(
+        one.mode == last.mode
+        and one.unarmed == last.unarmed
+        and np.allclose(one.onsets, last.onsets, atol=_SAME, rtol=0)
+        and np.allclose(one.x, last.x, atol=_SAME, rtol=_SAME)
+        for one in instants[:-1]
+    )
 
 
 def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:

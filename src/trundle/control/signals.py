@@ -1,0 +1,141 @@
+"""Signals: what a task is to follow over time, with its first two derivatives in closed form."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from trundle.checks import choice, non_negative, number
+
+Triple = tuple[Any, Any, Any]
+"""Value, rate and acceleration: numbers or arrays, like the time they belong to."""
+
+
+class Signal(ABC):
+    """A function of time (s); its unit is that of the task that follows it."""
+
+    @abstractmethod
+    def at(self, t: Any) -> Triple:
+        """Return value, rate and acceleration at the time `t`, a number or an array."""
+
+    def table(self) -> dict[str, Any]:
+        """Return the signal as a scenario file writes it; see `signal`."""
+        kind = next(name for name, known in SIGNALS.items() if known is type(self))
+        return {"type": kind} | dataclasses.asdict(self)  # type: ignore[call-overload]
+
+
+@final
+@dataclass(frozen=True)
+class Constant(Signal):
+    """y = value."""
+
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("value", self.value)
+
+    def at(self, t: Any) -> Triple:
+        """Return value, rate and acceleration."""
+        zero = 0.0 * t
+        return self.value + zero, zero, zero
+
+
+@final
+@dataclass(frozen=True)
+class Ramp(Signal):
+    """y = start + rate t: a constant velocity."""
+
+    rate: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("rate", self.rate)
+        number("start", self.start)
+
+    def at(self, t: Any) -> Triple:
+        """Return value, rate and acceleration."""
+        zero = 0.0 * t
+        return self.start + self.rate * t, self.rate + zero, zero
+
+
+@final
+@dataclass(frozen=True)
+class Sine(Signal):
+    """y = mean + amplitude sin(2 pi frequency t + phase), frequency in Hz, phase in rad."""
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    mean: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "frequency", "phase", "mean"):
+            number(name, getattr(self, name))
+
+    def at(self, t: Any) -> Triple:
+        """Return value, rate and acceleration."""
+        turn = 2 * np.pi * self.frequency
+        sine, cosine = np.sin(turn * t + self.phase), np.cos(turn * t + self.phase)
+        a = self.amplitude
+        return self.mean + a * sine, a * turn * cosine, -a * turn**2 * sine
+
+
+@final
+@dataclass(frozen=True)
+class SecondOrder(Signal):
+    """The response of y'' = kp (goal - y) - kd y' from y = start, y' = start_rate at t = 0 (paper 4, (17)).
+
+    With a = kd/2 and w = sqrt(a^2 - kp), real or imaginary, and e = y - goal:
+    e = exp(-a t) (e0 cosh w t + (e0' + a e0) sinh(w t)/w).
+    """
+
+    start: float
+    goal: float = 0.0
+    kp: float = 1.0
+    kd: float = 2.0
+    start_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "goal", "start_rate"):
+            number(name, getattr(self, name))
+        for name in ("kp", "kd"):
+            non_negative(name, getattr(self, name))
+
+    def at(self, t: Any) -> Triple:
+        """Return value, rate and acceleration."""
+        a = self.kd / 2
+        w = np.sqrt(complex(a**2 - self.kp))
+        up, down = np.exp((w - a) * t), np.exp((-w - a) * t)
+        hyperbolic_cosine = (up + down) / 2
+        hyperbolic_sine = (up - down) / (2 * w) if abs(w) > 1e-8 * max(a, 1e-300) else t * np.exp(-a * t)
+        e0 = self.start - self.goal
+        b = self.start_rate + a * e0
+        e = np.real(e0 * hyperbolic_cosine + b * hyperbolic_sine)
+        rate = np.real(b * hyperbolic_cosine + w**2 * e0 * hyperbolic_sine) - a * e
+        return self.goal + e, rate, -self.kp * e - self.kd * rate
+
+
+SIGNALS: dict[str, type[Signal]] = {
+    "constant": Constant,
+    "ramp": Ramp,
+    "sinusoid": Sine,
+    "second-order": SecondOrder,
+}
+"""Type in a file -> signal; a new one is a class and one line here."""
+
+
+def signal(table: Mapping[str, Any]) -> Signal:
+    """Return the signal of a table with its `type` and numbers.
+
+    Raises
+    ------
+    InputError
+        If the type is not known or a number is not finite.
+    """
+    kind = choice("type", table.get("type"), tuple(SIGNALS))
+    return SIGNALS[kind](**{key: value for key, value in table.items() if key != "type"})

@@ -1,0 +1,187 @@
+"""Metrics of controlled robots in the plane: task errors recomputed from poses and velocities, and the loop's times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.control.signals import SecondOrder, signal
+from trundle.errors import InputError
+from trundle.records import Trajectory
+from trundle.status import Status
+
+Array = NDArray[np.float64]
+Parts = Mapping[str, Trajectory]
+
+SETTLED = 0.02
+"""Part of a reference within which a task counts as settled."""
+STEADY, BALANCED = 2.0, 5.0
+"""Times (s) after which a rover and a leg have to be at their references."""
+FALLEN = np.pi / 3
+"""Angle (rad) from the vertical at which a leg has fallen."""
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """A task over time: what it was and what it was to be, (n,) each, in the task's unit and a second of it.
+
+    ``follows`` says whether the value is fed back; otherwise the rate alone.
+    """
+
+    value: Array
+    rate: Array
+    wanted: Array
+    wanted_rate: Array
+    follows: bool
+    unit: str
+
+    @property
+    def error(self) -> Array:
+        """Value minus reference (n,), or rate minus its reference where only the rate is followed."""
+        return self.value - self.wanted if self.follows else self.rate - self.wanted_rate
+
+
+def is_controlled(run: Trajectory) -> bool:
+    """Return whether a run is one of task `track`."""
+    return "control" in run.metadata
+
+
+def tracked(run: Trajectory) -> dict[str, Tracked]:
+    """Return the tasks of a run by name, recomputed from the poses and velocities of the bodies.
+
+    Raises
+    ------
+    InputError
+        If the run had no tasks.
+    """
+    if not is_controlled(run):
+        raise InputError("metadata.control", None, "given, for this metric")
+    return {str(task["name"]): _tracked(run, task) for task in run.metadata["control"]["tasks"]}
+
+
+def _tracked(run: Trajectory, task: Mapping[str, Any]) -> Tracked:
+    value, rate = _measured(run, task, str(task["body"]), task["arm"])
+    if task.get("relative_to"):
+        other = _measured(run, task, str(task["relative_to"]), task["relative_arm"])
+        value, rate = value - other[0], rate - other[1]
+    wanted, wanted_rate, _ = signal(task["reference"]).at(run.time)
+    slides = task["type"] == "joint" and str(task["body"]) in run.metadata["control"].get("slides", ())
+    unit = "m" if task["type"] == "position" or slides else "rad"
+    return Tracked(value, rate, wanted, wanted_rate, float(task["kp"]) > 0, unit)
+
+
+def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Any) -> tuple[Array, Array]:
+    """Return value and rate (n,) of a body's quantity; `arm` (2,) m from its centre of mass, body axes."""
+    if task["type"] == "joint":
+        j = [str(name) for name in run["joint"]].index(body)
+        return run["joint_position"][:, j], run["joint_velocity"][:, j]
+    k = [str(name) for name in run["body"]].index(body)
+    angle, w = run["body_angle"][:, k], run["body_angular_velocity"][:, k]
+    if task["type"] == "angle":
+        return angle, w
+    axis = "xz".index(str(task["axis"]))
+    c, s = np.cos(angle), np.sin(angle)
+    lever = np.stack([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]], axis=1)
+    around = w[:, None] * np.stack([-lever[:, 1], lever[:, 0]], axis=1)
+    return (run["body_position"][:, k] + lever)[:, axis], (run["body_velocity"][:, k] + around)[:, axis]
+
+
+def loop(run: Trajectory) -> dict[str, float]:
+    """Return the measured times (s) of the controller's ticks, missed deadlines, and ticks without a full solution."""
+    times = run.metadata.get("policy")
+    if not times:
+        return {}
+    statuses = run.metadata["control"]["statuses"]
+    values = {f"tick_{key}": float(times[key]) for key in ("median", "p99", "max")}
+    values["ticks_missed"] = float(times["missed"])
+    values["ticks_relaxed"] = float(statuses.get(Status.LIMITS_RELAXED.label, 0))
+    solved = (Status.SUCCESS.label, Status.LIMITS_RELAXED.label)
+    values["ticks_unsolved"] = float(sum(count for label, count in statuses.items() if label not in solved))
+    return values
+
+
+def tracking(run: Trajectory) -> dict[str, float]:
+    """Return the largest error of each task over the second half of a run, in the task's unit, and `loop`."""
+    late = run.time >= (run.time[0] + run.time[-1]) / 2
+    values = {f"{name}_late_error": float(np.max(np.abs(task.error[late]))) for name, task in tracked(run).items()}
+    return values | loop(run)
+
+
+def rock_hill(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Distance of the runs without a cone from the linear response x'' = kp (goal - x) - kd x' (paper 4, (17))."""
+    names = {"ideal_deviation_free": "no-cone", "ideal_deviation_free_1khz": "no-cone-1khz"}
+    values = {key: ideal_deviation(parts[part]) for key, part in names.items() if part in parts}
+    return values | {"ideal_deviation": ideal_deviation(run)}
+
+
+def ideal_deviation(run: Trajectory) -> float:
+    """Return the largest distance (m) of the first task's value from its linear response, from the same start."""
+    _, value, wanted = ideal_response(run)
+    return float(np.max(np.abs(value - wanted)))
+
+
+def ideal_response(run: Trajectory) -> tuple[str, Array, Array]:
+    """Return the first task's name, its value (n,) and the linear response (n,) of its gains to a constant goal."""
+    task = run.metadata["control"]["tasks"][0]
+    one = _tracked(run, task)
+    response = SecondOrder(
+        start=float(one.value[0]),
+        goal=float(one.wanted[0]),
+        kp=float(task["kp"]),
+        kd=float(task["kd"]),
+        start_rate=float(one.rate[0]),
+    )
+    return str(task["name"]), one.value, response.at(run.time - run.time[0])[0]
+
+
+def leg_balance(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Errors of shin and ankle once balanced, and when the leg falls without its controller."""
+    values = {f"{name}_error": _late(run, name, BALANCED) for name in ("shin", "ankle")}
+    if "uncontrolled" in parts:
+        values["uncontrolled_fall_time"] = fall_time(parts["uncontrolled"], "shin")
+    return values
+
+
+def fall_time(run: Trajectory, body: str) -> float:
+    """Return when a body is more than 60 degrees from the vertical, s; when the run ended if that was early; or inf."""
+    k = [str(name) for name in run["body"]].index(body)
+    down = np.abs(run["body_angle"][:, k]) > FALLEN
+    if np.any(down):
+        return float(run.time[np.argmax(down)])
+    return float("inf") if run.status is Status.SUCCESS else float(run.time[-1])
+
+
+def rover_sinusoid(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Settling of the speed to 2 percent, and the largest errors of speed, height and pitch after 2 s."""
+    return rover_4legs(run, parts) | {"settling_time": settling_time(run, "speed")}
+
+
+def rover_4legs(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Return the largest errors of speed, height and pitch after 2 s."""
+    names = {"velocity_error": "speed", "height_error": "height", "pitch_error": "pitch"}
+    return {key: _late(run, task, STEADY) for key, task in names.items()}
+
+
+def settling_time(run: Trajectory, name: str) -> float:
+    """Return when a task's error was outside 2 percent of its reference for the last time, s; inf if at the end."""
+    task = tracked(run)[name]
+    outside = np.abs(task.error) > SETTLED * np.abs(task.wanted if task.follows else task.wanted_rate)
+    if not np.any(outside):
+        return 0.0
+    last = int(np.flatnonzero(outside)[-1])
+    return float(run.time[last + 1]) if last + 1 < len(run) else float("inf")
+
+
+def _late(run: Trajectory, name: str, after: float) -> float:
+    """Return the largest error of a task from a time (s) on; it has to get that far."""
+    late = run.time >= after
+    tasks = tracked(run)
+    if name not in tasks:
+        raise InputError("controller.tasks", sorted(tasks), f"with a task {name!r}, for this metric")
+    if not np.any(late):
+        raise InputError("simulation.duration", float(run.time[-1]), f"longer than {after:g} s, for this metric")
+    return float(np.max(np.abs(tasks[name].error[late])))

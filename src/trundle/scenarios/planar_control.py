@@ -1,0 +1,220 @@
+"""Builder of kind `planar`, task `track`: a tree of bodies under sampled inverse dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+from trundle.control import InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
+from trundle.control import tasks as tk
+from trundle.control.signals import Constant, Signal, signal
+from trundle.models import RollingTree, Start
+from trundle.models.tree_model import TreeModel
+from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.planar import settings
+from trundle.scenarios.planar_tree import build_tree
+from trundle.scenarios.scenario import Scenario
+from trundle.simulate import simulate
+from trundle.simulate.wrappers import Delayed, Noisy
+
+if TYPE_CHECKING:
+    from trundle.records import Policy, Trajectory
+
+
+def build(scenario: Scenario) -> TrackWork:
+    """Return the work of a scenario of task `track`, its controller compiled."""
+    tree, start = build_tree(scenario)
+    work = TrackWork(scenario, tree, start)
+    with keys("controller", scenario):
+        _ = work.controller
+    return work
+
+
+@dataclass(frozen=True)
+class TrackWork:
+    """A robot, its start and the tables of its controller."""
+
+    scenario: Scenario
+    tree: RollingTree
+    start: Start
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the controlled run as the only job."""
+        yield Job("", self._run)
+
+    def _run(self, share: Share | None) -> Trajectory:
+        tables = self.tables
+        length = tables.simulation.duration
+        further: dict[str, Any] = {"progress": lambda t: share(t / length)} if share else {}
+        inner = None if self.controller is None else self._sampled(self.controller)
+        if inner is not None:
+            further["policy"] = self._wrapped(inner)
+        run = simulate(self.tree.scaled(**tables.plant.model_dump()), self.start, **settings(tables), **further)
+        return replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+
+    # the controller -------------------------------------------------------------------------------------
+
+    @cached_property
+    def controller(self) -> InverseDynamics | None:
+        """The compiled controller; None if it is not enabled."""
+        table = self.tables.controller
+        if not table.enabled:
+            return None
+        model = self._model
+        dynamics = model.dynamics([LAWS[name] for name in self.start.laws])
+        reference = ca.SX.sym("reference", 3 * len(table.tasks))
+        last = ca.SX.sym("last", model.u.shape[0]) if table.torque_rate_limit else None
+        wishes = [task_of(self.tree, model, t, reference[3 * i : 3 * i + 3]) for i, t in enumerate(table.tasks)]
+        return InverseDynamics(
+            dynamics,
+            wishes + _secondary(table, dynamics),
+            self._limits(dynamics, last),
+            reference=reference,
+            last=last,
+            baumgarte=table.baumgarte,
+            form=table.form,
+            solver=table.solver,
+            damping=table.damping,
+        )
+
+    @cached_property
+    def _model(self) -> TreeModel:
+        """What the controller believes: the nominal robot, with the share of the friction it may use."""
+        share = self.tables.controller.friction_share
+        believed = self.tree if share == 1.0 else self.tree.scaled(friction=share)
+        return believed.system.model(self.start.atlas)
+
+    def _limits(self, dynamics: Any, last: ca.SX | None) -> list[Limit]:
+        table, terms = self.tables.controller, dynamics.terms
+        limits: list[Limit] = []
+        bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in self._model.driven]
+        if np.any(np.isfinite(bounds)):
+            limits.append(tk.torque_limit(np.array(bounds)))
+        if last is not None:
+            limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
+        if table.cone:
+            cones = {"minimum": table.normal_force_min, "price": table.friction_price}
+            limits += tk.contact_limits(self._model.joined, terms.kin, terms.split, **cones)
+        return limits
+
+    def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
+        table = self.tables.controller
+        return InverseDynamicsPolicy(controller, follow(self.signals), table.period, table.fallback)
+
+    @property
+    def signals(self) -> list[Signal]:
+        """What each task follows."""
+        given = self.tables.reference
+        return [
+            signal(given[task.name].model_dump()) if task.name in given else Constant()
+            for task in self.tables.controller.tasks
+        ]
+
+    def _wrapped(self, policy: Policy) -> Policy:
+        """Return the policy behind its sensors and its delay."""
+        noise = self.tables.noise
+        deviation = deviations(self._model, noise)
+        if np.any(deviation):
+            policy = Noisy(policy, deviation, self.scenario.seed)
+        return Delayed(policy, noise.delay, np.zeros(len(self._model.driven))) if noise.delay else policy
+
+    def _described(self, policy: InverseDynamicsPolicy | None) -> dict[str, Any]:
+        """Return what metrics and figures need to know of the controller."""
+        table = self.tables.controller
+        coms = {body.name: np.array(body.center_of_mass) for body in self.tables.bodies}
+        tasks = []
+        for task, follows in zip(table.tasks, self.signals, strict=True):
+            entry = {key: getattr(task, key) for key in ("name", "type", "body", "axis", "relative_to", "kp", "kd")}
+            entry["arm"] = (np.array(task.point) - coms[task.body]).tolist()
+            if task.relative_to is not None:
+                entry["relative_arm"] = (np.array(task.relative_point) - coms[task.relative_to]).tolist()
+            tasks.append(
+                {key: value for key, value in entry.items() if value is not None} | {"reference": follows.table()}
+            )
+        statuses = {} if policy is None else {status.label: n for status, n in policy.statuses.items()}
+        slides = [name for name in self._model.joints if not self._model.turns(name)]
+        return {
+            "tasks": tasks,
+            "slides": slides,
+            "enabled": table.enabled,
+            "solver": table.solver,
+            "statuses": statuses,
+        }
+
+
+def follow(signals: list[Signal]) -> Callable[[float], list[float]]:
+    """Return the function from time to the controller's reference: value, rate, acceleration of each task."""
+    if all(isinstance(one, Constant) for one in signals):
+        fixed = [float(value) for one in signals for value in one.at(0.0)]
+        return lambda time: fixed
+    return lambda time: [float(value) for one in signals for value in one.at(time)]
+
+
+def task_of(tree: RollingTree, model: TreeModel, table: Any, reference: ca.SX) -> Task:
+    """Return the task of a table [[controller.tasks]] that follows `reference` (3,): value, rate, acceleration."""
+    quantity = _quantity(tree, model, table.type, table.body, table.axis, table.point)
+    if table.relative_to is not None:
+        quantity -= _quantity(tree, model, table.type, table.relative_to, table.axis, table.relative_point)
+    value, rate, acceleration = ca.vertsplit(reference)
+    gains = {"kp": table.kp, "kd": table.kd, "weight": table.weight, "level": table.level}
+    return quantity.tracking(table.name, value, rate, acceleration, **gains)
+
+
+def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Any) -> Quantity:
+    motion = model.motions[body]
+    if kind == "position":
+        at = np.add(tree.origins[body], point)
+        return tk.position(motion, at.tolist(), axes=[[1.0, 0.0]] if axis == "x" else [[0.0, 1.0]])
+    if kind == "angle":
+        return tk.angle(motion, model.angle(body))
+    row = np.zeros((1, model.nv))
+    row[0, model.columns[body]] = 1.0
+    place, rate = (model.x[model.layout[f"{body}.{name}"]] for name in ("joint", "rate"))
+    return tk.joints(ca.SX(ca.DM(row)), place, rate)
+
+
+def _secondary(table: Any, dynamics: Any) -> list[Task]:
+    """Return the last level: what decides forces and torques that no task decides."""
+    terms = dynamics.terms
+    level = 1 + max(task.level for task in table.tasks)
+    touching = [(k.frame, rows) for k, rows in zip(terms.kin, terms.split, strict=True) if rows.stop > rows.start]
+    frames, columns = [frame for frame, _ in touching], [rows for _, rows in touching]
+    if table.secondary == "torques":
+        return [tk.smallest_torques(terms.S.shape[1], level=level)]
+    if table.secondary == "tangential-forces" and touching:
+        return [tk.smallest_tangential_forces(frames, columns, terms.J.shape[0], level=level)]
+    if table.secondary == "equal-forces" and len(touching) > 1:
+        return [tk.equal_normal_forces(frames, columns, terms.J.shape[0], level=level)]
+    return []
+
+
+def deviations(model: TreeModel, noise: Any) -> FloatArray:
+    """Return the standard deviation (n_x,) of every measured state; contact coordinates are seen as they are."""
+    sigma = np.zeros(model.x.shape[0])
+    slides = {name for name in model.joints if not model.turns(name)}
+    of: Mapping[str, float] = {
+        "position": noise.position,
+        "turn": noise.angle,
+        "velocity": noise.velocity,
+        "angular_velocity": noise.angular_velocity,
+    }
+    for key, where in model.layout.items():
+        name, _, quantity = key.rpartition(".")
+        if quantity in ("joint", "rate"):
+            linear = (noise.position, noise.velocity) if name in slides else (noise.angle, noise.angular_velocity)
+            sigma[where] = linear[quantity == "rate"]
+        else:
+            sigma[where] = of.get(quantity, 0.0)
+    return sigma

@@ -51,7 +51,8 @@ class Status(Enum):
         "no motion near the guess keeps all limits: allow more time, widen the limits, or start from another guess"
     )
     GOAL_NOT_REACHED = (
-        "the plan, replayed accurately, misses the goal: allow more nodes or refinements, or a longer duration"
+        "the plan, replayed accurately, or the motion under the controller misses the goal: allow more nodes or "
+        "refinements, a longer duration, or a stronger controller"
     )
     START_INFEASIBLE = "the start itself breaks a limit, slips or pulls: change the start, the friction or the limits"
     OVERDETERMINED = "there are more conditions than unknowns: drop end conditions, or free inputs or durations"

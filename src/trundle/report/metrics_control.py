@@ -35,16 +35,11 @@ def goal_errors(run: Trajectory, goal: Mapping[str, Any]) -> dict[str, float]:
         ``position`` (m), of the contact on the hand, and ``rotation`` (rad), of the object in the world: the angle of
         R_goal'R. Zero where the goal leaves it free.
     """
-    position, rotation = 0.0, 0.0
+    position = 0.0
     if goal.get("contact_on_hand") is not None:
         away = run["contact_on_hand"][-1] - np.asarray(goal["contact_on_hand"], dtype=float)
         position = float(np.linalg.norm(away))
-    if goal.get("object_angle") is not None:
-        rotation = abs(float(_wrapped(object_angle(run)[-1] - float(goal["object_angle"]))))
-    elif goal.get("object_quaternion") is not None:
-        turns = Rotation.from_quat([goal["object_quaternion"], run["object_quaternion"][-1]], scalar_first=True)
-        rotation = float((turns[0].inv() * turns[1]).magnitude())
-    return {"position": position, "rotation": rotation}
+    return {"position": position, "rotation": float(turned_away(run, goal)[-1])}
 
 
 def object_angle(run: Trajectory) -> Array:
@@ -82,6 +77,31 @@ def arrived(run: Trajectory) -> bool:
     last = run.time >= run.time[-1] - SETTLED
     off = np.linalg.norm(run["contact_on_hand"][last] - np.asarray(_goal(run)["contact_on_hand"], dtype=float), axis=1)
     return bool(np.all(phases(run)[0][last]) and np.max(off) <= NEAR and np.max(relative_speed(run)[last]) <= CREEPING)
+
+
+def missed_goal(run: Trajectory, over: float = SETTLED) -> str:
+    """Return by how much a run misses its goal over its last `over` seconds, or nothing where it is at it.
+
+    At its goal is a contact within 5 mm on the hand and an object within 0.2 rad; a run without a goal misses nothing.
+    """
+    goal = run.metadata.get("goal") or {}
+    last = run.time >= run.time[-1] - over
+    if goal.get("contact_on_hand") is not None:
+        away = np.max(np.linalg.norm(run["contact_on_hand"][last] - np.asarray(goal["contact_on_hand"]), axis=1))
+        if away > NEAR:
+            return f"the contact on the hand stays {away:.2g} m off its goal, more than {NEAR:g} m"
+    off = np.max(turned_away(run, goal)[last])
+    return f"the object stays {off:.2g} rad off its goal, more than {UPRIGHT:g} rad" if off > UPRIGHT else ""
+
+
+def turned_away(run: Trajectory, goal: Mapping[str, Any]) -> Array:
+    """Return the angle (n,) between the object and its goal, rad; zero where the goal leaves it free."""
+    if goal.get("object_angle") is not None:
+        return np.abs(_wrapped(object_angle(run) - float(goal["object_angle"])))
+    if goal.get("object_quaternion") is None:
+        return np.zeros(len(run))
+    turn = Rotation.from_quat(goal["object_quaternion"], scalar_first=True)
+    return (turn.inv() * Rotation.from_quat(run["object_quaternion"], scalar_first=True)).magnitude()
 
 
 def path_length(run: Trajectory) -> float:

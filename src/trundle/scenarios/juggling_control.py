@@ -14,15 +14,16 @@ from scipy.spatial.transform import Rotation
 from trundle import geometry
 from trundle.models import Hand, RollingPair
 from trundle.models.system import Start
-from trundle.models.touching import contact_points
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
-from trundle.scenarios.juggling import initial, pair_and_start, xz
+from trundle.scenarios.goals import goal_pose, resting_pose, transfer_goal
+from trundle.scenarios.juggling import pair_and_start, xz
 from trundle.scenarios.juggling_policies import follower, noted, regulator, sensed
 from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema_control import CostTable
 from trundle.simulate import simulate
+from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.plan import Transfer
@@ -35,6 +36,7 @@ _log = logging.getLogger("trundle.run")
 def build_transfer(scenario: Scenario) -> TransferWork:
     """Return the work of a scenario of task `transfer`."""
     from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
+    from trundle.plan.formulation import Formulation
 
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
@@ -43,15 +45,20 @@ def build_transfer(scenario: Scenario) -> TransferWork:
         task = Transfer(
             pair,
             start,
-            Goal(**_goal(tables.goal, pair.d)),
+            Goal(**transfer_goal(tables.goal, pair.d)),
             plan.duration,
             HandLimits(**{name: getattr(limits, name) for name in _HAND_LIMITS}),
             ContactLimits(limits.normal_force, limits.friction_margin),
             Weights(**tables.cost.model_dump()),
         )
+        Formulation(task)  # a goal that lies on no chart of the start is bad input, not a failed run
     with keys("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)
-    return TransferWork(scenario, pair, start, task, tuple(trials))
+    work = TransferWork(scenario, pair, start, task, tuple(trials))
+    if tables.offset is not None:
+        with keys("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
+            work.offset_start()
+    return work
 
 
 def build_balance(scenario: Scenario) -> BalanceWork:
@@ -61,7 +68,7 @@ def build_balance(scenario: Scenario) -> BalanceWork:
     with keys("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)
     with keys("goal", scenario):
-        goal = pair.place(**_pose(tables, pair.d))
+        goal = pair.place(**resting_pose(tables, pair.d))
     work = BalanceWork(scenario, pair, start, goal, tuple(trials))
     with keys("controller", scenario, {"state": "goal"}):
         work.controller()
@@ -103,12 +110,13 @@ class TransferWork:
             return
         plan, offset = made[0], self.tables.offset
         if offset is not None:
-            yield Job("", lambda share: self._closed(plan.reference, self._offset_start(), share))
-            yield Job("open-loop", lambda share: self._open(plan.reference, self._offset_start(), share))
+            start = self.offset_start()
+            yield Job("", lambda share: self._judged(self._closed(plan.reference, start, share)))
+            yield Job("open-loop", lambda share: self._open(plan.reference, start, share))
         elif self.trials:
-            yield Job("", lambda share: self._trial(plan, self.trials[0], closed=True, share=share))
+            yield Job("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
         else:
-            yield Job("", lambda share: self._closed(plan.reference, self.start, share))
+            yield Job("", lambda share: self._judged(self._closed(plan.reference, self.start, share)))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
         for k, draw in enumerate(self.trials, 1):
@@ -128,12 +136,14 @@ class TransferWork:
                 "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
             )
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
-        if found.success and table.starts:
-            left |= {"start_successes": self._successes(share), "start_sigma": table.start_sigma}
+        status = found.status
         if found.success and self._ball_on_plate():
             left["geometric_path_length"] = self._geometric_length()
-        run = found.trajectory or self._standstill(found.status)
-        return self._labelled(replace(run, status=found.status), {"plan": left, "history": list(found.history)})
+        if found.success and table.starts:
+            left |= {"start_sigma": table.start_sigma, "start_successes": self._successes(share)}
+            status = Status.INTERRUPTED if left["start_successes"] is None else status
+        run = found.trajectory or self._standstill()
+        return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)})
 
     def _planned(self, share: Share | None, **settings: Any) -> Plan:
         from trundle.plan import plan
@@ -150,11 +160,14 @@ class TransferWork:
         report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
         return plan(self.task, progress=report, **given)
 
-    def _successes(self, share: Share | None) -> int:
-        """Count perturbed first guesses from which the goal is reached."""
+    def _successes(self, share: Share | None) -> int | None:
+        """Count perturbed first guesses from which the goal is reached; None if interrupted."""
         table, count = self.tables.plan, 0
         for k in range(table.starts):
-            count += self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1).success
+            found = self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1)
+            if found.status is Status.INTERRUPTED:
+                return None
+            count += found.success
             if share is not None:
                 share((k + 1) / table.starts)
         return count
@@ -178,14 +191,15 @@ class TransferWork:
 
     def _attempt(self, made: list[Plan]) -> Trajectory:
         """Return the best attempt of a plan that failed."""
-        status = made[0].status
-        run = made[0].trajectory or self._standstill(status)
-        return self._labelled(replace(run, status=status), {"plan": dict(made[0].residuals)})
+        found = made[0]
+        run = found.trajectory or self._standstill()
+        left = {"plan": dict(found.residuals), "message": found.message}
+        return self._labelled(replace(run, status=found.status), left)
 
-    def _standstill(self, status: Any) -> Trajectory:
+    def _standstill(self) -> Trajectory:
         """Return a moment of the start without input: there is no attempt to show."""
         step = self.tables.simulation.output_step
-        return replace(simulate(self.pair, self.start, step, output_step=step), status=status)
+        return simulate(self.pair, self.start, step, output_step=step)
 
     # runs ---------------------------------------------------------------------------------------------
 
@@ -196,13 +210,16 @@ class TransferWork:
         def opened(share: Share | None) -> Trajectory:
             count = self.tables.plan.coarse_nodes
             found = self._planned(None, nodes=count, method="trapezoid", max_refinements=0, seed=self.scenario.seed)
+            if found.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
             made.append(Reference(found.times, found.states, found.inputs, found.atlas))
             return self._open(made[0], self.start, share)
 
         yield Job("coarse-open-loop", opened)
         yield Job("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
 
-    def _offset_start(self) -> Start:
+    def offset_start(self) -> Start:
+        """Return the start of [offset]."""
         table = self.tables.offset
         contact = xz(table.contact) if self.pair.d == 2 else table.contact
         turn = [table.angle] if self.pair.d == 2 else table.rotation
@@ -211,7 +228,7 @@ class TransferWork:
     def _controller(self, reference: Reference) -> Policy:
         """Return the controller along a reference, made once: gains and a region of attraction take their time."""
         if id(reference) not in self._controllers:
-            goal = self.pair.place(**_pose(self.tables, self.pair.d)) if self.tables.controller.switch else None
+            goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if self.tables.controller.switch else None
             self._controllers[id(reference)] = reference, follower(self.pair, reference, goal, self.tables)
         return self._controllers[id(reference)][1]
 
@@ -238,12 +255,16 @@ class TransferWork:
         duration = plan.reference.duration + self.tables.controller.hold
         return self._simulated(draw.pair, start, duration, share, policy=policy)
 
+    def _judged(self, run: Trajectory) -> Trajectory:
+        return judged(run, self.tables.controller.hold)
+
     def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
         run = simulated(pair, start, duration, self.tables, share, **more)
         return self._labelled(run, noted(more["policy"]) if "policy" in more else {})
 
     def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:
-        return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | dict(more))
+        known = dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | finite(more)
+        return replace(run, metadata=known)
 
 
 @dataclass(frozen=True)
@@ -263,7 +284,7 @@ class BalanceWork:
 
     def jobs(self) -> Iterator[Job]:
         """Yield the controlled run, the one with the hand at rest, and trials."""
-        yield Job("", lambda share: self._run(share, policy=self._policy(None)))
+        yield Job("", lambda share: judged(self._run(share, policy=self._policy(None))))
         yield Job("uncontrolled", lambda share: self._run(share))
         for k, draw in enumerate(self.trials, 1):
             yield Job(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
@@ -294,44 +315,23 @@ def simulated(
     return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)
 
 
-def _goal(table: Any, d: int) -> dict[str, Any]:
-    """Return the goal of a transfer in the words of `trundle.plan.Goal`; what is left out stays as at the start."""
-    hand = {"hand_position": "start" if table.hand_position is None else table.hand_position}
-    if d == 2:
-        given = {"object_angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
-        hand["hand_angle"] = "start" if table.hand_angle is None else table.hand_angle
-        return hand | {k: xz(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
-    given = {"contact_on_hand": table.contact_on_hand, "object_quaternion": table.object_quaternion}
-    hand["hand_rpy"] = "start" if table.hand_rpy is None else table.hand_rpy
-    return hand | {k: v for k, v in given.items() if v is not None}
+def judged(run: Trajectory, hold: float = np.inf) -> Trajectory:
+    """Return a run that ended well with the status goal-not-reached if it was not at its goal at its end.
 
-
-def _pose(tables: Any, d: int) -> dict[str, Any]:
-    """Return the keywords of `place` for a goal; what is left out is as at the start, at rest."""
-    given = initial(tables.initial, d == 2)
-    goal = tables.goal
-    if goal.contact_on_hand is not None:
-        given["contact_on_hand"] = xz(goal.contact_on_hand) if d == 2 else goal.contact_on_hand
-    if d == 2 and goal.object_angle is not None:
-        given["object_angle"] = goal.object_angle
-    if d == 3 and goal.object_quaternion is not None:
-        given["object_quaternion"] = goal.object_quaternion
-    given["object_angular_velocity"] = 0.0 if d == 2 else (0.0, 0.0, 0.0)
-    return given
-
-
-def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
-    """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle``.
-
-    None stands for what the goal leaves free.
+    The end is the last half second, or the last `hold` (s), if that is shorter.
     """
-    goal, contact = tables.goal, None
-    if goal.contact_on_hand is not None:
-        start = pair.place(**_pose(tables, pair.d))
-        contact = np.asarray(contact_points(pair.system, start.atlas, start.x, 0)[1], dtype=np.float64).tolist()
-        contact = [contact[0], 0.0, contact[1]] if pair.d == 2 else contact
-    return {
-        "contact_on_hand": contact,
-        "object_quaternion": goal.object_quaternion,
-        "object_angle": goal.object_angle,
-    }
+    from trundle.report.metrics_control import SETTLED, missed_goal
+
+    missed = missed_goal(run, min(hold, SETTLED)) if run.status in (Status.SUCCESS, Status.REST) else ""
+    if not missed:
+        return run
+    return replace(run, status=Status.GOAL_NOT_REACHED, metadata=dict(run.metadata) | {"message": missed})
+
+
+def finite(value: Any) -> Any:
+    """Return nested mappings and lists with None where a number is not finite: files hold none such."""
+    if isinstance(value, Mapping):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float | np.floating) and not np.isfinite(value) else value

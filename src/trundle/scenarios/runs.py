@@ -133,7 +133,7 @@ def _do_all(
     fates: dict[str, tuple[Status, str]] = {}
     for job in jobs:
         name, begin = job.name, time.perf_counter()
-        fates[name], trajectory = _do(job, progress)
+        fates[name], trajectory = _do(job, progress, late=bool(fates))
         times[name] = time.perf_counter() - begin
         _log.info("%s: %s after %.3f s", name or "main run", fates[name][0].label, times[name])
         if trajectory is not None:
@@ -172,8 +172,11 @@ def _saved(trajectory: Trajectory, directory: Path, name: str, fate: tuple[Statu
     return fate
 
 
-def _do(job: Job, progress: Progress | None) -> tuple[tuple[Status, str], Trajectory | None]:
-    """Return how one job ended, a message, and what it computed."""
+def _do(job: Job, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
+    """Return how one job ended, a message, and what it computed.
+
+    A `late` job that cannot be done leaves what earlier ones computed.
+    """
     share = (lambda done: progress(job.name or job.phase, done)) if progress else None
     try:
         trajectory = job.run(share)
@@ -182,7 +185,12 @@ def _do(job: Job, progress: Progress | None) -> tuple[tuple[Status, str], Trajec
         return (error.status, str(error)), error.result
     except KeyboardInterrupt:
         return (Status.INTERRUPTED, ""), None
-    return (trajectory.status, ""), trajectory
+    except TrundleError as error:
+        if not late:
+            raise
+        _log.warning("%s", error)
+        return (Status.FAILED, str(error)), None
+    return (trajectory.status, str(trajectory.metadata.get("message", ""))), trajectory
 
 
 def _summary(

@@ -18,9 +18,7 @@ Component = Literal["w", "wx", "wy", "wz", "vx", "vy", "vz"]
 Freedoms = Annotated[
     Literal["all", "rotations", "translations", "planar"] | tuple[Component, ...],
     Array,
-    Allowed(
-        "'all', 'rotations', 'translations', 'planar', or a list of 'wx', 'wy', 'wz', 'vx', 'vy', 'vz', 'w'"
-    ),
+    Allowed("'all', 'rotations', 'translations', 'planar', or a list of 'wx', 'wy', 'wz', 'vx', 'vy', 'vz', 'w'"),
 ]
 Span = Annotated[
     Duration | tuple[Duration, Duration], Array, Allowed("a time > 0 (s), or [shortest, longest] for a free one")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -21,6 +22,13 @@ from trundle.scenarios.schema_control import (
 )
 from trundle.scenarios.schema_juggling import JugglingTable
 
+_PLANE = "must have y = 0: the shapes lie in the x-z plane"
+_OF_PLANS = (
+    *(("limits", key) for key in ("angular_velocity", "velocity", "tilt", "normal_force", "friction_margin")),
+    *(("goal", key) for key in ("hand_position", "hand_rpy", "hand_angle")),
+)
+_DEFAULTS = {"limits": LimitsTable(), "goal": GoalTable()}
+
 
 class JugglingTransfer(JugglingTable):
     """Kind `juggling`, task `transfer`: a plan from rest to rest, then its motion under a controller, and trials."""
@@ -37,6 +45,12 @@ class JugglingTransfer(JugglingTable):
     noise: NoiseTable | None = Field(default=None, description="of trials; left out: the controller sees the state")
     trials: TrialsTable = TrialsTable()
 
+    @model_validator(mode="after")
+    def _in_its_dimension(self) -> Self:
+        check_goal(self)
+        check_offset(self)
+        return self
+
 
 class JugglingBalance(JugglingTable):
     """Kind `juggling`, task `balance`: a regulator about an equilibrium, beside the hand at rest."""
@@ -47,6 +61,15 @@ class JugglingBalance(JugglingTable):
     controller: ControllerTable = ControllerTable()
     noise: NoiseTable | None = Field(default=None, description="left out: the controller sees the state")
     trials: TrialsTable = TrialsTable()
+
+    @model_validator(mode="after")
+    def _in_its_dimension(self) -> Self:
+        check_goal(self)
+        for table, key in _OF_PLANS:
+            given, default = (getattr(each, key) for each in (getattr(self, table), _DEFAULTS[table]))
+            if given != default:
+                raise fault(f"{table}.{key}", "must be left out: only plans know it")
+        return self
 
 
 Range = Annotated[tuple[Positive, Positive], Array, Allowed("2 ascending numbers > 0")]
@@ -101,8 +124,37 @@ class JugglingThrow(JugglingTable):
 
     @model_validator(mode="after")
     def _planar(self) -> JugglingThrow:
+        check_goal(self)
         if not self.planar:
             raise fault("object.shape", "must lie in the plane, as hand.shape: a throw is planned there")
         if self.goal.object_angle is None:
             raise fault("goal.object_angle", "must be given: the angle at which the object is balanced (rad)")
         return self
+
+
+def check_goal(scenario: Any) -> None:
+    """Raise the validator's error where a key of [goal] belongs to the other dimension, or is no unit quaternion."""
+    goal, planar = scenario.goal, scenario.planar
+    where, other = ("the plane", "an angle") if planar else ("space", "a quaternion or rpy")
+    for key in ("object_quaternion", "hand_rpy") if planar else ("object_angle", "hand_angle"):
+        if getattr(goal, key) is not None:
+            raise fault(f"goal.{key}", f"must be left out in {where}, where {other} is given")
+    for key in ("contact_on_hand", "hand_position"):
+        vector = getattr(goal, key)
+        if planar and vector is not None and vector[1]:
+            raise fault(f"goal.{key}", _PLANE)
+    if goal.object_quaternion is not None and abs(math.hypot(*goal.object_quaternion) - 1.0) > 1e-3:
+        raise fault("goal.object_quaternion", "must be a unit quaternion (w, x, y, z), norm 1 within 1e-3")
+
+
+def check_offset(scenario: Any) -> None:
+    """Raise the validator's error where a key of [offset] belongs to the other dimension."""
+    offset, planar = scenario.offset, scenario.planar
+    if offset is None:
+        return
+    if planar and any(offset.rotation):
+        raise fault("offset.rotation", "must be left out in the plane, where angle is given")
+    if planar and offset.contact[1]:
+        raise fault("offset.contact", _PLANE)
+    if not planar and offset.angle:
+        raise fault("offset.angle", "must be left out in space, where rotation is given")

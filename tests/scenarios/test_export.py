@@ -67,12 +67,10 @@ def test_the_check_sees_another_model(tmp_path: Path) -> None:
 
 @compiled
 def test_tracking_gains_in_c_are_those_of_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.control.cases import ball_on_plate, plate_reference
+    from tests.control.cases import Q, R, ball_on_plate, plate_reference
     from trundle.control import TrackingLQR
 
     pair = ball_on_plate()
-    Q = {"contact": 1e4, "object_rotation": 10.0, "hand_rotation": 1.0}
-    R = {"hand_angular_acceleration": 1.0, "hand_acceleration": 1.0}
     policy = TrackingLQR(pair, plate_reference(pair), Q, R, period=0.01, input_limit=50.0)
     monkeypatch.setattr("trundle.scenarios.export._policy", lambda work: policy)
     done = export(load_scenario("plate-spinning"), tmp_path)

@@ -130,8 +130,11 @@ def _controller(work: Any) -> tuple[Feedback | None, str]:
     if policy is None:
         return None, "none" if isinstance(
             work, Simulation
-        ) else "not written: it solves a quadratic program each period"
+        ) else "not written: it is no schedule of gains"
     error, used = policy.error, list(policy.used)
+    last_one = policy if isinstance(policy, BalancingLQR) else policy.after
+    if last_one is not None and len(last_one.regulator.C):
+        return None, "not written: its integrals have a state of their own (leave out controller.integral)"
     if isinstance(policy, BalancingLQR):
         reference = error.of_reference(policy.target.x)[None]
         held, gains = np.zeros((1, error.inputs)), policy.regulator.K[None]
@@ -140,7 +143,10 @@ def _controller(work: Any) -> tuple[Feedback | None, str]:
         reference = error.of_reference(policy.states)
         # As TrackingLQR does: the mean of the reference's inputs over each period, none after the end.
         held = np.vstack([(policy.inputs[:-1] + policy.inputs[1:]) / 2, np.zeros((1, error.inputs))])
-        final = policy.schedule.K[-1] if policy.after is None else policy.after.K
+        final = policy.schedule.K[-1]
+        if policy.after is not None:
+            final = policy.after.regulator.K
+            reference = np.vstack([reference[:-1], policy.after.error.of_reference(policy.after.target.x)])
         gains = np.concatenate([policy.schedule.K[: len(held) - 1], final[None]])
         first, last = float(policy.times[0]), float(policy.times[-1])
     law = _law(policy, used)

@@ -70,10 +70,10 @@ def source(name: str, model: Any, feedback: Feedback | None) -> str:
     if feedback is not None:
         count = len(feedback.held)
         parts += [_array(f"{part}", getattr(feedback, part)) for part in ("reference", "held", "gains")]
-        arguments = ("x", "reference[i]", "held[j]", "gains[j]")
+        arguments = ("x", "reference[j]", "held[j]", "gains[j]")
         parts.append(f"""int {name}_control(double time, const double x[{upper}_NX], double u[{upper}_NU])
 {{
-    /* Row i of the reference; row j of inputs and gains: the last one from the end of the reference on. */
+    /* Row j of reference, inputs and gains: the last one from the end of the reference on. */
     const double step = floor((time - {feedback.first!r}) / {upper}_PERIOD + 1e-6);
     const int i = step < 0 ? 0 : step > {count - 1} ? {count - 1} : (int)step;
     const int j = time >= {feedback.last!r} - 1e-9 * {upper}_PERIOD ? {count - 1} : i;

@@ -40,7 +40,7 @@ def build_transfer(scenario: Scenario) -> TransferWork:
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
     limits, plan = tables.limits, tables.plan
-    with keys("goal", scenario, _moved(limits)):
+    with keys("goal", scenario, _moved(limits) | {"contact": "goal.contact_on_hand"}):
         task = Transfer(
             pair,
             start,
@@ -50,7 +50,8 @@ def build_transfer(scenario: Scenario) -> TransferWork:
             ContactLimits(limits.normal_force, limits.friction_margin),
             Weights(**tables.cost.model_dump()),
         )
-        Formulation(task)  # a goal that lies on no chart of the start is bad input, not a failed run
+        goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
+        Formulation(task)
     with keys("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)
     work = TransferWork(scenario, pair, start, task, tuple(trials))
@@ -162,13 +163,16 @@ class TransferWork:
     def _successes(self, share: Share | None) -> int | None:
         """Count perturbed first guesses from which the goal is reached; None if interrupted."""
         table, count = self.tables.plan, 0
-        for k in range(table.starts):
-            found = self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1)
-            if found.status is Status.INTERRUPTED:
-                return None
-            count += found.success
-            if share is not None:
-                share((k + 1) / table.starts)
+        try:
+            for k in range(table.starts):
+                found = self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1)
+                if found.status is Status.INTERRUPTED:
+                    return None
+                count += found.success
+                if share is not None:
+                    share((k + 1) / table.starts)
+        except KeyboardInterrupt:
+            return None
         return count
 
     def _ball_on_plate(self) -> bool:

@@ -91,7 +91,7 @@ def main() -> None:
             environment = os.environ | {"TRUNDLE_NO_COMPILER": hidden}
             done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
             r = json.loads(done.stdout.splitlines()[-1])
-            error = f"{r['goal_position_error']:.1e} m, {r['goal_rotation_error']:.1e} deg"
+            error = f"{r['goal_position_error']:.1e} m, {r['goal_rotation_error']:.1e} rad"
             reached = f"{r['reached']} of {starts}" if starts else ""
             nodes = " + ".join(map(str, r["nodes"]))
             use = f"{r['friction_use']:.3f}"

@@ -120,6 +120,22 @@ def test_an_unreachable_goal_is_no_success() -> None:
     assert solution.constraint_violation > 0.01
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_conditions_at_the_end_may_hold_the_input_and_the_path_may_stop_before(method: str) -> None:
+    """Least effort to rest at 1 with u(1) = 0 although u >= 1/2 on the way there."""
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    phase = Phase(
+        "push", x, u, ca.vertcat(x[1], u), 1.0, path=[Condition("force", u, 0.5, np.inf)], running=u**2,
+        start=[Condition("start", x, [0, 0], [0, 0])], end=[Condition("let go", u), Condition("place", x[0], 1, 1)],
+        open_end=True,
+    )  # fmt: skip
+    solution, made = solved(Problem([phase]), method, 8, [straight()])
+    assert solution.status is Status.SUCCESS
+    arc = made.unpack(solution.z)[0]
+    assert arc.u[-1, 0] == pytest.approx(0.0, abs=1e-8)
+    assert np.min(arc.u[:-1, 0]) >= 0.5 - 1e-7
+
+
 def test_meshes_are_checked() -> None:
     problem = Problem([integrator(1.0, running=lambda x, u: u**2)])
     for mesh in ([0.0, 0.5], [0.0, 1.0, 0.5, 1.0], [1.0], [0.1, 1.0]):

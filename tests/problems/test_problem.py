@@ -30,7 +30,7 @@ def test_a_problem_prints_its_parts() -> None:
         (lambda: Phase("a", x, u, RATE, 1.0, x_bounds=(1, 0)), "a.x_bounds"),
         (lambda: Phase("a", x, u, RATE, 1.0, u_bounds=(np.nan, 0)), "a.u_bounds"),
         (lambda: Phase("a", x, u, RATE, 1.0, running=ca.SX.sym("stray")), "a.running"),
-        (lambda: Phase("a", x, u, RATE, 1.0, end=[Condition("goal", u)]), "a.goal"),
+        (lambda: Phase("a", x, u, RATE, 1.0, end=[Condition("goal", ca.SX.sym("stray"))]), "a.goal"),
         (lambda: Condition("c", x, 1, 0), "c.lower"),
         (lambda: Condition("c", x, [np.nan, 0], 1), "c.lower"),
         (lambda: Problem([]), "phases"),

@@ -19,11 +19,12 @@ from trundle.models.touching import contact_points
 from trundle.models.tree import TreeModel
 from trundle.numerics.space import rotation
 from trundle.plan.charts import chart_bounds, common_charts
-from trundle.plan.goal import hand_angle, hand_pose, make_target, names_of, pose_errors
+from trundle.plan.ends import Ends
+from trundle.plan.goal import Instant, goal_errors, hand_pose, make_target, names_of
 from trundle.plan.planar_goal import rolled_goal
 from trundle.plan.reduction import Reduction, reduce_phase
 from trundle.plan.transfer import Transfer
-from trundle.problems import Condition, Phase
+from trundle.problems import Condition, Phase, Problem
 
 _CURVATURE = 1e-2
 """Least relative curvature times the body's size along a plan, where it varies."""
@@ -44,7 +45,9 @@ class Formulation:
     target : Target
     goal : (n_x,) or None
         A state of the twin that meets the goal, where contact and orientation are given.
-    phase, reduction : the whole problem and the one without constants
+    phase, reduction : the whole phase and the one without constants
+    problem : Problem
+        Of the phase without constants.
     """
 
     def __init__(self, task: Transfer) -> None:
@@ -64,7 +67,9 @@ class Formulation:
             self.goal, self.target = rolled_goal(task, self.model, self.dynamics, self.start, self.target)
         self.phase = self._phase()
         fixed = {i: 0.0 for i in range(self.model.u.shape[0]) if i not in task.hand_limits.components(pair.d)}
-        self.reduction: Reduction = reduce_phase(self.phase, self.start, fixed)
+        self.reduction: Reduction = reduce_phase(self.phase, self.start, fixed, self._velocities())
+        links = [self.reduction.link(link) for link in self.ends.links()]
+        self.problem = Problem([self.reduction.phase], [link for link in links if link is not None])
 
     @cached_property
     def physics(self) -> dict[str, float]:
@@ -96,6 +101,8 @@ class Formulation:
     def _phase(self) -> Phase:
         task, model, limits = self.task, self.model, self.task.hand_limits
         bound = limits.acceleration(task.d)
+        free = self._velocities()
+        known = [i for i in range(model.x.shape[0]) if i not in free]
         return Phase(
             name="transfer",
             x=model.x,
@@ -104,11 +111,26 @@ class Formulation:
             duration=task.duration,
             path=self._path(),
             running=self._running(),
-            start=[Condition("start", model.x, self.start, self.start)],
-            end=self._end(),
+            start=[Condition("start", model.x[known], self.start[known], self.start[known])],
+            end=self.ends.conditions(),
             x_bounds=self._x_bounds(),
             u_bounds=(-bound, bound),
+            open_end=task.goal.release,
         )
+
+    def _velocities(self) -> list[int]:
+        """Return which states are unknown at the start."""
+        task, layout, (body, hand) = self.task, self.model.layout, names_of(self.task)
+        if task.start_velocities == "given":
+            return []
+        rolling, twist = layout[f"{body}.relative_velocity"], layout[f"{hand}.twist"]
+        moving = [twist.start + i for i in task.hand_limits.components(task.d)]
+        return [*range(rolling.start, rolling.stop), *moving]
+
+    @cached_property
+    def ends(self) -> Ends:
+        """What holds at the end."""
+        return Ends(self.task, self.model, self.target, self.goal, self._frame_on_hand(), self.forces())
 
     def forces(self) -> ca.SX:
         """Return (f_n, f_t (d-1,), moment) on the object in the contact frame, over the weight."""
@@ -188,50 +210,6 @@ class Formulation:
             cost += weights.tilt * ca.sumsqr(turned) / 2
         return cost / length
 
-    def _end(self) -> list[Condition]:
-        """Conditions at the goal, none of them redundant."""
-        task, target, model = self.task, self.target, self.model
-        x, end = model.x, []
-        hand_turn = x[self._where("turn")]
-        if target.hand_turn is not None:
-            error = _turn_error(rotation(hand_turn), hand_turn, target.hand_turn, task)
-            end.append(Condition("goal: hand's orientation", error))
-        if target.hand_position is not None:
-            error = x[self._where("position")] - ca.SX(ca.DM(target.hand_position))
-            end.append(Condition("goal: hand's position", error))
-        end += self._end_contact()
-        if task.goal.hand_at_rest:
-            end.append(Condition("goal: hand at rest", x[self._where("twist")]))
-        relative = x[model.layout[f"{names_of(task)[0]}.relative_velocity"]]
-        wanted = ca.SX(relative.shape[0], 1)
-        if task.goal.relative_angular_velocity is not None:
-            given = array("goal.relative_angular_velocity", task.goal.relative_angular_velocity, (model.k,))
-            wanted = ca.SX(ca.DM(given)) if task.d == 2 else (self._frame_on_hand().T @ ca.SX(ca.DM(given)))
-            wanted = wanted[: relative.shape[0]]
-        end.append(Condition("goal: object's velocity", relative - wanted))
-        return end
-
-    def _end_contact(self) -> list[Condition]:
-        task, target, model, m = self.task, self.target, self.model, self.task.d - 1
-        where = model.layout[f"{model.joined[0].name}.coordinates"]
-        s, end = model.x[where], []
-        if task.d == 2:
-            # Rolling has tied the object's angle, the contact on the hand and that on the object: one says all.
-            return [] if self.goal is None else [Condition("goal: contact", s[:1] - float(self.goal[where][0]))]
-        if target.contact_on_hand is not None and self.goal is not None:
-            end.append(Condition("goal: contact on the hand", s[m:] - ca.SX(ca.DM(self.goal[where][m:]))))
-        if target.turn is None:
-            return end
-        if target.hand_turn is not None and self.goal is not None:
-            # The orientation relative to the hand in contact coordinates: no false zero, no redundant row.
-            end.append(Condition("goal: contact on the object", s[:m] - ca.SX(ca.DM(self.goal[where][:m]))))
-            spin = model.layout[f"{names_of(task)[0]}.spin"]
-            end.append(Condition("goal: spin", ca.sin((model.x[spin] - float(self.goal[spin][0])) / 2)))
-            return end
-        R = model.to_world @ model.motions[names_of(task)[0]].R
-        end.append(Condition("goal: object's orientation", _gibbs(ca.SX(ca.DM(target.turn)).T @ R)))
-        return end
-
     def _where(self, quantity: str) -> slice:
         return self.model.layout[f"{names_of(self.task)[1]}.{quantity}"]
 
@@ -262,17 +240,24 @@ class Formulation:
         return self._patches()[1].x
 
     @cached_property
-    def poses(self) -> ca.Function:
-        """X -> (contact on hand (d,), R_world_object (d, d), R_world_hand, hand's position (d,))."""
+    def _poses(self) -> ca.Function:
         model, (body, hand) = self.model, names_of(self.task)
-        W = model.to_world
-        outputs = [self.on_hand(), W @ model.motions[body].R, W @ model.motions[hand].R, W @ model.motions[hand].p]
+        W, A, B = model.to_world, model.motions[body], model.motions[hand]
+        w = A.w if self.task.d == 2 else W @ A.w
+        outputs = [self.on_hand(), W @ A.R, W @ B.R, W @ B.p, w, W @ A.v, model.x[self._where("twist")]]
         return ca.Function("poses", [model.x], outputs)
 
-    def goal_errors(self, x: FloatArray) -> dict[str, float]:
-        """Return `pose_errors` at a state (n_x,) of the twin."""
-        on_hand, R, R_hand, p_hand = (np.asarray(v) for v in self.poses(x))
-        return pose_errors(self.target, on_hand.ravel(), R, R_hand, p_hand.ravel())
+    def instant(self, x: FloatArray) -> Instant:
+        """Return pose and velocities at a state (n_x,) of the twin."""
+        on_hand, R, R_hand, *rest = (np.asarray(v) for v in self._poses(x))
+        return Instant(on_hand.ravel(), R, R_hand, *(v.ravel() for v in rest))
+
+    def goal_errors(self, first: Instant, last: Instant) -> dict[str, float]:
+        """Return `trundle.plan.goal.goal_errors` of a motion from its first and last instant."""
+        target = self.target
+        if self.task.goal.periodic:
+            target = replace(target, relative_velocity=first.relative_velocity, hand_twist=first.hand_twist)
+        return goal_errors(target, last)
 
 
 def _constant(value: ca.SX, x: ca.SX) -> bool:
@@ -280,23 +265,6 @@ def _constant(value: ca.SX, x: ca.SX) -> bool:
     samples = np.random.default_rng(0).normal(size=(x.shape[0], 16))
     found = np.asarray(ca.Function("value", [x], [value])(samples)).ravel()
     return bool(np.ptp(found) <= 1e-9 * np.max(np.abs(found)))
-
-
-def _gibbs(R: ca.SX) -> ca.SX:
-    """Return tan(angle / 2) axis of a rotation: zero at R = 1 only, and growing without end towards half a turn."""
-    vee = ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
-    return vee / (1 + ca.trace(R))
-
-
-def _turn_error(R: ca.SX, turn: ca.SX, wanted: FloatArray, task: Transfer) -> ca.SX:
-    if task.d == 2:
-        return turn - float(hand_angle(task))
-    w, x, y, z = (float(v) for v in to_wxyz(wanted))
-    # Vector part of conj(wanted) turn: three of its four entries, zero at +-wanted only.
-    q0, q1, q2, q3 = turn[0], turn[1], turn[2], turn[3]
-    return ca.vertcat(
-        w * q1 - x * q0 - y * q3 + z * q2, w * q2 + x * q3 - y * q0 - z * q1, w * q3 - x * q2 + y * q1 - z * q0
-    )
 
 
 def _touching(task: Transfer, start: Start) -> tuple[FloatArray, FloatArray]:

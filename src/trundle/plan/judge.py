@@ -12,6 +12,7 @@ from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.numerics.nlp import ProgramSolution
 from trundle.plan.formulation import Formulation
+from trundle.plan.goal import ERRORS, RATES
 from trundle.plan.replay import Dense, Replayer
 from trundle.plan.transcription import Arc
 from trundle.problems import Reference
@@ -21,16 +22,14 @@ from trundle.status import Status
 if TYPE_CHECKING:
     from trundle.plan.refine import Settings
 
-_NAMES = {
-    "position": "goal_position_error",
-    "rotation": "goal_rotation_error",
-    "hand_rotation": "goal_hand_rotation_error",
-    "hand_position": "goal_hand_position_error",
-}
+_NAMES = {name: f"goal_{name}_error" for name in (*ERRORS, *RATES)}
+_UNITS = {"position": "m", "rotation": "rad", "velocity": "m/s", "angular_velocity": "rad/s"}
 RESIDUALS = (
     "kkt_residual", "constraint_violation", "cost", "friction_use", "torsional_use", "normal_force_min",
     *_NAMES.values(), "replay_position_difference",
 )  # fmt: skip
+RELEASE_FORCE = 0.01
+"""What may be left of the contact force at a release, over the object's weight."""
 _SLIP = 1e-6
 _RANK = {Status.SUCCESS: 4, Status.GOAL_NOT_REACHED: 3, Status.INFEASIBLE: 3, Status.NOT_OPTIMAL: 2}
 
@@ -80,7 +79,7 @@ def judge(
     if np.all(np.isfinite(solution.z)):
         trajectory, reference = _replayed(formulation, replayer, arc, residuals)
     if status is Status.SUCCESS:
-        status, message = _held(residuals, trajectory, settings)
+        status, message = _held(residuals, trajectory, settings, RELEASE_FORCE * formulation.physics["weight"])
     return Judgement(arc, status, residuals, feasible, trajectory, reference, message)
 
 
@@ -92,7 +91,7 @@ def _replayed(
         return None, None
     reference = Reference(dense.times, dense.states, dense.inputs, formulation.atlas)
     residuals |= _contact_use(formulation, dense)
-    errors = formulation.goal_errors(dense.states[-1])
+    errors = formulation.goal_errors(*(formulation.instant(dense.states[i]) for i in (0, -1)))
     residuals |= {_NAMES[name]: value for name, value in errors.items()}
     try:
         run = replayer.simulated(arc)
@@ -103,7 +102,7 @@ def _replayed(
         return run, reference
     found = replayer.goal_errors(run)
     residuals |= {_NAMES[name]: value for name, value in found.items()}
-    on_hand = np.asarray(formulation.poses(dense.states[-1])[0]).ravel()
+    on_hand = formulation.instant(dense.states[-1]).on_hand
     in_run = run.final["contact_on_hand"] if formulation.task.d == 3 else run.final["contact_on_hand"][::2]
     difference = np.linalg.norm(in_run - on_hand)
     residuals["replay_position_difference"] = float(difference)
@@ -111,20 +110,20 @@ def _replayed(
     return run, reference
 
 
-def _held(residuals: dict[str, float], trajectory: Trajectory | None, settings: Settings) -> tuple[Status, str]:
+def _held(
+    residuals: dict[str, float], trajectory: Trajectory | None, settings: Settings, allowed_force: float
+) -> tuple[Status, str]:
     """Return the status of a solved program after its replay."""
     if trajectory is None or not all(np.isfinite(residuals[name]) for name in _NAMES.values()):
         why = "the replay diverged" if trajectory is None else f"the replay ended early: {trajectory.status.label}"
         return Status.GOAL_NOT_REACHED, why
-    limits = {
-        "goal_position_error": (settings.position_tolerance, "m"),
-        "goal_hand_position_error": (settings.position_tolerance, "m"),
-        "goal_rotation_error": (float(np.degrees(settings.rotation_tolerance)), "deg"),
-        "goal_hand_rotation_error": (float(np.degrees(settings.rotation_tolerance)), "deg"),
-    }
-    for name, (limit, unit) in limits.items():
+    for name, limit in settings.tolerances.items():
         if not residuals[name] <= limit:
+            unit = _UNITS[name.removeprefix("goal_").removeprefix("hand_").removesuffix("_error")]
             return Status.GOAL_NOT_REACHED, f"{name} is {residuals[name]:.3g} {unit}, more than {limit:g} {unit}"
+    if "release_force" in residuals and not residuals["release_force"] <= allowed_force:
+        force = f"{residuals['release_force']:.3g} N, more than {allowed_force:.3g} N"
+        return Status.GOAL_NOT_REACHED, f"the contact force at the release is {force}"
     if not residuals["normal_force_min"] >= 0.0:
         return Status.INFEASIBLE, f"the contact pulls: least normal force {residuals['normal_force_min']:.3g} N"
     for name in ("friction_use", "torsional_use"):
@@ -151,7 +150,13 @@ def _use_of_run(formulation: Formulation, run: Trajectory) -> dict[str, float]:
 
 
 def _use(formulation: Formulation, f_n: FloatArray, f_t: FloatArray, moment: FloatArray) -> dict[str, float]:
-    physics = formulation.physics
+    physics, left = formulation.physics, {}
+    if formulation.task.goal.release:
+        # At the release itself all of it is zero, and the share of the cone that is used not defined.
+        total = np.hypot(f_n, f_t)
+        loaded = int(np.max(np.flatnonzero(total > RELEASE_FORCE * physics["weight"]), initial=0)) + 1
+        left = {"release_force": float(total[-1])}
+        f_n, f_t, moment = f_n[:loaded], f_t[:loaded], moment[:loaded]
     with np.errstate(divide="ignore", invalid="ignore"):
         friction = np.where(f_t > 0, f_t / (physics["friction"] * np.maximum(f_n, 0.0)), 0.0)
         torsion = np.zeros_like(f_n)
@@ -161,11 +166,12 @@ def _use(formulation: Formulation, f_n: FloatArray, f_t: FloatArray, moment: Flo
         "friction_use": float(np.max(friction)),
         "torsional_use": float(np.max(torsion)),
         "normal_force_min": float(np.min(f_n)),
+        **left,
     }
 
 
 def _worse(a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
-    return {name: (min if name == "normal_force_min" else max)(a[name], value) for name, value in b.items()}
+    return {name: (min if name == "normal_force_min" else max)(a.get(name, value), value) for name, value in b.items()}
 
 
 def best_of(before: Judgement | None, now: Judgement) -> Judgement:
@@ -189,6 +195,8 @@ def start_fault(formulation: Formulation) -> str:
     slip = _slip(formulation)
     if slip > _SLIP:
         return f"the start slips at {slip:.3g} m/s"
+    if formulation.task.start_velocities == "free":
+        return ""
     phase = formulation.reduction.phase
     x0 = formulation.start[formulation.reduction.states]
     outside = np.flatnonzero((x0 < phase.x_bounds[0] - 1e-9) | (x0 > phase.x_bounds[1] + 1e-9))

@@ -45,7 +45,7 @@ def rolled_goal(
     elif target.contact_on_hand is not None:
         coordinates = _reaching(task, model, rolling, start, target.contact_on_hand)
     else:
-        return None, target
+        return None, target  # a release from anywhere
     end = np.array(start)
     end[model.layout[f"{model.joined[0].name}.coordinates"]] = coordinates
     end[model.layout[f"{hand}.turn"]] = hand_angle(task)

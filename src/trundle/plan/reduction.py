@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array
-from trundle.problems import Condition, Phase
+from trundle.problems import Condition, Link, Phase
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +38,18 @@ class Reduction:
         x[:, self.states], u[:, self.inputs] = states, inputs
         return x, u
 
-    def expression(self, value: ca.SX, full: Phase) -> ca.SX:
-        """Return an expression of the full phase's x and u in the symbols of the reduced one."""
-        x, u = _filled(self.phase.x, self.states, self.x), _filled(self.phase.u, self.inputs, self.u)
-        return ca.substitute([value], [full.x, full.u], [x, u])[0]
+    def link(self, link: Link) -> Link | None:
+        """Return a link of the full phase's ends in symbols of the reduced one, or None where it says nothing."""
+        ends = [ca.SX.sym(name, len(self.states)) for name in ("x_end", "x_start")]
+        filled = [_filled(end, self.states, self.x) for end in ends]
+        expression = ca.substitute([link.condition.expression], [link.x_end, link.x_start], filled)[0]
+        condition = _without_constants(replace(link.condition, expression=expression))
+        return None if condition is None else Link(link.before, link.after, ends[0], ends[1], condition)
 
 
-def reduce_phase(phase: Phase, start: FloatArray, held: Mapping[int, float] | None = None) -> Reduction:
+def reduce_phase(
+    phase: Phase, start: FloatArray, held: Mapping[int, float] | None = None, moving: Collection[int] = ()
+) -> Reduction:
     """Return the phase without the inputs that are held and the states that are constant because of them.
 
     The largest set of states is left out whose rates are zero by structure once they and the held inputs have their
@@ -58,12 +63,14 @@ def reduce_phase(phase: Phase, start: FloatArray, held: Mapping[int, float] | No
         Values at the start.
     held : mapping of int to float
         Entries of u that are constants.
+    moving : collection of int
+        Entries of x that are kept in any case, as velocities that are unknown at the start.
     """
     x0 = array("start", start, (phase.nx,))
     held = dict(held or {})
     u0 = np.array([held.get(i, 0.0) for i in range(phase.nu)])
     free_u = np.array([i for i in range(phase.nu) if i not in held], dtype=np.intp)
-    constant = set(range(phase.nx))
+    constant = set(range(phase.nx)) - set(moving)
     while constant:
         rate = _with_constants(phase, sorted(constant), x0, held)
         moving = {i for i in constant if not rate[i].is_zero()}
@@ -116,6 +123,7 @@ def _reduced(phase: Phase, kept: np.ndarray, free_u: np.ndarray, x_fixed: FloatA
         end=all_inside(phase.end),
         x_bounds=(phase.x_bounds[0][kept], phase.x_bounds[1][kept]),
         u_bounds=(phase.u_bounds[0][free_u], phase.u_bounds[1][free_u]),
+        open_end=phase.open_end,
     )
     return Reduction(smaller, kept, free_u, x_fixed, u_fixed)
 

@@ -19,7 +19,6 @@ from trundle.plan.judge import Judgement, best_of, judge, start_fault
 from trundle.plan.replay import Replayer
 from trundle.plan.transcription import METHODS, Arc, Transcription
 from trundle.plan.transfer import Transfer
-from trundle.problems import Problem
 from trundle.records.plan import Plan, load_plan
 from trundle.status import Status
 
@@ -43,7 +42,7 @@ class Progress:
     refinement, nodes, iteration : int
     cost, infeasibility : float
     goal_position_error, goal_rotation_error : float
-        Of the last replay, m and deg; NaN before.
+        Of the last replay, m and rad; NaN before.
     """
 
     stage: str
@@ -63,6 +62,8 @@ class Settings:
     method: str
     position_tolerance: float
     rotation_tolerance: float
+    velocity_tolerance: float
+    angular_velocity_tolerance: float
     max_refinements: int
     max_iterations: int
     tolerance: float
@@ -70,6 +71,7 @@ class Settings:
     seed: int
     save: Path | None
     progress: Callable[[Progress], bool | None] | None
+    time_limit: float | None
     compile: bool
     options: Mapping[str, Any]
 
@@ -77,11 +79,23 @@ class Settings:
         choice("method", self.method, METHODS)
         positive("position_tolerance", self.position_tolerance, "m")
         positive("rotation_tolerance", self.rotation_tolerance, "rad")
+        positive("velocity_tolerance", self.velocity_tolerance, "m/s")
+        positive("angular_velocity_tolerance", self.angular_velocity_tolerance, "rad/s")
         integer("max_refinements", self.max_refinements, minimum=0)
         integer("max_iterations", self.max_iterations, minimum=0)
         positive("tolerance", self.tolerance)
         integer("starts", self.starts, minimum=1)
         integer("seed", self.seed, minimum=0)
+        if self.time_limit is not None:
+            positive("time_limit", self.time_limit, "s")
+
+    @property
+    def tolerances(self) -> dict[str, float]:
+        """What the replay may miss the goal by, by the names of residuals."""
+        kinds = ("position", "rotation", "velocity", "angular_velocity")
+        return {
+            f"goal_{body}{kind}_error": getattr(self, f"{kind}_tolerance") for kind in kinds for body in ("", "hand_")
+        }
 
 
 def plan(
@@ -92,6 +106,8 @@ def plan(
     method: str = "hermite-simpson",
     position_tolerance: float = 1e-4,
     rotation_tolerance: float = 1e-3,
+    velocity_tolerance: float = 1e-3,
+    angular_velocity_tolerance: float = 1e-2,
     max_refinements: int = 5,
     max_iterations: int = 300,
     tolerance: float = 1e-8,
@@ -100,6 +116,7 @@ def plan(
     seed: int = 0,
     save: str | Path | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
+    time_limit: float | None = None,
     compile: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Plan:
@@ -110,11 +127,10 @@ def plan(
     task : Transfer
     guess : "stationary", "straight", "smooth", Plan, Arc or file of `Plan.save`, optional
         Default: smooth, from start to goal. A plan is gone on from where it ended, on its own mesh.
-    nodes : int
-        Intervals of the first mesh.
-    method : "hermite-simpson", "trapezoid" or "shooting"
-    position_tolerance, rotation_tolerance : m, rad
-        What the replay may miss the goal by.
+    nodes, method : int; "hermite-simpson", "trapezoid" or "shooting"
+        Intervals of the first mesh, and how they are made equations.
+    position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance : m, rad, m/s, rad/s
+        What the replay may miss the goal by, pose and rest (or the velocities asked for), object and hand alike.
     max_refinements, max_iterations, tolerance
         Finer meshes after the first; the solver's limits on each.
     starts, sigma, seed
@@ -124,23 +140,22 @@ def plan(
         The last attempt is written there after every mesh, and on Ctrl-C.
     progress : callable, optional
         Called with a `Progress` after every iteration and replay; returning False stops, as Ctrl-C does.
-    compile : bool
-        Compile large functions first, however long it takes: later plans of the kind find them in the cache.
-    options : mapping, optional
-        IPOPT's.
+    time_limit : s, optional
+        Of wall time, for all of it.
+    compile, options : bool, mapping
+        Compile large functions first, for later plans of the kind; IPOPT's options.
 
     The status of what is returned says what was reached; the best attempt is in it whatever happened.
-
     An argument out of range, or a goal on no chart of the start, raises `InputError`.
     """
     if not isinstance(task, Transfer):
         raise InputError("task", task, "a Transfer")
     settings = Settings(
-        method, position_tolerance, rotation_tolerance, max_refinements, max_iterations, tolerance, starts, seed,
-        None if save is None else Path(save), progress, compile, dict(options or {}),
+        method, position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance,
+        max_refinements, max_iterations, tolerance, starts, seed,
+        None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
     )  # fmt: skip
-    count, sigma = integer("nodes", nodes, minimum=2), non_negative("sigma", sigma)
-    formulation = Formulation(task)
+    formulation, count = Formulation(task), integer("nodes", nodes, minimum=2)
     return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
 
 
@@ -148,6 +163,7 @@ def _guesses(
     formulation: Formulation, guess: Any, nodes: int, sigma: float, settings: Settings
 ) -> list[Callable[[], Arc]]:
     """Return what makes each guess, in the order they are tried."""
+    non_negative("sigma", sigma)
     if isinstance(guess, str) and guess not in KINDS and Path(guess).suffix == ".npz":
         guess = Path(guess)
     if isinstance(guess, Path):
@@ -179,10 +195,15 @@ class Planner:
     def __init__(self, formulation: Formulation, settings: Settings) -> None:
         self.formulation, self.settings = formulation, settings
         self.replayer = Replayer(formulation)
-        self.problem = Problem([formulation.reduction.phase])
+        self.problem = formulation.problem
         self.history: list[dict[str, Any]] = []
         self._last = (float("nan"), float("nan"))
         self._stop = False
+        self._until = float("inf") if settings.time_limit is None else clock.perf_counter() + settings.time_limit
+
+    @property
+    def _late(self) -> bool:
+        return clock.perf_counter() >= self._until
 
     def run(self, guesses: list[Callable[[], Arc]]) -> Plan:
         """Return the plan from the first guess that leads to a motion, or the best attempt."""
@@ -194,7 +215,7 @@ class Planner:
         for make in guesses:
             found = self._refined(make())
             best = best_of(best, found)
-            if self._stop or best.feasible or found.status is Status.START_INFEASIBLE:
+            if self._stop or self._late or best.feasible or found.status is Status.START_INFEASIBLE:
                 break
         if best is None:
             raise InputError("starts", len(guesses), "at least one guess")
@@ -209,7 +230,7 @@ class Planner:
             best = best_of(best, found)
             if self.settings.save is not None:
                 self._finished(best).save(self.settings.save)
-            if self._stop or found.status is Status.SUCCESS or not found.feasible:
+            if self._stop or self._late or found.status is Status.SUCCESS or not found.feasible:
                 break
             arc, mesh = found.arc, self._finer(found)
             if len(mesh) == len(arc.times):
@@ -230,7 +251,7 @@ class Planner:
             tolerance=self.settings.tolerance,
             max_iterations=self.settings.max_iterations,
             progress=None if self.settings.progress is None else lambda it: self._report(it, refinement, len(mesh)),
-            options=self.settings.options,
+            options=self._options(),
         )
         self._stop = self._stop or solution.status is Status.INTERRUPTED
         solved = clock.perf_counter()
@@ -246,6 +267,12 @@ class Planner:
             )  # fmt: skip
             self._stop = self.settings.progress(report) is False
         return found
+
+    def _options(self) -> dict[str, Any]:
+        """Return IPOPT's options, with the time that is left."""
+        if not np.isfinite(self._until):
+            return dict(self.settings.options)
+        return {"max_wall_time": max(self._until - clock.perf_counter(), 1e-3), **self.settings.options}
 
     def _report(self, it: Iterate, refinement: int, nodes: int) -> bool | None:
         if self.settings.progress is None:
@@ -277,10 +304,7 @@ class Planner:
         mesh = found.arc.times / found.arc.times[-1]
         settings, r = self.settings, found.residuals
         local = self.replayer.local_errors(found.arc, _lengths(found.arc))
-        use = [
-            r["goal_position_error"] / settings.position_tolerance,
-            np.radians(r["goal_rotation_error"]) / settings.rotation_tolerance,
-        ]
+        use = [r[name] / limit for name, limit in settings.tolerances.items()]
         if not np.all(np.isfinite([*local, *use])) or np.max(use) <= 1.0 or not np.sum(local) > 0:
             pieces = np.full(len(mesh) - 1, 2)
         else:
@@ -291,7 +315,9 @@ class Planner:
         return np.concatenate([*parts, [1.0]])
 
     def _finished(self, found: Judgement) -> Plan:
-        status = Status.INTERRUPTED if self._stop and found.status is not Status.SUCCESS else found.status
+        status = found.status
+        if status is not Status.SUCCESS and (self._stop or self._late):
+            status = Status.INTERRUPTED if self._stop else Status.TIME_LIMIT
         states, inputs = self.formulation.reduction.full(found.arc.x, found.arc.u)
         return Plan(
             status=status,

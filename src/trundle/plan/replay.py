@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.models.conversion import to_matrix
+from trundle.models.conversion import pose_of, to_matrix, to_wxyz
 from trundle.models.rigid_body import SampledMotion
-from trundle.models.system import ContactSystem
+from trundle.models.system import ContactSystem, Start
 from trundle.plan.formulation import Formulation
-from trundle.plan.goal import pose_errors
+from trundle.plan.goal import Instant, names_of
 from trundle.plan.transcription import Arc
 from trundle.records import Trajectory
 from trundle.simulate import simulate
@@ -85,16 +86,41 @@ class Replayer:
         else:
             self._system = self._system.with_motions(dict.fromkeys(self._system.motions, motion))
         length = float(arc.times[-1])
-        return simulate(self._system, task.start, length, output_step=min(SPACING, length / 10))
+        return simulate(self._system, self.start(arc), length, output_step=min(SPACING, length / 10))
+
+    def start(self, arc: Arc) -> Start:
+        """Return the start of the user's pair: the task's, or the one with the velocities that the plan chose."""
+        formulation, task = self.formulation, self.formulation.task
+        if task.start_velocities == "given":
+            return task.start
+        now = formulation.instant(formulation.reduction.full(arc.x[:1], arc.u[:1])[0][0])
+        pair = replace(task.pair, base=replace(task.pair.base, twist=now.hand_twist))
+        given: dict[str, Any] = {"contact_on_hand": now.on_hand}
+        if task.d == 3:
+            return pair.place(**given, object_quaternion=to_wxyz(now.R), object_angular_velocity=now.w)
+        turned = pose_of(task.pair.system.model(task.start.atlas), task.start.x, names_of(task)[0])[0]
+        angle = float(np.arctan2(turned[1, 0], turned[0, 0]))
+        return pair.place(**given, object_angle=angle, object_angular_velocity=float(now.w[0]))
 
     def goal_errors(self, run: Trajectory) -> dict[str, float]:
-        """Return `pose_errors` at the end of a run of the user's pair."""
-        final = run.final
-        R, R_hand = to_matrix(final["object_quaternion"]), to_matrix(final["hand_quaternion"])
-        on_hand, position = final["contact_on_hand"], final["hand_position"]
-        if self.formulation.task.d == 2:  # recorded in space, as x and z
-            R, R_hand, on_hand, position = R[::2, ::2], R_hand[::2, ::2], on_hand[::2], position[::2]
-        return pose_errors(self.formulation.target, on_hand, R, R_hand, position)
+        """Return `Formulation.goal_errors` of a run of the user's pair."""
+        return self.formulation.goal_errors(self._instant(run, 0), self._instant(run, -1))
+
+    def _instant(self, run: Trajectory, sample: int) -> Instant:
+        def at(name: str) -> FloatArray:
+            return np.asarray(run[name][sample])
+
+        R, R_hand = to_matrix(at("object_quaternion")), to_matrix(at("hand_quaternion"))
+        w, v, w_hand, v_hand = (
+            at(f"{body}_{rate}") for body in ("object", "hand") for rate in ("angular_velocity", "velocity")
+        )
+        on_hand, p_hand = at("contact_on_hand"), at("hand_position")
+        if self.formulation.task.d == 3:
+            return Instant(on_hand, R, R_hand, p_hand, w, v, np.concatenate([R_hand.T @ w_hand, R_hand.T @ v_hand]))
+        # Recorded in space, as x and z; counter-clockwise there is about -y.
+        R, R_hand = R[::2, ::2], R_hand[::2, ::2]
+        twist = np.concatenate([-w_hand[1:2], R_hand.T @ v_hand[::2]])
+        return Instant(on_hand[::2], R, R_hand, p_hand[::2], -w[1:2], v[::2], twist)
 
 
 def _fine_times(nodes: FloatArray) -> tuple[FloatArray, np.ndarray]:

@@ -175,7 +175,10 @@ class Transcription:
         weights = _quadrature(step, places.x_mid.size > 0)
         b = np.zeros((len(nodes), outputs))
         b[:, first] = weights
-        B.append(_path_rows(phase, rows, len(nodes), outputs, first + 1, self.size))
+        kept = np.arange(len(nodes))
+        if phase.open_end:
+            kept = np.delete(kept, len(mesh) - 1)
+        B.append(_path_rows(phase, rows, kept, (len(nodes), outputs), first + 1, self.size))
         elements.append(lambda m: ElementGroup(node, index, _stacked(B, m, len(nodes) * outputs), b.ravel()))
 
     def _trapezoid(
@@ -223,7 +226,8 @@ class Transcription:
     def _ends(self, phase: Phase, places: _Places, rows: _Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
         for conditions, node, where in ((phase.start, 0, "start"), (phase.end, -1, "end")):
             cost = phase.terminal if where == "end" and ca.symvar(phase.terminal) else None
-            self._at(phase.x, places.x[node], conditions, cost, f"{phase.name}: {where}", rows, elements)
+            here = np.concatenate([places.x[node], places.u[node]])
+            self._at(ca.vertcat(phase.x, phase.u), here, conditions, cost, f"{phase.name}: {where}", rows, elements)
 
     def _links(self, rows: _Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
         for link in self.problem.links or ():
@@ -342,8 +346,9 @@ def _quadrature(step: FloatArray, simpson: bool) -> FloatArray:
 
 
 def _path_rows(
-    phase: Phase, rows: _Rows, nodes: int, outputs: int, first: int, size: int
+    phase: Phase, rows: _Rows, kept: np.ndarray, shape: tuple[int, int], first: int, size: int
 ) -> tuple[slice, sp.csr_matrix]:
+    nodes, (count, outputs) = len(kept), shape
     conditions = [c for c in phase.path if np.any(np.isfinite(c.lower)) or np.any(np.isfinite(c.upper))]
     parts, begin, at = [], rows.count, first
     offsets = {}
@@ -353,12 +358,12 @@ def _path_rows(
     for c in conditions:
         empty = sp.csr_matrix((nodes * c.size, size))
         rows.add(f"{phase.name}: {c.name}", empty, np.tile(c.lower, nodes), np.tile(c.upper, nodes))
-        columns = (np.arange(nodes)[:, None] * outputs + offsets[id(c)] + np.arange(c.size)).ravel()
+        columns = (kept[:, None] * outputs + offsets[id(c)] + np.arange(c.size)).ravel()
         ones = np.ones(nodes * c.size)
         parts.append(
-            sp.csr_matrix((ones, (np.arange(nodes * c.size), columns)), shape=(nodes * c.size, nodes * outputs))
+            sp.csr_matrix((ones, (np.arange(nodes * c.size), columns)), shape=(nodes * c.size, count * outputs))
         )
-    matrix = sp.vstack(parts).tocsr() if parts else sp.csr_matrix((0, nodes * outputs))
+    matrix = sp.vstack(parts).tocsr() if parts else sp.csr_matrix((0, count * outputs))
     return slice(begin, rows.count), matrix
 
 

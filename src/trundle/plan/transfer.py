@@ -44,9 +44,17 @@ class Goal:
     rolled : "nearest", "counter-clockwise" or "clockwise"
         Plane: which way round the object rolls to the contact, where its angle does not say.
     relative_angular_velocity : (k,) rad/s, optional
-        Of the object relative to the hand at the end, hand axes; rest if left out.
-    hand_at_rest : bool
-        Whether the hand's twist is zero at the end.
+        Of the object relative to the hand at the end, hand axes. Left out: rest, or free at a release.
+    hand_at_rest : bool, optional
+        Whether the hand's twist is zero at the end. Left out: it is, except at a release and in a periodic motion.
+    release : bool
+        Whether the hand lets go at the end: the contact force is zero, and a hand that accelerates away from there
+        leaves the object in free flight. The pose may be left out.
+    object_velocity, object_angular_velocity : (d,) m/s, (k,) rad/s, optional
+        Of the object's frame at a release, world.
+    periodic : bool
+        Whether the hand's twist and the object's angular velocity relative to it, both in hand axes, are at the end
+        what they are at the start. So is the pose if none is given; one that is given says how far a period goes on.
     """
 
     contact_on_hand: Sequence[float] | None = None
@@ -57,15 +65,39 @@ class Goal:
     hand_angle: Any = "start"
     rolled: str = "nearest"
     relative_angular_velocity: Any = None
-    hand_at_rest: bool = True
+    hand_at_rest: bool | None = None
+    release: bool = False
+    object_velocity: Any = None
+    object_angular_velocity: Any = None
+    periodic: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("object_velocity", "object_angular_velocity"):
+            if getattr(self, name) is not None and not self.release:
+                raise InputError(f"goal.{name}", getattr(self, name), "left out, or with release = true")
+        if self.periodic:
+            for name in ("release", "hand_at_rest"):
+                if getattr(self, name):
+                    raise InputError(f"goal.{name}", True, "false where the motion is periodic")
+            if self.relative_angular_velocity is not None:
+                given = self.relative_angular_velocity
+                raise InputError("goal.relative_angular_velocity", given, "left out where the motion is periodic")
         if self.object_quaternion is not None and self.object_angle is not None:
             raise InputError("goal.object_angle", self.object_angle, "left out where object_quaternion is given")
         choice("goal.rolled", self.rolled, ("nearest", "counter-clockwise", "clockwise"))
         for name in ("hand_position", "hand_rpy", "hand_angle"):
             if isinstance(getattr(self, name), str):
                 choice(f"goal.{name}", getattr(self, name), ("start", "free"))
+
+    @property
+    def posed(self) -> bool:
+        """Whether the object's pose is given at least in part."""
+        return not (self.contact_on_hand is None and self.object_quaternion is None and self.object_angle is None)
+
+    @property
+    def rests(self) -> bool:
+        """Whether the hand is at rest at the end."""
+        return not (self.release or self.periodic) if self.hand_at_rest is None else self.hand_at_rest
 
 
 @dataclass(frozen=True)
@@ -200,6 +232,8 @@ class Transfer:
     duration : s, or (low, high)
         Fixed, or free between bounds.
     hand_limits, contact_limits, weights : or mappings of their fields
+    start_velocities : "given" or "free"
+        Free: what the hand's twist and the object's rolling are at the start is for the plan to say.
 
     Raises
     ------
@@ -214,6 +248,7 @@ class Transfer:
     hand_limits: HandLimits = field(default_factory=HandLimits)
     contact_limits: ContactLimits = field(default_factory=ContactLimits)
     weights: Weights = field(default_factory=Weights)
+    start_velocities: str = "given"
 
     def __post_init__(self) -> None:
         if not isinstance(self.pair, RollingPair) or not isinstance(self.pair.base, Hand):
@@ -240,6 +275,7 @@ class Transfer:
                 raise InputError("duration", self.duration, "(low, high) with low <= high")
         object.__setattr__(self, "duration", (float(low), float(high)))
         self.hand_limits.components(self.pair.d)
+        choice("start_velocities", self.start_velocities, ("given", "free"))
 
     @property
     def d(self) -> int:

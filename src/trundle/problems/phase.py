@@ -22,7 +22,7 @@ class Condition:
     name : str
         For messages and reports.
     expression : (m,)
-        Of a phase's x and u (along the path) or x alone (at an end); of two end states in a `Link`.
+        Of a phase's x and u; of two end states in a `Link`.
     lower, upper : number or (m,)
         Equal: an equation; infinite: no bound.
     """
@@ -69,9 +69,11 @@ class Phase:
     terminal : scalar
         Cost of the end state, an expression of x.
     start, end : sequence of Condition
-        Of x, at the ends.
+        Of (x, u), at the ends.
     x_bounds, u_bounds : (lower, upper)
         Bounds of states and inputs, numbers or arrays.
+    open_end : bool
+        Whether `path` stops before the last node, where `end` alone says what holds: a contact let go.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Phase:
     end: Sequence[Condition] = ()
     x_bounds: tuple[Any, Any] = (-np.inf, np.inf)
     u_bounds: tuple[Any, Any] = (-np.inf, np.inf)
+    open_end: bool = False
 
     def __post_init__(self) -> None:
         if self.rate.numel() != self.nx:
@@ -128,8 +131,7 @@ def _check_symbols(phase: Phase) -> None:
     """A stray symbol would only show as an obscure failure inside the solver."""
     both, state = ca.vertcat(phase.x, phase.u), phase.x
     checks = [("rate", phase.rate, both), ("running", phase.running, both), ("terminal", phase.terminal, state)]
-    checks += [(c.name, c.expression, both) for c in phase.path]
-    checks += [(c.name, c.expression, state) for c in (*phase.start, *phase.end)]
+    checks += [(c.name, c.expression, both) for c in (*phase.path, *phase.start, *phase.end)]
     for name, expression, known in checks:
         stray = [str(s) for s in ca.symvar(expression) if not ca.depends_on(known, s)]
         if stray:

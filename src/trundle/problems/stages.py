@@ -46,11 +46,14 @@ def control_problem(
     Raises
     ------
     InputError
-        If the duration is free.
+        If the duration is free, or a condition at the end contains u.
     """
     count = integer("stages", stages, minimum=1)
     if phase.free:
         raise InputError(f"{phase.name}.duration", phase.duration, "fixed: the stages have one length")
+    for condition in phase.end:
+        if ca.depends_on(condition.expression, phase.u):
+            raise InputError(f"{phase.name}.end", condition.name, "an expression of x: the last stage has no input")
     numbers = {"mu": positive("mu", mu), "delta": positive("delta", delta)}
     weight = positive("equation_weight", equation_weight)
     x, u, h = phase.x, phase.u, phase.duration[0] / count

@@ -38,8 +38,10 @@ class Plan:
     atlas : tuple
     residuals : mapping of str to float
         ``kkt_residual`` (scaled), ``constraint_violation``, ``cost``, ``friction_use``, ``torsional_use``,
-        ``normal_force_min`` (N); ``goal_position_error`` (m, contact on the hand), ``goal_rotation_error`` (deg,
-        object), ``goal_hand_position_error`` (m), ``goal_hand_rotation_error`` (deg); and
+        ``normal_force_min``, ``release_force`` (N); ``goal_position_error`` (m, contact on the hand),
+        ``goal_rotation_error`` (rad, object), ``goal_hand_position_error`` (m), ``goal_hand_rotation_error`` (rad),
+        ``goal_velocity_error`` (m/s, object), ``goal_angular_velocity_error`` (rad/s, object, relative to the hand
+        unless the goal is one in the world), ``goal_hand_velocity_error``, ``goal_hand_angular_velocity_error``; and
         ``replay_position_difference`` (m, contact on the hand, between the two replays). NaN where something was
         never computed.
     history : sequence of mapping
@@ -91,7 +93,7 @@ class Plan:
     def __repr__(self) -> str:
         """Return outcome, size and goal errors in one line."""
         r = self.residuals
-        errors = f"{r.get('goal_position_error', np.nan):.2g} m, {r.get('goal_rotation_error', np.nan):.2g} deg"
+        errors = f"{r.get('goal_position_error', np.nan):.2g} m, {r.get('goal_rotation_error', np.nan):.2g} rad"
         return f"<Plan: {self.status.label}, {len(self.times)} nodes over {self.duration:g} s, goal error {errors}>"
 
     def save(self, path: str | Path) -> Path:

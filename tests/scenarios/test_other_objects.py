@@ -67,6 +67,6 @@ def test_it_reaches_its_goal(tmp_path: Path, name: str, overrides: list[str]) ->
         left = result.parts["plan"].metadata["plan"]
         assert left["kkt_residual"] < 1e-6
         assert left["goal_position_error"] < 1e-4
-        assert left["goal_rotation_error"] < 0.1  # deg
+        assert left["goal_rotation_error"] <= 1e-3  # rad
         assert left["friction_use"] < 1.0
         assert left["normal_force_min"] > 0.0

@@ -83,6 +83,14 @@ def test_the_measured_path_runs_from_its_file_too(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "data" / "profile.csv").read_bytes() == (EXAMPLES / "data" / "profile.csv").read_bytes()
 
 
+def test_the_driven_cart_runs_from_its_file(tmp_path: Path) -> None:
+    scenario = trundle.load_scenario(EXAMPLES / "three_wheels_driven.toml", ["simulation.duration=0.3"])
+    result = trundle.run(scenario, tmp_path / "run", plots=False)
+    assert result.status is trundle.Status.SUCCESS
+    assert result.summary["feasible"]
+    assert result.summary["metrics"]["ticks_unsolved"]["value"] == 0
+
+
 @pytest.fixture
 def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the cells of a page in a folder of their own and returns the names they define."""

@@ -8,7 +8,7 @@ wrong coordinate shows as a disagreement.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import casadi as ca
@@ -169,6 +169,11 @@ def frame(n: Array) -> Array:
     return np.column_stack([t, implicit.cross(n, t), n])
 
 
+def unit_x(n: Array) -> Array:
+    """A unit vector normal to `n`."""
+    return frame(n)[:, 0]
+
+
 def random_states(
     A: Solid, B: Solid, form: str, law: str, count: int, atlas: tuple[int, int] = (0, 0), seed: int = 0
 ) -> States:
@@ -213,12 +218,18 @@ def random_states(
             v += slip - n * (n @ slip)
         state = spatial.State(R, p, w, v)
         found = spatial.Contact(x_A, x_B, point, point, n, 0.0)
+        turning = [w, hand.w + R @ unit_x(n_A), hand.w + np.cross(n, R @ unit_x(n_A))]
+        slips = [slip if law == "sliding" else None, None, None]
         try:
-            slide = spatial.contact_speeds(out.body, state, B.twin, hand, found, slip if law == "sliding" else None)[0]
+            slides = [
+                implicit.norm(spatial.contact_speeds(out.body, replace(state, w=w), B.twin, hand, found, slip)[0])
+                for w, slip in zip(turning, slips, strict=True)
+            ]
         except np.linalg.LinAlgError:
             continue  # a line of contact
-        if not implicit.norm(slide) < 30 * A.size * implicit.norm(w):
-            continue  # close to locking: nothing is well-conditioned there
+        fast = [30 * A.size * implicit.norm(w), 20 * A.size, 20 * A.size]
+        if not all(slide < limit for slide, limit in zip(slides, fast, strict=True)):
+            continue  # close to locking, in the direction of motion or any other: the contact itself is not known there
         out.hands.append(hand)
         out.twists.append(twist)
         out.controls.append(control)

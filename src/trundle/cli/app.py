@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from trundle.cli import check, doctor, listing, report, run, schema, show
+from trundle.cli import check, doctor, listing, report, run, schema, show, sweep
 from trundle.cli.guard import guarded
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ for _name, _function in {
     "schema": schema.schema,
     "run": run.run,
     "report": report.report,
+    "sweep": sweep.sweep,
     "doctor": doctor.doctor,
 }.items():
     app.command(_name)(guarded(_function))

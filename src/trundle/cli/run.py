@@ -39,7 +39,7 @@ def run(
     from trundle.scenarios import run as run_scenario
 
     loaded = load_scenario(scenario, overrides, seed, allow_path)
-    with _bar(not (quiet or as_json)) as show:
+    with bar(not (quiet or as_json)) as show:
 
         def progress(what: str, share: float) -> None:
             interrupt.check()
@@ -57,7 +57,7 @@ def run(
 
 
 @contextmanager
-def _bar(wanted: bool) -> Iterator[Callable[[str, float], None] | None]:
+def bar(wanted: bool) -> Iterator[Callable[[str, float], None] | None]:
     """Show what is going on, on stderr and only where a person looks at it."""
     if not wanted or not sys.stderr.isatty():
         yield None

@@ -79,6 +79,7 @@ def tree_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
             ax.plot(*spoke.T, color=colour, linewidth=0.8, zorder=3)
         for at, push in zip(contact[i], force[i], strict=True):
             if np.linalg.norm(push) > 0:
+                seen.append((at + scale * push)[None])
                 arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", at + scale * push, at, arrowprops=arrow, zorder=6)
     for slot, name in enumerate(run["contact"]):

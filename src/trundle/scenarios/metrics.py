@@ -53,7 +53,8 @@ def judge(name: str, values: Mapping[str, float]) -> dict[str, dict[str, Any]]:
     for key, value in values.items():
         if key not in entries:
             further = {"value": _finite(value), "unit": unit(key), "sense": None, "limit": None, "holds": None}
-            entries[key] = further | {"published": None, "source": ""}
+            figure, source = known.get(key, (None, ""))
+            entries[key] = further | {"published": figure, "source": source}
     return entries
 
 

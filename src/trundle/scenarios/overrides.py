@@ -101,18 +101,28 @@ def _merged_by_name(base: Any, change: Any) -> list[Any]:
     return merged + [copy.deepcopy(table) for table in changes.values()]
 
 
-def _put(data: dict[str, Any], path: tuple[str, ...], value: Any, text: str) -> None:
+def _put(data: Any, path: tuple[str, ...], value: Any, text: str) -> None:
     for step in path[:-1]:
-        data = data.setdefault(step, {})
-        if not isinstance(data, dict):
+        data = _by_name(data, step) if _named(data) else data.setdefault(step, {})
+        if not (isinstance(data, dict) or _named(data)):
             raise InputError("--set", text, f"a key of a table ('{step}' is none)")
+    if not isinstance(data, dict):
+        raise InputError("--set", text, f"a key of one of the tables in '{path[-2]}'")
     data[path[-1]] = copy.deepcopy(value)
     data.pop(_EXCLUDES.get(path[-1], ""), None)
+
+
+def _by_name(tables: Any, name: str) -> Any:
+    """Return the table of that name in an array of tables, or None."""
+    return next((table for table in tables if table["name"] == name), None)
 
 
 def _has(data: Mapping[str, Any], path: tuple[str, ...]) -> bool:
     value: Any = data
     for step in path:
+        if _named(value):
+            value = _by_name(value, step)
+            continue
         if not isinstance(value, Mapping) or step not in value:
             return False
         value = value[step]

@@ -52,7 +52,7 @@ def _start(scenario: Scenario, tree: RollingTree) -> Start:
         return tree.place(
             rates=initial.rates,
             contacts=initial.contacts,
-            hold=initial.hold,
+            hold=initial.hold or (),
             tolerance=initial.tolerance,
             **initial.positions,
         )

@@ -196,6 +196,13 @@ def _locate(schema: type[BaseModel], loc: tuple[int | str, ...], data: Any) -> _
             kind, place.members, place.allowed = _field(info)
         elif place.members:
             kind, place.members = place.members.get(step), ()
+        elif typing.get_origin(kind) is dict:
+            inner, members, allowed = _value(kind)
+            if not isinstance(place.value, Mapping) or not (members or _is_table(inner)):
+                return place
+            place.path.append(str(step))
+            place.value = place.value.get(step, MISSING)
+            kind, place.members, place.allowed = inner, members, allowed
         else:
             element, members, allowed = _element(kind)
             if element is None or not isinstance(step, int) or not isinstance(place.value, list | tuple):
@@ -234,11 +241,23 @@ def _element(kind: Any) -> tuple[Any, dict[str, Any], str]:
     args = typing.get_args(kind)
     if typing.get_origin(kind) is not tuple or not args:
         return None, {}, ""
-    inner = typing.get_args(args[0])[0] if typing.get_origin(args[0]) is typing.Annotated else args[0]
+    inner, members, phrase = _bare(args[0])
+    return (inner, members, phrase) if members or _is_table(inner) else (None, {}, "")
+
+
+def _value(kind: Any) -> tuple[Any, dict[str, Any], str]:
+    """Return the type of what stands under any name of a table by names."""
+    return _bare(typing.get_args(kind)[1])
+
+
+def _bare(kind: Any) -> tuple[Any, dict[str, Any], str]:
+    inner = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
     members = _members(inner)
-    if members or (isinstance(inner, type) and issubclass(inner, BaseModel)):
-        return inner, members, _phrase(inner, members)
-    return None, {}, ""
+    return inner, members, _phrase(inner, members)
+
+
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _members(kind: Any) -> dict[str, Any]:

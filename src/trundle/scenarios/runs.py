@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from trundle import __version__
@@ -115,6 +116,26 @@ def run(
     if view and not result.interrupted:
         _open(directory / "viewer.html")
     return result
+
+
+def measure(scenario: Scenario, progress: Progress | None = None) -> dict[str, Any]:
+    """Run a scenario without leaving a folder and return what its `summary.json` would hold.
+
+    Raises
+    ------
+    InputError
+        If the scenario is not acceptable.
+    KeyboardInterrupt
+        If the user stopped it.
+    """
+    clock = _Clock()
+    with clock("build"):
+        works = build_all(scenario)
+    with TemporaryDirectory(prefix="trundle-") as directory:
+        result = _do_all(scenario, _jobs(works), Path(directory), clock, progress)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return dict(result.summary)
 
 
 def _jobs(works: Mapping[str, Work]) -> Iterator[Job]:

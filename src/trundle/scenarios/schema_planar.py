@@ -108,8 +108,8 @@ class PlanarInitialTable(Table):
     contacts: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies that have a curve")] = Field(
         default=None, description="of a tree: bodies that touch the terrain; left out: all that have a curve"
     )
-    hold: Annotated[tuple[Name, ...], Array, Allowed("a list of names of bodies")] = Field(
-        default=(), description="of a tree: joints and bodies that may not move when contacts are closed"
+    hold: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies")] = Field(
+        default=None, description="of a tree: joints and bodies that may not move when contacts are closed"
     )
     tolerance: Size | None = Field(
         default=None, description="m, of a tree: how far from the terrain the given pose may be where it touches"
@@ -155,9 +155,9 @@ class PlanarTable(ScenarioTable):
 
     kind: Literal["planar"]
     body: BodyTable | None = Field(default=None, description="the body that rolls; or give [[bodies]]")
-    bodies: Annotated[tuple[LinkTable, ...], Array, Field(max_length=64), Allowed("at most 64 tables [[bodies]]")] = (
-        Field(default=(), description="a tree of bodies, instead of [body]")
-    )
+    bodies: Annotated[
+        tuple[LinkTable, ...] | None, Array, Field(max_length=64), Allowed("at most 64 tables [[bodies]]")
+    ] = Field(default=None, description="a tree of bodies, instead of [body]")
     terrain: TerrainTable
     contact: PlanarContactTable = PlanarContactTable()
     initial: PlanarInitialTable = PlanarInitialTable()
@@ -172,7 +172,7 @@ class PlanarTable(ScenarioTable):
             if key in self.initial.model_fields_set and getattr(self.initial, key) != _default(key):
                 other = "a tree of [[bodies]]" if self.body else "one [body]"
                 raise fault(f"initial.{key}", f"must be left out: it belongs to {other}")
-        _check_tree(self.bodies)
+        _check_tree(self.bodies or ())
         return self
 
 

@@ -171,15 +171,15 @@ class PlanarTrack(PlanarTable):
             raise fault("bodies", "must have a joint that is actuated, or an actuated body without parent")
         for name, value in self.controller.torque_limits.items():
             if name not in driven:
-                raise fault("controller.torque_limits", f"must be limits of {_listed(driven)}, not of {name!r}")
+                raise fault(f"controller.torque_limits.{name}", f"must belong to one of {_listed(driven)}")
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e12:
-                raise fault("controller.torque_limits", f"must be numbers > 0, at most 1e12 ({name!r} is not)")
+                raise fault(f"controller.torque_limits.{name}", "must be a number > 0, at most 1e12")
         return self
 
     def _check_references(self, tasks: set[str]) -> None:
         for name in self.reference:
             if name not in tasks:
-                raise fault("reference", f"must be references of tasks ({_listed(tasks)}), not of {name!r}")
+                raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
 
 
 def _listed(names: Any) -> str:

@@ -45,6 +45,8 @@ def tree_scene(system: ContactSystem, path: FloatArray) -> tuple[SceneBody, ...]
     for name, com in coms.items():
         joints = [np.array(at) for child, at in model.joint_places.items() if model.parents[child] == name]
         own = [np.zeros(model.d)] if name in model.parents else []
+        if own and not joints and not any(meeting.body_A == name for meeting in system.meetings):
+            joints = [com]  # the last link of a chain, without a shape: as far as its centre of mass
         points = [*own, *joints]
         if len(points) > 1:
             line = np.array(points) if own else np.array(points)[np.lexsort(np.array(points).T)]

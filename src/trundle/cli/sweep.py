@@ -1,0 +1,71 @@
+"""`trundle sweep`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from trundle.cli import interrupt
+from trundle.cli.check import ALLOW_PATH
+from trundle.cli.run import SET, bar
+
+OVER = typer.Option(
+    [], "--over", metavar="TABLE.KEY=A:B:N", help="N values from A to B, or =V1,V2,... (TOML); repeatable: a grid."
+)
+
+
+def sweep(
+    scenario: str = typer.Argument(metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file."),
+    over: list[str] = OVER,
+    out: Path = typer.Option(..., "--out", metavar="DIR", help="Folder; that of the same sweep is gone on with."),
+    samples: int | None = typer.Option(None, "--samples", metavar="N", min=1, help="N random draws, not the grid."),
+    seed: int | None = typer.Option(None, "--seed", metavar="N", min=0, max=2**53, help="Seed of everything random."),
+    jobs: int | None = typer.Option(None, "--jobs", metavar="N", min=1, help="Processes [all processors]."),
+    scheduler: str | None = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Run on a Dask cluster."),
+    overrides: list[str] = SET,
+    quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),
+    allow_path: list[Path] = ALLOW_PATH,
+) -> None:
+    """Run a scenario many times and write one Parquet table.
+
+    A run that fails is a row with its status. Exit codes: 0 every run has its row; 2 bad input; 130 interrupted (the
+    same command goes on where it was).
+    """
+    from trundle.scenarios.sweep import sweep as run_sweep
+
+    with _counter(not quiet) as progress:
+        done = run_sweep(
+            scenario,
+            over,
+            out,
+            samples=samples,
+            seed=seed,
+            jobs=jobs,
+            scheduler=scheduler,
+            overrides=overrides,
+            allow_path=allow_path,
+            progress=progress,
+        )
+    if not quiet:
+        before = f", {done.resumed} of them from before" if done.resumed else ""
+        typer.echo(f"{len(done.rows)} runs{before}; {done.failed} without success")
+        typer.echo(f"table: {done.table}")
+    if not done.complete:
+        typer.echo("interrupted: the same command goes on from here", err=True)
+        raise typer.Exit(interrupt.EXIT_CODE)
+
+
+@contextmanager
+def _counter(wanted: bool) -> Iterator[Any]:
+    with bar(wanted) as show:
+
+        def progress(done: int, count: int) -> None:
+            interrupt.check()
+            if show is not None:
+                show("runs", done / count)
+
+        yield progress

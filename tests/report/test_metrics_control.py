@@ -184,6 +184,7 @@ def test_a_missed_goal_is_named() -> None:
     wobble = rolling(lambda t: 0.3 * np.sin(2 * np.pi * t), goal=angle)  # passes through its goal at its end
     assert control.missed_goal(wobble)
     assert control.missed_goal(wobble, over=0.0) == ""
+    assert control.missed_goal(rolling(lambda t: 0.3 + 0 * t), besides="contact_on_hand").startswith("the object")
     assert control.missed_goal(rolling(lambda t: 3.0 + 0 * t, goal=None)) == ""
 
 

@@ -14,7 +14,7 @@ LIBRARY = resources.files("trundle.scenarios") / "library"
 ONE = ["plan.starts=0", "plan.coarse_nodes=0"]
 PURE = ['contact.law="pure-rolling"', "contact.torsional_friction=0.01"]
 BACK = [f"goal.object_quaternion=[{math.sqrt(0.5)}, {-math.sqrt(0.5)}, 0.0, 0.0]"]
-LARGE = ["object.shape.radius=0.2", "limits.friction_margin=0.6", "limits.normal_force=0.3"]
+LARGE = ["object.shape.radius=0.2", "limits.friction_margin=0.6", "plan.duration=3.0"]
 
 CASES: dict[str, tuple[str, list[str]]] = {
     "turned the other way": ("plate-reorient", [*ONE, *BACK]),

@@ -15,7 +15,7 @@ from trundle.models import Hand, RollingPair
 from trundle.models.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
-from trundle.scenarios.goals import goal_pose, resting_pose, transfer_goal
+from trundle.scenarios.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.scenarios.juggling import pair_and_start, xz
 from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
 from trundle.scenarios.scenario import Scenario
@@ -265,7 +265,7 @@ class TransferWork:
         return self._simulated(draw.pair, start, duration, share, policy=policy)
 
     def _judged(self, run: Trajectory) -> Trajectory:
-        return judged(run, self.tables.controller.hold)
+        return judged(run, self.tables, self.tables.controller.hold)
 
     def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
         run = simulated(pair, start, duration, self.tables, share, **more)
@@ -293,7 +293,7 @@ class BalanceWork:
 
     def jobs(self) -> Iterator[Job]:
         """Yield the controlled run, the one with the hand at rest, and trials."""
-        yield Job("", lambda share: judged(self._run(share, policy=self._policy(None))))
+        yield Job("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
         yield Job("uncontrolled", lambda share: self._run(share))
         for k, draw in enumerate(self.trials, 1):
             yield Job(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
@@ -340,28 +340,6 @@ def simulated(
         more["progress"] = lambda t: share(t / duration)
     step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
     return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)
-
-
-def judged(run: Trajectory, hold: float = np.inf) -> Trajectory:
-    """Return a run that ended well with the status goal-not-reached if it was not at its goal at its end.
-
-    The end is the last half second, or the last `hold` (s), if that is shorter.
-    """
-    from trundle.report.metrics_control import SETTLED, missed_goal
-
-    missed = missed_goal(run, min(hold, SETTLED)) if run.status in (Status.SUCCESS, Status.REST) else ""
-    if not missed:
-        return run
-    return replace(run, status=Status.GOAL_NOT_REACHED, metadata=dict(run.metadata) | {"message": missed})
-
-
-def finite(value: Any) -> Any:
-    """Return nested mappings and lists with None where a number is not finite: files hold none such."""
-    if isinstance(value, Mapping):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float | np.floating) and not np.isfinite(value) else value
 
 
 def _weights(table: Any, pair: RollingPair, rolled: str) -> dict[str, float]:

@@ -55,6 +55,7 @@ def written(folder: Path, data: dict[str, Any] | str | bytes, name: str = "my.to
         path.write_text(data if isinstance(data, str) else tomli_w.dumps(data), encoding="utf-8")
     return path
 
+
 ROLL: dict[str, Any] = {
     "kind": "juggling",
     "task": "transfer",

@@ -1,0 +1,211 @@
+"""Articulated: a free-floating robot from a checked URDF, its motions and inertia by Pinocchio (fast numbers)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trundle.checks import FloatArray, array, non_negative, quaternion
+from trundle.contact.packed import ContactRows, FrameMotion
+from trundle.errors import InputError, MissingExtraError
+from trundle.models.urdf_checks import CheckedUrdf
+
+_REFINEMENTS = 3
+
+
+@dataclass(frozen=True)
+class ArticulatedTerms:
+    """M nudot + h = (0, torque) + J'f, and the motions of the frames asked for.
+
+    Attributes
+    ----------
+    M, h : (nv, nv), (nv,)
+    motions : tuple of FrameMotion
+        World axes.
+    """
+
+    M: FloatArray
+    h: FloatArray
+    motions: tuple[FrameMotion, ...]
+
+
+class Articulated:
+    """A robot with a free base (final).
+
+    Coordinates, all resolved in the world:
+
+    - q = (position of the base (3), its quaternion (w, x, y, z), joint positions (n)),
+    - nu = (angular velocity of the base (3), velocity of its origin (3), joint rates (n)).
+
+    Pinocchio's own are (position, quaternion (x, y, z, w), joints) and the base's twist linear first in the axes
+    of the base: v_p = T nu with T = blkdiag([[0, R'], [R', 0]], 1). Hence, and only here,
+
+        M = T' M_p T,   h = T'(h_p + M_p c),   c = dT/dt nu = (-R'(w x v), 0, 0),
+
+    and the accelerations of frames at nudot = 0 are Pinocchio's for v_p' = c. Joints that mimic others are free.
+
+    Parameters
+    ----------
+    urdf : CheckedUrdf
+        From `trundle.models.urdf_checks.load_urdf` or ``check_urdf``.
+    gravity : (3,) m/s2
+
+    Attributes
+    ----------
+    joints : tuple of str
+        Names in the order of q and nu.
+    nq, nv : int
+        7 + n and 6 + n.
+
+    Raises
+    ------
+    MissingExtraError
+        If Pinocchio is not installed.
+    InputError
+        If a joint is planar or floating, or a joint moves nothing that has mass.
+    """
+
+    def __init__(self, urdf: CheckedUrdf, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+        if not isinstance(urdf, CheckedUrdf):
+            raise InputError("urdf", urdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
+        self._pin = _pinocchio()
+        for name, kind in urdf.joints.items():
+            if kind in ("planar", "floating"):
+                raise InputError(f"joint[{name}].type", kind, "revolute, continuous, prismatic or fixed")
+        self.urdf = urdf
+        self.gravity = array("gravity", gravity, (3,), unit="m/s2")
+        try:
+            self._model = self._pin.buildModelFromXML(urdf.text, self._pin.JointModelFreeFlyer())
+        except (ValueError, RuntimeError) as error:
+            raise InputError("urdf", urdf.name, f"a description Pinocchio can read ({error})") from None
+        self._model.gravity.linear = np.array(self.gravity)
+        self._data = self._model.createData()
+        self.joints = tuple(str(name) for name in self._model.names)[2:]
+        self.nv = int(self._model.nv)
+        self.nq = 7 + len(self.joints)
+        low = np.linalg.eigvalsh(self.terms(self.neutral, np.zeros(self.nv)).M)
+        if low[0] <= 1e-14 * low[-1]:
+            raise InputError("urdf", urdf.name, "a robot of which every joint, and the base, moves some mass")
+
+    @property
+    def neutral(self) -> FloatArray:
+        """The state q (nq,) with the base at the origin, upright, and zero joint positions."""
+        q = np.zeros(7 + len(self.joints))
+        q[3] = 1.0
+        return q
+
+    @property
+    def mass(self) -> float:
+        """Mass of the robot, kg."""
+        return float(self._pin.computeTotalMass(self._model))
+
+    def terms(self, q: ArrayLike, nu: ArrayLike, frames: Sequence[str] = ()) -> ArticulatedTerms:
+        """Return inertia, bias and the motions of the links named in `frames` at the state q (nq,), nu (nv,).
+
+        Raises
+        ------
+        InputError
+            If a size is wrong, a number is not finite, the quaternion is not of unit length or a link is unknown.
+        """
+        pin, model, data = self._pin, self._model, self._data
+        ours = array("nu", nu, (self.nv,))
+        q_pin, R = self._to_pinocchio(q)
+        T = np.eye(self.nv)
+        T[:6, :6] = 0.0
+        T[:3, 3:6] = T[3:6, :3] = R.T
+        c = np.zeros(self.nv)
+        c[:3] = -R.T @ np.cross(ours[:3], ours[3:6])
+        v_pin = T @ ours
+        M_pin = np.array(pin.crba(model, data, q_pin))
+        M_pin = np.triu(M_pin) + np.triu(M_pin, 1).T
+        h_pin = np.array(pin.rnea(model, data, q_pin, v_pin, c))
+        pin.computeJointJacobians(model, data, q_pin)
+        pin.forwardKinematics(model, data, q_pin, v_pin, c)
+        pin.updateFramePlacements(model, data)
+        motions = tuple(self._motion(name, T) for name in frames)
+        return ArticulatedTerms(T.T @ M_pin @ T, T.T @ h_pin, motions)
+
+    def moved(self, q: ArrayLike, step: ArrayLike) -> FloatArray:
+        """Return q displaced by `step` (nv,) = nu dt: the base turns by exp([w dt]) in the world."""
+        start, change = array("q", q, (self.nq,)), array("step", step, (self.nv,))
+        angle = float(np.linalg.norm(change[:3]))
+        # sin(a / 2) / a is 1/2 where a is too small to divide by.
+        part = 0.5 if angle < 1e-9 else np.sin(angle / 2) / angle
+        turn, (w, r) = part * change[:3], (start[3], start[4:7])
+        cosine = np.cos(angle / 2)
+        turned = np.array([cosine * w - turn @ r, *(cosine * r + w * turn + np.cross(turn, r))])
+        return np.concatenate([start[:3] + change[3:6], turned / np.linalg.norm(turned), start[7:] + change[6:]])
+
+    def _to_pinocchio(self, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Pinocchio's configuration and R (3, 3) of the base; unlimited joints are (cos, sin) there."""
+        ours = array("q", q, (self.nq,))
+        w, x, y, z = quaternion("q[3:7]", ours[3:7])
+        parts: list[float] = [*ours[:3], x, y, z, w]
+        for angle, joint in zip(ours[7:], self._model.joints[2:], strict=True):
+            parts += [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]
+        return np.array(parts), np.array(self._pin.Quaternion(w, x, y, z).toRotationMatrix())
+
+    def _motion(self, name: str, T: FloatArray) -> FrameMotion:
+        pin, model, data = self._pin, self._model, self._data
+        if name not in self.urdf.links:
+            raise InputError("frame", name, "one of the links " + ", ".join(self.urdf.links))
+        frame, axes = model.getFrameId(name, pin.FrameType.BODY), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        place = data.oMf[frame]
+        twist = pin.getFrameVelocity(model, data, frame, axes)
+        rate = pin.getFrameClassicalAcceleration(model, data, frame, axes)
+        J = np.array(pin.getFrameJacobian(model, data, frame, axes)) @ T
+        R, p, w, v, al, a = (
+            np.array(x)
+            for x in (place.rotation, place.translation, twist.angular, twist.linear, rate.angular, rate.linear)
+        )
+        return FrameMotion(R, p, w, v, J[3:], J[:3], al, a)
+
+
+def accelerations(
+    terms: ArticulatedTerms, torque: ArrayLike, contacts: Sequence[ContactRows] = (), proximal: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return nudot (nv,) and the multipliers (m,) of M nudot + h = (0, torque) + G'lam, J nudot + b = 0.
+
+    Parameters
+    ----------
+    terms : ArticulatedTerms
+    torque : (n,) N m
+        Of the joints.
+    contacts : sequence of ContactRows
+        Their multipliers are stacked in this order.
+    proximal : float, 1/kg
+        > 0 where rows may depend on each other: J nudot + proximal (lam - lam_before) = -b a few times over.
+
+    Raises
+    ------
+    InputError
+        If rows depend on each other and `proximal` is zero.
+    """
+    nv = terms.M.shape[0]
+    top = np.concatenate([np.zeros(6), array("torque", torque, (nv - 6,), unit="N m")]) - terms.h
+    if not contacts:
+        return np.asarray(np.linalg.solve(terms.M, top), dtype=np.float64), np.zeros(0)
+    J, G = np.vstack([rows.J for rows in contacts]), np.vstack([rows.G for rows in contacts])
+    bottom = -np.concatenate([rows.b for rows in contacts])
+    size = non_negative("proximal", proximal, "1/kg")
+    by_mass = np.linalg.solve(terms.M, np.column_stack([G.T, top]))
+    delassus, free = J @ by_mass[:, :-1], by_mass[:, -1]
+    if size == 0 and np.linalg.cond(delassus) > 1e12:
+        raise InputError("contacts", len(contacts), "contacts whose rows are independent; or give proximal > 0")
+    lam = np.zeros(len(bottom))
+    for _ in range(1 + _REFINEMENTS):
+        error = bottom - J @ free - delassus @ lam
+        lam = lam + np.linalg.solve(delassus + size * np.eye(len(lam)), error)
+    return np.asarray(free + by_mass[:, :-1] @ lam, dtype=np.float64), lam
+
+
+def _pinocchio() -> Any:
+    try:
+        return import_module("pinocchio")
+    except ImportError:
+        raise MissingExtraError("pin", "robots") from None

@@ -213,7 +213,10 @@ CONTROLLED: dict[str, dict[str, Any]] = {
         "duration": 2, "nodes": 50, "method": "hermite-simpson", "coarse_nodes": 0, "position_tolerance": 1e-4,
         "rotation_tolerance": 1e-3, "refinements": 5, "starts": 0, "start_sigma": 0.1,
     },
-    "controller": {"period": 1e-3, "final": 1, "rolled": "rotation", "hold": 0, "acceleration_sigma": 20, "drift_sigma": 0.02, "switch": False, "switch_factor": 1},
+    "controller": {
+        "period": 1e-3, "final": 1, "rolled": "rotation", "hold": 0,
+        "acceleration_sigma": 20, "drift_sigma": 0.02, "switch": False, "switch_factor": 1,
+    },
     "controller.state": dict.fromkeys(
         "hand_rotation hand_position object_rotation contact hand_angular_velocity hand_velocity "
         "relative_velocity".split(), 1

@@ -7,8 +7,9 @@ import pytest
 
 import trundle as tr
 from tests.control.cases import Watched
-from trundle.control.balancing import BalancingLQR, reachable
+from trundle.control.balancing import BalancingLQR
 from trundle.control.linearization import Linearization
+from trundle.control.regulation import reachable
 from trundle.errors import InputError
 from trundle.numerics.riccati import discretized
 from trundle.status import Status
@@ -57,7 +58,7 @@ def test_no_equilibrium_no_regulator():
     with pytest.raises(InputError, match="state"):
         BalancingLQR(pair, tilted(pair, 0.3), Q, R)
     with pytest.raises(InputError, match="freedoms"):
-        BalancingLQR(pair, pair.place(), Q, R, freedoms=("rz",))
+        BalancingLQR(pair, pair.place(), Q, R, freedoms=("wz",))
 
 
 def test_reachable_directions():

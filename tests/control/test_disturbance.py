@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trundle.control.disturbance import Actuated
-from trundle.control.hand_inputs import InputLimit, hand_freedoms
+from trundle.control.hand_inputs import InputLimit
 from trundle.errors import InputError
 
 
@@ -51,12 +51,6 @@ def test_a_reset_forgets():
 
 
 def test_names_and_sizes():
-    assert hand_freedoms(3) == (0, 1, 2, 3, 4, 5)
-    assert hand_freedoms(2, "rotations") == (0,)
-    assert hand_freedoms(3, ["z", "rx"]) == (0, 5)
-    for wrong in ("rx", [], ["rx", "rx"], ["up"], 3):
-        with pytest.raises(InputError, match="freedoms"):
-            hand_freedoms(3, wrong)
     for wrong in (0.0, -1.0, np.nan, [1.0, 2.0], (2.0, 1.0), "much"):
         with pytest.raises(InputError, match="input_limit"):
             InputLimit.of(wrong, 3)

@@ -78,7 +78,7 @@ def test_small_errors_cost_what_the_riccati_equation_says(case):
 
 def test_limits_hold_exactly_and_freedoms_are_kept(case):
     pair, reference, _ = case
-    policy = TrackingLQR(pair, reference, Q, R, freedoms=("rx", "ry"), input_limit=[6.0] * 3 + [1.0] * 3)
+    policy = TrackingLQR(pair, reference, Q, R, freedoms=("wx", "wy"), input_limit=[6.0] * 3 + [1.0] * 3)
     seen = Watched(policy)
     start = pair.place(contact_on_hand=[0.01, 0, 0])
     tr.simulate(pair, start, 0.3, policy=seen)
@@ -95,7 +95,7 @@ def test_what_does_not_fit_is_named(case):
     with pytest.raises(InputError, match=r"reference\.states"):
         TrackingLQR(pair, Reference([0, 1], np.zeros((2, 4)), np.zeros((2, 6))), Q, R)
     with pytest.raises(InputError, match="freedoms"):
-        TrackingLQR(pair, reference, Q, R, freedoms=("rx", "up"))
+        TrackingLQR(pair, reference, Q, R, freedoms=("wx", "up"))
     with pytest.raises(InputError, match="input_limit"):
         TrackingLQR(pair, reference, Q, R, input_limit=[1.0, 2.0])
     with pytest.raises(InputError, match="period"):

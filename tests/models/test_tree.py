@@ -10,6 +10,8 @@ import trundle.geometry as tg
 from tests.models.test_rigid_body import refused
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import ROLLING
+from trundle.errors import InputError
+from trundle.models.robot import Robot
 from trundle.models.tree import Link, Tree, TreeModel
 
 NAN = float("nan")
@@ -126,3 +128,21 @@ def test_a_contact_may_join_two_free_bodies():
     nudot, force = ca.Function("f", [model.x], [d.nudot, d.forces[0]])(x)
     np.testing.assert_allclose(np.array(force), 0, atol=1e-13)
     np.testing.assert_allclose(np.array(nudot).ravel(), [0, 0, 0, *DOWN] * 2, atol=1e-13)
+
+
+def test_an_external_torque_rolls_a_disc_and_masses_scale():
+    robot = Robot(0.0)
+    robot.free(2.0, 0.03, shape=tg.Circle(0.2), actuated=True, name="disc")
+    robot.terrain(tg.Line(), friction=0.5)
+    disc = robot.finish()
+    start = disc.place(disc=(0.0, 0.2, 0.0))
+    for tree, factor in ((disc, 1.0), (disc.scaled(mass=3.0, inertia=3.0, friction=0.5), 3.0)):
+        model = tree.system.model(start.atlas)
+        assert model.driven == ("disc",)
+        assert model.joined[0].friction.mu == (0.5 if factor == 1.0 else 0.25)
+        dynamics = model.dynamics([ROLLING])
+        rate = ca.Function("rate", [model.x, model.u], [dynamics.nudot])
+        alpha = float(rate(start.x, [0.7])[0])
+        assert alpha == pytest.approx(0.7 / (factor * (0.03 + 2.0 * 0.2**2)))
+    with pytest.raises(InputError, match="actuated"):
+        Robot((0.0, 0.0, -9.81)).free(1.0, (1.0, 1.0, 1.0), actuated=True)

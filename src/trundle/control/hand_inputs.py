@@ -1,8 +1,7 @@
-"""Which components of the hand's acceleration a controller may use, and how large they may be."""
+"""How large the inputs of a hand may be."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,32 +9,6 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-
-_AXES = {3: ("rx", "ry", "rz", "x", "y", "z"), 2: ("r", "x", "z")}
-
-
-def hand_freedoms(d: int, freedoms: Any = "all") -> tuple[int, ...]:
-    """Return the numbers of the components of the input that may be used.
-
-    Parameters
-    ----------
-    d : 2 or 3
-    freedoms : "all", "rotations", "translations", or a sequence of names
-        In space ``rx ry rz x y z``, in the plane ``r x z``; hand axes.
-
-    Raises
-    ------
-    InputError
-        If a name is not known, comes twice, or there is none.
-    """
-    axes = _AXES[d]
-    groups = {"all": axes, "rotations": axes[: len(axes) - d], "translations": axes[len(axes) - d :]}
-    names = groups.get(freedoms, freedoms) if isinstance(freedoms, str) else freedoms
-    known = isinstance(names, Sequence) and not isinstance(names, str) and all(name in axes for name in names)
-    if not known or len(set(names)) != len(names) or not names:
-        allowed = f"{', '.join(map(repr, groups))} or some of {', '.join(map(repr, axes))}, each once"
-        raise InputError("freedoms", freedoms, allowed)
-    return tuple(sorted(axes.index(name) for name in names))
 
 
 @dataclass(frozen=True)

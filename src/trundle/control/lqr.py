@@ -10,12 +10,15 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, positive
-from trundle.control.balancing import Regulator, at_rest, regulator_at
-from trundle.control.hand_inputs import InputLimit, hand_freedoms
+from trundle.control.balancing import BalancingLQR
+from trundle.control.hand_inputs import InputLimit
 from trundle.control.linearization import Linearization, dynamics_of
 from trundle.control.local_error import LocalError
+from trundle.control.regulation import nearest_equilibrium
 from trundle.errors import InputError
+from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
+from trundle.models.system import Start
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
 from trundle.problems.reference import Reference
 
@@ -29,8 +32,8 @@ class TrackingLQR:
 
     The gains minimise e'final e at the end + int e'Q e + (u - u_ref)'R (u - u_ref) dt for the error's linearised
     dynamics and inputs held between calls (`trundle.numerics.riccati.sampled_time_varying`). Between samples the
-    reference is the cubic through its states and their rates. After the end the hand is regulated about the last
-    state if that is an equilibrium, else the last gains hold about it. (Woodruff & Lynch 2023, section VIII.)
+    reference is the cubic through its states and their rates. After the end a `BalancingLQR` regulates about the
+    equilibrium next to the last state; if there is none, the last gains hold. (Woodruff & Lynch 2023, section VIII.)
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ class TrackingLQR:
         Components of the input that feedback may use; the reference's own input always acts.
     input_limit : see `InputLimit.of`
     rolled : see `LocalError`
+    integral : see `BalancingLQR`
+        Of the regulator after the end.
 
     Raises
     ------
@@ -64,6 +69,7 @@ class TrackingLQR:
     freedoms: Any = "all"
     input_limit: Any = None
     rolled: str = "rotation"
+    integral: Any = None
 
     def __post_init__(self) -> None:
         given = getattr(self.reference, "reference", self.reference)
@@ -75,7 +81,7 @@ class TrackingLQR:
         for key, values, size in zip(("states", "inputs"), (given.states, given.inputs), sizes, strict=True):
             if values.shape[1] != size:
                 raise InputError(f"reference.{key}", values.shape, f"{size} columns, as in rolling coordinates")
-        _ = self.schedule, self.limit  # what is wrong is said now, not in the middle of a run
+        _ = self.schedule, self.limit, self.after  # what is wrong is said now, not in the middle of a run
 
     @cached_property
     def error(self) -> LocalError:
@@ -123,18 +129,19 @@ class TrackingLQR:
         return self._sampled[1]
 
     @cached_property
-    def after(self) -> Regulator | None:
-        """The regulator that takes over at the end of the reference, None if its last state is no equilibrium."""
-        x = self.reference.states[-1]
-        if not at_rest(self.error, x):
+    def after(self) -> BalancingLQR | None:
+        """The regulator that takes over at the end, about the equilibrium next to the last state; None without one."""
+        x = nearest_equilibrium(self.error, self.reference.states[-1])
+        if x is None:
             return None
-        error = self.error
-        Q = error.weights("Q", self.Q, error.blocks, definite=False)
-        R = error.weights("R", self.R, error.input_blocks, definite=True)
-        return regulator_at(error, x, Q, R, self.used, self.period)
+        state = Start(x, self.reference.atlas)
+        more = {"period": self.period, "freedoms": self.freedoms, "input_limit": self.input_limit}
+        return BalancingLQR(self.pair, state, self.Q, self.R, rolled=self.rolled, integral=self.integral, **more)
 
     def reset(self) -> None:
-        """Nothing is learned in a run."""
+        """Forget the integrals of the regulator after the end."""
+        if self.after is not None:
+            self.after.reset()
 
     def deviation(self, time: float, state: FloatArray) -> FloatArray:
         """Return e (n_e,) of a measured state at `time` (s)."""
@@ -142,23 +149,24 @@ class TrackingLQR:
 
     def cost_to_go(self, time: float, state: FloatArray) -> float:
         """Return e'S(t) e, the cost that linear theory expects from a state on."""
+        if self.after is not None and self._ended(time):
+            return self.after.cost_to_go(time, state)
         e = self.deviation(time, state)
-        after = self.after if time >= self.times[-1] else None
-        S = self.schedule.S[self._index(time)] if after is None else after.S
-        return float(e @ S @ e)
+        return float(e @ self.schedule.S[self._index(time)] @ e)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) for the measured `state` at `time` (s)."""
+        ended = self._ended(time)
+        if ended and self.after is not None:
+            return self.after(time, state)
         i = self._index(time)
         e = self.error.between(self._features[i], self.error.of_state(state))
-        ended = time >= self.times[-1] - 1e-9 * self.period
-        if ended:
-            u = np.zeros(self.error.inputs)
-            gain = self.schedule.K[-1] if self.after is None else self.after.K
-        else:
-            u, gain = self._held[i].copy(), self.schedule.K[i]
-        u[list(self.used)] -= gain @ e
+        u = np.zeros(self.error.inputs) if ended else self._held[i].copy()
+        u[list(self.used)] -= self.schedule.K[i] @ e
         return self.limit.apply(u)
+
+    def _ended(self, time: float) -> bool:
+        return time >= self.times[-1] - 1e-9 * self.period
 
     def _index(self, time: float) -> int:
         i = int(np.floor((time - self.times[0]) / self.period + 1e-6))

@@ -10,17 +10,10 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, choice, non_negative, number, positive
 from trundle.errors import InputError
+from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Start
-
-COMPONENTS = {2: ("w", "vx", "vz"), 3: ("wx", "wy", "wz", "vx", "vy", "vz")}
-"""Names of the entries of a hand's twist derivative, hand axes: plane and space."""
-
-FREEDOMS = {
-    2: {"rotations": (0,), "translations": (1, 2), "planar": (0, 1, 2), "all": (0, 1, 2)},
-    3: {"rotations": (0, 1, 2), "translations": (3, 4, 5), "planar": (1, 3, 5), "all": (0, 1, 2, 3, 4, 5)},
-}
 
 
 @dataclass(frozen=True)
@@ -107,9 +100,8 @@ class HandLimits:
     Parameters
     ----------
     freedoms : str or tuple
-        Which components of the derivative of the hand's twist are inputs; the others stay zero. A word,
-        "rotations", "translations", "planar" (in space: about y, along x and z) or "all"; or names or numbers of
-        components (`COMPONENTS`).
+        Which components of the derivative of the hand's twist are inputs; the others stay zero: see
+        `trundle.models.hand_freedoms.hand_freedoms`.
     angular_acceleration, linear_acceleration : rad/s2, m/s2
         Bound of each component.
     angular_velocity, velocity : rad/s, m/s, optional
@@ -139,18 +131,7 @@ class HandLimits:
 
     def components(self, d: int) -> tuple[int, ...]:
         """Return the numbers of the free components of the twist derivative, ascending."""
-        names, words = COMPONENTS[d], FREEDOMS[d]
-        if isinstance(self.freedoms, str):
-            return words[choice("hand_limits.freedoms", self.freedoms, words)]
-        chosen = set()
-        for entry in self.freedoms:
-            known = entry in names if isinstance(entry, str) else entry in range(len(names))
-            if not known:
-                raise InputError("hand_limits.freedoms", entry, f"one of {', '.join(names)}, or of {', '.join(words)}")
-            chosen.add(names.index(entry) if isinstance(entry, str) else int(entry))
-        if not chosen:
-            raise InputError("hand_limits.freedoms", self.freedoms, "at least one component")
-        return tuple(sorted(chosen))
+        return hand_freedoms(d, self.freedoms, "hand_limits.freedoms")
 
     def acceleration(self, d: int) -> FloatArray:
         """Return the bound of each component of the twist derivative, angular first."""
@@ -193,15 +174,18 @@ class Weights:
         Of the hand's twist over body size (linear part) / duration.
     tilt : float
         Of the hand's turn away from the start (rad).
+    duration : float
+        Of the duration over the mean of its bounds, where it is free: least time.
     """
 
     acceleration: Any = 1.0
     contact_speed: float = 0.0
     hand_rate: float = 0.0
     tilt: float = 0.0
+    duration: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("contact_speed", "hand_rate", "tilt"):
+        for name in ("contact_speed", "hand_rate", "tilt", "duration"):
             object.__setattr__(self, name, non_negative(f"weights.{name}", getattr(self, name)))
 
 

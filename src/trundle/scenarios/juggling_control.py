@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.goals import goal_pose, resting_pose, transfer_goal
 from trundle.scenarios.juggling import pair_and_start, xz
+from trundle.scenarios.juggling_policies import follower, noted, regulator, sensed
 from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema_control import CostTable
@@ -24,7 +26,6 @@ from trundle.simulate import simulate
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    from trundle.control import BalancingLQR
     from trundle.plan import Transfer
     from trundle.records import Plan, Policy, Trajectory
 
@@ -225,21 +226,15 @@ class TransferWork:
         return moved_start(self.pair, self.tables, np.asarray(contact), np.asarray(turn))
 
     def _controller(self, reference: Reference) -> Policy:
-        from trundle.control import TrackingLQR
+        """Return the controller along a reference, made once: gains and a region of attraction take their time."""
+        if id(reference) not in self._controllers:
+            goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if self.tables.controller.switch else None
+            self._controllers[id(reference)] = reference, follower(self.pair, reference, goal, self.tables)
+        return self._controllers[id(reference)][1]
 
-        table = self.tables.controller
-        Q = _weights(table.state, self.pair, table.rolled)
-        return TrackingLQR(
-            self.pair,
-            reference,
-            Q,
-            table.input.model_dump(),
-            {name: table.final * value for name, value in Q.items()},
-            period=table.period,
-            freedoms=_renamed(self.tables.limits.freedoms if table.freedoms is None else table.freedoms),
-            input_limit=self.task.hand_limits.acceleration(self.pair.d),
-            rolled=table.rolled,
-        )
+    @cached_property
+    def _controllers(self) -> dict[int, tuple[Reference, Policy]]:
+        return {}
 
     def _closed(self, reference: Reference, start: Start, share: Share | None) -> Trajectory:
         duration = reference.duration + self.tables.controller.hold
@@ -265,7 +260,7 @@ class TransferWork:
 
     def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
         run = simulated(pair, start, duration, self.tables, share, **more)
-        return self._labelled(run, {})
+        return self._labelled(run, noted(more["policy"]) if "policy" in more else {})
 
     def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:
         known = dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | finite(more)
@@ -309,24 +304,6 @@ class BalanceWork:
         return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})
 
 
-def regulator(pair: RollingPair, goal: Start, tables: Any) -> BalancingLQR:
-    """Return the regulator of [controller] about an equilibrium."""
-    from trundle.control import BalancingLQR
-
-    table, limits = tables.controller, tables.limits
-    bound = [limits.angular_acceleration] * (1 if pair.d == 2 else 3)
-    return BalancingLQR(
-        pair,
-        goal,
-        _weights(table.state, pair, table.rolled),
-        table.input.model_dump(),
-        period=table.period,
-        freedoms=_renamed(limits.freedoms if table.freedoms is None else table.freedoms),
-        input_limit=np.array(bound + [limits.linear_acceleration] * pair.d),
-        rolled=table.rolled,
-    )
-
-
 def simulated(
     pair: RollingPair, start: Start, duration: float, tables: Any, share: Share | None, **more: Any
 ) -> Trajectory:
@@ -358,36 +335,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(inner) for inner in value]
     return None if isinstance(value, float | np.floating) and not np.isfinite(value) else value
-
-
-def _weights(table: Any, pair: RollingPair, rolled: str) -> dict[str, float]:
-    """Return the weights of the error's parts that the pair has."""
-    weights = table.model_dump()
-    if pair.d == 2:
-        del weights["contact" if rolled == "rotation" else "object_rotation"]
-    return weights
-
-
-def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, seed: int = 0) -> Policy:
-    """Return the policy behind the camera of [noise], if there is one, and before the bias of the hand."""
-    from trundle.control import Actuated, Camera, Sensed
-
-    noise = tables.noise
-    if noise is not None:
-        camera = Camera(
-            noise.camera_period,
-            noise.camera_delay,
-            noise.position_sigma,
-            noise.angle_sigma,
-            seed if draw is None else draw.seed,
-        )
-        policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair)
-    return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)
-
-
-def _renamed(freedoms: Any) -> Any:
-    return [f.replace("w", "r").replace("v", "") for f in freedoms] if isinstance(freedoms, tuple) else freedoms
-
-
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -13,7 +13,8 @@ from trundle.models import RollingPair
 from trundle.models.system import Start
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import pair_and_start, xz
-from trundle.scenarios.juggling_control import goal_pose, regulator, sensed
+from trundle.scenarios.juggling_control import goal_pose
+from trundle.scenarios.juggling_policies import regulator, sensed
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 

@@ -14,11 +14,11 @@ Share = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1")]
 Part = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
 Goal = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
-Component = Literal["wx", "wy", "wz", "vx", "vy", "vz"]
+Component = Literal["w", "wx", "wy", "wz", "vx", "vy", "vz"]
 Freedoms = Annotated[
     Literal["all", "rotations", "translations", "planar"] | tuple[Component, ...],
     Array,
-    Allowed("'all', 'rotations', 'translations', 'planar', or a list of 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'"),
+    Allowed("'all', 'rotations', 'translations', 'planar', or a list of 'wx', 'wy', 'wz', 'vx', 'vy', 'vz', 'w'"),
 ]
 Span = Annotated[
     Duration | tuple[Duration, Duration], Array, Allowed("a time > 0 (s), or [shortest, longest] for a free one")
@@ -105,6 +105,13 @@ class InputWeights(Table):
     hand_acceleration: Positive = Field(default=1e-3, description="s^4/m^2")
 
 
+class IntegralWeights(Table):
+    """Weights of integrals of the hand's error about the goal: constant disturbances leave it no offset."""
+
+    hand_rotation: NonNegative = Field(default=0.0, description="1/(rad s)^2")
+    hand_position: NonNegative = Field(default=0.0, description="1/(m s)^2")
+
+
 class ControllerTable(Table):
     """Linear-quadratic regulator about the plan, then about the goal."""
 
@@ -113,6 +120,16 @@ class ControllerTable(Table):
     )
     state: StateWeights = StateWeights()
     input: InputWeights = InputWeights()
+    integral: IntegralWeights = IntegralWeights()
+    acceleration_sigma: Positive = Field(
+        default=20.0, description="rad/s^2, that the estimator expects its model to miss: larger trusts pictures more"
+    )
+    drift_sigma: Positive = Field(default=0.02, description="m/s, the same of the object's velocity")
+    switch: bool | Positive = Field(
+        default=False,
+        description="regulate about the goal as soon as its cost to go is below this level; true: estimated",
+    )
+    switch_factor: Positive = Field(default=1.0, description="times the estimated level, which is on the safe side")
     final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
     freedoms: Freedoms | None = Field(default=None, description="what feedback may use; limits.freedoms if left out")
     rolled: Literal["rotation", "contact"] = Field(

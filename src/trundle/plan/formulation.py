@@ -208,7 +208,7 @@ class Formulation:
         if weights.tilt:
             turned = rotation(model.x[self._where("turn")]) - ca.SX(ca.DM(self._turn_hand))
             cost += weights.tilt * ca.sumsqr(turned) / 2
-        return cost / length
+        return (cost + weights.duration) / length
 
     def _where(self, quantity: str) -> slice:
         return self.model.layout[f"{names_of(self.task)[1]}.{quantity}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,12 @@ SIGMA = 0.01
 """Errors put on built-in guesses: an exactly symmetric one keeps the solver on its symmetric, often useless, line."""
 MAX_NODES = 1000
 """Largest number of intervals: a motion that needs more is one no replay can follow."""
+PATIENCE = 60
+"""Iterations that may pass without coming nearer to what the constraints allow; whole plans take 10 to 60."""
+STALLED = 1e-5
+"""Violation (as in `Iterate`) below which a solver is left alone."""
+_REFUSALS = 2
+_FEWEST = 8
 _SHARE = 0.3
 _SPLIT = 4
 
@@ -183,6 +189,24 @@ def _guesses(
     return [lambda: arc, *(lambda i=i: perturbed(arc, formulation, sigma, settings.seed + i) for i in more)]
 
 
+class Stall:
+    """Whether a solver has stopped coming nearer to what its constraints allow (final).
+
+    It has where the least violation so far, above `STALLED`, is not below 0.9 of what it was `PATIENCE` iterations ago.
+    """
+
+    def __init__(self) -> None:
+        self._least: list[float] = []
+        self.found = False
+
+    def at(self, it: Iterate) -> bool:
+        """Take in an iterate and return whether it is time to stop."""
+        self._least.append(min([it.violation, *self._least[-1:]]))
+        before = self._least[-PATIENCE] if len(self._least) >= PATIENCE else np.inf
+        self.found = bool(self._least[-1] > max(STALLED, 0.9 * before))
+        return self.found
+
+
 class Planner:
     """One run of refinement (final).
 
@@ -212,10 +236,16 @@ class Planner:
             arc = guesses[0]()
             return self._finished(Judgement.unsolved(self.formulation, arc, Status.START_INFEASIBLE, fault))
         best: Judgement | None = None
+        refused = 0
         for make in guesses:
-            found = self._refined(make())
+            arc = make()
+            if refused:
+                arc = arc.at(np.linspace(0.0, arc.times[-1], max(len(arc.times) // 2, _FEWEST) + 1))
+            found = self._refined(arc)
             best = best_of(best, found)
-            if self._stop or self._late or best.feasible or found.status is Status.START_INFEASIBLE:
+            # A point where no step lessens what is violated is a clear no: one more, coarse and cheap, and that is it.
+            refused += found.status is Status.LOCALLY_INFEASIBLE
+            if self._stop or self._late or best.feasible or refused == _REFUSALS:
                 break
         if best is None:
             raise InputError("starts", len(guesses), "at least one guess")
@@ -245,14 +275,17 @@ class Planner:
         if self.settings.compile:
             for group in made.program.groups:
                 group.kernel.build()
+        stall = Stall()
         solution = solve(
             made.program,
             made.pack([arc]),
             tolerance=self.settings.tolerance,
             max_iterations=self.settings.max_iterations,
-            progress=None if self.settings.progress is None else lambda it: self._report(it, refinement, len(mesh)),
+            progress=lambda it: self._report(it, refinement, len(mesh)) is not False and not stall.at(it),
             options=self._options(),
         )
+        if stall.found and solution.status is Status.INTERRUPTED and not self._stop:
+            solution = replace(solution, status=Status.LOCALLY_INFEASIBLE, solver_status="stalled")
         self._stop = self._stop or solution.status is Status.INTERRUPTED
         solved = clock.perf_counter()
         found = judge(self.formulation, self.replayer, made.unpack(solution.z)[0], solution, self.settings)
@@ -278,7 +311,8 @@ class Planner:
         if self.settings.progress is None:
             return None
         here = Progress("solve", refinement, nodes, it.number, it.objective, it.violation, *self._last)
-        return self.settings.progress(here)
+        self._stop = self._stop or self.settings.progress(here) is False
+        return not self._stop
 
     def _remember(
         self, found: Judgement, solution: ProgramSolution, nodes: int, build_and_replay: tuple[float, float]

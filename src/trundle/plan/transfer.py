@@ -174,15 +174,18 @@ class Weights:
         Of the hand's twist over body size (linear part) / duration.
     tilt : float
         Of the hand's turn away from the start (rad).
+    duration : float
+        Of the duration over the mean of its bounds, where it is free: least time.
     """
 
     acceleration: Any = 1.0
     contact_speed: float = 0.0
     hand_rate: float = 0.0
     tilt: float = 0.0
+    duration: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("contact_speed", "hand_rate", "tilt"):
+        for name in ("contact_speed", "hand_rate", "tilt", "duration"):
             object.__setattr__(self, name, non_negative(f"weights.{name}", getattr(self, name)))
 
 

@@ -294,9 +294,9 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
 
 
 def goes_round(instants: list[Instant]) -> bool:
-    """Whether the last of the `instants` of one time was there before: the same mode at the same state."""
+    """Whether the last of the `instants` of one time, with several contacts, was there before: same mode and state."""
     last = instants[-1]
-    return any(
+    return sum(LAWS[law].touching for law in last.mode.laws) > 1 and any(
         one.mode == last.mode
         and one.unarmed == last.unarmed
         and np.allclose(one.onsets, last.onsets, atol=_SAME, rtol=0)

@@ -25,6 +25,7 @@ LIMITS = {
     "cycloid": 1e-12,  # m
     "disk_in_bowl": 1e-8,  # relative, of a period read off samples
     "own_shape": 1e-8,  # relative, of an integral over samples
+    "plan_and_track": 1e-4,  # m, of the plan replayed
     "sliding_ball": 1e-6,  # relative, of the instant
     "square_wheel": 1e-7,  # m, of a road measured at sixty points a bump
     "terrain_profile": 1e-5,  # rad, of a length summed over samples

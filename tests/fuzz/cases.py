@@ -14,6 +14,7 @@ from typing import Any
 
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
+from trundle.scenarios.building import Simulation
 
 SECONDS = 20.0  # for one case: shapes are checked on thousands of samples, once in C, once on a cold start
 LINES = 6
@@ -99,6 +100,43 @@ BASES: dict[str, dict[str, Any]] = {
             "object_angular_velocity": [0.0, 1.0, 0.0],
         },
     },
+    "transfer": {
+        "kind": "juggling",
+        "task": "transfer",
+        "object": {"shape": {"type": "sphere", "radius": 0.035}, "mass": 0.216, "inertia": "solid"},
+        "hand": {"shape": {"type": "plane"}, "extent": [1.0, 1.0]},
+        "contact": {"law": "rolling", "friction": 0.5},
+        "goal": {
+            "contact_on_hand": [0.0, -0.033, 0.0],
+            "object_quaternion": [0.7071067811865476, 0.7071067811865476, 0.0, 0.0],
+            "hand_rpy": [0.0, 0.0, 0.0],
+        },
+        "limits": {"freedoms": ["wx", "wy"], "angular_acceleration": 50.0, "tilt": 1.0, "velocity": 2.0},
+        "cost": {"acceleration": 1.0, "tilt": 0.1},
+        "plan": {"duration": [1.0, 2.0], "nodes": 25, "coarse_nodes": 50, "starts": 2, "method": "trapezoid"},
+        "controller": {
+            "period": 0.001,
+            "hold": 0.5,
+            "final": 1000.0,
+            "state": {"contact": 1e4, "object_rotation": 10.0},
+            "input": {"hand_angular_acceleration": 1e-3},
+        },
+        "offset": {"contact": [0.0032, 0.0024, 0.0], "rotation": [0.03, 0.03, 0.03]},
+        "noise": {"camera_period": 0.004, "camera_delay": 0.004, "position_sigma": 1e-4, "angle_sigma": 1e-3},
+        "trials": {"count": 2, "semi_axes": 0.05, "inertia": 0.05, "center_of_mass": 1e-3, "linear_bias": 0.05},
+    },
+    "balance": {
+        "kind": "juggling",
+        "task": "balance",
+        "object": {"shape": {"type": "ellipse", "semi_axes": [0.0377, 0.0252]}, "mass": 0.0553},
+        "hand": {"shape": {"type": "line"}, "extent": 0.375},
+        "initial": {"contact_on_hand": [0.0, 0.0, 0.0], "object_angle": 0.4},
+        "goal": {"contact_on_hand": [0.0, 0.0, 0.0], "object_angle": 0.0},
+        "limits": {"freedoms": "all", "angular_acceleration": 10.0, "linear_acceleration": 10.0},
+        "controller": {"period": 0.001, "state": {"hand_rotation": 20.0}, "rolled": "rotation"},
+        "noise": {"camera_period": 0.004},
+        "trials": {"count": 1, "angle_sigma": 0.01, "open_loop": False},
+    },
     "ellipse": {
         "kind": "planar",
         "task": "simulate",
@@ -164,6 +202,35 @@ DEFAULTS: dict[str, Any] = {
     "simulation.step": 0.001,
     "simulation.stabilization": "projection",
 }
+CONTROLLED: dict[str, dict[str, Any]] = {
+    "goal": {},
+    "limits": {
+        "freedoms": "all", "angular_acceleration": 50, "linear_acceleration": 20, "normal_force": 0.05,
+        "friction_margin": 0.95,
+    },
+    "cost": {"acceleration": 1, "contact_speed": 0, "hand_rate": 0, "tilt": 0},
+    "plan": {
+        "duration": 2, "nodes": 50, "method": "hermite-simpson", "coarse_nodes": 0, "position_tolerance": 1e-4,
+        "rotation_tolerance": 1e-3, "refinements": 5, "starts": 0, "start_sigma": 0.1,
+    },
+    "controller": {
+        "period": 1e-3, "final": 1, "rolled": "rotation", "hold": 0,
+        "acceleration_sigma": 20, "drift_sigma": 0.02, "switch": False, "switch_factor": 1,
+    },
+    "controller.state": dict.fromkeys(
+        "hand_rotation hand_position object_rotation contact hand_angular_velocity hand_velocity "
+        "relative_velocity".split(), 1
+    ),
+    "controller.integral": {"hand_rotation": 0, "hand_position": 0},
+    "controller.input": {"hand_angular_acceleration": 1e-3, "hand_acceleration": 1e-3},
+    "offset": {"contact": [0, 0, 0], "rotation": [0, 0, 0], "angle": 0},
+    "noise": {"camera_period": 4e-3, "camera_delay": 4e-3, "position_sigma": 0, "angle_sigma": 0},
+    "trials": {
+        "count": 0, "semi_axes": 0, "inertia": 0, "center_of_mass": 0, "angle_sigma": 0, "position_sigma": 0,
+        "angular_bias": 0, "linear_bias": 0, "open_loop": True,
+    },
+}  # fmt: skip
+DEFAULTS |= {f"{table}.{key}": value for table, keys in CONTROLLED.items() for key, value in keys.items()}
 BY_KIND: dict[str, dict[str, Any]] = {
     "juggling": {
         "contact.on_slip": "stop",
@@ -215,7 +282,7 @@ def _outcome(path: Path, content: bytes, building: bool, simulating: bool) -> tu
         if building:
             for part in (scenario, *scenario.parts.values()):
                 simulation = build(part)
-                if simulating:
+                if simulating and isinstance(simulation, Simulation):  # no plan: that is not what a file can break
                     dataclasses.replace(simulation, settings=_short(simulation.settings)).run()
     except InputError as error:
         return _judged(str(error), path)

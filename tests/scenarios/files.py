@@ -54,3 +54,29 @@ def written(folder: Path, data: dict[str, Any] | str | bytes, name: str = "my.to
     else:
         path.write_text(data if isinstance(data, str) else tomli_w.dumps(data), encoding="utf-8")
     return path
+
+
+ROLL: dict[str, Any] = {
+    "kind": "juggling",
+    "task": "transfer",
+    "object": {"shape": {"type": "circle", "radius": 0.02}, "mass": 0.1},
+    "hand": {"shape": {"type": "line"}, "extent": 0.4},
+    "contact": {"friction": 0.8},
+    "goal": {"contact_on_hand": [0.03, 0.0, 0.0]},
+    "plan": {"duration": 0.6, "nodes": 8},
+    "controller": {"period": 0.005, "hold": 0.1},
+    "simulation": {"output_step": 0.01, "duration": 0.7, "relative_tolerance": 1e-8},
+}
+"""A disc carried 30 mm along a plate: a plan that takes a second."""
+
+STILL: dict[str, Any] = {
+    "kind": "juggling",
+    "task": "balance",
+    "object": {"shape": {"type": "ellipse", "semi_axes": [0.0377, 0.0252]}, "mass": 0.0553},
+    "hand": {"shape": {"type": "line"}, "extent": 0.375},
+    "initial": {"object_angle": 0.1},
+    "goal": {"contact_on_hand": [0.0, 0.0, 0.0], "object_angle": 0.0},
+    "controller": {"period": 0.005},
+    "simulation": {"output_step": 0.01, "duration": 0.3, "relative_tolerance": 1e-8},
+}
+"""An ellipse that rocks on a plate and is to be stilled."""

@@ -20,8 +20,6 @@ from trundle.errors import InputError
 from trundle.numerics.compile import compile_function
 from trundle.numerics.space import angular_size
 
-_OUTPUTS = ("LA", "LB", "b", "GA", "GB", "velocity", "position", "frame", "gap", "vrel", "rates")
-
 
 @dataclass(frozen=True)
 class FrameMotion:
@@ -99,13 +97,15 @@ class ContactRows:
 class PackedContact:
     """A contact under a law as a compiled function (final); made by `contact_function`.
 
-    ``function`` maps (packed A, packed B, s) to LA, LB, b, GA, GB, velocity, position, frame, gap, vrel, rates.
+    ``function`` maps (packed A, packed B, s) to one column: LA, LB, b, GA, GB, velocity, position, frame, gap, vrel
+    and rates, each column by column, of the sizes in ``shapes``.
     """
 
     contact: Contact
     law: Law
     friction: Friction
     function: ca.Function
+    shapes: tuple[tuple[int, int], ...]
 
     def rows(self, A: FrameMotion, B: FrameMotion, s: ArrayLike = ()) -> ContactRows:
         """Return the rows of body A on body B at the contact coordinates `s` (size,).
@@ -118,10 +118,14 @@ class PackedContact:
             If `s` has another size, or a number that comes out is not finite.
         """
         coordinates = array("s", s, (self.contact.size,))
-        values = self.function(A.packed(), B.packed(), coordinates)
-        LA, LB, b, GA, GB, velocity, position, frame, gap, vrel, rates = (np.asarray(value) for value in values)
-        if not all(np.all(np.isfinite(value)) for value in (LA, LB, b, GA, GB)):
+        column = np.asarray(self.function(A.packed(), B.packed(), coordinates)).ravel()
+        if not np.all(np.isfinite(column)):
             raise InputError("contact", [A.packed().tolist(), B.packed().tolist()], "bodies in a regular touch")
+        ends = np.cumsum([rows * columns for rows, columns in self.shapes])[:-1]
+        parts = zip(np.split(column, ends), self.shapes, strict=True)
+        LA, LB, b, GA, GB, velocity, position, frame, gap, vrel, rates = (
+            part.reshape(shape, order="F") for part, shape in parts
+        )
         JA, JB = A.J, B.J
         J, G = LA @ JA - LB @ JB, GA @ JA - GB @ JB
         b, velocity, position, gap, vrel, rates = (x.ravel() for x in (b, velocity, position, gap, vrel, rates))
@@ -150,10 +154,11 @@ def contact_function(
     rows = law.rows(k, friction)
     GA, GB = (rows.LA if rows.GA is None else rows.GA), (rows.LB if rows.GB is None else rows.GB)
     outputs = [rows.LA, rows.LB, rows.b, GA, GB, rows.velocity, rows.position, k.frame, k.gap, k.vrel, k.rates]
-    dense = [ca.densify(output) for output in outputs]
     name = f"touch_{law.name.replace('-', '_')}"
-    function = ca.Function(name, [a, b, s], dense, ["A", "B", "s"], list(_OUTPUTS))
-    return PackedContact(contact, law, friction, compile_function(function) if compiled else function)
+    column = ca.densify(ca.vertcat(*(ca.vec(output) for output in outputs)))
+    function = ca.Function(name, [a, b, s], [column], ["A", "B", "s"], ["rows"])
+    shapes = tuple((output.shape[0], output.shape[1]) for output in outputs)
+    return PackedContact(contact, law, friction, compile_function(function) if compiled else function, shapes)
 
 
 def _unpacked(x: ca.SX, d: int) -> Motion:

@@ -79,12 +79,13 @@ def arrived(run: Trajectory) -> bool:
     return bool(np.all(phases(run)[0][last]) and np.max(off) <= NEAR and np.max(relative_speed(run)[last]) <= CREEPING)
 
 
-def missed_goal(run: Trajectory, over: float = SETTLED) -> str:
+def missed_goal(run: Trajectory, over: float = SETTLED, besides: str = "") -> str:
     """Return by how much a run misses its goal over its last `over` seconds, or nothing where it is at it.
 
     At its goal is a contact within 5 mm on the hand and an object within 0.2 rad; a run without a goal misses nothing.
+    The goal's key `besides` does not count.
     """
-    goal = run.metadata.get("goal") or {}
+    goal = {key: value for key, value in (run.metadata.get("goal") or {}).items() if key != besides}
     last = run.time >= run.time[-1] - over
     if goal.get("contact_on_hand") is not None:
         away = np.max(np.linalg.norm(run["contact_on_hand"][last] - np.asarray(goal["contact_on_hand"]), axis=1))

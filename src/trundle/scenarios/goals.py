@@ -1,14 +1,18 @@
-"""Goals and starts of planned and controlled runs in the words of the library: of `place`, of `Goal`, of metrics."""
+"""Goals of planned and controlled runs in the words of the library, and whether a run met its goal."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trundle.models import RollingPair
 from trundle.models.touching import contact_points
+from trundle.records import Trajectory
 from trundle.scenarios.juggling import initial, xz
+from trundle.status import Status
 
 
 def transfer_goal(table: Any, d: int) -> dict[str, Any]:
@@ -52,3 +56,31 @@ def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
         "object_quaternion": goal.object_quaternion,
         "object_angle": goal.object_angle,
     }
+
+
+def judged(run: Trajectory, tables: Any, hold: float = np.inf) -> Trajectory:
+    """Return a run that ended well with the status goal-not-reached if it was not at its goal at its end.
+
+    The end is the last half second, or the last `hold` (s), if that is shorter. In the plane rolling ties contact and
+    angle: the one that is not fed back does not count.
+    """
+    from trundle.report.metrics_control import SETTLED, missed_goal
+
+    tied = {"rotation": "contact_on_hand", "contact": "object_angle"}[tables.controller.rolled]
+    missed = (
+        missed_goal(run, min(hold, SETTLED), tied if tables.planar else "")
+        if run.status in (Status.SUCCESS, Status.REST)
+        else ""
+    )
+    if not missed:
+        return run
+    return replace(run, status=Status.GOAL_NOT_REACHED, metadata=dict(run.metadata) | {"message": missed})
+
+
+def finite(value: Any) -> Any:
+    """Return nested mappings and lists with None where a number is not finite: files hold none such."""
+    if isinstance(value, Mapping):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float | np.floating) and not np.isfinite(value) else value

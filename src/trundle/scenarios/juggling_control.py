@@ -16,7 +16,7 @@ from trundle.models import Hand, RollingPair
 from trundle.models.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
-from trundle.scenarios.goals import goal_pose, resting_pose, transfer_goal
+from trundle.scenarios.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.scenarios.juggling import pair_and_start, xz
 from trundle.scenarios.juggling_policies import follower, noted, regulator, sensed
 from trundle.scenarios.plants import Draw, draws, moved_start, with_inputs
@@ -41,7 +41,7 @@ def build_transfer(scenario: Scenario) -> TransferWork:
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
     limits, plan = tables.limits, tables.plan
-    with keys("goal", scenario, _moved(limits)):
+    with keys("goal", scenario, _moved(limits) | {"contact": "goal.contact_on_hand"}):
         task = Transfer(
             pair,
             start,
@@ -51,7 +51,8 @@ def build_transfer(scenario: Scenario) -> TransferWork:
             ContactLimits(limits.normal_force, limits.friction_margin),
             Weights(**tables.cost.model_dump()),
         )
-        Formulation(task)  # a goal that lies on no chart of the start is bad input, not a failed run
+        goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
+        Formulation(task)
     with keys("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)
     work = TransferWork(scenario, pair, start, task, tuple(trials))
@@ -163,13 +164,16 @@ class TransferWork:
     def _successes(self, share: Share | None) -> int | None:
         """Count perturbed first guesses from which the goal is reached; None if interrupted."""
         table, count = self.tables.plan, 0
-        for k in range(table.starts):
-            found = self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1)
-            if found.status is Status.INTERRUPTED:
-                return None
-            count += found.success
-            if share is not None:
-                share((k + 1) / table.starts)
+        try:
+            for k in range(table.starts):
+                found = self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1)
+                if found.status is Status.INTERRUPTED:
+                    return None
+                count += found.success
+                if share is not None:
+                    share((k + 1) / table.starts)
+        except KeyboardInterrupt:
+            return None
         return count
 
     def _ball_on_plate(self) -> bool:
@@ -256,7 +260,7 @@ class TransferWork:
         return self._simulated(draw.pair, start, duration, share, policy=policy)
 
     def _judged(self, run: Trajectory) -> Trajectory:
-        return judged(run, self.tables.controller.hold)
+        return judged(run, self.tables, self.tables.controller.hold)
 
     def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
         run = simulated(pair, start, duration, self.tables, share, **more)
@@ -284,7 +288,7 @@ class BalanceWork:
 
     def jobs(self) -> Iterator[Job]:
         """Yield the controlled run, the one with the hand at rest, and trials."""
-        yield Job("", lambda share: judged(self._run(share, policy=self._policy(None))))
+        yield Job("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
         yield Job("uncontrolled", lambda share: self._run(share))
         for k, draw in enumerate(self.trials, 1):
             yield Job(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
@@ -313,25 +317,3 @@ def simulated(
         more["progress"] = lambda t: share(t / duration)
     step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
     return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)
-
-
-def judged(run: Trajectory, hold: float = np.inf) -> Trajectory:
-    """Return a run that ended well with the status goal-not-reached if it was not at its goal at its end.
-
-    The end is the last half second, or the last `hold` (s), if that is shorter.
-    """
-    from trundle.report.metrics_control import SETTLED, missed_goal
-
-    missed = missed_goal(run, min(hold, SETTLED)) if run.status in (Status.SUCCESS, Status.REST) else ""
-    if not missed:
-        return run
-    return replace(run, status=Status.GOAL_NOT_REACHED, metadata=dict(run.metadata) | {"message": missed})
-
-
-def finite(value: Any) -> Any:
-    """Return nested mappings and lists with None where a number is not finite: files hold none such."""
-    if isinstance(value, Mapping):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float | np.floating) and not np.isfinite(value) else value

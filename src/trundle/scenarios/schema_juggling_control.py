@@ -133,7 +133,13 @@ class JugglingThrow(JugglingTable):
 
 
 def check_goal(scenario: Any) -> None:
-    """Raise the validator's error where a key of [goal] belongs to the other dimension, or is no unit quaternion."""
+    """Raise the validator's error where a key of [goal] belongs to the other dimension, or is no unit quaternion.
+
+    A camera slower than the controller is the rule; a faster one is refused too.
+    """
+    noise, period = scenario.noise, scenario.controller.period
+    if noise is not None and noise.camera_period < period:
+        raise fault("noise.camera_period", f"must be at least controller.period = {period:g} (s)")
     goal, planar = scenario.goal, scenario.planar
     where, other = ("the plane", "an angle") if planar else ("space", "a quaternion or rpy")
     for key in ("object_quaternion", "hand_rpy") if planar else ("object_angle", "hand_angle"):

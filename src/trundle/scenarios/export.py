@@ -128,9 +128,7 @@ def _controller(work: Any) -> tuple[Feedback | None, str]:
     """Return the controller of a work and what is said of it."""
     policy = _policy(work)
     if policy is None:
-        return None, "none" if isinstance(
-            work, Simulation
-        ) else "not written: it is no schedule of gains"
+        return None, "none" if isinstance(work, Simulation) else "not written: it is no schedule of gains"
     error, used = policy.error, list(policy.used)
     last_one = policy if isinstance(policy, BalancingLQR) else policy.after
     if last_one is not None and len(last_one.regulator.C):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from trundle.cli import check, doctor, listing, report, run, schema, show, sweep
+from trundle.cli import check, doctor, export, listing, report, reproduce, run, schema, show, sweep
 from trundle.cli.guard import guarded
 
 app = typer.Typer(
@@ -25,6 +25,8 @@ for _name, _function in {
     "run": run.run,
     "report": report.report,
     "sweep": sweep.sweep,
+    "reproduce": reproduce.reproduce,
+    "export": export.export,
     "doctor": doctor.doctor,
 }.items():
     app.command(_name)(guarded(_function))

@@ -174,6 +174,12 @@ class LocalError:
                 break
         return min(found, key=lambda one: one[0])[1]
 
+    def feature_functions(self) -> list[ca.Function]:
+        """Return x -> (features, how far the contact is from touching, m): one function a chart x may be written in."""
+        if self.pair.coordinates == "rolling":
+            return [self._features(self.pair, self.atlas)]
+        return [self._features(self.pair, atlas) for atlas in self._atlases]
+
     def between(self, reference: FloatArray, features: FloatArray) -> FloatArray:
         """Return e (size,) of two feature vectors, or (N, size) of N pairs."""
         if np.ndim(features) == 1:

@@ -1,0 +1,51 @@
+"""`trundle reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from trundle.cli import interrupt
+from trundle.cli.run import bar
+
+NAMES = typer.Argument(None, metavar="[NAME]...", help="Scenarios of `trundle list` [all of them: takes minutes].")
+
+
+def reproduce(
+    names: list[str] | None = NAMES,
+    out: Path | None = typer.Option(None, "--out", metavar="DIR", help="Folder [runs/reproduce-<time>]."),
+    no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
+) -> None:
+    """Run the papers' scenarios and print their figures beside the published ones.
+
+    Exit codes: 0 all ran and all limits hold; 1 one failed or a limit was violated; 2 bad input; 130 interrupted.
+    """
+    from trundle.scenarios.reproduction import COLUMNS
+    from trundle.scenarios.reproduction import reproduce as reproduce_all
+
+    with bar(True) as show:
+        prefix = [""]
+
+        def began(name: str, number: int, count: int) -> None:
+            prefix[0] = name
+            typer.echo(f"[{number}/{count}] {name}", err=True)
+
+        def progress(what: str, share: float) -> None:
+            interrupt.check()
+            if show is not None:
+                show(f"{prefix[0]} {what}", share)
+
+        done = reproduce_all(names or (), out, plots=not no_plots, began=began, progress=progress)
+    _tell(COLUMNS, [line.cells() for line in done.lines])
+    for name, status in done.statuses.items():
+        typer.echo(f"{name}: {status}")
+    typer.echo(f"files: {done.directory}")
+    raise typer.Exit(done.exit_code)
+
+
+def _tell(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print a table as plain columns: a program can read it too."""
+    wide = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for row in (columns, *rows):
+        typer.echo("  ".join(cell.ljust(size) for cell, size in zip(row, wide, strict=True)).rstrip())

@@ -175,9 +175,19 @@ def unit_x(n: Array) -> Array:
 
 
 def random_states(
-    A: Solid, B: Solid, form: str, law: str, count: int, atlas: tuple[int, int] = (0, 0), seed: int = 0
+    A: Solid,
+    B: Solid,
+    form: str,
+    law: str,
+    count: int,
+    atlas: tuple[int, int] = (0, 0),
+    seed: int = 0,
+    away: float = np.inf,
 ) -> States:
-    """`count` states in contact under `law`, hand moving and accelerating, object spinning; well away from locking."""
+    """`count` states in contact under `law`, hand moving and accelerating, object spinning; well away from locking.
+
+    ``away``: largest way of the contact, in sizes of the object, per turn of the object about any tangent.
+    """
     rng = np.random.default_rng(seed)
     # A hull stands for the body where that touches a plane; elsewhere the level does.
     twin = A.hull if form == "support" and A.hull is not None else A.twin
@@ -227,7 +237,7 @@ def random_states(
             ]
         except np.linalg.LinAlgError:
             continue  # a line of contact
-        fast = [30 * A.size * implicit.norm(w), 20 * A.size, 20 * A.size]
+        fast = [30 * A.size * implicit.norm(w), away * A.size, away * A.size]
         if not all(slide < limit for slide, limit in zip(slides, fast, strict=True)):
             continue  # close to locking, in the direction of motion or any other: the contact itself is not known there
         out.hands.append(hand)

@@ -169,6 +169,18 @@ def frame(n: Array) -> Array:
     return np.column_stack([t, implicit.cross(n, t), n])
 
 
+def _jam(body: spatial.Body, R: Array, n: Array, rho: Array, slip: Array) -> float:
+    """How near a sliding contact is to jamming: n'A(n - mu e) over n'A n, A the inverse mass at the contact."""
+    inverse = R @ np.linalg.inv(body.inertia) @ R.T
+    e = slip - n * (n @ slip)
+    push = n - MU * e / implicit.norm(e)
+
+    def moved(f: Array) -> float:
+        return float(n @ (f / body.mass + np.cross(inverse @ np.cross(rho, f), rho)))
+
+    return abs(moved(push) / moved(n))
+
+
 def unit_x(n: Array) -> Array:
     """A unit vector normal to `n`."""
     return frame(n)[:, 0]
@@ -240,6 +252,8 @@ def random_states(
         fast = [30 * A.size * implicit.norm(w), away * A.size, away * A.size]
         if not all(slide < limit for slide, limit in zip(slides, fast, strict=True)):
             continue  # close to locking, in the direction of motion or any other: the contact itself is not known there
+        if law == "sliding" and np.isfinite(away) and _jam(out.body, R, n, point - p, slip) < 3e-3:
+            continue  # close to jamming: round-off grows by the inverse of this
         out.hands.append(hand)
         out.twists.append(twist)
         out.controls.append(control)

@@ -22,7 +22,7 @@ CORE = (
 )
 EXTRAS = {
     "viewer": ("viser",),
-    "robots": ("pin", "adam-robotics", "example-robot-data", "pin-pink"),
+    "robots": ("pin", "example-robot-data", "pin-pink"),
     "sim": ("mujoco",),
     "scale": ("joblib", "dask", "pyarrow"),
 }

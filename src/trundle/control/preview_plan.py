@@ -28,7 +28,8 @@ class PreviewPlan:
     wrenches : (K, n, 6) N m, N
         (moment, force) of each contact in its own frame, held through the sample; zero where it does not hold.
     states : (K + 1, 6)
-        The linear state in the frame of its sample: rolled out from the wrenches, not the solver's.
+        The linear state in the frame of its sample, from the window's origin: rolled out from the wrenches, not the
+        solver's.
     starts : (K, 6)
         The same at the start of each sample, after resets.
     third : (K + 1,) kg m2/s
@@ -63,7 +64,7 @@ class PreviewPlan:
     @cached_property
     def position(self) -> FloatArray:
         """Centre of mass (K + 1, 3), m."""
-        return self._world(0)
+        return self.window.origin + self._world(0)
 
     @cached_property
     def velocity(self) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ __all__ = [
     "Limits",
     "Optimiser",
     "Recomputed",
+    "cheapest",
     "midpoint",
     "recompute",
     "relaxed_barrier",
@@ -129,6 +131,11 @@ class ControlSolution:
     def guess(self, stages: float = 0.0) -> Guess:
         """Return the warm start of a solution wanted `stages` later."""
         return Guess(self.inputs, self.states, self.gains).shifted(stages)
+
+
+def cheapest(found: Sequence[ControlSolution]) -> ControlSolution:
+    """Return the solution of least cost among those without gaps; one with gaps or without numbers only if alone."""
+    return min(found, key=lambda s: (s.gap > 1e-6, s.cost) if math.isfinite(s.cost) else (True, math.inf))
 
 
 @dataclass

@@ -99,7 +99,7 @@ def robot_from_urdf(
     - u = torques of all joints;
 
     M nudot + h = S u + J'f, with M, h, J, b as there. ``model.inverse_dynamics`` is the same without M, in a few
-    thousand instructions. ``robot.model()`` returns the `TreeModel`.
+    thousand instructions.
 
     Parameters
     ----------
@@ -127,14 +127,8 @@ def robot_from_urdf(
     choice("base", base, ("pose", "joints"))
     choice("on_slip", on_slip, ("stop", "slide", "ignore"))
     choice("on_separation", on_separation, ("stop", "fly", "ignore"))
-    description = urdf_tree(urdf)
-    names = _names(description)
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
-    tree.ground(TERRAIN)
-    offset = _add_base(tree, description.bodies[0], names[0], base)
-    for body, name in zip(description.bodies[1:], names[1:], strict=True):
-        tree.add(_jointed(body, name, body.parent + offset))
-    parts = tuple(_part(tree, description, name, foot, offset) for name, foot in (feet or {}).items())
+    parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
     surface = Plane() if ground is None else ground
     return RollingTree(
         tree=tree,
@@ -145,6 +139,16 @@ def robot_from_urdf(
         rules=Rules(on_slip, on_separation),
         origins={spec.name: (0.0, 0.0, 0.0) for spec in tree.specs if spec.kind == "free" or spec.jointed},
     )
+
+
+def _grown(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: str) -> tuple[Part, ...]:
+    """Add the bodies of a description to an empty tree; return the feet on them."""
+    tree.ground(TERRAIN)
+    names = _names(description)
+    offset = _add_base(tree, description.bodies[0], names[0], base)
+    for body, name in zip(description.bodies[1:], names[1:], strict=True):
+        tree.add(_jointed(body, name, body.parent + offset))
+    return tuple(_part(tree, description, name, foot, offset) for name, foot in feet.items())
 
 
 def _names(description: UrdfTree) -> list[str]:

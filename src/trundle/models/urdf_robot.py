@@ -90,16 +90,14 @@ def robot_from_urdf(
 ) -> RollingTree:
     """Return a robot with feet on the ground as `simulate`, `plan` and controllers take it.
 
-    One body stands for each joint's child and what fixed joints hold to it (its name is the child link's, the
-    joint keeps its own); the base has the frame of the root link. With ``base="pose"`` the model's coordinates are
-    those of `trundle.models.articulated.Articulated`, entry by entry:
+    One body stands for each joint's child and what fixed joints hold to it (with the child link's name); the base
+    has the frame of the root link. With ``base="pose"`` the coordinates are those of `Articulated`, entry by entry:
 
     - x = (base position, quaternion (w, x, y, z), joints, [contact coordinates], nu),
     - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio),
     - u = torques of all joints;
 
-    M nudot + h = S u + J'f, with M, h, J, b as there. ``model.inverse_dynamics`` is the same without M, in a few
-    thousand instructions.
+    M nudot + h = S u + J'f, with M, h, J, b as there; ``model.inverse_dynamics`` is the same without M.
 
     Parameters
     ----------
@@ -111,13 +109,12 @@ def robot_from_urdf(
         What the feet touch; the plane z = 0 unless given.
     gravity : (3,) m/s2
     friction : float
-        Of the ground.
     base : "pose" or "joints"
         ``"joints"``: the base hangs on three sliders and three hinges (``base_x, base_y, base_z, base_yaw,
         base_pitch, base_roll``: x = (joints, nu), all entries of nu are rates of entries of x; singular at a pitch
         of 90 degrees; the six are not driven).
     on_slip, on_separation : str
-        As of `trundle.models.robot.Robot`.
+        As of `Robot`.
 
     Raises
     ------
@@ -125,8 +122,8 @@ def robot_from_urdf(
         If a foot's frame is no link, a shape cannot touch the ground, or a joint is planar or floating.
     """
     choice("base", base, ("pose", "joints"))
-    choice("on_slip", on_slip, ("stop", "slide", "ignore"))
-    choice("on_separation", on_separation, ("stop", "fly", "ignore"))
+    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
+    rules = Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
     parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
     surface = Plane() if ground is None else ground
@@ -136,7 +133,7 @@ def robot_from_urdf(
         terrain=surface.shape if isinstance(surface, Ground) else surface,
         friction=non_negative("friction", friction),
         law="rolling",
-        rules=Rules(on_slip, on_separation),
+        rules=rules,
         origins={spec.name: (0.0, 0.0, 0.0) for spec in tree.specs if spec.kind == "free" or spec.jointed},
     )
 

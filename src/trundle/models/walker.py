@@ -97,15 +97,15 @@ class PassiveWalker:
         """The walker as `simulate` takes it: body ``left`` with the hip's mass, ``right`` hinged to it."""
         g = self.gravity * np.array([np.sin(self.slope), -np.cos(self.slope)])
         robot = Robot(g, on_slip="stop", on_separation="stop")
-        center, foot = np.array([0.0, -self.leg_center * self.leg]), (0.0, self.foot_radius - self.leg)
+        depth, foot = self.leg_center * self.leg, (0.0, self.foot_radius - self.leg)
         inertia = self.leg_inertia + POINT_MASS * self.leg_mass * self.leg**2
         total = self.leg_mass + self.hip_mass
         # The hip is a point of both legs: its mass may belong to either.
-        shared = self.leg_mass * self.hip_mass / total * float(center @ center)
+        shared = self.leg_mass * self.hip_mass / total * depth**2
         foot_shape = Circle(self.foot_radius)
-        left = robot.free(total, inertia + shared, center_of_mass=self.leg_mass / total * center, name="left")
+        left = robot.free(total, inertia + shared, center_of_mass=(0.0, -self.leg_mass / total * depth), name="left")
         right = robot.revolute(
-            left, (0.0, 0.0), self.leg_mass, inertia, center_of_mass=center, actuated=False, name="right"
+            left, (0.0, 0.0), self.leg_mass, inertia, center_of_mass=(0.0, -depth), actuated=False, name="right"
         )
         for link in (left, right):
             robot.attach(link, foot_shape, at=foot, ahead=AHEAD * self.leg)
@@ -151,7 +151,7 @@ class PassiveWalker:
 
     @cached_property
     def rate(self) -> ca.SX:
-        """y' (4,) while the stance foot rolls and the swing leg swings."""
+        """Y' (4,) while the stance foot rolls and the swing leg swings."""
         model = self._model
         (nudot,) = self._of(self._dynamics.nudot)
         al = nudot[model.columns["left"]]

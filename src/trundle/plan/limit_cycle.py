@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.errors import InputError, SimulationError
-from trundle.models.walker import PassiveWalker
+from trundle.models.walker import AHEAD, PassiveWalker
 from trundle.numerics.nlp import solve
 from trundle.numerics.ode import Integration, Integrator, OdeSystem
 from trundle.plan.transcription import Arc, Transcription
@@ -27,6 +28,7 @@ STEADY, TWIN = (2.1, 3.0), (1.6, 2.1)
 _TOLERANCE = 1e-12
 _CLOSED = 1e-9
 _LONGEST = 10.0
+_FALLEN = 1.2
 _NEWTON = 20
 
 
@@ -59,7 +61,7 @@ class LimitCycle:
     status: Status
     start: FloatArray
     duration: float
-    multipliers: FloatArray
+    multipliers: NDArray[np.complex128]
     derivative: FloatArray
     times: FloatArray
     states: FloatArray
@@ -83,15 +85,13 @@ class StrideMap:
     """
 
     walker: PassiveWalker
-    _longest: float = field(default=_LONGEST, repr=False)
 
     @cached_property
-    def _landing(self) -> ca.SX:
-        """Positive until the swing foot lands: its gap, or how much it lacks to be ahead."""
-        from trundle.models.walker import AHEAD
-
+    def _margins(self) -> ca.SX:
+        """Positive until the swing foot lands (its gap, or what it lacks to be ahead), or the stance leg falls."""
         walker = self.walker
-        return ca.fmax(walker.gap, AHEAD * walker.leg - walker.ahead)
+        landing = ca.fmax(walker.gap, AHEAD * walker.leg - walker.ahead)
+        return ca.vertcat(landing, _FALLEN - ca.fabs(walker.y[0]))
 
     @cached_property
     def _integrator(self) -> Integrator:
@@ -110,7 +110,7 @@ class StrideMap:
         t, p = ca.SX.sym("t"), ca.SX.sym("p", 0)
         system = OdeSystem(
             rate=ca.Function("rate", [t, x, p], [rate], {"cse": True}),
-            margins=ca.Function("landing", [t, x, p], [self._landing], {"cse": True}),
+            margins=ca.Function("margins", [t, x, p], [self._margins], {"cse": True}),
         )
         return Integrator(system)
 
@@ -124,10 +124,10 @@ class StrideMap:
 
     def _strode(self, integrator: Integrator, x: FloatArray) -> Integration:
         done = integrator.integrate(
-            0.0, x, self._longest * self.walker.time_unit, np.zeros(0), relative_tolerance=_TOLERANCE,
+            0.0, x, _LONGEST * self.walker.time_unit, np.zeros(0), relative_tolerance=_TOLERANCE,
             absolute_tolerance=_TOLERANCE * 1e-2,
         )  # fmt: skip
-        if done.event is None or done.status is not Status.SUCCESS:
+        if done.event != 0 or done.status is not Status.SUCCESS:
             raise SimulationError(f"the walker fell: no touch-down within {done.t_end:.3g} s", Status.FAILED)
         return done
 
@@ -137,7 +137,7 @@ class StrideMap:
         Raises
         ------
         SimulationError
-            If the swing foot never lands.
+            If the stance leg falls (1.2 rad) or the swing foot never lands.
         """
         done = self._strode(self._integrator, array("y", y, (4,)))
         return np.asarray(self._ends(done.x_end)[0]).ravel(), done.t_end
@@ -239,10 +239,8 @@ def _judged(walker: PassiveWalker, arc: Arc, iterations: int) -> LimitCycle:
     after, duration, derivative = strides.derivative(y)
     scale = np.array([1.0, 1.0, unit, unit])
     closed = float(np.max(np.abs(after - y) * scale)) <= _CLOSED
-    values = np.linalg.eigvals(derivative)
-    difference = max(
-        float(np.max(np.abs((arc.x[0] - y) * scale))), abs(float(arc.times[-1]) - duration) / unit
-    )
+    values = np.asarray(np.linalg.eigvals(derivative), dtype=np.complex128)
+    difference = max(float(np.max(np.abs((arc.x[0] - y) * scale))), abs(float(arc.times[-1]) - duration) / unit)
     return LimitCycle(
         status=Status.SUCCESS if closed and _pushes(walker, arc.x) else Status.FAILED,
         start=y[[0, 2, 3]],

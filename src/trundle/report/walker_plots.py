@@ -35,7 +35,8 @@ def phase_portrait(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax = ax or style.new_axes()
     for k, (name, colour) in enumerate(zip(metrics_walker.LEGS, (style.BLUE, style.ORANGE), strict=True)):
         angle, rate = run["body_angle"][:, k], run["body_angular_velocity"][:, k]
-        ax.plot(angle, rate, color=colour, linewidth=1.0, label=f"{name} leg")
+        dashes = "-" if k == 0 else (0, (4, 3))  # on the cycle both legs go the same way
+        ax.plot(angle, rate, linestyle=dashes, color=colour, linewidth=1.3, label=f"{name} leg")
         ax.plot(angle[:1], rate[:1], "o", color=colour, markersize=4)
     times, states = metrics_walker.landings(run)
     unit = float(run.metadata["walk"]["cycle"]["unit"])
@@ -89,9 +90,8 @@ def stride_errors(runs: Runs, ax: Axes | None = None) -> Axes:
     """Draw the distance from the stable cycle after every touch-down, and the decay of the largest multiplier."""
     ax = ax or style.new_axes()
     home = metrics_walker.landings(runs["cycle"])[1][0]
-    for name, label, colour in (
-        ("", "main run", style.BLUE), ("twin", "beside the unstable cycle", style.ORANGE), ("cycle", "on it", style.GREEN)
-    ):  # fmt: skip
+    labels = {"": "main run", "twin": "beside the unstable cycle", "cycle": "on it"}
+    for (name, label), colour in zip(labels.items(), (style.BLUE, style.ORANGE, style.GREEN), strict=True):
         if name in runs:
             left = metrics_walker.errors(runs[name], home)
             ax.plot(np.arange(len(left)), np.maximum(left, _FLOOR), "o-", color=colour, markersize=4, label=label)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _RETURNED = 0.01
 _TWIN_ERROR = 1e-4
-_SOLE = 0.9
+_SOLE = 0.5
 """Half the angle (rad) of the arc a foot is drawn with."""
 
 
@@ -132,10 +132,10 @@ class WalkWork:
 
 
 def _foot(body: SceneBody) -> SceneBody:
-    """Return the part of a disc that is the sole of a foot: a leg ends in an arc, not in a wheel."""
+    """Return the sector of a disc that is a foot: a leg ends in an arc, not in a wheel."""
     angle = np.linspace(-_SOLE, _SOLE, 61) - np.pi / 2
     arc = float(body.shape["radius"]) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return replace(body, vertices=arc)
+    return replace(body, vertices=np.vstack([[0.0, 0.0], arc]))
 
 
 def _beside(cycle: LimitCycle, random: np.random.Generator, size: float) -> FloatArray:

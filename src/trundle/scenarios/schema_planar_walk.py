@@ -18,9 +18,7 @@ Strides = Annotated[int, Field(ge=1, le=10000), Allowed("an integer from 1 to 10
 Nodes = Annotated[int, Field(ge=4, le=1000), Allowed("an integer from 4 to 1000")]
 _Bound = Annotated[float, Field(gt=0, le=100), Allowed("a number > 0, at most 100")]
 Bounds = Annotated[tuple[_Bound, _Bound], Array, Allowed("two ascending numbers > 0, at most 100")]
-Errors = Annotated[
-    tuple[Error, ...], Array, Field(max_length=16), Allowed("at most 16 shares, each from 0 to 0.5")
-]
+Errors = Annotated[tuple[Error, ...], Array, Field(max_length=16), Allowed("at most 16 shares, each from 0 to 0.5")]
 
 
 class WalkerTable(Table):

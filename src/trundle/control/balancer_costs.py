@@ -177,12 +177,9 @@ def motion_limits(
     ):
         half = 0.5 * (np.asarray(high) - np.asarray(low))
         rows += [((value - low) / half, share * m, 0.02), ((high - value) / half, share * m, 0.02)]
-    # The body's own vertical acceleration is of second order in its lean: it is left out of the floor's load.
-    lift = sum((f[2] for f in forces), ca.SX(0))
-    weight = (robot.mass + robot.ball_mass) * robot.gravity
-    normal = weight - lift
-    cone = robot.floor_friction * normal - ca.sqrt(ca.sumsqr(u[:2]) + 1.0)
-    return [*rows, ((normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
+    load, weight = robot.floor(x, u[:2], u[2], forces, u[3:9]), (robot.mass + robot.ball_mass) * robot.gravity
+    cone = robot.floor_friction * load.normal - ca.sqrt(ca.sumsqr(load.tangential) + 1.0)
+    return [*rows, ((load.normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
 
 
 def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -21,7 +22,7 @@ HOMOTOPY = ((0.15, 0.1), (0.08, 0.06), (0.04, 0.03))
 
 _NEAR = 0.02  # m a hand may enter a wall before the barrier's curve counts
 _LAW, _WEIGHTS, _KEEP_OUT = SoftLaw(), Weights(), KeepOut()
-_UPDATE, _EVENT = Limits(5), Limits(15)
+_UPDATE, _EVENT = Limits(5), Limits(15, tolerance=1e-5)
 
 
 class ContactImplicit(BalancerLevel):
@@ -89,19 +90,21 @@ class ContactImplicit(BalancerLevel):
     ) -> ControlSolution:
         """Return the plan found by homotopy: with each wider law of `path`, then with the law of `parameters`.
 
-        `limits` hold for each law. A law that is wider than the one before it is skipped, as is one narrower than
-        the wanted one.
+        Laws of `path` narrower than the wanted one are skipped. `limits` hold for each law, but wide ones are left as
+        soon as a step promises less than 1 % and what they left of their iterations is the last one's. Iterations and
+        seconds of the answer are those of all laws.
         """
-        wanted, solution = float(parameters[0, 17]), None
-        for width, offset in path:
-            if width <= wanted:
-                continue
-            p = parameters.copy()
-            p[:, 17], p[:, 18] = width, offset
-            solution = self.solve(x, p, guess, limits)
+        wide = [law for law in path if law[0] > float(parameters[0, 17])]
+        total, rough = limits.iterations * (len(wide) + 1), max(limits.tolerance, 0.01)
+        seconds, iterations, p = 0.0, 0, parameters.copy()
+        for p[:, 17], p[:, 18] in wide:
+            solution = self.solve(x, p, guess, replace(limits, tolerance=rough))
+            seconds, iterations = seconds + solution.seconds, iterations + solution.iterations
             if np.all(np.isfinite(solution.states)) and np.isfinite(solution.cost):
-                guess = solution.guess()
-        return self.solve(x, parameters, guess, limits)
+                # Without gains: rolled out under another law they may throw the plan far away.
+                guess = Guess(solution.inputs, solution.states)
+        last = self.solve(x, parameters, guess, replace(limits, iterations=total - iterations))
+        return replace(last, seconds=seconds + last.seconds, iterations=iterations + last.iterations)
 
     def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> Contacts:
         """Return soft forces, the costs of sliding and landing, the friction cones and the walls' surfaces."""

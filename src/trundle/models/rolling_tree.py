@@ -32,7 +32,7 @@ _SECOND = "{}-second"
 class Part:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
-    Friction and law are the robot's own where None.
+    Friction and law are the robot's own where None. ``ahead``: see `trundle.models.system.Meeting`.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Part:
     center: tuple[float, ...]
     friction: float | None
     law: str | None = None
+    ahead: float | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,10 @@ class RollingTree:
 
     def _meeting(self, part: Part, name: str, terrain: Shape) -> Meeting:
         form = contact_form(part.shape, terrain)
-        return Meeting(name, part.body, self.tree.specs[0].name, part.shape, terrain, part.center, form)
+        base = self.tree.specs[0].name
+        if part.ahead is not None and form != "support":
+            raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
+        return Meeting(name, part.body, base, part.shape, terrain, part.center, form, ahead=part.ahead)
 
     @cached_property
     def system(self) -> ContactSystem:

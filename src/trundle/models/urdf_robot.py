@@ -204,9 +204,9 @@ def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int)
     place, body = held.then(foot.place), tree.specs[number + offset]
     turn = _turn(place.R)
     if turn is None:
-        return Part(name, body.name, foot.shape, _vector(place.p), foot.friction, foot.law)
+        return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law)
     spec = BodySpec("fixed", f"{name}-frame", parent=number + offset, at=_vector(place.p), turn=turn)
-    return Part(name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), foot.friction, foot.law)
+    return Part(name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law)
 
 
 def _vector(values: FloatArray) -> tuple[float, float, float]:

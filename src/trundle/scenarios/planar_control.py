@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
 from trundle.control import tasks as tk
+from trundle.control.contact_finder import ContactFinder
 from trundle.control.signals import Constant, Signal, signal
 from trundle.models import RollingTree, Start
 from trundle.models.tree_model import TreeModel
@@ -26,6 +27,9 @@ from trundle.simulate.wrappers import Delayed, Noisy
 
 if TYPE_CHECKING:
     from trundle.records import Policy, Trajectory
+
+SHARED = 1e-3
+"""By how much a body's second contact gives way, in parts of 1/mass: two contacts of a body hold it more than fully."""
 
 
 def build(scenario: Scenario) -> TrackWork:
@@ -73,16 +77,21 @@ class TrackWork:
         if not table.enabled:
             return None
         model = self._model
-        dynamics = model.dynamics([LAWS[name] for name in self.start.laws])
+        driven = Contacts(model, model.terms([LAWS[self.tree.law]] * len(model.joined)), self.tree.system.pairs)
         reference = ca.SX.sym("reference", 3 * len(table.tasks))
         last = ca.SX.sym("last", model.u.shape[0]) if table.torque_rate_limit else None
-        wishes = [task_of(self.tree, model, t, reference[3 * i : 3 * i + 3]) for i, t in enumerate(table.tasks)]
+        wishes = []
+        for i, task in enumerate(table.tasks):
+            wish = task_of(self.tree, model, task, reference[3 * i : 3 * i + 3])
+            wishes.append(replace(wish, weight=task.weight * driven.while_(task.active, task.contacts)))
         return InverseDynamics(
-            dynamics,
-            wishes + _secondary(table, dynamics),
-            self._limits(dynamics, last),
+            driven,
+            wishes + _secondary(table, driven),
+            self._limits(driven, last),
             reference=reference,
             last=last,
+            touching=driven.touching,
+            compliance=driven.compliance,
             baumgarte=table.baumgarte,
             form=table.form,
             solver=table.solver,
@@ -96,8 +105,8 @@ class TrackWork:
         believed = self.tree if share == 1.0 else self.tree.scaled(friction=share)
         return believed.system.model(self.start.atlas)
 
-    def _limits(self, dynamics: Any, last: ca.SX | None) -> list[Limit]:
-        table, terms = self.tables.controller, dynamics.terms
+    def _limits(self, driven: Contacts, last: ca.SX | None) -> list[Limit]:
+        table, terms = self.tables.controller, driven.terms
         limits: list[Limit] = []
         bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in self._model.driven]
         if np.any(np.isfinite(bounds)):
@@ -105,13 +114,15 @@ class TrackWork:
         if last is not None:
             limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
         if table.cone:
-            cones = {"minimum": table.normal_force_min, "price": table.friction_price}
+            cones = {"minimum": table.normal_force_min, "price": table.friction_price, "touching": driven.touching}
             limits += tk.contact_limits(self._model.joined, terms.kin, terms.split, **cones)
         return limits
 
     def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
         table = self.tables.controller
-        return InverseDynamicsPolicy(controller, follow(self.signals), table.period, table.fallback)
+        finder = ContactFinder(self.tree.system, self.start.atlas)
+        late = self.tables.noise.contact_delay
+        return InverseDynamicsPolicy(controller, follow(self.signals), table.period, table.fallback, finder, late)
 
     @property
     def signals(self) -> list[Signal]:
@@ -154,6 +165,41 @@ class TrackWork:
         }
 
 
+class Contacts:
+    """A model with all its contacts, and the symbols of which of them touch: what `InverseDynamics` reads.
+
+    Attributes
+    ----------
+    x, u : (n_x,), (n_u,)
+    terms : Terms
+    touching : (contacts,) symbols
+    compliance : (contacts,) 1/kg
+        Of a body's second contact: its rows depend on those of the first.
+    """
+
+    def __init__(self, model: TreeModel, terms: Any, pairs: Sequence[Sequence[int]]) -> None:
+        self.x, self.u, self.terms = model.x, model.u, terms
+        self.names = [joined.name for joined in model.joined]
+        self.touching = ca.SX.sym("touching", len(self.names))
+        mass = sum(body.mass for body in model.bodies)
+        self.compliance = [0.0] * len(self.names)
+        self.bodies = [""] * len(self.names)
+        for numbers in pairs:
+            for i in numbers:
+                self.bodies[i] = self.names[numbers[0]]
+                self.compliance[i] = 0.0 if i == numbers[0] else SHARED / mass
+
+    def while_(self, active: str, contacts: Sequence[str] | None) -> Any:
+        """Return 1 while a task is to be served, else 0, see [[controller.tasks]]."""
+        if active == "always":
+            return 1.0
+        asked = [i for i, name in enumerate(self.bodies) if contacts is None or name in contacts]
+        apart = ca.SX(1)
+        for i in asked:
+            apart *= 1 - self.touching[i]
+        return apart if active == "apart" else 1 - apart
+
+
 def follow(signals: list[Signal]) -> Callable[[float], list[float]]:
     """Return the function from time to the controller's reference: value, rate, acceleration of each task."""
     if all(isinstance(one, Constant) for one in signals):
@@ -185,18 +231,17 @@ def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: s
     return tk.joints(ca.SX(ca.DM(row)), place, rate)
 
 
-def _secondary(table: Any, dynamics: Any) -> list[Task]:
+def _secondary(table: Any, driven: Contacts) -> list[Task]:
     """Return the last level: what decides forces and torques that no task decides."""
-    terms = dynamics.terms
+    terms = driven.terms
     level = 1 + max(task.level for task in table.tasks)
-    touching = [(k.frame, rows) for k, rows in zip(terms.kin, terms.split, strict=True) if rows.stop > rows.start]
-    frames, columns = [frame for frame, _ in touching], [rows for _, rows in touching]
+    frames, columns, size = [k.frame for k in terms.kin], terms.split, terms.J.shape[0]
     if table.secondary == "torques":
         return [tk.smallest_torques(terms.S.shape[1], level=level)]
-    if table.secondary == "tangential-forces" and touching:
-        return [tk.smallest_tangential_forces(frames, columns, terms.J.shape[0], level=level)]
-    if table.secondary == "equal-forces" and len(touching) > 1:
-        return [tk.equal_normal_forces(frames, columns, terms.J.shape[0], level=level)]
+    if table.secondary == "tangential-forces" and frames:
+        return [tk.smallest_tangential_forces(frames, columns, size, level=level)]
+    if table.secondary == "equal-forces" and len(frames) > 1:
+        return [tk.equal_normal_forces(frames, columns, size, level=level, touching=driven.touching)]
     return []
 
 

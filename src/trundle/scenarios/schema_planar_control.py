@@ -33,6 +33,12 @@ class TaskTable(Table):
     kd: NonNegative = Field(default=0.0, description="1/s")
     weight: NonNegative = Field(default=1.0, description="against other tasks of the same level")
     level: Level = Field(default=0, description="strict priority: a level has what the levels before it leave free")
+    active: Literal["always", "touching", "apart"] = Field(
+        default="always", description="while any of `contacts` touches the terrain, or while none of them does"
+    )
+    contacts: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies that have a curve")] = Field(
+        default=None, description="bodies `active` asks for; left out: all that have a curve"
+    )
 
     @model_validator(mode="after")
     def _meaningful(self) -> TaskTable:
@@ -41,6 +47,8 @@ class TaskTable(Table):
                 raise fault(key, "must be left out: it belongs to a task of type 'position'")
         if self.type == "joint" and self.relative_to is not None:
             raise fault("relative_to", "must be left out for a task of type 'joint'")
+        if self.contacts is not None and (self.active == "always" or not self.contacts):
+            raise fault("contacts", "must be left out, or given (not empty) beside active = 'touching' or 'apart'")
         return self
 
 
@@ -130,6 +138,9 @@ class PlanarNoiseTable(Table):
     delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
         default=0.0, description="s, from measurement to torque"
     )
+    contact_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
+        default=0.0, description="s, age at which the controller learns which bodies touch the terrain"
+    )
 
 
 class PlantTable(Table):
@@ -163,6 +174,9 @@ class PlanarTrack(PlanarTable):
             for name, value in (("body", task.body), ("relative_to", task.relative_to)):
                 if value is not None and value not in known:
                     raise fault(f"{key}.{name}", "must be one of " + _listed(known))
+            for name in task.contacts or ():
+                if name not in known or known[name].curve is None:
+                    raise fault(f"{key}.contacts", "must be one of " + _listed(n for n in known if known[n].curve))
             if task.type == "joint" and known[task.body].parent is None:
                 raise fault(f"{key}.body", "must be a body with a parent: it has no joint")
         self._check_references(seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, final
 
 import casadi as ca
@@ -50,7 +51,9 @@ class ContactFinder:
         buffer: tuple[Any, Any] = function.buffer()
         self._buffer, self._evaluate = buffer
         self._x, self._s = np.zeros(function.size1_in(0)), np.zeros(function.size1_in(1))
-        self._after, self._residual, self._gap = (np.zeros(size) for size in (self._s.size, len(self._places), len(self._places)))
+        self._after, self._residual, self._gap = (
+            np.zeros(size) for size in (self._s.size, len(self._places), len(self._places))
+        )
         for i, given in enumerate((self._x, self._s)):
             if given.size:
                 self._buffer.set_arg(i, given.data)
@@ -58,7 +61,7 @@ class ContactFinder:
             if result.size:
                 self._buffer.set_res(i, result.data)
         ends = np.cumsum([0, *(place.stop - place.start for place in self._places)])
-        self._parts = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.reset()
 
     def reset(self) -> None:
@@ -122,22 +125,25 @@ class ContactFinder:
 def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
     """(x, s) -> (s after some steps of Newton's iteration, residual and gap of every contact there)."""
     model = system.model(atlas)
-    sizes = [joined.contact.size for joined in model.joined]
-    seeds = [ca.SX.sym("s", size) for size in sizes]
-    after, residuals, gaps = [], [], []
-    for joined, seed in zip(model.joined, seeds, strict=True):
-        s = ca.SX.sym("s", seed.shape[0])
+    seeds: list[ca.SX] = []
+    after: list[ca.SX] = []
+    residuals: list[ca.SX] = []
+    gaps: list[ca.SX] = []
+    for joined in model.joined:
+        s = ca.SX.sym("s", joined.contact.size)
         tA, tB = joined.contact.touch(joined.A, joined.B, s)
         apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
-        residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart)[: seed.shape[0]]
-        slope = ca.jacobian(residual, s)
-        step = inverse(slope) @ residual if seed.shape[0] else ca.SX(0, 1)
-        newton = ca.Function("newton", [model.x, s], [s - step])
-        rest = ca.Function("rest", [model.x, s], [ca.norm_inf(residual) if seed.shape[0] else 0, dot(tB.n, apart)])
-        for _ in range(_STEPS if seed.shape[0] else 0):
-            seed = newton(model.x, seed)
-        after.append(seed)
-        left, gap = rest(model.x, seed)
+        residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart)[: s.shape[0]]
+        error = ca.norm_inf(residual) if s.shape[0] else ca.SX(1, 1)
+        rest = ca.Function("rest", [model.x, s], [error, dot(tB.n, apart)])
+        found = seed = ca.SX.sym("seed", s.shape[0])
+        if s.shape[0]:
+            newton = ca.Function("newton", [model.x, s], [s - inverse(ca.jacobian(residual, s)) @ residual])
+            for _ in range(_STEPS):
+                found = newton(model.x, found)
+        left, gap = rest(model.x, found)
+        seeds.append(seed)
+        after.append(found)
         residuals.append(left)
         gaps.append(gap)
     outputs = [ca.densify(ca.vertcat(*part)) for part in (after, residuals, gaps)]

@@ -118,8 +118,9 @@ def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -
     """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `shape`.
 
     The form's unknowns w give x = x0 + X w: for ``"torque"`` from one solution of the equations of motion
-    M a - G'lam = S u - h, J a + D lam = -b (J of full row rank, or D > 0 where it is not); for ``"force"`` with u = S^+ (M a + h - G'lam), the rows
-    that no torque reaches staying equations; for ``"full"`` the identity, all rows staying.
+    M a - G'lam = S u - h, J a + D lam = -b (J of full row rank, or D > 0 where it is not); for ``"force"`` with
+    u = S^+ (M a + h - G'lam), the rows that no torque reaches staying equations; for ``"full"`` the identity, all rows
+    staying.
     """
     M, h, S, J, b, G, D = terms
     n = shape.n
@@ -177,9 +178,7 @@ def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algeb
     return algebra.stacked([*before, middle, *behind])
 
 
-def _by_torque(
-    M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any
-) -> tuple[Any, Any, Any, Any]:
+def _by_torque(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
     n_u, m = S.shape[1], J.shape[0]
     top = algebra.beside(S, -h)
     bottom = algebra.beside(algebra.constant(np.zeros((m, n_u))), -b)
@@ -189,9 +188,7 @@ def _by_torque(
     return blocks, (a[:, n_u], lam[:, n_u], none), algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
 
 
-def _by_force(
-    M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any
-) -> tuple[Any, Any, Any, Any]:
+def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
     nv, m = M.shape[0], J.shape[0]
     torque_of, unreached = (algebra.constant(value) for value in _split(algebra.value(S)))
     motion = algebra.beside(M, -G.T)
@@ -203,9 +200,7 @@ def _by_force(
     return (a, lam, torque_of @ motion), starts, E, e
 
 
-def _in_full(
-    M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any
-) -> tuple[Any, Any, Any, Any]:
+def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
     nv, m, n_u = M.shape[0], J.shape[0], S.shape[1]
     size = nv + m + n_u
     a, lam, u = (algebra.constant(part) for part in np.split(np.eye(size), (nv, nv + m)))

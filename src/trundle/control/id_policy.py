@@ -31,7 +31,6 @@ def let_go(state: FloatArray, last: FloatArray) -> FloatArray:
 FALLBACKS: dict[str, Fallback] = {"hold": hold, "let-go": let_go}
 
 
-
 class Finder(Protocol):
     """(measured state, which contacts touch) -> the state with its contact coordinates."""
 

@@ -12,15 +12,18 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
-from trundle.control import InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
+from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
 from trundle.control import tasks as tk
 from trundle.control.contact_finder import ContactFinder
+from trundle.control.plant_view import PlantView
 from trundle.control.signals import Constant, Signal, signal
 from trundle.models import RollingTree, Start
+from trundle.models.plant_error import PlantError
 from trundle.models.tree_model import TreeModel
 from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.curves import curve
 from trundle.scenarios.planar import settings
-from trundle.scenarios.planar_tree import build_tree
+from trundle.scenarios.planar_tree import build_tree, start_of
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
@@ -38,6 +41,7 @@ def build(scenario: Scenario) -> TrackWork:
     work = TrackWork(scenario, tree, start)
     with keys("controller", scenario):
         _ = work.controller
+    _ = work.plant
     return work
 
 
@@ -65,8 +69,26 @@ class TrackWork:
         inner = None if self.controller is None else self._sampled(self.controller)
         if inner is not None:
             further["policy"] = self._wrapped(inner)
-        run = simulate(self.tree.scaled(**tables.plant.model_dump()), self.start, **settings(tables), **further)
+        plant, start = self.plant
+        run = simulate(plant, start, **settings(tables), **further)
         return replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+
+    @cached_property
+    def plant(self) -> tuple[RollingTree, Start]:
+        """The robot that is simulated, and its start: the same pose, closed onto the ground there is."""
+        table = self.tables.plant
+        names = {"size": "curve_size", "damping": "joint_damping", "dry_friction": "joint_friction"}
+        same = ("mass", "inertia", "friction", "center_of_mass")
+        values = {name: getattr(table, names.get(name, name)) for name in (*same, *names)}
+        if table.terrain is not None:
+            values["terrain"] = curve(self.scenario, table.terrain, "plant.terrain", closed=False)
+        error = PlantError(**values)
+        if error == PlantError():
+            return self.tree, self.start
+        moved = {"base": "plant.terrain", "contact": "plant.terrain"}
+        with keys("plant", self.scenario, moved | {name: f"plant.{key}" for name, key in names.items()}):
+            plant = error.of(self.tree)
+        return plant, start_of(self.scenario, plant, "plant") if error.geometric else self.start
 
     # the controller -------------------------------------------------------------------------------------
 
@@ -134,17 +156,25 @@ class TrackWork:
         ]
 
     def _wrapped(self, policy: Policy) -> Policy:
-        """Return the policy behind its sensors and its delay."""
-        noise = self.tables.noise
+        """Return the policy behind its sensors, its delay and the drives."""
+        noise, table, size = self.tables.noise, self.tables.plant, len(self._model.driven)
         deviation = deviations(self._model, noise)
         if np.any(deviation):
             policy = Noisy(policy, deviation, self.scenario.seed)
-        return Delayed(policy, noise.delay, np.zeros(len(self._model.driven))) if noise.delay else policy
+        if self.plant[0] is not self.tree:
+            policy = PlantView(policy, self.tree, self.plant[0])
+        if noise.delay:
+            policy = Delayed(policy, noise.delay, np.zeros(size))
+        drives = {"gain": table.actuator_gain, "bias": table.actuator_bias, "limit": table.actuator_limit}
+        if drives == {"gain": 1.0, "bias": 0.0, "limit": None}:
+            return policy
+        return Actuated(policy, size, **drives)
 
     def _described(self, policy: InverseDynamicsPolicy | None) -> dict[str, Any]:
         """Return what metrics and figures need to know of the controller."""
         table = self.tables.controller
-        coms = {body.name: np.array(body.center_of_mass) for body in self.tables.bodies}
+        offsets = self.tables.plant.center_of_mass
+        coms = {b.name: np.add(b.center_of_mass, offsets.get(b.name, (0.0, 0.0))) for b in self.tables.bodies}
         tasks = []
         for task, follows in zip(table.tasks, self.signals, strict=True):
             entry = {key: getattr(task, key) for key in ("name", "type", "body", "axis", "relative_to", "kp", "kd")}

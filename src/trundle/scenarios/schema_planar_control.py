@@ -9,11 +9,14 @@ from pydantic import Field, model_validator
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, NonNegative, Real, Table, Vector2, fault
 from trundle.scenarios.schema_planar import Name, Named, PlanarTable
+from trundle.scenarios.schema_shapes import GroundCurve
 
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
 Factor = Annotated[float, Field(gt=0, le=100), Allowed("a factor > 0, at most 100")]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
+Factors = Annotated[dict[str, Factor], Allowed("a table of factors > 0, at most 100, by the bodies' names")]
+Offsets = Annotated[dict[str, Vector2], Allowed("a table of points [x, z] (m) by the bodies' names")]
 Level = Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")]
 
 
@@ -144,11 +147,19 @@ class PlanarNoiseTable(Table):
 
 
 class PlantTable(Table):
-    """The simulated robot beside the controller's model: factors of all its masses, inertias, coefficients."""
+    """How the simulated robot and its ground differ from what the controller believes."""
 
-    mass: Factor = Field(default=1.0, description="of every mass")
-    inertia: Factor = Field(default=1.0, description="of every inertia")
-    friction: Factor = Field(default=1.0, description="of every coefficient of friction")
+    mass: Factor = Field(default=1.0, description="factor of every mass")
+    inertia: Factor = Field(default=1.0, description="factor of every inertia")
+    friction: Factor = Field(default=1.0, description="factor of every coefficient of friction")
+    center_of_mass: Offsets = Field(default={}, description="m, by the bodies' names, added to their center_of_mass")
+    curve_size: Factors = Field(default={}, description="by the bodies' names, factors of their curves")
+    terrain: GroundCurve | None = Field(default=None, description="the ground there is; left out: that of [terrain]")
+    joint_damping: NonNegative = Field(default=0.0, description="N m s/rad (N s/m), of every joint")
+    joint_friction: NonNegative = Field(default=0.0, description="N m (N), dry friction of every joint")
+    actuator_gain: Factor = Field(default=1.0, description="of every torque")
+    actuator_bias: Real = Field(default=0.0, description="N m (N), added to every torque, after its limit")
+    actuator_limit: Positive | None = Field(default=None, description="N m (N), of what the drives can do")
 
 
 class PlanarTrack(PlanarTable):
@@ -176,10 +187,16 @@ class PlanarTrack(PlanarTable):
                     raise fault(f"{key}.{name}", "must be one of " + _listed(known))
             for name in task.contacts or ():
                 if name not in known or known[name].curve is None:
-                    raise fault(f"{key}.contacts", "must be one of " + _listed(n for n in known if known[n].curve))
+                    raise fault(f"{key}.contacts", "must be one of " + _listed(_curved(known)))
             if task.type == "joint" and known[task.body].parent is None:
                 raise fault(f"{key}.body", "must be a body with a parent: it has no joint")
         self._check_references(seen)
+        for name in self.plant.center_of_mass:
+            if name not in known:
+                raise fault(f"plant.center_of_mass.{name}", "must belong to one of " + _listed(known))
+        for name in self.plant.curve_size:
+            if name not in known or known[name].curve is None:
+                raise fault(f"plant.curve_size.{name}", "must belong to one of " + _listed(_curved(known)))
         driven = [name for name, body in known.items() if body.driven]
         if not driven:
             raise fault("bodies", "must have a joint that is actuated, or an actuated body without parent")
@@ -194,6 +211,10 @@ class PlanarTrack(PlanarTable):
         for name in self.reference:
             if name not in tasks:
                 raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
+
+
+def _curved(known: Any) -> list[str]:
+    return [name for name, body in known.items() if body.curve is not None]
 
 
 def _listed(names: Any) -> str:

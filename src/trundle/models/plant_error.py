@@ -13,8 +13,8 @@ from trundle.errors import InputError
 from trundle.geometry.curves import Circle, Ellipse, FourierRadius
 from trundle.geometry.sampled import SampledCurve
 from trundle.geometry.shape import Shape
+from trundle.models.joints import BodySpec
 from trundle.models.rolling_tree import Part, RollingTree
-from trundle.models.tree_model import BodySpec
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,15 @@ class PlantError:
         offsets: Mapping[str, FloatArray],
         shifts: Mapping[str, FloatArray],
     ) -> BodySpec:
-        if spec.kind not in ("revolute", "prismatic"):
+        if spec.parent < 0:
             return spec
         offset = offsets.get(spec.name)
         com = spec.com if offset is None else tuple(float(c + o) for c, o in zip(spec.com, offset, strict=True))
         at = _less(spec.at, shifts.get(specs[spec.parent].name))
-        return replace(spec, com=com, at=at, damping=float(self.damping), dry_friction=float(self.dry_friction))
+        moved = replace(spec, com=com, at=at)
+        if not spec.jointed:
+            return moved
+        return replace(moved, damping=float(self.damping), dry_friction=float(self.dry_friction))
 
     def _part(self, part: Part, shifts: Mapping[str, FloatArray]) -> Part:
         factor = self.size.get(part.body)

@@ -68,8 +68,8 @@ class Humanoid:
     """A robot with a free base, limbs and a posture (final); kinematics and weight by Pinocchio.
 
     States q are (position of the base (3), quaternion (w, x, y, z), joint positions), as in
-    `trundle.models.articulated.Articulated`; Jacobians here are of Pinocchio's velocity (base twist linear first, in the
-    base's axes), for inverse kinematics and statics only.
+    `trundle.models.articulated.Articulated`; Jacobians here are of Pinocchio's velocity (base twist linear first, in
+    the base's axes), for inverse kinematics and statics only.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ def load_humanoid(file: str | Path = "g1") -> Humanoid:
     """Return the humanoid of a TOML file, or a built-in one by its name (``"g1"``).
 
     The file: ``name``; ``urdf``, a robot of example-robot-data or the path of a URDF beside the file; a table
-    ``[limbs."left foot"]`` with ``link``, ``position`` (m), optionally ``rotation`` (3 x 3), and ``length`` and ``width``,
-    or ``radius``, for each limb; ``[posture]``, joint = rad.
+    ``[limbs."left foot"]`` with ``link``, ``position`` (m), optionally ``rotation`` (3 x 3), and ``length`` and
+    ``width``, or ``radius``, for each limb; ``[posture]``, joint = rad.
 
     Raises
     ------
@@ -225,8 +225,9 @@ def load_humanoid(file: str | Path = "g1") -> Humanoid:
 
 def _limb(name: str, table: dict[str, Any], file: str) -> Limb:
     wrong = set(table) - _LIMB_KEYS
-    flat = {"length", "width"} <= set(table)
-    if wrong or "link" not in table or "position" not in table or flat == ("radius" in table):
+    sizes, flat = set(table) & {"length", "width", "radius"}, "radius" not in table
+    whole = sizes == ({"length", "width"} if flat else {"radius"})
+    if wrong or "link" not in table or "position" not in table or not whole:
         what = "link, position and either length and width, or radius"
         raise InputError(f"limbs.{name}", sorted(wrong) or sorted(table), what, file)
     size = (table["length"], table["width"]) if flat else None

@@ -119,7 +119,8 @@ class Cost:
             first = ca.if_else(h > self.delta, -self.mu / far, self.mu * (h - 2 * self.delta) / self.delta**2)
             gradient += J.T @ first
             hessian += J.T @ (ca.diag(self.mu / far**2) @ J)
-        return gradient, hessian
+        # One triangle, mirrored: the other one's products would be computed again.
+        return gradient, ca.triu2symm(ca.triu(hessian))
 
 
 @dataclass(frozen=True, eq=False)

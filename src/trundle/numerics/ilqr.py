@@ -173,6 +173,8 @@ class Optimiser:
     ----------
     problem : ControlProblem
         Compiled here, once; parameters come with every call.
+    damping : float
+        rho of the first iteration of a call; 0 is right where the problem is nearly linear and quadratic.
 
     Notes
     -----
@@ -180,8 +182,9 @@ class Optimiser:
     Mastalli et al., Crocoddyl, eq. 18-19.
     """
 
-    def __init__(self, problem: ControlProblem) -> None:
+    def __init__(self, problem: ControlProblem, damping: float = 0.0) -> None:
         self.problem = problem
+        self.damping = number("damping", damping, minimum=0.0)
         self._backend: Backend = make_backend(problem)
 
     @property
@@ -214,7 +217,7 @@ class Optimiser:
         core.p[...] = _shaped("parameters", given, core.p.shape)
         if not (np.all(np.isfinite(start)) and np.all(np.isfinite(core.p)) and self._start(start, guess)):
             return self._without(guess, start, time.perf_counter() - begin)
-        progress = _Progress(begin, core.cost)
+        progress = _Progress(begin, core.cost, self.damping)
         progress.measure(core.gap)
         status = self._iterate(progress, limits)
         return ControlSolution(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,8 @@ __all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
 
 NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
 """A law by which hands find nothing to push."""
+_LAW, _WEIGHTS, _RULES = SoftLaw(), Weights(), ScheduleRules()
+_IMPLICIT, _EVENT, _HYBRID = Limits(5), Limits(15), Limits(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +96,16 @@ class ImplicitPlanner:
     """
 
     control: ContactImplicit
-    law: SoftLaw = SoftLaw()
-    weights: Weights = Weights()
-    rules: ScheduleRules = ScheduleRules()
-    update: Limits = Limits(5)
-    event: Limits = Limits(15)
+    law: SoftLaw = _LAW
+    weights: Weights = _WEIGHTS
+    rules: ScheduleRules = _RULES
+    update: Limits = _IMPLICIT
+    event: Limits = _EVENT
 
     @property
     def times(self) -> FloatArray:
         """Of the stages, s from the plan's begin (N + 1,)."""
-        return self.control.step * np.arange(self.control.stages + 1)
+        return self.control.step * np.arange(self.control.stages + 1, dtype=np.float64)
 
     def plan(
         self,
@@ -151,7 +153,7 @@ class ImplicitPlanner:
         inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
         return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances)
 
-    def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[FloatArray, FloatArray]:
+    def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
         """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
         felt = np.repeat(np.asarray(since, dtype=np.float64), self.control.walls)
         near = np.logical_not(np.isnan(felt)) & (distances < 0.02)
@@ -183,13 +185,13 @@ class TrackingPlanner:
 
     control: HybridControl
     largest: float = 60.0
-    weights: Weights = Weights()
-    update: Limits = Limits(3)
+    weights: Weights = _WEIGHTS
+    update: Limits = _HYBRID
 
     @property
     def times(self) -> FloatArray:
         """Of the stages, s from the plan's begin (N + 1,)."""
-        return self.control.step * np.arange(self.control.stages + 1)
+        return self.control.step * np.arange(self.control.stages + 1, dtype=np.float64)
 
     def plan(
         self,

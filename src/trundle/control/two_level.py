@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, choice, integer, non_negative, positive
-from trundle.contact.soft import SoftLaw, Wall
+from trundle.checks import FloatArray, choice, non_negative, positive
+from trundle.contact.soft import Wall
 from trundle.control.balancer_low_level import LowLevel
 from trundle.control.balancer_plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
 from trundle.control.contact_implicit import Disc

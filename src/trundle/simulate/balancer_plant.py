@@ -16,7 +16,7 @@ from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView
 
-__all__ = ["BalancerPlant", "Box", "MEASURED"]
+__all__ = ["MEASURED", "BalancerPlant", "Box"]
 
 MEASURED = 28
 """Numbers of a measurement: O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces (6)."""
@@ -40,8 +40,9 @@ class BalancerPlant:
     """The robot of the plant; its numbers may differ from those the controller believes (final).
 
     Arms have mass; torso mass, centre and inertia are such that robot and arms together, with the arms at rest, have
-    the numbers of `robot` (the smallest moment is raised where no body could have what is left). A measurement is (O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6),
-    forces on the hands (6)), world axes; a command is (f_d (2), t_z, joint torques (6)).
+    the numbers of `robot` (the smallest moment is raised where no body could have what is left). A measurement is
+    (O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces on the hands (6)), world axes; a
+    command is (f_d (2), t_z, joint torques (6)), its first three limited by the limits of `robot`.
 
     Parameters
     ----------
@@ -126,10 +127,12 @@ class BalancerPlant:
         robot, parts = self.robot, self._links(np.tile(np.asarray(self.robot.joint_rest), 2))
         mass = robot.mass - sum(m for m, _, _ in parts)
         if mass <= 0.0:
-            raise InputError("arm_masses", self.arm_masses, f"together, for two arms, below the robot's {robot.mass} kg")
+            raise InputError(
+                "arm_masses", self.arm_masses, f"together, for two arms, below the robot's {robot.mass} kg"
+            )
         com = (robot.mass * np.asarray(robot.com) - sum(m * p for m, p, _ in parts)) / mass
         inertia = np.diag(np.asarray(robot.inertia)) + robot.mass * _spread(np.asarray(robot.com))
-        inertia = inertia - sum(I + m * _spread(p) for m, p, I in parts) - mass * _spread(com)
+        inertia = inertia - sum(own + m * _spread(p) for m, p, own in parts) - mass * _spread(com)
         moments, axes = np.linalg.eigh(inertia)
         if moments[0] <= 0.0:
             raise InputError("arm_masses", self.arm_masses, f"small enough for the robot's inertia {robot.inertia}")

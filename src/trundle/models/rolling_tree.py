@@ -29,13 +29,17 @@ _SECOND = "{}-second"
 
 @dataclass(frozen=True)
 class Part:
-    """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body."""
+    """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
+
+    ``ahead``: see `trundle.models.system.Meeting`.
+    """
 
     name: str
     body: str
     shape: Shape
     center: tuple[float, ...]
     friction: float | None
+    ahead: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,10 @@ class RollingTree:
 
     def _meeting(self, part: Part, name: str, terrain: Shape) -> Meeting:
         form = contact_form(part.shape, terrain)
-        return Meeting(name, part.body, self.tree.specs[0].name, part.shape, terrain, part.center, form)
+        base = self.tree.specs[0].name
+        if part.ahead is not None and form != "support":
+            raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
+        return Meeting(name, part.body, base, part.shape, terrain, part.center, form, ahead=part.ahead)
 
     @cached_property
     def system(self) -> ContactSystem:

@@ -36,9 +36,11 @@ class Arc:
 
     def at(self, times: FloatArray) -> Arc:
         """Return the arc on other times, linearly interpolated."""
-        x = np.stack([np.interp(times, self.times, column) for column in self.x.T], axis=1)
-        u = np.stack([np.interp(times, self.times, column) for column in self.u.T], axis=1)
-        return Arc(np.asarray(times), x, u.reshape(len(times), -1))
+        x, u = np.zeros((len(times), self.x.shape[1])), np.zeros((len(times), self.u.shape[1]))
+        for values, given in ((x, self.x), (u, self.u)):
+            for column in range(values.shape[1]):
+                values[:, column] = np.interp(times, self.times, given[:, column])
+        return Arc(np.asarray(times), x, u)
 
 
 @dataclass

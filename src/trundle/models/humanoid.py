@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, number, positive
+from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated
@@ -71,6 +72,8 @@ class Humanoid:
     Parameters
     ----------
     name, licence : str
+    base : str
+        Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
     urdf : CheckedUrdf
     feet : mapping of str to Sole
     hands : mapping of str to Palm
@@ -84,6 +87,7 @@ class Humanoid:
 
     name: str
     licence: str
+    base: str
     urdf: CheckedUrdf
     feet: Mapping[str, Sole]
     hands: Mapping[str, Palm]
@@ -96,6 +100,8 @@ class Humanoid:
         plain = Articulated(self.urdf)
         rotors = _by_joint("armature", self.armature, plain.joints, minimum=0.0)
         object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
+        if self.base not in self.urdf.links:
+            raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
         if len(self.feet) < 1:
             raise InputError("feet", self.feet, "at least one")
         for group in ("feet", "hands"):
@@ -103,6 +109,12 @@ class Humanoid:
                 if end.link not in self.urdf.links:
                     raise InputError(f"{group}.{name}.link", end.link, "one of " + ", ".join(self.urdf.links))
         _ = self.joint_posture, self.joint_stiffness
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[str, FloatArray]]:
+        """Link and point (3,) m of everything that may touch: "left_foot", "right_hand", ..., feet first."""
+        feet = {f"{name}_foot": (sole.link, sole.at) for name, sole in self.feet.items()}
+        return feet | {f"{name}_hand": (palm.link, palm.at) for name, palm in self.hands.items()}
 
     @cached_property
     def joint_posture(self) -> FloatArray:
@@ -123,11 +135,20 @@ class Humanoid:
         """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
         q = self.robot.neutral
         q[7:] = self.joint_posture
-        frames = [sole.link for sole in self.feet.values()]
-        motions = self.robot.terms(q, np.zeros(self.robot.nv), frames).motions
-        soles = [m.at(sole.at).p for m, sole in zip(motions, self.feet.values(), strict=True)]
-        q[:3] -= np.mean(soles, axis=0)
+        motions = self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+        q[:3] -= np.mean([motion.p for name, motion in motions.items() if name.endswith("_foot")], axis=0)
         return q
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Links of all ends, in their order."""
+        return tuple(link for link, _ in self.ends.values())
+
+    def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
+        """Return the motions of all ends, in the axes of their links, from those of `links`."""
+        return {
+            name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)
+        }
 
 
 def load_humanoid(name: str | Path) -> Humanoid:
@@ -176,7 +197,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             except InputError as error:
                 raise error.within(f"{group}.{end}") from None
     tables = (_table(data, key) for key in ("posture", "armature", "stiffness"))
-    return Humanoid(robot.get("name", name), robot.get("licence", ""), urdf, ends["feet"], ends["hands"], *tables)
+    return Humanoid(robot.get("name", name), robot.get("licence", ""), robot.get("base", urdf.root), urdf, ends["feet"], ends["hands"], *tables)
 
 
 def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:

@@ -98,8 +98,7 @@ class HumanoidPlant:
     @property
     def ends(self) -> tuple[str, ...]:
         """Geoms' names of soles and hands, in the order of the forces of a measurement."""
-        h = self.humanoid
-        return (*(f"{name}_foot" for name in h.feet), *(f"{name}_hand" for name in h.hands))
+        return tuple(self.humanoid.ends)
 
     def specification(self) -> Any:
         """Return a fresh MjSpec: bodies and joints are named as in the description."""

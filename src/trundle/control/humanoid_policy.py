@@ -161,7 +161,7 @@ class HumanoidPolicy:
         aim = WholeBodyAim(
             com, np.eye(3), self._standing, aims, rate, acceleration + np.array([0.0, 0.0, lift])
         )
-        command = self.controller(q, nu, aim, (terms, ends))
+        command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
         if command.usable:
             self._last = command.u

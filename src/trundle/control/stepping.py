@@ -17,7 +17,7 @@ from trundle.errors import InputError
 from trundle.models.forecast import Forecast, Held
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Travel:
     """An end that leaves its place at `start` and stands at `target` from `end` on, s.
 

@@ -154,7 +154,7 @@ class HumanoidPlant:
         touching = {"contype": 1, "conaffinity": 0, "mass": 0.0, "friction": [self.friction, 0.005, 0.0001]}
         for name, sole in h.feet.items():
             i, R, p = robot.place_on_body(sole.link)
-            x, y = sole.length / 2 - _BALL, sole.width / 2 - _BALL
+            x, y = sole.length / 2, sole.width / 2
             for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
                 at = p + R @ (sole.at + np.array([*corner, _BALL]))
                 made[i].add_geom(

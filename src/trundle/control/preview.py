@@ -98,7 +98,7 @@ class Preview:
         least_normal_force: float = 0.0,
         pull: float = 6.0,
         align: bool = True,
-        accuracy: float = 1e-8,
+        accuracy: float = 1e-7,
         max_iterations: int = 60,
     ) -> None:
         if not isinstance(model, Centroidal):
@@ -134,7 +134,7 @@ class Preview:
         window = self.window(time, state, forecast, path)
         known = self._look(forecast)
         index = slots_of(window.held, known.kinds, known.slot_kinds)
-        slots = _Slots(index, known.positions[index], known.rotations[index], window)
+        slots = _Slots(index, known.positions[index] - window.origin, known.rotations[index], window)
         solution, program = self._solved(window, known, slots)
         return self._planned(state, window, known, slots, solution, program)
 

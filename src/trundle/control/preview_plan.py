@@ -28,7 +28,8 @@ class PreviewPlan:
     wrenches : (K, n, 6) N m, N
         (moment, force) of each contact in its own frame, held through the sample; zero where it does not hold.
     states : (K + 1, 6)
-        The linear state in the frame of its sample: rolled out from the wrenches, not the solver's.
+        The linear state in the frame of its sample, from the window's origin: rolled out from the wrenches, not the
+        solver's.
     starts : (K, 6)
         The same at the start of each sample, after resets.
     third : (K + 1,) kg m2/s
@@ -63,7 +64,7 @@ class PreviewPlan:
     @cached_property
     def position(self) -> FloatArray:
         """Centre of mass (K + 1, 3), m."""
-        return self._world(0)
+        return self.window.origin + self._world(0)
 
     @cached_property
     def velocity(self) -> FloatArray:
@@ -165,7 +166,10 @@ def world_sums(wrenches: FloatArray, positions: FloatArray, rotations: FloatArra
     `positions` (n, 3) or (K, n, 3) and `rotations` (n, 3, 3) or (K, n, 3, 3) say where their patches lie.
     """
     m, f = ((rotations @ part[..., None])[..., 0] for part in (wrenches[..., :3], wrenches[..., 3:]))
-    return np.concatenate(((m + np.cross(positions, f)).sum(axis=-2), f.sum(axis=-2)), axis=-1)
+    x, y, z = (positions[..., i] for i in range(3))
+    fx, fy, fz = (f[..., i] for i in range(3))  # written out: numpy's cross is slow on small arrays
+    m = m + np.stack((y * fz - z * fy, z * fx - x * fz, x * fy - y * fx), axis=-1)
+    return np.concatenate((m, f), axis=-1).sum(axis=-2)
 
 
 def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:

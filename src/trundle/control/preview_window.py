@@ -29,10 +29,13 @@ Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True)
 class Window:
-    """K samples of the time ahead.
+    """K samples of the time ahead, in world axes at the measured centre of mass.
+
+    Distances are small there wherever the robot has walked to: the program stays well scaled.
 
     Attributes
     ----------
+    origin : (3,) m, world
     borders : (K + 1,) s
     held : (K, n) bool
         Contacts of the forecast that hold in each sample.
@@ -48,6 +51,7 @@ class Window:
         Wanted x at the END of each sample.
     """
 
+    origin: FloatArray
     borders: FloatArray
     held: Any
     stages: Stages
@@ -82,7 +86,11 @@ def make_window(
     held = forecast.held(middles)
     masses, W = forecast.mass_at(middles, first[0]), forecast.frames_at(middles, first[1])
     force, pointed, moment = forecast.known_forces(middles)
+    origin = state.position
+    if forecast.pushes:
+        moment = moment - np.cross(origin, pointed)
     points, rates = _followed(path, borders)
+    points = points - origin
     durations = np.diff(borders)
     turns = np.zeros(len(durations), dtype=bool)
     turns[1:] = np.any(W[1:] != W[:-1], axis=(1, 2)) if forecast.axes else False
@@ -90,7 +98,7 @@ def make_window(
     changed[1:] = masses[1:] != masses[:-1]
     nothing = np.zeros(len(durations))
     blank = Samples(durations, masses, W, nothing, nothing, nothing, gravity, force, pointed, moment)
-    joining = _joining(forecast, changed, middles, masses)
+    joining = _joining(forecast, changed, middles, masses, origin)
     airborne = ~held.any(axis=1)
     heights = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
     samples = replace(blank, height=heights[0], speed=heights[1], acceleration=heights[2])
@@ -100,9 +108,9 @@ def make_window(
     r, v = np.einsum("kij,kj->ki", W, points[1:]), np.einsum("kij,kj->ki", W, rates[1:])
     reference = np.zeros((len(durations), STATES))
     reference[:, [0, 2]], reference[:, [1, 3]] = m * r[:, :2], m * v[:, :2]
-    r0, v0, L0 = (W[0] @ part for part in (state.position, state.velocity, state.angular_momentum))
-    start = np.array([masses[0] * r0[0], masses[0] * v0[0], masses[0] * r0[1], masses[0] * v0[1], L0[0], L0[1]])
-    return Window(borders, held, stages, E, e, turns, start, reference)
+    v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
+    start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
+    return Window(origin, borders, held, stages, E, e, turns, start, reference)
 
 
 def slots_of(held: Any, kinds: Any, slots: tuple[int, ...]) -> Any:
@@ -130,13 +138,15 @@ def _followed(path: Path, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
     return points, rates
 
 
-def _joining(forecast: Forecast, changed: Any, middles: FloatArray, masses: FloatArray) -> dict[int, tuple[Any, ...]]:
+def _joining(
+    forecast: Forecast, changed: Any, middles: FloatArray, masses: FloatArray, origin: FloatArray
+) -> dict[int, tuple[Any, ...]]:
     """Return (mass, position, velocity) of bodies that join (or leave, mass < 0) at samples with a known place."""
     found = {}
     for k in np.flatnonzero(changed).tolist():
         between = [c for c in forecast.masses if middles[k - 1] < c.time <= middles[k]]
         if len(between) == 1 and between[0].position is not None:
-            found[k] = (float(masses[k] - masses[k - 1]), between[0].position, between[0].velocity)
+            found[k] = (float(masses[k] - masses[k - 1]), between[0].position - origin, between[0].velocity)
     return found
 
 
@@ -156,7 +166,7 @@ def _heights(
     breaks = turns | changed
     breaks[1:] |= airborne[1:] != airborne[:-1]
     result = np.zeros((3, count))
-    h, s = float(w3[0] @ state.position), float(w3[0] @ state.velocity)
+    h, s = 0.0, float(w3[0] @ state.velocity)
     for a, b in pairwise([0, *np.flatnonzero(breaks).tolist(), count]):
         axis = w3[a]
         if turns[a]:

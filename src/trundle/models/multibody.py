@@ -135,6 +135,8 @@ class Multibody(ABC):
     joined: tuple[Joined, ...]
     S: ca.SX
     gravity: ca.SX
+    resistance: ca.SX | None = None
+    """Torques (nv,) with which joints resist their rates; they are part of h."""
 
     @abstractmethod
     def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
@@ -163,7 +165,7 @@ class Multibody(ABC):
             if not isinstance(body.inertia, float):
                 spin = spin + angular_cross(at_com.w, inertia @ at_com.w)
             h += body.mass * (at_com.Jv.T @ (at_com.a - self.gravity)) + at_com.Jw.T @ spin
-        return M, h
+        return M, h if self.resistance is None else h + self.resistance
 
     def inverse_dynamics(self, mode: Sequence[Law], nudot: ca.SX, lam: ca.SX) -> ca.SX:
         """Return tau (nv,) = M nudot + h - J'lam without forming M or J.

@@ -17,7 +17,7 @@ class PointPath:
 
     ``"straight"``: constant velocity from one way-point to the next (the gross segments of paper 3, III-C; at a
     way-point the velocity is that of the piece before it). ``"smooth"``: a monotone cubic of each component
-    (PCHIP: velocities are continuous, nothing overshoots). Outside the times it rests at the ends.
+    (PCHIP: velocities are continuous, nothing overshoots, the ends are at rest). Outside the times it rests there.
 
     Parameters
     ----------
@@ -43,7 +43,10 @@ class PointPath:
         if shape == "smooth" and len(self.times) > 1:
             from scipy.interpolate import PchipInterpolator
 
-            self._curve = PchipInterpolator(self.times, self.points, axis=0)
+            # Repeated ends make the slopes there zero: it starts and ends at rest.
+            times = np.concatenate((self.times[:1] - 1.0, self.times, self.times[-1:] + 1.0))
+            points = np.concatenate((self.points[:1], self.points, self.points[-1:]))
+            self._curve = PchipInterpolator(times, points, axis=0)
             self._rate = self._curve.derivative()
 
     def __call__(self, times: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -53,7 +53,7 @@ class FrameMotion:
         r = self.R @ point
         lever = np.array([[0.0, r[2], -r[1]], [-r[2], 0.0, r[0]], [r[1], -r[0], 0.0]])  # lever @ w = w x r
         turned = lever @ self.w
-        Jv, a = self.Jv + lever @ self.Jw, self.a + lever @ self.al + np.cross(self.w, turned)
+        Jv, a = self.Jv + lever @ self.Jw, self.a + lever @ self.al + self.w * (self.w @ r) - r * (self.w @ self.w)
         return FrameMotion(self.R, self.p + r, self.w, self.v + turned, self.Jw, Jv, self.al, a)
 
     def packed(self) -> FloatArray:

@@ -6,21 +6,19 @@ import time as clock
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.contact.packed import FrameMotion
-from trundle.contact.patch import PlacedPatch
 from trundle.control.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
 from trundle.control.preview import Preview
 from trundle.control.preview_plan import PreviewPlan
 from trundle.control.stepping import Footsteps, Travel
-from trundle.control.turning import rotation_by
 from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController
 from trundle.models.articulated import ArticulatedTerms, Momentum
 from trundle.models.centroidal import CentroidalState
+from trundle.numerics.turning import quaternion_of, rotation_by
 from trundle.status import Status
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -158,9 +156,7 @@ class HumanoidPolicy:
         aims = {t.name: self._aim(t, ends[t.name]) for t in travels}
         com, rate, acceleration = target
         lift = self._height(com, momentum)
-        aim = WholeBodyAim(
-            com, np.eye(3), self._standing, aims, rate, acceleration + np.array([0.0, 0.0, lift])
-        )
+        aim = WholeBodyAim(com, np.eye(3), self._standing, aims, rate, acceleration + np.array([0.0, 0.0, lift]))
         command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
         if command.usable:
@@ -173,12 +169,10 @@ class HumanoidPolicy:
 
     # parts of a tick ------------------------------------------------------------------------------------
 
-    def _estimated(
-        self, told: Measured
-    ) -> tuple[FloatArray, FloatArray, ArticulatedTerms, dict[str, FrameMotion]]:
+    def _estimated(self, told: Measured) -> tuple[FloatArray, FloatArray, ArticulatedTerms, dict[str, FrameMotion]]:
         n = self._n
         q, nu = np.zeros(7 + n), np.zeros(6 + n)
-        q[3:7], q[7:], nu[:3], nu[6:] = _quaternion(told.R), told.joints, told.omega, told.rates
+        q[3:7], q[7:], nu[:3], nu[6:] = quaternion_of(told.R), told.joints, told.omega, told.rates
         terms, ends = self.controller.terms(q, nu)
         feet = tuple(name for name in self._standing if name.endswith("_foot"))
         q[:3], nu[3:6] = self.odometry(ends, told.forces, feet, self.rates.control)
@@ -209,6 +203,10 @@ class HumanoidPolicy:
         away = {travel.name for travel in waiting}
         places = {*self.steps.standing(self._clock), *(t.name for t in self._landed if t.end > self._clock)}
         self._standing = tuple(sorted(places - away))
+        for name in self._standing:
+            place = self.steps.standing(self._clock).get(name)
+            if place is not None and name.endswith("_foot"):
+                self.odometry.settle(name, float(place.position[2]), 0.01)
         return tuple(waiting)
 
     def _aim(self, travel: Travel, end: FrameMotion) -> Aim:
@@ -245,10 +243,3 @@ class HumanoidPolicy:
         change = g.height * self.rates.control * (float(self.path(np.array([self._clock]))[0][0, 2]) - momentum.com[2])
         self._lift = float(np.clip(self._lift + change, -g.height_most, g.height_most))
         return self._lift
-
-
-def _quaternion(R: FloatArray) -> FloatArray:
-    """Return (w, x, y, z) of a turn below 120 deg."""
-    w = 0.5 * np.sqrt(max(1e-12, 1.0 + R[0, 0] + R[1, 1] + R[2, 2]))
-    found = np.array([w, *(np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4 * w))])
-    return found / np.linalg.norm(found)

@@ -11,10 +11,10 @@ import numpy as np
 
 from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
-from trundle.control.turning import rotation_by, rotation_vector
 from trundle.control.whole_body import Aim
 from trundle.errors import InputError
 from trundle.models.forecast import Forecast, Held
+from trundle.numerics.turning import rotation_by, rotation_vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Travel:
     def aim(self, time: float, p: FloatArray, R: FloatArray) -> Aim:
         """Return where the end should be at `time` (s) on its way from the place p (3,), R (3, 3) it left.
 
-        A polynomial of least jerk along the line and in the turn; the lift is 64 s^3 (1 - s)^3, s the share of the time.
+        A polynomial of least jerk along the line and in the turn; the lift is 64 s^3 (1 - s)^3, s the share of time.
         """
         T = self.end - self.start
         s = min(max((time - self.start) / T, 0.0), 1.0)

@@ -15,11 +15,11 @@ from trundle.control.id_assembly import Shape, assemble, shape_of
 from trundle.control.id_command import Command, Solvers, command
 from trundle.control.inverse_dynamics import DAMPING
 from trundle.control.tasks import Limit, Task
-from trundle.control.turning import turn_between
 from trundle.errors import InputError
 from trundle.models.articulated import ArticulatedTerms
 from trundle.models.humanoid import Humanoid
 from trundle.numerics.qp import TOLERANCE
+from trundle.numerics.turning import turn_between
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
@@ -190,7 +190,7 @@ class WholeBodyController:
         program = self._programs.get((aim.contacts, moving)) or self._program(aim.contacts, moving)
         J, b = self._contact_rows(program, ends)
         self._write(program, terms, ends, q, nu, aim)
-        data = assemble(program.shape, (terms.M, terms.h, self._S, J, b, J), DAMPING, Numbers)
+        data = assemble(program.shape, (terms.M, terms.h, self._S, J, b, J, program.D), DAMPING, Numbers)
         return command(program.shape, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
@@ -239,7 +239,9 @@ class WholeBodyController:
         shape = shape_of(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
         solvers = Solvers(shape, self._solver, TOLERANCE, DAMPING)
         bounds = {limit.name: limit for limit in shape.limits}
-        made = _Program(shape, solvers, tasks, bounds, standing, moving, np.zeros((m, nv)), np.zeros(m), np.zeros((m, m)))
+        made = _Program(
+            shape, solvers, tasks, bounds, standing, moving, np.zeros((m, nv)), np.zeros(m), np.zeros((m, m))
+        )
         self._programs[standing, moving] = made
         return made
 

@@ -223,7 +223,8 @@ class Articulated:
         T[:6, :6] = 0.0
         T[:3, 3:6] = T[3:6, :3] = R.T
         c = np.zeros(self.nv)
-        c[:3] = -R.T @ np.cross(ours[:3], ours[3:6])
+        (wx, wy, wz), (vx, vy, vz) = ours[:3], ours[3:6]
+        c[:3] = R.T @ (wz * vy - wy * vz, wx * vz - wz * vx, wy * vx - wx * vy)
         v_pin = T @ ours
         M_pin = np.array(pin.crba(model, data, q_pin))
         M_pin = np.triu(M_pin) + np.triu(M_pin, 1).T
@@ -250,6 +251,10 @@ class Articulated:
         """Pinocchio's configuration and R (3, 3) of the base; unlimited joints are (cos, sin) there."""
         ours = array("q", q, (self.nq,))
         w, x, y, z = quaternion("q[3:7]", ours[3:7])
+        if self._model.nq == self.nq:
+            q_pin = ours.copy()
+            q_pin[3:7] = x, y, z, w
+            return q_pin, np.array(self._pin.Quaternion(w, x, y, z).toRotationMatrix())
         parts: list[float] = [*ours[:3], x, y, z, w]
         for angle, joint in zip(ours[7:], self._model.joints[2:], strict=True):
             parts += [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]

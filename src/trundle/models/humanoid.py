@@ -23,6 +23,7 @@ from trundle.models.urdf_checks import CheckedUrdf, load_urdf
 
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
+_TABLES = ("robot", "feet", "hands", "posture", "armature", "stiffness")
 
 
 @dataclass(frozen=True)
@@ -146,9 +147,7 @@ class Humanoid:
 
     def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
         """Return the motions of all ends, in the axes of their links, from those of `links`."""
-        return {
-            name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)
-        }
+        return {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
 
 
 def load_humanoid(name: str | Path) -> Humanoid:
@@ -178,6 +177,9 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError("robot", name, f"a TOML file ({error})") from None
+    for key in data:
+        if key not in _TABLES:
+            raise InputError(key, data[key], "one of the tables " + ", ".join(_TABLES))
     robot = _table(data, "robot")
     source = robot.get("urdf")
     if not isinstance(source, str):
@@ -197,7 +199,15 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             except InputError as error:
                 raise error.within(f"{group}.{end}") from None
     tables = (_table(data, key) for key in ("posture", "armature", "stiffness"))
-    return Humanoid(robot.get("name", name), robot.get("licence", ""), robot.get("base", urdf.root), urdf, ends["feet"], ends["hands"], *tables)
+    return Humanoid(
+        robot.get("name", name),
+        robot.get("licence", ""),
+        robot.get("base", urdf.root),
+        urdf,
+        ends["feet"],
+        ends["hands"],
+        *tables,
+    )
 
 
 def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import MissingExtraError
 from trundle.models.humanoid import Humanoid
+from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 
 _BALL = 0.005
@@ -114,14 +115,12 @@ class HumanoidPlant:
         if self.floor:
             spec.worldbody.add_geom(name="floor", type=mj.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], **ground)
         for i, block in enumerate(self.blocks):
-            turn = np.zeros(4)
-            mj.mju_mat2Quat(turn, _rotation(block.rpy).ravel())
             spec.worldbody.add_geom(
                 name=f"block{i}",
                 type=mj.mjtGeom.mjGEOM_BOX,
                 size=block.half_size,
                 pos=block.center,
-                quat=turn,
+                quat=quaternion_of(rotation_rpy(block.rpy)),
                 **ground,
             )
         self._add_robot(spec, mj)
@@ -131,13 +130,11 @@ class HumanoidPlant:
         h, robot, made = self.humanoid, self.humanoid.robot, []
         for i, body in enumerate(robot.bodies()):
             parent = spec.worldbody if body.parent < 0 else made[body.parent]
-            turn = np.zeros(4)
-            mj.mju_mat2Quat(turn, np.ascontiguousarray(body.R).ravel())
             inertia, k = body.inertia, self.mass_factor
             here = parent.add_body(
                 name=body.name,
                 pos=body.p,
-                quat=turn,
+                quat=quaternion_of(body.R),
                 mass=k * body.mass,
                 ipos=body.com,
                 fullinertia=k * inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]],
@@ -179,7 +176,7 @@ class HumanoidPlant:
             view.data.qpos[:], view.data.qvel[:] = start, to_mujoco(start, rates)
 
         limit = robot.torque_limit
-        return MujocoPlant(self.specification(), lambda view, u: np.clip(u, -limit, limit), falls, put)
+        return MujocoPlant(self._model, lambda view, u: np.clip(u, -limit, limit), falls, put)
 
     def sensors(self, noise: Imprecision | None = None, delay: float = 0.0, seed: int = 0) -> Sensors:
         """Return the sensors with this noise and delay (s)."""
@@ -198,13 +195,18 @@ class HumanoidPlant:
         return np.concatenate([q[7:], v[6:], turn, v[3:6], self.forces(view).ravel()])
 
     @cached_property
-    def _corners(self) -> tuple[tuple[str, ...], ...]:
+    def _geoms(self) -> list[list[int]]:
         count = [4] * len(self.humanoid.feet) + [1] * len(self.humanoid.hands)
-        return tuple(tuple(f"{end}{j}" for j in range(k)) for end, k in zip(self.ends, count, strict=True))
+        model, ends = self._model.compile(), zip(self.ends, count, strict=True)
+        return [[int(model.geom(f"{end}{j}").id) for j in range(k)] for end, k in ends]
+
+    @cached_property
+    def _model(self) -> Any:
+        return self.specification()
 
     def forces(self, view: PlantView) -> FloatArray:
         """Return the forces (ends, 3) of the world on soles and hands, world axes, N."""
-        return np.array([sum(view.contact_force(view.geom(name)) for name in names) for names in self._corners])
+        return np.array([sum(view.contact_force(geom) for geom in geoms) for geoms in self._geoms])
 
     def state(self, view: PlantView) -> tuple[FloatArray, FloatArray]:
         """Return the true q (nq,), nu (nv,) of the robot."""
@@ -214,32 +216,12 @@ class HumanoidPlant:
 
 def to_mujoco(q: FloatArray, nu: FloatArray) -> FloatArray:
     """Return MuJoCo's velocities (linear in the world, angular in the base's axes, joints) of nu (nv,)."""
-    return np.concatenate([nu[3:6], _matrix(q[3:7]).T @ nu[:3], nu[6:]])
+    return np.concatenate([nu[3:6], rotation_of(q[3:7]).T @ nu[:3], nu[6:]])
 
 
 def from_mujoco(q: FloatArray, v: FloatArray) -> FloatArray:
     """Return nu (angular and linear in the world, joints) of MuJoCo's velocities; accelerations map alike."""
-    return np.concatenate([_matrix(q[3:7]) @ v[3:6], v[:3], v[6:]])
-
-
-def _matrix(quaternion: FloatArray) -> FloatArray:
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def _rotation(rpy: FloatArray) -> FloatArray:
-    roll, pitch, yaw = rpy
-    c, s = np.cos(rpy), np.sin(rpy)
-    about_x = np.array([[1, 0, 0], [0, c[0], -s[0]], [0, s[0], c[0]]])
-    about_y = np.array([[c[1], 0, s[1]], [0, 1, 0], [-s[1], 0, c[1]]])
-    about_z = np.array([[c[2], -s[2], 0], [s[2], c[2], 0], [0, 0, 1]])
-    return np.asarray(about_z @ about_y @ about_x)
+    return np.concatenate([rotation_of(q[3:7]) @ v[3:6], v[:3], v[6:]])
 
 
 def _mujoco() -> Any:

@@ -98,7 +98,7 @@ class Preview:
         least_normal_force: float = 0.0,
         pull: float = 6.0,
         align: bool = True,
-        accuracy: float = 1e-8,
+        accuracy: float = 1e-7,
         max_iterations: int = 60,
     ) -> None:
         if not isinstance(model, Centroidal):

@@ -166,7 +166,10 @@ def world_sums(wrenches: FloatArray, positions: FloatArray, rotations: FloatArra
     `positions` (n, 3) or (K, n, 3) and `rotations` (n, 3, 3) or (K, n, 3, 3) say where their patches lie.
     """
     m, f = ((rotations @ part[..., None])[..., 0] for part in (wrenches[..., :3], wrenches[..., 3:]))
-    return np.concatenate(((m + np.cross(positions, f)).sum(axis=-2), f.sum(axis=-2)), axis=-1)
+    x, y, z = (positions[..., i] for i in range(3))
+    fx, fy, fz = (f[..., i] for i in range(3))  # written out: numpy's cross is slow on small arrays
+    m = m + np.stack((y * fz - z * fy, z * fx - x * fz, x * fy - y * fx), axis=-1)
+    return np.concatenate((m, f), axis=-1).sum(axis=-2)
 
 
 def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -87,7 +87,8 @@ def make_window(
     masses, W = forecast.mass_at(middles, first[0]), forecast.frames_at(middles, first[1])
     force, pointed, moment = forecast.known_forces(middles)
     origin = state.position
-    moment = moment - np.cross(origin, pointed)
+    if forecast.pushes:
+        moment = moment - np.cross(origin, pointed)
     points, rates = _followed(path, borders)
     points = points - origin
     durations = np.diff(borders)

@@ -71,6 +71,8 @@ class PersistentQp:
         self.tolerance = positive("tolerance", tolerance)
         self._E, self._at_E = _matrix("E", E, n)
         self._C, self._at_C = _matrix("C", C, n)
+        # Views that share the values: to build a transpose at each solve costs as much as the rest of the judgement.
+        self._E_transposed, self._C_transposed = _transposed(self._E), _transposed(self._C)
         self.h, self.g = np.ones(n), np.zeros(n)
         self.e, self.low = np.zeros(E.shape[0]), np.zeros(C.shape[0])
         self.x_lower = np.full(n, -np.inf)
@@ -172,7 +174,7 @@ class PersistentQp:
         # A multiplier of the wrong sign would push away from a bound that is not there.
         wrong = max(float(s.max(initial=0.0)), float(z.max(initial=0.0)))
         primal = max(below, float(np.abs(level - self.e).max(initial=0.0)))
-        stationary = bent + self.g + y @ self._E + s @ self._C + z
+        stationary = bent + self.g + self._E_transposed @ y + self._C_transposed @ s + z
         dual = max(float(np.abs(stationary).max()), wrong)
         quadratic, linear = float(x @ bent), float(x @ self.g)
         held = float(y @ self.e) + float(s @ self.low) + float(z[bounded] @ self.x_lower[bounded])
@@ -200,6 +202,13 @@ def _matrix(key: str, entries: Entries, n: int) -> tuple[Any, Any]:
     starts = np.searchsorted(columns[order], np.arange(n + 1))
     data = np.zeros(len(rows))
     return sparse.csc_matrix((data, rows[order].astype(np.int32), starts.astype(np.int32)), shape=(m, n)), order
+
+
+def _transposed(matrix: Any) -> Any:
+    """Return the transpose of a csc matrix: a csr one over the same arrays."""
+    from scipy import sparse
+
+    return sparse.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape[::-1], copy=False)
 
 
 def _diagonal(n: int) -> Any:

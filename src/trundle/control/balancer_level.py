@@ -24,7 +24,6 @@ from trundle.control.balancer_costs import (
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
 
-
 _DAMPING = 0.1
 """Soft contacts bend the costs: measured over warm starts, this wastes fewest roll-outs."""
 

@@ -138,6 +138,8 @@ class Multibody(ABC):
     gravity: ca.SX
     branches: tuple[Branch, ...] = ()
     """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
+    resistance: ca.SX | None = None
+    """Torques (nv,) with which joints resist their rates; they are part of h."""
 
     @abstractmethod
     def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
@@ -168,7 +170,7 @@ class Multibody(ABC):
             if not isinstance(body.inertia, float):
                 spin = spin + angular_cross(at_com.w, inertia @ at_com.w)
             h += body.mass * (at_com.Jv.T @ (at_com.a - self.gravity)) + at_com.Jw.T @ spin
-        return M, h
+        return M, h if self.resistance is None else h + self.resistance
 
     def inverse_dynamics(self, mode: Sequence[Law], nudot: ca.SX, lam: ca.SX) -> ca.SX:
         """Return tau (nv,) = M nudot + h - J'lam without forming M or J.
@@ -213,7 +215,8 @@ class Multibody(ABC):
                 moment = moment + angular_cross(here.w, inertia @ here.w)
             pushes += [moment, body.mass * (a - self.gravity)]
             at += k + d
-        return ca.jtimes(ca.vertcat(twists, velocity), self.nu, ca.vertcat(*pushes, -lam), True)
+        tau = ca.jtimes(ca.vertcat(twists, velocity), self.nu, ca.vertcat(*pushes, -lam), True)
+        return tau if self.resistance is None else tau + self.resistance
 
     def energy(self) -> ca.SX:
         """Return the kinetic and potential energy of all bodies with inertia, J."""

@@ -20,6 +20,8 @@ from trundle.numerics.space import angular_size, rotation, turn_rate, turn_rate_
 
 _SMALL = 12
 """Up to so many velocities M is summed over the bodies: that is shorter there."""
+DRY = 0.02
+"""Rate (rad/s, m/s) over which dry friction of a joint turns round."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class TreeModel(Multibody):
         self.nu = self._velocities()
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
+        self.resistance = self._resistance()
 
     # building -----------------------------------------------------------------------------------------
 
@@ -226,6 +229,16 @@ class TreeModel(Multibody):
                 size = where.stop - where.start
                 S[c : c + size, where] = ca.SX.eye(size)
         return S
+
+    def _resistance(self) -> ca.SX | None:
+        resisting = [s for s in self._specs if s.damping or s.dry_friction]
+        if not resisting:
+            return None
+        torque = ca.SX(self.nv, 1)
+        for spec in resisting:
+            rate = self._symbols[f"{spec.name}.rate"]
+            torque[self.columns[spec.name]] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY)
+        return torque
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ Solver = Callable[[ca.SX, ca.SX], tuple[ca.SX, ca.SX]]
 
 
 def solve_kkt(
-    M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float = 0.0
+    M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float | ca.SX = 0.0
 ) -> tuple[ca.SX, ca.SX]:
-    """Solve M a - G'lam = top, J a = bottom, with G = J unless given; see `kkt_solver`.
+    """Solve M a - G'lam = top, J a + proximal lam = bottom, with G = J unless given; see `kkt_solver`.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def solve_kkt(
 
 
 def kkt_solver(
-    M: ca.SX, J: ca.SX, G: ca.SX | None = None, proximal: float = 0.0, *, leaves_first: bool = False
+    M: ca.SX, J: ca.SX, G: ca.SX | None = None, proximal: float | ca.SX = 0.0, *, leaves_first: bool = False
 ) -> Solver:
-    """Return the map from (top, bottom) to (a, lam) with M a - G'lam = top, J a = bottom, eliminated once.
+    """Return the map from (top, bottom) to (a, lam) with M a - G'lam = top, J a + proximal lam = bottom, eliminated once.
 
     Gaussian elimination on the sparsity pattern with pivots in the order: constants, then inertia, then
     multipliers. A mass is a constant pivot, so for one free body this is the 3 x 3 (plane: scalar)
@@ -47,15 +47,20 @@ def kkt_solver(
         Symmetric positive definite inertia.
     J, G : (m, nv)
         Constrained and pushed directions.
-    proximal : float
-        Adds -proximal I to the multiplier block (unique multipliers for redundant rows).
+    proximal : float, or (m,) expressions
+        Adds -proximal I to the multiplier block (unique multipliers for redundant rows; rows of zeros in J and G
+        with a one here have no multiplier).
     leaves_first : bool
         Take the inertia's pivots from the last to the first instead. Where columns are those of a tree's joints,
         each after its parent's, that fills no zero of M (Featherstone 2008, sec. 6.5).
     """
     nv, m = M.shape[0], J.shape[0]
     push = J if G is None else G
-    K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)))
+    if isinstance(proximal, ca.SX):
+        corner = -ca.diag(proximal)
+    else:
+        corner = -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)
+    K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, corner))
     steps = _eliminated(K, nv, G is None, leaves_first)
 
     def solver(top: ca.SX, bottom: ca.SX) -> tuple[ca.SX, ca.SX]:

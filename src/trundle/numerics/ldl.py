@@ -35,7 +35,7 @@ def solve_kkt(
 def kkt_solver(
     M: ca.SX, J: ca.SX, G: ca.SX | None = None, proximal: float | ca.SX = 0.0, *, leaves_first: bool = False
 ) -> Solver:
-    """Return the map from (top, bottom) to (a, lam) with M a - G'lam = top, J a + proximal lam = bottom, eliminated once.
+    """Return the map from (top, bottom) to (a, lam), M a - G'lam = top, J a + proximal lam = bottom; eliminated once.
 
     Gaussian elimination on the sparsity pattern with pivots in the order: constants, then inertia, then
     multipliers. A mass is a constant pivot, so for one free body this is the 3 x 3 (plane: scalar)

@@ -1,136 +1,110 @@
-"""Humanoids: limbs, kinematics and weight of the Unitree G1, and files that are wrong."""
+"""Humanoids: their files, their postures, their momentum, and what is refused."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated
-from trundle.models.humanoid import Humanoid, Limb, load_humanoid
+from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
 
 pytest.importorskip("pinocchio")
+G1 = (Path(__file__).parents[2] / "src/trundle/models/humanoids/g1.toml").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def g1() -> Humanoid:
-    return load_humanoid("g1")
+@pytest.fixture(scope="module", params=HUMANOIDS)
+def humanoid(request: pytest.FixtureRequest) -> Humanoid:
+    return load_humanoid(request.param)
 
 
-def posed(robot: Humanoid, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    turn = rng.normal(size=4)
-    return np.concatenate((rng.normal(size=3), turn / np.linalg.norm(turn), 0.3 * rng.normal(size=len(robot.joints))))
+def test_it_stands_with_flat_soles_on_the_ground(humanoid: Humanoid) -> None:
+    q = humanoid.standing()
+    terms = humanoid.robot.terms(q, np.zeros(humanoid.robot.nv), humanoid.links)
+    ends = humanoid.end_motions(terms.motions)
+    feet = [motion for name, motion in ends.items() if name.endswith("_foot")]
+    assert np.mean([foot.p for foot in feet], axis=0) == pytest.approx(np.zeros(3), abs=1e-12)
+    for foot in feet:
+        assert foot.p[2] == pytest.approx(0.0, abs=1e-4)
+        assert foot.R[:, 2] == pytest.approx([0, 0, 1], abs=1e-3)
+    inside = (q[7:] > humanoid.robot.lower) & (q[7:] < humanoid.robot.upper)
+    assert inside.all(), np.array(humanoid.robot.joints)[~inside]
 
 
-def test_the_robot_is_what_its_makers_say(g1: Humanoid) -> None:
-    assert g1.mass == pytest.approx(33.34, abs=0.01)
-    assert len(g1.joints) == 29
-    assert g1.torque_limits.max() == 139
-    assert set(g1.limbs) == {"left foot", "right foot", "left hand", "right hand"}
+def test_momentum_is_that_of_the_moving_bodies(humanoid: Humanoid) -> None:
+    robot, rng = humanoid.robot, np.random.default_rng(1)
+    q = robot.moved(humanoid.standing(), 0.3 * rng.normal(size=robot.nv))
+    nu, nudot, e = rng.normal(size=robot.nv), rng.normal(size=robot.nv), 1e-5
+
+    def at(t: float) -> Any:
+        there = robot.moved(robot.moved(q, nu * t), nudot * t**2 / 2)
+        return robot.terms(there, nu + nudot * t, momentum=True).momentum
+
+    here, before, after = at(0.0), at(-e), at(e)
+    assert here.J_com @ nu == pytest.approx(here.com_rate, abs=1e-13)
+    assert here.J_angular @ nu == pytest.approx(here.angular, abs=1e-12)
+    assert (after.com - before.com) / (2 * e) == pytest.approx(here.com_rate, abs=1e-8)
+    change = (after.com_rate - before.com_rate) / (2 * e)
+    assert change == pytest.approx(here.J_com @ nudot + here.com_bias, abs=1e-7)
+    change = (after.angular - before.angular) / (2 * e)
+    assert change == pytest.approx(here.J_angular @ nudot + here.angular_bias, abs=1e-6)
 
 
-def test_it_stands_on_its_soles(g1: Humanoid) -> None:
-    q = g1.standing
-    left, right = g1.placed(q, "left foot"), g1.placed(q, "right foot")
-    assert abs(left.position[2]) < 1e-9
-    np.testing.assert_allclose(left.R_world_patch, np.eye(3), atol=1e-9)
-    np.testing.assert_allclose(left.position * [1, -1, 1], right.position, atol=1e-5)
-    com = g1.center_of_mass(q)
-    assert abs(com[0] - left.position[0]) < 0.08
-    assert 0.6 < com[2] < 0.75
+def test_motion_of_a_point_of_a_link(humanoid: Humanoid) -> None:
+    robot, rng, point = humanoid.robot, np.random.default_rng(2), np.array([0.1, -0.2, 0.3])
+    q, nu, e = humanoid.standing(), rng.normal(size=robot.nv), 1e-5
+
+    def at(t: float) -> Any:
+        return robot.terms(robot.moved(q, nu * t), nu, [humanoid.links[0]]).motions[0].at(point)
+
+    here, before, after = at(0.0), at(-e), at(e)
+    assert (after.p - before.p) / (2 * e) == pytest.approx(here.v, abs=1e-8)
+    assert (after.v - before.v) / (2 * e) == pytest.approx(here.a, abs=1e-7)
+    assert here.Jv @ nu == pytest.approx(here.v, abs=1e-13)
 
 
-def test_states_go_to_pinocchio_and_back(g1: Humanoid) -> None:
-    q = posed(g1)
-    np.testing.assert_allclose(g1.from_pinocchio(g1.to_pinocchio(q)), q, atol=1e-15)
+def test_rotors_add_to_the_inertia_of_their_joints(humanoid: Humanoid) -> None:
+    robot, q = humanoid.robot, humanoid.standing()
+    zero = np.zeros(robot.nv)
+    bare = Articulated(humanoid.urdf).terms(q, zero).M
+    added = robot.terms(q, zero).M - bare
+    assert added == pytest.approx(np.diag([0.0] * 6 + list(humanoid.joint_armature)), abs=1e-12)
+    assert (humanoid.joint_armature > 0).all()
 
 
-def test_limbs_are_where_the_other_route_says(g1: Humanoid) -> None:
-    robot, q = Articulated(g1.urdf), posed(g1, 3)
-    limb = g1.limb("left foot")
-    motion = robot.terms(q, np.zeros(robot.nv), [limb.link]).motions[0]
-    placed = g1.placed(q, "left foot")
-    np.testing.assert_allclose(placed.position, motion.p + motion.R @ limb.position, atol=1e-12)
-    np.testing.assert_allclose(placed.R_world_patch, motion.R, atol=1e-12)
-    hand = g1.limb("right hand")
-    motion = robot.terms(q, np.zeros(robot.nv), [hand.link]).motions[0]
-    centre = motion.p + motion.R @ hand.position
-    np.testing.assert_allclose(g1.placed(q, "right hand").position, centre - [0, 0, hand.radius], atol=1e-12)
-
-
-def test_weight_and_jacobians_are_derivatives(g1: Humanoid) -> None:
-    import pinocchio as pin
-
-    q = posed(g1, 5)
-    contact = g1.placed(q, "right foot")
-    weight, (J,) = g1.statics(q, [contact])
-    rng, h = np.random.default_rng(1), 1e-6
-    v = rng.normal(size=g1.model.nv)
-
-    def moved(t: float) -> np.ndarray:
-        return g1.from_pinocchio(pin.integrate(g1.model, g1.to_pinocchio(q), t * v))
-
-    ahead, behind = (g1.placed(moved(t), "right foot") for t in (h, -h))
-    R = contact.R_world_patch
-    linear = R.T @ (ahead.position - behind.position) / (2 * h)
-    turn = R.T @ (ahead.R_world_patch - behind.R_world_patch) / (2 * h)
-    np.testing.assert_allclose(J[3:] @ v, linear, atol=1e-7)
-    np.testing.assert_allclose(J[:3] @ v, [turn[2, 1], turn[0, 2], turn[1, 0]], atol=1e-7)
-    power = g1.mass * 9.81 * (g1.center_of_mass(moved(h)) - g1.center_of_mass(moved(-h)))[2] / (2 * h)
-    assert weight @ v == pytest.approx(power, rel=1e-6)
-
-
-FILE = """
-name = "mine"
-urdf = "g1_29dof_rev_1_0"
-[limbs.palm]
-link = "left_rubber_hand"
-position = [0.1, 0.0, 0.0]
-length = 0.1
-width = 0.05
-[posture]
-left_knee_joint = 0.5
-"""
-
-
-def test_a_robot_of_ones_own_is_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text(FILE)
-    robot = load_humanoid(file)
-    assert robot.name == "mine"
-    assert robot.limb("palm").patch(0.5).vertices.shape == (4, 2)
-    assert robot.standing[7 + robot.joints.index("left_knee_joint")] == 0.5
+def test_bodies_have_the_mass_of_the_robot(humanoid: Humanoid) -> None:
+    bodies = humanoid.robot.bodies()
+    assert sum(body.mass for body in bodies) == pytest.approx(humanoid.robot.mass, rel=1e-12)
+    assert [body.name for body in bodies[1:]] == list(humanoid.robot.joints)
+    assert all(body.parent < i for i, body in enumerate(bodies))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "text"),
+    ("old", "new", "key"),
     [
-        ('link = "left_rubber_hand"', 'link = "left_paw"', "limbs.palm.link.*left_paw.*left_rubber_hand"),
-        ("length = 0.1", "length = 0.0", "limbs.palm.size"),
-        ("length = 0.1", "radius = 0.1", "limbs.palm"),
-        ("width = 0.05", "widht = 0.05", "limbs.palm"),
-        ("left_knee_joint", "left_knie_joint", "left_knie_joint"),
-        ("left_knee_joint = 0.5", 'left_knee_joint = "bent"', "left_knee_joint"),
-        ('urdf = "g1_29dof_rev_1_0"', 'urdf = "g7"', "g7"),
-        ("position = [0.1, 0.0, 0.0]", "position = [0.1, nan, 0.0]", "limbs.palm.position"),
-        ("[posture]", "[postures]", "postures"),
-        ("[posture]", "[posture", "TOML"),
+        ('link = "left_ankle_roll_link"', 'link = "left_paw"', "feet.left.link"),
+        ('base = "pelvis"', 'base = "hips"', "robot.base"),
+        ("length = 0.208", "length = 0.0", "feet.left.length"),
+        ("width = 0.075", "wide = 0.075", "feet.left"),
+        ('urdf = "g1_29dof_rev_1_0"', 'urdf = "g2"', "name"),
+        ("\n[posture]", "\n[stance]", "stance"),
+        ('"*_wrist_yaw_joint" = 0.00425\n"*" = 0.0036', '"*_wrist_yaw_joint" = 0.1', "armature."),
+        ("[robot]", "[robot", "robot"),
     ],
 )
-def test_a_wrong_file_is_explained(tmp_path: Path, old: str, new: str, text: str) -> None:
+def test_a_broken_file_is_refused_by_the_key_that_is_wrong(tmp_path: Path, old: str, new: str, key: str) -> None:
+    assert old in G1
     file = tmp_path / "mine.toml"
-    file.write_text(FILE.replace(old, new))
-    with pytest.raises(InputError, match=text):
+    file.write_text(G1.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
         load_humanoid(file)
+    assert key in caught.value.key
+    assert str(file) in str(caught.value)
 
 
-def test_unknown_names_are_answered_with_those_there_are(g1: Humanoid) -> None:
-    with pytest.raises(InputError, match="'g1'"):
-        load_humanoid("g9")
-    with pytest.raises(InputError, match="'left hand'"):
-        g1.limb("tail")
-    with pytest.raises(InputError, match="radius"):
-        Limb("ball", "hand", (0, 0, 0))
+def test_an_unknown_robot_is_told_the_known_ones() -> None:
+    with pytest.raises(InputError, match="'g1', 'talos'"):
+        load_humanoid("atlas")

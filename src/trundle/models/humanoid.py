@@ -1,245 +1,228 @@
-"""Humanoids: a robot's description with the limbs it touches the world with, and the posture it likes."""
+"""A legged robot as a controller and a plant know it: its tree, soles, hands, posture and drives."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
+from fnmatch import fnmatchcase
+from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, number, positive, quaternion, rotation
-from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.errors import InputError, MissingExtraError
-from trundle.models.example_robots import load_example_robot
+from trundle.checks import FloatArray, array, number, positive
+from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import FlatPatch
+from trundle.errors import InputError
+from trundle.models.articulated import Articulated
+from trundle.models.example_robots import example_robots, load_example_robot
 from trundle.models.urdf_checks import CheckedUrdf, load_urdf
 
-_LIMB_KEYS = {"link", "position", "rotation", "length", "width", "radius"}
+HUMANOIDS = ("g1", "talos")
+"""Robots that come with a file of their own."""
+_TABLES = ("robot", "feet", "hands", "posture", "armature", "stiffness")
 
 
 @dataclass(frozen=True)
-class Limb:
-    """Where a robot can touch: a rectangle (sole, palm) or a sphere, which touches in a point.
+class Sole:
+    """A flat rectangle that may stand on the ground.
 
     Parameters
     ----------
-    name, link : str
-    position : (3,) m
-        Centre of the rectangle, or of the sphere, in the link's frame.
-    R_link_patch : (3, 3)
-        Third column: the normal INTO the robot. Of a sphere it does not matter.
-    size : (length, width) m
-        None for a sphere.
-    radius : m
-        Of the sphere.
+    link : str
+    at : (3,) m
+        Its centre in the axes of the link, which are those of the sole: x ahead, z out of the ground.
+    length, width : float, m
+    """
+
+    link: str
+    at: Any
+    length: float
+    width: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("length", self.length, "m")
+        positive("width", self.width, "m")
+
+    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
+        """Return the patch, its sides shrunk to this part."""
+        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
+
+
+@dataclass(frozen=True)
+class Palm:
+    """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
+
+    link: str
+    at: Any
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("radius", self.radius, "m")
+
+
+@dataclass(frozen=True)
+class Humanoid:
+    """A robot with feet (final); arrays (n,) are in the order of `Articulated.joints`.
+
+    Parameters
+    ----------
+    name, licence : str
+    base : str
+        Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
+    urdf : CheckedUrdf
+    feet : mapping of str to Sole
+    hands : mapping of str to Palm
+    posture : (n,) rad
+        Of a start; the zero configuration of a robot is rarely one.
+    armature : (n,) kg m2
+        Inertia of rotors and gears about the joints.
+    stiffness : (n,)
+        Of the posture, against that of a leg.
     """
 
     name: str
-    link: str
-    position: Any
-    R_link_patch: Any = field(default_factory=lambda: np.eye(3))
-    size: tuple[float, float] | None = None
-    radius: float = 0.0
+    licence: str
+    base: str
+    urdf: CheckedUrdf
+    feet: Mapping[str, Sole]
+    hands: Mapping[str, Palm]
+    posture: Mapping[str, float]
+    armature: Mapping[str, float]
+    stiffness: Mapping[str, float]
+    robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        object.__setattr__(self, "R_link_patch", rotation("R_link_patch", self.R_link_patch))
-        if self.size is None:
-            positive("radius", self.radius, "m")
-        else:
-            object.__setattr__(self, "size", tuple(positive("size", s, "m") for s in self.size))
+        plain = Articulated(self.urdf)
+        rotors = _by_joint("armature", self.armature, plain.joints, minimum=0.0)
+        object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
+        if self.base not in self.urdf.links:
+            raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
+        if len(self.feet) < 1:
+            raise InputError("feet", self.feet, "at least one")
+        for group in ("feet", "hands"):
+            for name, end in getattr(self, group).items():
+                if end.link not in self.urdf.links:
+                    raise InputError(f"{group}.{name}.link", end.link, "one of " + ", ".join(self.urdf.links))
+        _ = self.joint_posture, self.joint_stiffness
 
-    @property
-    def is_point(self) -> bool:
-        """Whether it touches in a point."""
-        return self.size is None
+    @cached_property
+    def ends(self) -> dict[str, tuple[str, FloatArray]]:
+        """Link and point (3,) m of everything that may touch: "left_foot", "right_hand", ..., feet first."""
+        feet = {f"{name}_foot": (sole.link, sole.at) for name, sole in self.feet.items()}
+        return feet | {f"{name}_hand": (palm.link, palm.at) for name, palm in self.hands.items()}
 
-    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
-        """Return its patch, sides drawn in to `part`."""
-        if self.size is None:
-            return FlatPatch.point(friction)
-        return FlatPatch.rectangle(part * self.size[0], part * self.size[1], friction)
+    @cached_property
+    def joint_posture(self) -> FloatArray:
+        """The posture (n,), rad."""
+        return _by_joint("posture", self.posture, self.robot.joints)
 
+    @cached_property
+    def joint_armature(self) -> FloatArray:
+        """The armature (n,), kg m2."""
+        return _by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
 
-class Humanoid:
-    """A robot with a free base, limbs and a posture (final); kinematics and weight by Pinocchio.
+    @cached_property
+    def joint_stiffness(self) -> FloatArray:
+        """The stiffness (n,) of the posture."""
+        return _by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
 
-    States q are (position of the base (3), quaternion (w, x, y, z), joint positions), as in
-    `trundle.models.articulated.Articulated`; Jacobians here are of Pinocchio's velocity (base twist linear first, in
-    the base's axes), for inverse kinematics and statics only.
-
-    Parameters
-    ----------
-    urdf : CheckedUrdf
-    limbs : sequence of Limb
-    posture : mapping of joint name to rad
-    name : str
-
-    Raises
-    ------
-    InputError
-        For limbs on links that are not there, joints that are not there or can turn without end.
-    MissingExtraError
-        If Pinocchio is not installed.
-    """
-
-    def __init__(
-        self, urdf: CheckedUrdf, limbs: Iterable[Limb], posture: Mapping[str, float] | None = None, name: str = ""
-    ) -> None:
-        self._pin = _pinocchio()
-        self.urdf, self.name = urdf, name or urdf.name
-        self.model = self._pin.buildModelFromXML(urdf.text, self._pin.JointModelFreeFlyer())
-        self.joints = tuple(str(joint) for joint in self.model.names)[2:]
-        if self.model.nq != 7 + len(self.joints):
-            raise InputError("urdf", urdf.name, "a robot whose joints are revolute or prismatic with limits")
-        self.limbs = {limb.name: limb for limb in limbs}
-        for limb in self.limbs.values():
-            self._attach(limb)
-        self.data = self.model.createData()
-        self.posture = np.zeros(len(self.joints))
-        for joint, angle in (posture or {}).items():
-            if joint not in self.joints:
-                raise InputError("posture", joint, "a joint of the robot: " + ", ".join(self.joints))
-            self.posture[self.joints.index(joint)] = number(f"posture.{joint}", angle, unit="rad")
-        self.mass = float(self._pin.computeTotalMass(self.model))
-        self.torque_limits = np.array(self.model.effortLimit[6:])
-
-    @property
     def standing(self) -> FloatArray:
-        """State q (nq,) in the posture, upright, the lowest limb at height 0."""
-        q = np.concatenate((np.zeros(3), [1.0, 0.0, 0.0, 0.0], self.posture))
-        self._update(q)
-        low = [self._placement(limb)[0][2] - limb.radius for limb in self.limbs.values()]
-        q[2] = -min(low, default=0.0)
+        """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
+        q = self.robot.neutral
+        q[7:] = self.joint_posture
+        motions = self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+        q[:3] -= np.mean([motion.p for name, motion in motions.items() if name.endswith("_foot")], axis=0)
         return q
 
-    def to_pinocchio(self, q: Any) -> FloatArray:
-        """Return Pinocchio's configuration (quaternion last entry w) of a state q."""
-        ours = array("q", q, (7 + len(self.joints),))
-        w, x, y, z = quaternion("q[3:7]", ours[3:7])
-        return np.concatenate((ours[:3], [x, y, z, w], ours[7:]))
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Links of all ends, in their order."""
+        return tuple(link for link, _ in self.ends.values())
 
-    def from_pinocchio(self, q_pin: FloatArray) -> FloatArray:
-        """Return the state q of Pinocchio's configuration."""
-        x, y, z, w = q_pin[3:7]
-        return np.concatenate((q_pin[:3], [w, x, y, z], q_pin[7:]))
-
-    def center_of_mass(self, q: Any) -> FloatArray:
-        """Return the centre of mass (3,) m, world."""
-        return np.array(self._pin.centerOfMass(self.model, self.data, self.to_pinocchio(q)))
-
-    def placed(self, q: Any, name: str, friction: float = 0.8, part: float = 1.0) -> PlacedPatch:
-        """Return where a limb is at q as a patch; of a sphere: the point below its centre, the normal upwards."""
-        limb = self.limb(name)
-        self._update(q)
-        position, R = self._placement(limb)
-        if limb.is_point:
-            position, R = position - limb.radius * np.array([0.0, 0.0, 1.0]), np.eye(3)
-        return PlacedPatch(name, limb.patch(friction, part), position, R)
-
-    def limb(self, name: str) -> Limb:
-        """Return the limb of this name; raises `InputError` with the names there are."""
-        if name not in self.limbs:
-            raise InputError("limb", name, "one of the robot's limbs: " + ", ".join(map(repr, self.limbs)))
-        return self.limbs[name]
-
-    def statics(self, q: Any, contacts: Iterable[PlacedPatch]) -> tuple[FloatArray, list[FloatArray]]:
-        """Return the weight's generalised force g (nv,) and each contact's Jacobian J (6, nv).
-
-        J maps Pinocchio's velocity to the limb's twist (angular, linear) at the contact, in its frame; at rest
-        g = (0, torque) + sum J' (moment, force).
-        """
-        pin, model, data = self._pin, self.model, self.data
-        q_pin = self.to_pinocchio(q)
-        weight = np.array(pin.computeGeneralizedGravity(model, data, q_pin))
-        pin.computeJointJacobians(model, data, q_pin)
-        pin.updateFramePlacements(model, data)
-        found = []
-        for contact in contacts:
-            frame = model.getFrameId(self.frame(contact.name))
-            J = np.array(pin.getFrameJacobian(model, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED))
-            arm = contact.position - np.array(data.oMf[frame].translation)
-            linear = J[:3] + np.cross(J[3:].T, arm).T
-            R = contact.R_world_patch.T
-            found.append(np.vstack((R @ J[3:], R @ linear)))
-        return weight, found
-
-    def frame(self, name: str) -> str:
-        """Return the name of a limb's frame in Pinocchio's model."""
-        return f"limb: {self.limb(name).name}"
-
-    def _attach(self, limb: Limb) -> None:
-        pin, model = self._pin, self.model
-        if limb.link not in self.urdf.links:
-            links = ", ".join(self.urdf.links)
-            raise InputError(f"limbs.{limb.name}.link", limb.link, "one of the links " + links)
-        at = model.getFrameId(limb.link, pin.FrameType.BODY)
-        frame, here = model.frames[at], pin.SE3(np.array(limb.R_link_patch), np.array(limb.position))
-        added = pin.Frame(f"limb: {limb.name}", frame.parentJoint, at, frame.placement * here, pin.FrameType.OP_FRAME)
-        model.addFrame(added)
-
-    def _update(self, q: Any) -> None:
-        self._pin.framesForwardKinematics(self.model, self.data, self.to_pinocchio(q))
-
-    def _placement(self, limb: Limb) -> tuple[FloatArray, FloatArray]:
-        place = self.data.oMf[self.model.getFrameId(f"limb: {limb.name}")]
-        return np.array(place.translation), np.array(place.rotation)
+    def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
+        """Return the motions of all ends, in the axes of their links, from those of `links`."""
+        return {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
 
 
-def load_humanoid(file: str | Path = "g1") -> Humanoid:
-    """Return the humanoid of a TOML file, or a built-in one by its name (``"g1"``).
-
-    The file: ``name``; ``urdf``, a robot of example-robot-data or the path of a URDF beside the file; a table
-    ``[limbs."left foot"]`` with ``link``, ``position`` (m), optionally ``rotation`` (3 x 3), and ``length`` and
-    ``width``, or ``radius``, for each limb; ``[posture]``, joint = rad.
+def load_humanoid(name: str | Path) -> Humanoid:
+    """Return a robot of `HUMANOIDS`, or that of a TOML file of the same form.
 
     Raises
     ------
     InputError
-        For a name or file that is not there, or a key that is wrong.
+        For an unknown robot, a file that is not complete, or a link or joint that the description does not have.
     MissingExtraError
         If Pinocchio or example-robot-data is not installed.
     """
-    path = Path(file)
-    if path.suffix != ".toml":
-        path = Path(__file__).with_name(f"humanoid_{file}.toml")
-    if not path.exists():
-        known = sorted(p.stem.removeprefix("humanoid_") for p in Path(__file__).parent.glob("humanoid_*.toml"))
-        raise InputError("humanoid", str(file), "a TOML file, or one of " + ", ".join(map(repr, known)))
+    if str(name) in HUMANOIDS:
+        text = (files("trundle.models") / "humanoids" / f"{name}.toml").read_text(encoding="utf-8")
+        return _read(text, str(name), None)
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError("humanoid", str(file), f"valid TOML ({error})") from None
-    unknown = set(content) - {"name", "urdf", "limbs", "posture"}
-    if unknown or not isinstance(content.get("urdf"), str):
-        raise InputError("humanoid", sorted(unknown) or None, "name, urdf, limbs, posture", str(path))
-    beside = path.parent / content["urdf"]
-    described = content["urdf"].endswith(".urdf") or beside.is_file()
-    urdf = load_urdf(beside, meshes=False, repair=True) if described else load_example_robot(content["urdf"])
-    limbs = [_limb(name, table, str(path)) for name, table in content.get("limbs", {}).items()]
-    return Humanoid(urdf, limbs, content.get("posture"), str(content.get("name", path.stem)))
-
-
-def _limb(name: str, table: dict[str, Any], file: str) -> Limb:
-    wrong = set(table) - _LIMB_KEYS
-    sizes, flat = set(table) & {"length", "width", "radius"}, "radius" not in table
-    whole = sizes == ({"length", "width"} if flat else {"radius"})
-    if wrong or "link" not in table or "position" not in table or not whole:
-        what = "link, position and either length and width, or radius"
-        raise InputError(f"limbs.{name}", sorted(wrong) or sorted(table), what, file)
-    size = (table["length"], table["width"]) if flat else None
-    R = table.get("rotation", np.eye(3))
-    try:
-        return Limb(name, table["link"], table["position"], R, size, table.get("radius", 0.0))
+        return _read(path.read_text(encoding="utf-8"), path.stem, path.parent)
     except InputError as error:
-        raise error.within(f"limbs.{name}", file) from None
+        raise error.within("", str(path)) if error.file is None else error from None
 
 
-def _pinocchio() -> Any:
+def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     try:
-        return import_module("pinocchio")
-    except ImportError:
-        raise MissingExtraError("pin", "robots") from None
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("robot", name, f"a TOML file ({error})") from None
+    for key in data:
+        if key not in _TABLES:
+            raise InputError(key, data[key], "one of the tables " + ", ".join(_TABLES))
+    robot = _table(data, "robot")
+    source = robot.get("urdf")
+    if not isinstance(source, str):
+        raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
+    if folder is not None and source not in example_robots() and (folder / source).is_file():
+        urdf = load_urdf(folder / source, meshes=False, repair=True)
+    else:
+        urdf = load_example_robot(source)
+    ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}}
+    for group, kind in (("feet", Sole), ("hands", Palm)):
+        for end, given in _table(data, group, optional=group == "hands").items():
+            try:
+                ends[group][end] = kind(**given)
+            except TypeError:
+                keys = ", ".join(kind.__dataclass_fields__)
+                raise InputError(f"{group}.{end}", given, f"a table with the keys {keys}") from None
+            except InputError as error:
+                raise error.within(f"{group}.{end}") from None
+    tables = (_table(data, key) for key in ("posture", "armature", "stiffness"))
+    return Humanoid(
+        robot.get("name", name),
+        robot.get("licence", ""),
+        robot.get("base", urdf.root),
+        urdf,
+        ends["feet"],
+        ends["hands"],
+        *tables,
+    )
+
+
+def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:
+    found = data.get(key, {} if optional else None)
+    if not isinstance(found, Mapping):
+        raise InputError(key, found, "a table")
+    return found
+
+
+def _by_joint(key: str, table: Mapping[str, float], joints: tuple[str, ...], minimum: float = -np.inf) -> FloatArray:
+    """Return one number a joint: that of the first pattern that fits its name."""
+    found = []
+    for joint in joints:
+        value = next((v for pattern, v in table.items() if fnmatchcase(joint, pattern)), None)
+        if value is None:
+            raise InputError(f"{key}.{joint}", None, 'given, by its name or a pattern such as "*"')
+        found.append(number(f"{key}.{joint}", value, minimum=minimum))
+    return array(key, found, (len(joints),))

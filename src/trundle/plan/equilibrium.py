@@ -56,16 +56,38 @@ def bearable(contacts: Sequence[PlacedPatch], center_of_mass: FloatArray, mass: 
     return _solved(contacts, wanted, maps, np.zeros(0), [], np.zeros(0))
 
 
-def standing_still(robot: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch]) -> Equilibrium:
-    """Return the wrenches that hold the robot at rest at q with the least use of torque, by a linear program (HiGHS).
+def standing_still(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch]) -> Equilibrium:
+    """Return the wrenches that hold a robot at rest at q with the least use of torque, by a linear program (HiGHS).
 
-    g(q) = (0, torque) + sum_i J_i' w_i: the rows of the base are equations, those of the joints give the torques; the
-    largest |torque| / limit is minimised, so more than 1 means that no wrenches keep the limits.
+    h(q, 0) = (0, torque) + sum_i J_i' w_i: the rows of the base are equations, those of the joints give the torques;
+    the largest |torque| / limit is minimised, so more than 1 means that no wrenches keep the limits.
+
+    Parameters
+    ----------
+    humanoid : Humanoid
+    q : (nq,)
+        See `trundle.models.articulated.Articulated`.
+    contacts : sequence of PlacedPatch
+        Named by the robot's ends.
     """
-    weight, jacobians = robot.statics(q, contacts)
+    robot = humanoid.robot
+    links = [end_of(humanoid, contact.name)[0] for contact in contacts]
+    terms = robot.terms(q, np.zeros(robot.nv), links)
+    jacobians = []
+    for contact, motion in zip(contacts, terms.motions, strict=True):
+        R = contact.R_world_patch.T
+        here = motion.at(motion.R.T @ (contact.position - motion.p))
+        jacobians.append(np.vstack((R @ here.Jw, R @ here.Jv)))
     base = [J[:, :6].T for J in jacobians]
     joints = [J[:, 6:].T for J in jacobians]
-    return _solved(contacts, weight[:6], base, weight[6:], joints, robot.torque_limits)
+    return _solved(contacts, terms.h[:6], base, terms.h[6:], joints, robot.torque_limit)
+
+
+def end_of(humanoid: Humanoid, name: str) -> tuple[str, FloatArray]:
+    """Return link and point (3,) m of an end; raises `InputError` with the names there are."""
+    if name not in humanoid.ends:
+        raise InputError("contact", name, "one of the robot's ends: " + ", ".join(map(repr, humanoid.ends)))
+    return humanoid.ends[name]
 
 
 def _solved(
@@ -87,9 +109,10 @@ def _solved(
     E = np.hstack([A @ g for A, g in zip(maps, G, strict=True)])
     scale = float(np.abs(wanted).max())
     T = np.hstack([A @ g for A, g in zip(joints, G, strict=True)]) if joints else np.zeros((0, n))
-    driven = limits > 0
+    driven = np.isfinite(limits)
     room = np.where(driven, limits, 1.0)[:, None]
-    rows, top = np.vstack((-T / room, T / room)), np.concatenate((-load, load)) / np.tile(room[:, 0], 2)
+    T_driven, load_driven = (T / room)[driven], load[driven] / room[driven, 0]
+    rows, top = np.vstack((-T_driven, T_driven)), np.concatenate((-load_driven, load_driven))
     price = np.concatenate((np.full(n, 1e-9), [1.0]))
     found = linprog(
         price,

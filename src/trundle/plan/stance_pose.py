@@ -12,8 +12,8 @@ import numpy as np
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError, MissingExtraError, TrundleError
-from trundle.models.humanoid import Humanoid
-from trundle.plan.equilibrium import Equilibrium, standing_still
+from trundle.models.humanoid import Humanoid, Palm
+from trundle.plan.equilibrium import Equilibrium, end_of, standing_still
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Stance:
     Attributes
     ----------
     contacts : tuple of PlacedPatch
-        Named by the limbs that hold them.
+        Named by the robot's ends (`Humanoid.ends`): "left_foot", "right_hand", ...
     center_of_mass : (3,) m
     q : (nq,)
-        `Humanoid` state.
+        See `trundle.models.articulated.Articulated`.
     equilibrium : Equilibrium
     """
 
@@ -70,7 +70,7 @@ class Stance:
     equilibrium: Equilibrium
 
     def contact(self, name: str) -> PlacedPatch | None:
-        """Return the contact of a limb, or None."""
+        """Return the contact of an end, or None."""
         return next((c for c in self.contacts if c.name == name), None)
 
 
@@ -83,14 +83,14 @@ class StanceError(TrundleError):
 
 
 def find_pose(
-    robot: Humanoid,
+    humanoid: Humanoid,
     contacts: Sequence[PlacedPatch],
     center_of_mass: Any = None,
     *,
     start: FloatArray | None = None,
     settings: PoseSettings | None = None,
 ) -> Stance:
-    """Return a stance: limbs on their contacts, the centre of mass where it should be, at rest within torques.
+    """Return a stance: ends on their contacts, the centre of mass where it should be, at rest within torques.
 
     Inverse kinematics by Pink (differential, with joint limits) from `start`, then a linear program for the wrenches
     (`standing_still`). Spheres touch with the point below their centre along the contact's normal.
@@ -103,7 +103,7 @@ def find_pose(
     Raises
     ------
     InputError
-        For no contact, a limb the robot does not have or that is named twice.
+        For no contact, an end the robot does not have or that is named twice, or joints that turn without end.
     StanceError
         If a contact or the centre of mass cannot be reached, the contacts cannot bear the weight, or torques
         do not suffice.
@@ -115,83 +115,114 @@ def find_pose(
         raise InputError("contacts", (), "at least one contact: a stance without contact cannot rest")
     names = [contact.name for contact in contacts]
     for name in names:
-        robot.limb(name)
+        end_of(humanoid, name)
     if len(set(names)) < len(names):
-        raise InputError("contacts", names, "each limb once")
-    com = _default_com(robot, contacts, chosen) if center_of_mass is None else center_of_mass
+        raise InputError("contacts", names, "each end once")
+    com = _default_com(humanoid, contacts, chosen) if center_of_mass is None else center_of_mass
     com = array("center_of_mass", com, (3,), unit="m")
-    q = _inverse_kinematics(robot, contacts, com, robot.standing if start is None else start, chosen)
-    misses = _misses(robot, q, contacts, com)
+    begin = humanoid.standing() if start is None else start
+    q = _inverse_kinematics(humanoid, contacts, com, begin, chosen)
+    misses = _misses(humanoid, q, contacts, com)
     far = {k: v for k, v in misses.items() if v > (chosen.angle_tolerance if "turn" in k else chosen.tolerance)}
     if far:
         what = ", ".join(f"{name} by {value:.3g} {'rad' if 'turn' in name else 'm'}" for name, value in far.items())
         raise StanceError(f"out of reach: misses {what}", far)
-    held = standing_still(robot, q, contacts)
+    held = standing_still(humanoid, q, contacts)
     if not held.feasible:
         raise StanceError(f"the contacts {names} cannot bear the weight with the centre of mass at {com.round(3)} m")
     if chosen.torques and not held.within_torques:
         raise StanceError(f"it takes {held.torque_use:.2f} of the torque there is", {"torque_use": held.torque_use})
-    return Stance(tuple(contacts), robot.center_of_mass(q), q, held)
+    return Stance(tuple(contacts), center_of_mass_of(humanoid, q), q, held)
 
 
-def _default_com(robot: Humanoid, contacts: Sequence[PlacedPatch], settings: PoseSettings) -> FloatArray:
+def center_of_mass_of(humanoid: Humanoid, q: FloatArray) -> FloatArray:
+    """Return the centre of mass (3,) m, world."""
+    momentum = humanoid.robot.terms(q, np.zeros(humanoid.robot.nv), momentum=True).momentum
+    return np.full(3, np.nan) if momentum is None else momentum.com
+
+
+def where(humanoid: Humanoid, q: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
+    """Return position (3,) m and axes (3, 3) of an end: a sole's middle; of a hand's ball its centre."""
+    link, at = end_of(humanoid, name)
+    robot = humanoid.robot
+    motion = robot.terms(q, np.zeros(robot.nv), [link]).motions[0]
+    return motion.p + motion.R @ at, motion.R
+
+
+def radius_of(humanoid: Humanoid, name: str) -> float:
+    """Return the radius (m) of a hand's ball; 0 of a sole."""
+    hand = humanoid.hands.get(name.removesuffix("_hand")) if name.endswith("_hand") else None
+    return hand.radius if isinstance(hand, Palm) else 0.0
+
+
+def _default_com(humanoid: Humanoid, contacts: Sequence[PlacedPatch], settings: PoseSettings) -> FloatArray:
     soles = [c.position for c in contacts if not c.patch.is_point] or [c.position for c in contacts]
-    height = robot.center_of_mass(robot.standing)[2] if settings.height is None else settings.height
+    height = settings.height
+    if height is None:
+        q = humanoid.standing()
+        lowest = min(where(humanoid, q, name)[0][2] for name in humanoid.ends if name.endswith("_foot"))
+        height = float(center_of_mass_of(humanoid, q)[2] - lowest)
     middle = np.mean(soles, axis=0)
     return np.array([middle[0], middle[1], min(p[2] for p in soles) + height])
 
 
 def _inverse_kinematics(
-    robot: Humanoid, contacts: Sequence[PlacedPatch], com: FloatArray, start: FloatArray, settings: PoseSettings
+    humanoid: Humanoid, contacts: Sequence[PlacedPatch], com: FloatArray, start: FloatArray, settings: PoseSettings
 ) -> FloatArray:
-    pink, tasks = _pink()
-    pin = import_module("pinocchio")
-    configuration = pink.Configuration(robot.model, robot.model.createData(), robot.to_pinocchio(start))
+    pink, tasks, pin = (_module(name) for name in ("pink", "pink.tasks", "pinocchio"))
+    model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
+    if model.nq != humanoid.robot.nq:
+        raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
     wanted = []
     for contact in contacts:
-        limb = robot.limb(contact.name)
-        task = tasks.FrameTask(robot.frame(contact.name), 1.0, 0.0 if limb.is_point else 1.0, lm_damping=1e-6)
-        task.set_target(pin.SE3(np.array(contact.R_world_patch), _centre(robot, contact)))
+        link, at = humanoid.ends[contact.name]
+        body = model.getFrameId(link, pin.FrameType.BODY)
+        here = model.frames[body].placement * pin.SE3(np.eye(3), np.array(at))
+        name = f"end: {contact.name}"
+        model.addFrame(pin.Frame(name, model.frames[body].parentJoint, body, here, pin.FrameType.OP_FRAME))
+        task = tasks.FrameTask(name, 1.0, 0.0 if contact.patch.is_point else 1.0, lm_damping=1e-6)
+        task.set_target(pin.SE3(np.array(contact.R_world_patch), _centre(humanoid, contact)))
         wanted.append(task)
     middle = tasks.ComTask(cost=1.0, lm_damping=1e-6)
     middle.set_target(np.array(com))
+    q = np.array(start)
+    q[3:7] = start[[4, 5, 6, 3]]  # Pinocchio's quaternion ends with w
+    configuration = pink.Configuration(model, model.createData(), q)
     posture = tasks.PostureTask(cost=settings.posture)
-    rest = np.concatenate((configuration.q[:7], robot.posture))
-    posture.set_target(rest)
+    posture.set_target(np.concatenate((q[:7], humanoid.joint_posture)))
     everything = [*wanted, middle, posture]
     for _ in range(settings.iterations):
         velocity = pink.solve_ik(configuration, everything, 1.0, solver="daqp", safety_break=False)
         configuration.integrate_inplace(velocity, 1.0)
         if float(np.abs(velocity).max()) < 1e-6:
             break
-    return robot.from_pinocchio(np.array(configuration.q))
+    found = np.array(configuration.q)
+    found[3:7] = configuration.q[[6, 3, 4, 5]]
+    return found
 
 
-def _centre(robot: Humanoid, contact: PlacedPatch) -> FloatArray:
-    """Where the limb's frame must be: at the contact, or a radius above it."""
-    return contact.position + robot.limb(contact.name).radius * contact.R_world_patch[:, 2]
+def _centre(humanoid: Humanoid, contact: PlacedPatch) -> FloatArray:
+    """Where the end must be: at the contact, or a ball's radius above it."""
+    return contact.position + radius_of(humanoid, contact.name) * contact.R_world_patch[:, 2]
 
 
-def _misses(robot: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], com: FloatArray) -> dict[str, float]:
-    """Return how far each contact and the centre of mass are from where they should be, recomputed; and limits."""
-    pin, data = import_module("pinocchio"), robot.model.createData()
-    q_pin = robot.to_pinocchio(q)
-    pin.framesForwardKinematics(robot.model, data, q_pin)
+def _misses(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], com: FloatArray) -> dict[str, float]:
+    """Return how far contacts and the centre of mass are from where they should be, and joints over their limits."""
     found = {}
     for contact in contacts:
-        place = data.oMf[robot.model.getFrameId(robot.frame(contact.name))]
-        found[contact.name] = float(np.linalg.norm(place.translation - _centre(robot, contact)))
-        if not robot.limb(contact.name).is_point:
-            turn = pin.log3(np.array(contact.R_world_patch).T @ np.array(place.rotation))
-            found[f"{contact.name}'s turn"] = float(np.linalg.norm(turn))
-    found["the centre of mass"] = float(np.linalg.norm(robot.center_of_mass(q) - com))
-    over = np.maximum(robot.model.lowerPositionLimit - q_pin, q_pin - robot.model.upperPositionLimit)[7:]
+        position, R = where(humanoid, q, contact.name)
+        found[contact.name] = float(np.linalg.norm(position - _centre(humanoid, contact)))
+        if not contact.patch.is_point:
+            error = contact.R_world_patch.T @ R
+            found[f"{contact.name}'s turn"] = float(np.arccos(np.clip((np.trace(error) - 1) / 2, -1.0, 1.0)))
+    found["the centre of mass"] = float(np.linalg.norm(center_of_mass_of(humanoid, q) - com))
+    over = np.maximum(humanoid.robot.lower - q[7:], q[7:] - humanoid.robot.upper)
     found["a joint's limit (turn)"] = float(np.max(over, initial=0.0))
     return found
 
 
-def _pink() -> tuple[Any, Any]:
+def _module(name: str) -> Any:
     try:
-        return import_module("pink"), import_module("pink.tasks")
+        return import_module(name)
     except ImportError:
-        raise MissingExtraError("pin-pink", "robots") from None
+        raise MissingExtraError("pin-pink" if name.startswith("pink") else "pin", "robots") from None

@@ -14,7 +14,7 @@ from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.forecast import Forecast, Held
 from trundle.models.humanoid import Humanoid
-from trundle.plan.stance_pose import PoseSettings, Stance, StanceError, find_pose
+from trundle.plan.stance_pose import PoseSettings, Stance, StanceError, find_pose, radius_of, where
 from trundle.plan.swing import SwingPath, lifted_waypoint, step_over
 from trundle.problems.paths import PointPath
 
@@ -25,7 +25,7 @@ class TimingRule:
 
         dt = max(least, length / speed (1 - (min(t, tau) / alpha)^kappa))
 
-    length: the way of the centre of mass where no contact changes (support), of the limb where one does (move).
+    length: the way of the centre of mass where no contact changes (support), of the foot or hand where one does (move).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class TimingRule:
 
 @dataclass(frozen=True)
 class SwingRule:
-    """How limbs go from contact to contact.
+    """How ends go from contact to contact.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class SwingRule:
     along, across : float
         Of the paper's way-point (`lifted_waypoint`).
     bow : (3,) m
-        Added to way-points of left limbs, mirrored in y for the others.
+        Added to way-points of left ends, mirrored in y for the others.
     """
 
     lift: float | None = 0.06
@@ -85,7 +85,7 @@ class SwingRule:
         object.__setattr__(self, "bow", array("bow", self.bow, (3,), unit="m"))
 
     def path(self, name: str, start: FloatArray, end: FloatArray, begin: float, duration: float) -> SwingPath:
-        """Return the path of the limb `name`."""
+        """Return the path of the end `name`."""
         if self.lift is None:
             way = lifted_waypoint(start, end, self.along, self.across)
             between = [way] if float(np.linalg.norm(end - start)) > 1e-9 else ()
@@ -107,7 +107,7 @@ class Wanted:
             raise InputError("contacts", (), "at least one contact: a stance without contact cannot rest")
         for item in items:
             if not isinstance(item, PlacedPatch):
-                raise InputError("contacts", item, "PlacedPatch objects named by limbs")
+                raise InputError("contacts", item, "PlacedPatch objects named by ends")
         object.__setattr__(self, "contacts", items)
         if self.center_of_mass is not None:
             object.__setattr__(self, "center_of_mass", array("center_of_mass", self.center_of_mass, (3,), unit="m"))
@@ -124,8 +124,8 @@ class StancePlan:
         When each is reached; the first at `start`.
     kinds : tuple of str
         Of each transition: "support" (the centre of mass moves, contacts stay) or "move" (a contact changes).
-    swings : tuple of (limb, SwingPath, PlacedPatch or None)
-        The way of each limb that leaves a contact, and the contact it goes to.
+    swings : tuple of (end, SwingPath, PlacedPatch or None)
+        The way of each end that leaves a contact, and the contact it goes to.
     """
 
     stances: tuple[Stance, ...]
@@ -137,7 +137,8 @@ class StancePlan:
     def forecast(self) -> Forecast:
         """Contacts over time for preview control.
 
-        A move ends the ones it leaves as it begins, and starts others as it ends. A contact that is left in the instant in which it is taken carries nothing, and is left out.
+        A move ends the ones it leaves as it begins, and starts others as it ends. A contact that is left in the
+        instant in which it is taken carries nothing, and is left out.
         """
         held: list[Held] = []
         running: dict[str, tuple[PlacedPatch, float]] = {c.name: (c, -np.inf) for c in self.stances[0].contacts}
@@ -181,7 +182,7 @@ class StancePlan:
 
 
 def plan_stances(
-    robot: Humanoid,
+    humanoid: Humanoid,
     wanted: Sequence[Wanted],
     *,
     start: float = 0.0,
@@ -192,12 +193,12 @@ def plan_stances(
     """Return poses, times and swing paths of a sequence of stances.
 
     Each pose is sought from the one before. Between two stances either no contact changes (support) or some do (move):
-    those in both hold throughout, limbs in the air swing from where they were to where they land.
+    those in both hold throughout, ends in the air swing from where they were to where they land.
 
     Raises
     ------
     InputError
-        For fewer than one stance, a stance without contact, or a limb the robot does not have.
+        For fewer than one stance, a stance without contact, or an end the robot does not have.
     StanceError
         If a stance cannot be taken, or a move has no contact that holds; it names the stance.
     """
@@ -208,12 +209,12 @@ def plan_stances(
     for i, item in enumerate(wanted):
         begin = stances[-1].q if stances else None
         try:
-            stances.append(find_pose(robot, item.contacts, item.center_of_mass, start=begin, settings=settings))
+            stances.append(find_pose(humanoid, item.contacts, item.center_of_mass, start=begin, settings=settings))
         except StanceError as error:
             raise StanceError(error.reason, error.misses, i) from None
     times, kinds, swings = [number("start", start, unit="s")], [], []
     for i, (before, after) in enumerate(pairwise(stances)):
-        moving = _changed(robot, before, after)
+        moving = _changed(humanoid, before, after)
         if moving and not any(same_place(c, after.contact(c.name)) for c in before.contacts):
             raise StanceError("no contact holds while it is reached", stance=i + 1)
         length = float(np.linalg.norm(after.center_of_mass - before.center_of_mass))
@@ -237,14 +238,19 @@ def same_place(a: PlacedPatch, b: PlacedPatch | None) -> bool:
     return bool(np.allclose(a.position, b.position, atol=1e-9) and np.allclose(a.R_world_patch, b.R_world_patch))
 
 
-def _changed(robot: Humanoid, before: Stance, after: Stance) -> list[tuple[str, FloatArray, FloatArray, Any]]:
-    """Return (limb, from, to, new contact) of limbs whose contact is not the same in both stances."""
+def _changed(humanoid: Humanoid, before: Stance, after: Stance) -> list[tuple[str, FloatArray, FloatArray, Any]]:
+    """Return (end, from, to, new contact) of ends whose contact is not the same in both stances."""
     found = []
     for name in dict.fromkeys(c.name for c in (*before.contacts, *after.contacts)):
         old, new = before.contact(name), after.contact(name)
         if old is not None and same_place(old, new):
             continue
-        p = robot.placed(before.q, name).position if old is None else old.position
-        q = robot.placed(after.q, name).position if new is None else new.position
+        p = _touching(humanoid, before, name) if old is None else old.position
+        q = _touching(humanoid, after, name) if new is None else new.position
         found.append((name, p, q, new))
     return found
+
+
+def _touching(humanoid: Humanoid, stance: Stance, name: str) -> FloatArray:
+    """Return the point (3,) m where an end in the air would touch: a sole's middle, the lowest point of a ball."""
+    return where(humanoid, stance.q, name)[0] - radius_of(humanoid, name) * np.array([0.0, 0.0, 1.0])

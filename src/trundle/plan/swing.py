@@ -29,9 +29,10 @@ def lifted_waypoint(start: Any, end: Any, along: float = 0.1, across: float = 0.
     length = float(np.linalg.norm(v))
     if length < 1e-12:
         return np.array(p)
-    n: FloatArray = z - float(z @ v) / length**2 * v
+    share = float(z @ v) / length**2
+    n: FloatArray = z - share * v
     if float(np.linalg.norm(n)) < 1e-9 * float(np.linalg.norm(z)):
-        n = np.cross(v, np.eye(3)[int(np.argmin(np.abs(v)))])
+        n = np.asarray(np.cross(v, np.eye(3)[int(np.argmin(np.abs(v)))]), dtype=np.float64)
     n = n / float(np.linalg.norm(n))
     return p + along * v + across * length * n
 

@@ -1,4 +1,4 @@
-"""A ball that rolls on the ground from pose to pose: by torques of least square, or by angular velocities of least one."""
+"""A ball that rolls on the ground from pose to pose: by torques of least square, or angular velocities of least one."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class BallTransfer:
 
     ``"dynamic"``: an external torque tau (3,), world, is the input and int |tau|^2 dt the cost. With
     D = diag(I + m r^2, I + m r^2, I): D w' = tau, (x, y)' = r (w_y, -w_x), R' = [w] R. Pure rolling forbids w_z.
-    ``"kinematic"``: the angular velocity (w_x, w_y), without spin, is the input and int |w|^2 dt the cost: the plate and
-    ball problem, whose paths are elasticas.
+    ``"kinematic"``: the angular velocity (w_x, w_y), without spin, is the input and int |w|^2 dt the cost: the plate
+    and ball problem, whose paths are elasticas.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def plan_ball(task: BallTransfer, *, nodes: int = 100, starts: int = 4, seed: in
     SimulationError
         If none leads to a plan.
     """
-    mesh = np.linspace(0.0, 1.0, integer("nodes", nodes, minimum=4) + 1)
+    mesh = _mesh(task, integer("nodes", nodes, minimum=4))
     random = np.random.default_rng(integer("seed", seed, minimum=0))
     # Detours are found on a coarse mesh: the fine one starts at the best of them.
     coarse = Transcription(task.problem, [np.linspace(0.0, 1.0, min(nodes, 40) + 1)])
@@ -271,6 +271,16 @@ def plan_ball(task: BallTransfer, *, nodes: int = 100, starts: int = 4, seed: in
         iterations=solution.iterations,
         kkt_residual=solution.kkt_residual,
     )
+
+
+def _mesh(task: BallTransfer, nodes: int) -> FloatArray:
+    """Return the nodes: even for torques; for angular velocities finer towards both ends.
+
+    The best input that is linear between nodes leaves the optimum by O(h^2), smoothly but for a few intervals at the
+    ends: there a fine mesh keeps the path's curvature clean.
+    """
+    even = np.linspace(0.0, 1.0, nodes + 1)
+    return even if task.model == "dynamic" else (1 - np.cos(np.pi * even)) / 2
 
 
 def _different(costs: list[float]) -> tuple[float, ...]:

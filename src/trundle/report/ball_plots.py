@@ -70,11 +70,12 @@ def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def elastica(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw kappa'' of the path beside what the elastica asks for, c kappa + const - kappa^3/2, and the residual."""
+    """Draw the curvature's second derivative, the elastica's c kappa + const - kappa^3/2, and the residual."""
     ax = ax or style.new_axes()
     found = metrics_ball.elastica(run)
     wanted = found.c * found.curvature + found.constant - found.curvature**3 / 2
-    ax.plot(found.length, found.second, color=style.BLUE, linewidth=3.0, alpha=0.6, label=r"$\kappa''$ of the path")
+    label = r"$d^2\kappa/ds^2$ of the path"
+    ax.plot(found.length, found.second, color=style.BLUE, linewidth=3.0, alpha=0.6, label=label)
     ax.plot(found.length, wanted, "--", color=style.INK, linewidth=1.2, label=r"$c\,\kappa + const - \kappa^3/2$")
     ax.plot(
         found.length, found.residual, color=style.RED, linewidth=1.0,
@@ -106,7 +107,7 @@ def torques(runs: Runs, ax: Axes | None = None) -> Axes:
             continue
         tau = run["body_torque"][:, 0]
         ax.plot(run.time, np.hypot(tau[:, 0], tau[:, 1]), color=colour, linewidth=1.5, label=_label(name, run))
-        if np.max(np.abs(tau[:, 2])) > 1e-6 * np.max(np.abs(tau)):
+        if np.max(np.abs(tau[:, 2])) > 1e-3 * np.max(np.abs(tau)):
             ax.plot(run.time, tau[:, 2], ":", color=colour, linewidth=1.3, label=r"its $\tau_z$")
     style.dress(ax, r"Horizontal torque $(\tau_x^2 + \tau_y^2)^{1/2}$", "time (s)", "torque (N m)", runs[""])
     style.legend(ax, columns=2)

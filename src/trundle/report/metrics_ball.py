@@ -16,8 +16,10 @@ from trundle.records import Trajectory
 Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
 
-DEGREE = 18
+DEGREE = 26
 """Of the polynomial through the heading of a path."""
+FOLLOWED = 1e-5
+"""How far, of the largest, a replay's angular velocity may be from the plan's."""
 
 
 def is_transfer(run: Trajectory) -> bool:
@@ -77,20 +79,23 @@ def elastica(run: Trajectory) -> Elastica:
     """Fit the elastica to the path of the contact point.
 
     The heading theta(s) is that of the velocity the ball has (r w x n) at the plan's nodes, over the length it has
-    rolled; kappa = d theta/d s and kappa'' are derivatives of a polynomial through it.
+    rolled; kappa = d theta/d s and kappa'' are derivatives of a polynomial through it. Between nodes the ball turns
+    at a rate that is linear in time: only at nodes is it the optimum's.
 
     Raises
     ------
     InputError
-        If the run is not long enough.
+        If the plan has too few nodes, or the simulated ball does not turn as planned.
     """
     transfer = run.metadata["transfer"]
     radius, nodes = float(transfer["radius"]), np.asarray(transfer["times"])
-    w = run["base_angular_velocity"]
-    # Between nodes the ball turns at a rate linear in time: only at nodes is it the optimum's.
-    at = np.array([np.interp(nodes, run.time, w[:, k]) for k in range(2)])
+    at = np.asarray(transfer["angular_velocity"])[:, :2].T
     if len(nodes) < 2 * DEGREE:
         raise InputError("plan.nodes", len(nodes) - 1, f"at least {2 * DEGREE}, for the elastica")
+    planned = np.stack([np.interp(run.time, nodes, column) for column in at], axis=1)
+    off = float(np.max(np.abs(run["base_angular_velocity"][:, :2] - planned))) / float(np.max(np.abs(at)))
+    if not off <= FOLLOWED:
+        raise InputError("base_angular_velocity", off, f"that of the plan within {FOLLOWED:g}, for the elastica")
     speed = radius * np.hypot(*at)
     s = np.concatenate([[0.0], np.cumsum((speed[1:] + speed[:-1]) / 2 * np.diff(nodes))])
     heading = np.unwrap(np.arctan2(-at[0], at[1]))

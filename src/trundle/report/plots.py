@@ -67,7 +67,7 @@ def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, A
 
 
 def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return figures that only some runs have: the hand's acceleration, those of a controlled robot, a walker, a ball."""
+    """Return figures that only some runs have: the hand's acceleration, those of controlled robots, walkers, balls."""
     hand = {"hand_acceleration": hand_acceleration} if "hand_acceleration" in run else {}
     return hand | control_plots.figures(run) | walker_plots.figures(run) | ball_plots.figures(run)
 

@@ -52,7 +52,6 @@ def as_walking(run: Trajectory, base: str, phases: Sequence[str] | str) -> Traje
         "joint_torque": run["torque"],
         "phase": np.full(len(run), phases) if isinstance(phases, str) else np.asarray(phases),
     }
-    labels = {f"{axis}s": tuple(str(name) for name in run[axis]) for axis in ("body", "contact", "joint") if axis in run}
-    labels["bodies"] = labels.pop("bodys", ())
-    dataset = make_dataset("walking", run.time, arrays, **{"joints": (), "contacts": ()} | labels)
+    contacts, joints = (tuple(str(n) for n in run[axis]) if axis in run else () for axis in ("contact", "joint"))
+    dataset = make_dataset("walking", run.time, arrays, bodies=bodies, contacts=contacts, joints=joints)
     return replace(run, dataset=dataset, metadata=dict(run.metadata) | {"kind": "walking"})

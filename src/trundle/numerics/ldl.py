@@ -10,9 +10,9 @@ _ROUND_OFF = 1e-12
 
 
 def solve_kkt(
-    M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float = 0.0
+    M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float | ca.SX = 0.0
 ) -> tuple[ca.SX, ca.SX]:
-    """Solve M a - G'lam = top, J a = bottom, with G = J unless given.
+    """Solve M a - G'lam = top, J a + proximal lam = bottom, with G = J unless given.
 
     Gaussian elimination on the sparsity pattern with pivots in the order: constants, then inertia, then
     multipliers. A mass is a constant pivot, so for one free body this is the 3 x 3 (plane: scalar)
@@ -26,8 +26,9 @@ def solve_kkt(
         Constrained and pushed directions.
     top, bottom : (nv,), (m,)
         Or several right-hand sides: (nv, k), (m, k).
-    proximal : float
-        Adds -proximal I to the multiplier block (unique multipliers for redundant rows).
+    proximal : float, or (m,) expressions
+        Adds -proximal I to the multiplier block (unique multipliers for redundant rows; rows of zeros in J and G
+        with a one here have no multiplier).
 
     Returns
     -------
@@ -35,7 +36,11 @@ def solve_kkt(
     """
     nv, m = M.shape[0], J.shape[0]
     push = J if G is None else G
-    K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)))
+    if isinstance(proximal, ca.SX):
+        corner = -ca.diag(proximal)
+    else:
+        corner = -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)
+    K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, corner))
     solution = _eliminate(K, ca.vertcat(top, bottom), nv, symmetric=G is None)
     return solution[:nv, :], -solution[nv:, :]
 

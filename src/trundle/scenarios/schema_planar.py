@@ -115,6 +115,14 @@ class PlanarInitialTable(Table):
         default=None, description="m, of a tree: how far from the terrain the given pose may be where it touches"
     )
 
+    @model_validator(mode="after")
+    def _numbers(self) -> PlanarInitialTable:
+        for table in ("positions", "rates"):
+            for name, value in getattr(self, table).items():
+                if not all(_finite(one) for one in (value if isinstance(value, list) and value else [value])):
+                    raise fault(f"{table}.{name}", "must be a finite number, or a list of finite numbers")
+        return self
+
 
 class PlanarSimulationTable(Table):
     """How long and how accurately: a fixed `step`, or a `relative_tolerance` for an adaptive run."""
@@ -180,6 +188,10 @@ class PlanarSimulate(PlanarTable):
     """A scenario of kind `planar`, task `simulate`."""
 
     task: Literal["simulate"]
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e12
 
 
 def _default(key: str) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import trundle as tr
+from tests.scenarios.files import on_profile
 from trundle.errors import InputError
 from trundle.report import metrics_planar
 from trundle.report.metrics import compute
@@ -85,14 +86,6 @@ relative_tolerance = 1e-9
 LEG = ["simulation.duration=0.4"]
 
 
-def written(folder: Path, text: str) -> Path:
-    x = np.linspace(-3, 5, 161)
-    rows = "\n".join(f"{a:.4f},{0.02 * np.sin(4 * a) + 0.01 * np.cos(7 * a):.6f}" for a in x)
-    (folder / "profile.csv").write_text("x,z\n" + rows)
-    (folder / "tree.toml").write_text(text)
-    return folder / "tree.toml"
-
-
 def work_of(name: str, *sets: str, part: str = "") -> TrackWork:
     scenario = load_scenario(name, sets)
     work = build(scenario.parts[part] if part else scenario)
@@ -106,7 +99,7 @@ def run_of(name: str, *sets: str, part: str = "") -> tr.Trajectory:
 
 
 def test_three_wheels_follow_a_speed_over_a_measured_profile(tmp_path: Path) -> None:
-    result = tr.run(written(tmp_path, THREE_WHEELS), out=tmp_path / "out", plots=False)
+    result = tr.run(on_profile(tmp_path, THREE_WHEELS), out=tmp_path / "out", plots=False)
     assert result.status is tr.Status.SUCCESS
     assert result.summary["feasible"]
     run = tr.load_trajectory(tmp_path / "out" / "trajectory.nc")
@@ -244,7 +237,7 @@ def test_uncontrolled_there_is_no_torque_and_the_leg_falls() -> None:
 def test_faults_name_the_key(tmp_path: Path, old: str, new: str, line: str) -> None:
     assert old in THREE_WHEELS
     with pytest.raises(InputError) as caught:
-        build(load_scenario(written(tmp_path, THREE_WHEELS.replace(old, new, 1))))
+        build(load_scenario(on_profile(tmp_path, THREE_WHEELS.replace(old, new, 1))))
     assert line in str(caught.value)
 
 

@@ -276,7 +276,7 @@ def _secondary(table: Any, driven: Contacts) -> list[Task]:
 
 
 def deviations(model: TreeModel, noise: Any) -> FloatArray:
-    """Return the standard deviation (n_x,) of every measured state; contact coordinates are seen as they are."""
+    """Return the standard deviation (n_x,) of every measured state; contact coordinates are not measured."""
     sigma = np.zeros(model.x.shape[0])
     slides = {name for name in model.joints if not model.turns(name)}
     of: Mapping[str, float] = {

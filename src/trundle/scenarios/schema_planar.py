@@ -111,7 +111,7 @@ class PlanarInitialTable(Table):
     hold: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies")] = Field(
         default=None, description="of a tree: joints and bodies that may not move when contacts are closed"
     )
-    tolerance: Size | None = Field(
+    tolerance: Annotated[Size | None, Allowed("a length > 0, from 1e-7 to 1e7 (m)")] = Field(
         default=None, description="m, of a tree: how far from the terrain the given pose may be where it touches"
     )
 

@@ -12,6 +12,7 @@ from trundle.scenarios.schema_planar import Name, Named, PlanarTable
 from trundle.scenarios.schema_shapes import GroundCurve
 
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
+MaybePositive = Annotated[Positive | None, Allowed("a number > 0, at most 1e12")]
 Factor = Annotated[float, Field(gt=0, le=100), Allowed("a factor > 0, at most 100")]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
@@ -63,13 +64,13 @@ class PlanarControllerTable(Table):
     tasks: Annotated[
         tuple[TaskTable, ...], Array, Field(min_length=1, max_length=64), Allowed("1 to 64 tables [[controller.tasks]]")
     ] = Field(description="what is wished")
-    torque_limit: Positive | None = Field(default=None, description="N m (N of a slide), of every joint")
+    torque_limit: MaybePositive = Field(default=None, description="N m (N of a slide), of every joint")
     torque_limits: Named = Field(default={}, description="N m (N), by the bodies' names, instead of torque_limit")
-    torque_rate_limit: Positive | None = Field(default=None, description="N m/s, of every joint")
+    torque_rate_limit: MaybePositive = Field(default=None, description="N m/s, of every joint")
     cone: bool = Field(default=True, description="whether contact forces are kept in the friction cone")
     friction_share: Share = Field(default=1.0, description="part of the coefficient of friction that may be used")
     normal_force_min: NonNegative = Field(default=0.0, description="N, least normal force of every contact")
-    friction_price: Positive | None = Field(
+    friction_price: MaybePositive = Field(
         default=None,
         description="1/N^2; where no torques keep the cone it is left as little as possible; left out: never",
     )
@@ -159,7 +160,7 @@ class PlantTable(Table):
     joint_friction: NonNegative = Field(default=0.0, description="N m (N), dry friction of every joint")
     actuator_gain: Factor = Field(default=1.0, description="of every torque")
     actuator_bias: Real = Field(default=0.0, description="N m (N), added to every torque, after its limit")
-    actuator_limit: Positive | None = Field(default=None, description="N m (N), of what the drives can do")
+    actuator_limit: MaybePositive = Field(default=None, description="N m (N), of what the drives can do")
 
 
 class PlanarTrack(PlanarTable):

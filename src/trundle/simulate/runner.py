@@ -264,9 +264,9 @@ class Runner:
         return Status.SUCCESS
 
     def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
-        """Return which margins may end a mode at once: not those born zero, nor those of a seam that is left behind."""
+        """Return which margins may end a mode at once: not those born zero, nor a seam or a gap that is left behind."""
         armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
-        seams = [self._is_seam(name) for name in phase.margins]
+        seams = [name.endswith(".gap") or self._is_seam(name) for name in phase.margins]
         if any(seams):
             p = self._parameters(now)
             values = np.array(list(phase.margin_values(now.t, now.x, p).values()))

@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, number, positive
 from trundle.errors import InputError
+from trundle.numerics.symbols import check_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +129,8 @@ def _bounds(key: str, bounds: tuple[Any, Any], size: int) -> tuple[FloatArray, F
 
 
 def _check_symbols(phase: Phase) -> None:
-    """A stray symbol would only show as an obscure failure inside the solver."""
-    both, state = ca.vertcat(phase.x, phase.u), phase.x
-    checks = [("rate", phase.rate, both), ("running", phase.running, both), ("terminal", phase.terminal, state)]
-    checks += [(c.name, c.expression, both) for c in (*phase.path, *phase.start, *phase.end)]
-    for name, expression, known in checks:
-        stray = [str(s) for s in ca.symvar(expression) if not ca.depends_on(known, s)]
-        if stray:
-            raise InputError(
-                f"{phase.name}.{name}", stray, f"an expression of {'x and u' if known is both else 'x'} only"
-            )
+    both = ca.vertcat(phase.x, phase.u)
+    conditions = ((c.name, c.expression) for c in (*phase.path, *phase.start, *phase.end))
+    along = [("rate", phase.rate), ("running", phase.running), *conditions]
+    entries = [(f"{phase.name}.{name}", expression, both, "x and u") for name, expression in along]
+    check_symbols([*entries, (f"{phase.name}.terminal", phase.terminal, phase.x, "x")])

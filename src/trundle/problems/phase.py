@@ -72,6 +72,13 @@ class Phase:
         Of (x, u), at the ends.
     x_bounds, u_bounds : (lower, upper)
         Bounds of states and inputs, numbers or arrays.
+    residual : (m,)
+        Equations 0 = r(x, u) that fix those inputs the rate leaves open, as joint torques and contact forces that
+        come with accelerations (inverse dynamics).
+    nodes : sequence of Condition
+        Of x, kept at the end of every interval of the mesh.
+    clock : symbol, optional
+        The share of the phase that is over, 0 to 1, on which `path`, `nodes` and `running` may depend.
     open_end : bool
         Whether `path` stops before the last node, where `end` alone says what holds: a contact let go.
     """
@@ -89,6 +96,9 @@ class Phase:
     x_bounds: tuple[Any, Any] = (-np.inf, np.inf)
     u_bounds: tuple[Any, Any] = (-np.inf, np.inf)
     open_end: bool = False
+    residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    nodes: Sequence[Condition] = ()
+    clock: ca.SX | None = None
 
     def __post_init__(self) -> None:
         if self.rate.numel() != self.nx:
@@ -130,11 +140,14 @@ def _bounds(key: str, bounds: tuple[Any, Any], size: int) -> tuple[FloatArray, F
 def _check_symbols(phase: Phase) -> None:
     """A stray symbol would only show as an obscure failure inside the solver."""
     both, state = ca.vertcat(phase.x, phase.u), phase.x
-    checks = [("rate", phase.rate, both), ("running", phase.running, both), ("terminal", phase.terminal, state)]
-    checks += [(c.name, c.expression, both) for c in (*phase.path, *phase.start, *phase.end)]
+    timed = both if phase.clock is None else ca.vertcat(both, phase.clock)
+    checks = [("rate", phase.rate, both), ("running", phase.running, timed), ("terminal", phase.terminal, state)]
+    checks += [("residual", phase.residual, both)]
+    checks += [(c.name, c.expression, timed) for c in (*phase.path, *phase.nodes)]
+    checks += [(c.name, c.expression, both) for c in (*phase.start, *phase.end)]
     for name, expression, known in checks:
         stray = [str(s) for s in ca.symvar(expression) if not ca.depends_on(known, s)]
         if stray:
             raise InputError(
-                f"{phase.name}.{name}", stray, f"an expression of {'x and u' if known is both else 'x'} only"
+                f"{phase.name}.{name}", stray, f"an expression of {'x' if known is state else 'x and u'} only"
             )

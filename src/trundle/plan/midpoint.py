@@ -56,8 +56,13 @@ def midpoint(
 
 def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: Rows, size: int) -> list[Make]:
     """Add the rows of the conditions ``nodes`` of a phase and return their elements."""
-    clock = mesh[1:, None] if phase.clock is not None else None
-    return _conditions(phase.name, phase.nodes, (phase.x,), places.x[1:], phase.clock, clock, rows, size)
+    made: list[Make] = []
+    for c in phase.nodes:
+        # What the next phase begins with as an equation must not stand here as an inequality as well.
+        last = -1 if phase.open_end and not np.array_equal(c.lower, c.upper) else None
+        clock = mesh[1:last, None] if phase.clock is not None else None
+        made += _conditions(phase.name, [c], (phase.x,), places.x[1:last], phase.clock, clock, rows, size)
+    return made
 
 
 def total_row(durations: Sequence[int], problem: Problem, size: int) -> tuple[sp.csr_matrix, FloatArray, FloatArray]:

@@ -80,7 +80,8 @@ class Phase:
     clock : symbol, optional
         The share of the phase that is over, 0 to 1, on which `path`, `nodes` and `running` may depend.
     open_end : bool
-        Whether `path` stops before the last node, where `end` alone says what holds: a contact let go.
+        Whether `path`, and inequalities among `nodes`, stop before the last node, where `end`, or the next phase's
+        `start`, alone says what holds: a contact let go, a foot that lands.
     """
 
     name: str

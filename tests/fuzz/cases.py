@@ -162,6 +162,16 @@ BASES: dict[str, dict[str, Any]] = {
         },
         "simulation": {"relative_tolerance": 1e-9, "stabilization": "none"},
     },
+    "walker": {
+        "kind": "planar",
+        "task": "walk",
+        "walker": {"leg": 0.9, "foot_radius": 0.27, "hip_mass": 40.0, "leg_mass": 12.0, "slope": 0.01},
+        "contact": {"friction": 0.8},
+        "cycle": {"durations": [2.1, 2.9], "twin_durations": [1.6, 2.1], "nodes": 20, "angle": 0.2},
+        "initial": {"error": 0.02},
+        "trials": {"count": 4, "errors": [0.01, 0.1], "strides": 8},
+        "simulation": {"strides": 6, "output_step": 0.01, "relative_tolerance": 1e-9},
+    },
 }
 
 # What a key may have been given by trundle where the file does not name it; a copy of the contract, not of the schema.
@@ -240,6 +250,20 @@ BY_KIND: dict[str, dict[str, Any]] = {
     "planar": {"contact.on_slip": "ignore", "simulation.gravity": 9.81},
 }
 
+WALKER: dict[str, dict[str, Any]] = {
+    "walker": {
+        "leg": 1, "foot_radius": 0.3, "hip_mass": 0.5, "leg_mass": 0.25, "leg_center": 0.5, "leg_inertia": 0,
+        "slope": 0.02,
+    },
+    "cycle": {"durations": [2.1, 3.0], "twin_durations": [1.6, 2.1], "nodes": 30, "angle": 0.27},
+    "initial": {"error": 0.01},
+    "trials": {"count": 24, "errors": [0.01, 0.05, 0.1], "strides": 10},
+    "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
+}  # fmt: skip
+BY_TASK: dict[str, dict[str, Any]] = {
+    "walk": {f"{table}.{key}": value for table, keys in WALKER.items() for key, value in keys.items()},
+}
+
 
 def furnish(folder: Path) -> Path:
     """Fill `folder` with the data files the mutations name and return the folder a scenario is to lie in."""
@@ -313,7 +337,7 @@ def _difference(content: bytes, resolved: str) -> str:
     """Return what the resolved file dropped, altered or added beyond defaults."""
     given = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     read = tomllib.loads(resolved)
-    defaults = DEFAULTS | BY_KIND[given["kind"]] | {"name": "case"}
+    defaults = DEFAULTS | BY_KIND[given["kind"]] | BY_TASK.get(given["task"], {}) | {"name": "case"}
     return _compare(given, read, "", defaults)
 
 

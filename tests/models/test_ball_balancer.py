@@ -171,6 +171,26 @@ def test_wrong_numbers_are_named(change, key):
         BallBalancer(**change)
 
 
+def test_a_robot_is_a_file(tmp_path):
+    file = tmp_path / "robot.toml"
+    file.write_text('[robot]\nmass = 40\ncom = [0.0, 0.0, 0.6]\nform = "simplified"\n')
+    robot = BallBalancer.read(file)
+    wanted = dataclasses.replace(BallBalancer(), mass=40.0, com=(0.0, 0.0, 0.6), form="simplified")
+    assert repr(robot) == repr(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("[robot]\nmas = 3", "mas"), ("[robot]\nmass = -3", "mass"), ("mass = 3", "table"), ("[robot", "TOML")],
+)
+def test_a_wrong_file_is_named(tmp_path, text, key):
+    file = tmp_path / "robot.toml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=key) as caught:
+        BallBalancer.read(file)
+    assert "robot.toml" in str(caught.value)
+
+
 XML = """
 <mujoco><option timestep="2e-5" gravity="0 0 -{gravity}" integrator="implicitfast" cone="elliptic" impratio="100"
   tolerance="1e-12" iterations="100"/>

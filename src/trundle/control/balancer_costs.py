@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, positive
+from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr_stage import Cost
 
-Row = tuple[Any, Any, float]
+Row = tuple[Any, Any, Any]
 """Margin, weight mu and delta of a barrier."""
 
 NO_WALL = np.concatenate([[0.0, 0.0, 1.0, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # a plane out of reach, below
@@ -38,6 +38,8 @@ class Weights:
         torso's top outside the disc.
     end : float
         The end's weights are this many times those of a stage.
+    contact_speed, contact_distance : float
+        Of velocity and distance of a contact that the schedule closes; only the hybrid level has such.
     """
 
     position: float = 40.0
@@ -59,6 +61,8 @@ class Weights:
     disc: float = 4.0
     disc_top: float = 8.0
     end: float = 0.9
+    contact_speed: float = 2e3
+    contact_distance: float = 2e4
 
     @property
     def numbers(self) -> FloatArray:
@@ -79,37 +83,85 @@ class Disc:
         return np.array([*array("center", self.center, (2,), unit="m"), positive("radius", self.radius, "m")])
 
 
+@dataclass(frozen=True)
+class KeepOut:
+    """Two points of the body's axis that keep clear of walls and of the disc; how strongly, say the weights.
+
+    Attributes
+    ----------
+    ball, body : float, m
+        Least distance from a wall of the ball's centre, and of the axis at `height`.
+    height, top : float, m
+        Above the ball's centre, along the axis: of the point kept from walls, and of the one kept out of the disc.
+    softness : float, m
+        Distance to the limit below which the barrier is a parabola.
+    """
+
+    ball: float = 0.20
+    body: float = 0.18
+    height: float = 1.05
+    top: float = 0.95
+    softness: float = 0.03
+
+    def __post_init__(self) -> None:
+        for name in ("ball", "body", "height", "top"):
+            non_negative(name, getattr(self, name), "m")
+        positive("softness", self.softness, "m")
+
+    @property
+    def numbers(self) -> FloatArray:
+        """All five in the order of the fields."""
+        return np.array([getattr(self, name) for name in self.__dataclass_fields__])
+
+
+_NAMES, _KEPT = list(Weights.__dataclass_fields__), len(KeepOut.__dataclass_fields__)
+
+
+class Unpacked(NamedTuple):
+    """Parameter symbols: x_ref (16,), the level's own head, weights by name, disc (3,), keep-out (5,), walls."""
+
+    reference: ca.SX
+    head: ca.SX
+    weights: dict[str, ca.SX]
+    disc: ca.SX
+    keep_out: ca.SX
+    walls: list[ca.SX]
+
+
 def packed(
-    reference: Any, stages: int, head: FloatArray, weights: Weights, disc: Disc | None, walls: Sequence[Wall], most: int
+    reference: Any,
+    head: FloatArray,
+    weights: Weights,
+    disc: Disc | None,
+    keep_out: KeepOut,
+    walls: Sequence[Wall],
+    most: int,
 ) -> FloatArray:
-    """Return parameter rows (N + 1, n_p): x_ref (16), `head`, weights, disc (3), walls (10 each)."""
+    """Return parameter rows (N + 1, n_p) in the order of `Unpacked`; `head` has a row a stage and one for the end."""
     if len(walls) > most:
         raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
     planes = [wall.numbers for wall in walls] + [NO_WALL] * (most - len(walls))
     if disc is None:
         disc, weights = Disc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
-    same = np.concatenate([weights.numbers, disc.numbers, *planes])
-    wanted = np.asarray(reference, dtype=np.float64)
-    if wanted.shape not in ((16,), (stages + 1, 16)):
-        raise InputError("reference", wanted.shape, f"a state of 16 or {stages + 1} of them")
-    size = head.shape[-1]
-    rows = np.empty((stages + 1, 16 + size + same.size))
-    rows[:, :16], rows[:, 16 : 16 + size], rows[:, 16 + size :] = wanted, head, same
-    return rows
+    same = np.concatenate([weights.numbers, disc.numbers, keep_out.numbers, *planes])
+    wanted, (rows, size) = np.asarray(reference, dtype=np.float64), head.shape
+    if wanted.shape not in ((16,), (rows, 16)):
+        raise InputError("reference", wanted.shape, f"a state of 16 or {rows} of them")
+    p = np.empty((rows, 16 + size + same.size))
+    p[:, :16], p[:, 16 : 16 + size], p[:, 16 + size :] = wanted, head, same
+    return p
 
 
-def unpacked(p: ca.SX, head: int, walls: int) -> tuple[dict[str, ca.SX], ca.SX, list[ca.SX]]:
-    """Return the weights by name, the disc and the walls among the parameter symbols of `packed`."""
-    names = list(Weights.__dataclass_fields__)
-    first = 16 + head
-    after = first + len(names)
-    planes = [p[after + 3 + 10 * i : after + 13 + 10 * i] for i in range(walls)]
-    return {name: p[first + i] for i, name in enumerate(names)}, p[after : after + 3], planes
+def unpacked(p: ca.SX, head: int, walls: int) -> Unpacked:
+    """Return the parts of the parameter symbols of `packed`."""
+    sizes = [16, head, len(_NAMES), 3, _KEPT, *([10] * walls)]
+    reference, own, weights, disc, keep_out, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
+    return Unpacked(reference, own, dict(zip(_NAMES, ca.vertsplit(weights), strict=True)), disc, keep_out, planes)
 
 
 def parameter_count(head: int, walls: int) -> int:
     """Return n_p."""
-    return 16 + head + len(Weights.__dataclass_fields__) + 3 + 10 * walls
+    return 16 + head + len(_NAMES) + 3 + _KEPT + 10 * walls
 
 
 def motion_limits(
@@ -125,32 +177,29 @@ def motion_limits(
     ):
         half = 0.5 * (np.asarray(high) - np.asarray(low))
         rows += [((value - low) / half, share * m, 0.02), ((high - value) / half, share * m, 0.02)]
-    # The body's own vertical acceleration is of second order in its lean: it is left out of the floor's load.
-    lift = sum((f[2] for f in forces), ca.SX(0))
-    weight = (robot.mass + robot.ball_mass) * robot.gravity
-    normal = weight - lift
-    cone = robot.floor_friction * normal - ca.sqrt(ca.sumsqr(u[:2]) + 1.0)
-    return [*rows, ((normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
+    load, weight = robot.floor(x, u[:2], u[2], forces, u[3:9]), (robot.mass + robot.ball_mass) * robot.gravity
+    cone = robot.floor_friction * load.normal - ca.sqrt(ca.sumsqr(load.tangential) + 1.0)
+    return [*rows, ((load.normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
 
 
-def keep_out(
-    robot: BallBalancer, x: ca.SX, planes: list[ca.SX], disc: ca.SX, w: dict[str, ca.SX], margins: tuple[float, float]
-) -> list[Row]:
-    """Return the barriers of the torso's distance to walls and of ball and torso's top to the disc."""
+def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked) -> list[Row]:
+    """Return the barriers of the two points' distances to walls and to the disc."""
     rows: list[Row] = []
+    w, disc = given.weights, given.disc
+    ball, body, height, top, softness = ca.vertsplit(given.keep_out)
     lean = robot.state(x).R_world_body[:, 2]
     center = ca.vertcat(x[:2], robot.ball_radius)
-    for plane in planes:
-        for height, margin in zip((0.0, 1.05), margins, strict=True):
-            rows.append((ca.dot(plane[:3], center + height * lean) - plane[3] - margin, w["torso"], 0.03))
-    for height, weight in ((0.0, w["disc"]), (0.95, w["disc_top"])):
-        away = x[:2] + height * lean[:2] - disc[:2]
-        rows.append((ca.sqrt(ca.sumsqr(away) + 1e-6) - disc[2], weight, 0.03))
+    for plane in given.walls:
+        for up, margin in ((0.0, ball), (height, body)):
+            rows.append((ca.dot(plane[:3], center + up * lean) - plane[3] - margin, w["torso"], softness))
+    for up, weight in ((0.0, w["disc"]), (top, w["disc_top"])):
+        away = x[:2] + up * lean[:2] - disc[:2]
+        rows.append((ca.sqrt(ca.sumsqr(away) + 1e-6) - disc[2], weight, softness))
     return rows
 
 
 def state_cost(
-    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], keep_out: list[Row], share: Any = 1.0
+    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], kept: list[Row], share: Any = 1.0
 ) -> tuple[list[tuple[Any, Any]], list[Row]]:
     """Return the residuals of x - x_ref and the barriers, all times `share`."""
     e = x - reference
@@ -163,7 +212,7 @@ def state_cost(
         ("angular", 13, 16),
     )
     residuals = [(e[a:b], share * w[name]) for name, a, b in parts]
-    return residuals, [(h, share * m, delta) for h, m, delta in keep_out]
+    return residuals, [(h, share * m, delta) for h, m, delta in kept]
 
 
 def stacked_cost(residuals: list[tuple[Any, Any]], barriers: list[Row]) -> Cost:

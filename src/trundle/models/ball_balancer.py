@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -54,9 +57,24 @@ class FloorLoad(NamedTuple):
     normal: ca.SX
 
 
+def _table(text: str, file: str) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(text).get("robot")
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("file", file, f"a TOML file: {error}") from None
+    if not isinstance(table, dict):
+        raise InputError("file", file, "a table [robot]")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
+
+
+_NUMBERS = _table(files("trundle.models").joinpath("ball_balancer.toml").read_text("utf-8"), "ball_balancer.toml")
+
+
 @dataclass(frozen=True)
 class BallBalancer:
     """Numbers of the robot, SI, and its equations as CasADi expressions (final).
+
+    Without arguments the numbers are those of ``ball_balancer.toml`` beside this file; see `read` for another one.
 
     State x = (x, y, yaw, pitch, roll, q (6), l (2), h (3)); l and h are momenta, see `velocities`.
 
@@ -87,27 +105,27 @@ class BallBalancer:
         Of the dynamics; see `rate`.
     """
 
-    mass: float = 25.0
-    ball_mass: float = 2.4
-    ball_radius: float = 0.106
-    ball_inertia: float = 0.0174
-    com: Any = (0.0, 0.0, 0.45)
-    inertia: Any = (2.0, 2.0, 0.3)
-    gravity: float = 9.81
-    floor_friction: float = 0.6
-    hand_friction: float = 0.6
-    drive_limit: float = 40.0
-    yaw_limit: float = 5.0
-    joint_rate_limit: float = 4.0
-    shoulder: Any = (0.0, 0.18, 0.80)
-    upper_arm: float = 0.25
-    forearm: float = 0.25
-    hand_radius: float = 0.03
-    joint_lower: Any = (-0.3, -1.0, 0.0)
-    joint_upper: Any = (1.9, 2.2, 2.4)
-    joint_rest: Any = (0.35, 0.15, 1.3)
-    height: float = 1.2
-    form: str = "exact"
+    mass: float = _NUMBERS["mass"]
+    ball_mass: float = _NUMBERS["ball_mass"]
+    ball_radius: float = _NUMBERS["ball_radius"]
+    ball_inertia: float = _NUMBERS["ball_inertia"]
+    com: Any = _NUMBERS["com"]
+    inertia: Any = _NUMBERS["inertia"]
+    gravity: float = _NUMBERS["gravity"]
+    floor_friction: float = _NUMBERS["floor_friction"]
+    hand_friction: float = _NUMBERS["hand_friction"]
+    drive_limit: float = _NUMBERS["drive_limit"]
+    yaw_limit: float = _NUMBERS["yaw_limit"]
+    joint_rate_limit: float = _NUMBERS["joint_rate_limit"]
+    shoulder: Any = _NUMBERS["shoulder"]
+    upper_arm: float = _NUMBERS["upper_arm"]
+    forearm: float = _NUMBERS["forearm"]
+    hand_radius: float = _NUMBERS["hand_radius"]
+    joint_lower: Any = _NUMBERS["joint_lower"]
+    joint_upper: Any = _NUMBERS["joint_upper"]
+    joint_rest: Any = _NUMBERS["joint_rest"]
+    height: float = _NUMBERS["height"]
+    form: str = _NUMBERS["form"]
 
     def __post_init__(self) -> None:
         choice("form", self.form, FORMS)
@@ -124,6 +142,29 @@ class BallBalancer:
             raise InputError("inertia", inertia, "three positive moments, none above the sum of the others")
         if np.any(np.asarray(self.joint_lower) >= np.asarray(self.joint_upper)):
             raise InputError("joint_lower", self.joint_lower, f"below joint_upper = {self.joint_upper}")
+
+    @classmethod
+    def read(cls, path: str | Path) -> BallBalancer:
+        """Return the robot of the table [robot] of a TOML file; keys that are left out keep their default.
+
+        Raises
+        ------
+        InputError
+            If the file is no such file or a key or number is wrong; it names the file.
+        """
+        try:
+            text = Path(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("file", str(path), f"a readable file: {error}") from None
+        table = _table(text, str(path))
+        known = [entry.name for entry in fields(cls)]
+        for key in table:
+            if key not in known:
+                raise InputError(key, table[key], f"one of {known}", str(path))
+        try:
+            return cls(**table)
+        except InputError as error:
+            raise error.within("robot", str(path)) from None
 
     @property
     def nx(self) -> int:
@@ -234,23 +275,38 @@ class BallBalancer:
             moment += self.mass * ca.cross(ca.cross(s.omega, s.com), ca.vertcat(s.v, 0))
         return ca.vertcat(s.v, angle_rates(s.angles, s.omega), joint_rates, total[:2], moment)
 
-    def floor(self, x: ca.SX, drive: Any, yaw: Any, forces: Sequence[Any], joint_rates: Any) -> FloorLoad:
+    def accelerations(self, s: BalancerState, rate: Any) -> tuple[ca.SX, ca.SX]:
+        """Return (vdot (2,), omegadot (3,)) that a rate dx/dt (16,) stands for, m/s^2 and rad/s^2.
+
+        (I_O + C_(:,xy) C_(xy,:) / M_e) omegadot = k - C_(:,xy) a / M_e,  vdot = (a + C_(xy,:) omegadot) / M_e with
+        a = ldot - m (omega x (omega x c))_xy and k = hdot - omega x I_O omega - m (omega x c) x v.
+        """
+        inertia, (linear, angular) = self._inertia(s.R_world_body, s.com), (rate[11:13], rate[13:16])
+        angular = angular - ca.cross(s.omega, inertia @ s.omega)
+        if self.form == "simplified":
+            return linear / self.mass, _solve_symmetric(inertia, angular)
+        turned = ca.cross(s.omega, s.com)
+        angular -= self.mass * ca.cross(turned, ca.vertcat(s.v, 0))
+        linear = linear - self.mass * ca.cross(s.omega, turned)[:2]
+        C, M = self.mass * ca.skew(s.com), self.effective_mass
+        omega = _solve_symmetric(inertia + C[:, :2] @ C[:2, :] / M, angular - C[:, :2] @ linear / M)
+        return (linear + C[:2, :] @ omega) / M, omega
+
+    def floor(self, x: Any, drive: Any, yaw: Any, forces: Sequence[Any], joint_rates: Any) -> FloorLoad:
         """Return the force of the floor on the ball.
 
             f = f_d - I_b / r_b^2 vdot,   N = (m + m_b) g + m d^2 c_z / dt^2 - sum_i f_iz
 
-        The cone |f| <= mu N and N > 0 are what the other equations take for granted. Arguments as in `rate`; x has
-        to be a symbol.
+        The cone |f| <= mu N and N > 0 are what the other equations take for granted. Arguments as in `rate`.
         """
         s = self.state(x)
-        rate = self.rate(x, drive, yaw, forces, joint_rates)
-        fall = ca.jtimes(s.com[2], x, rate)
-        accelerations = ca.jtimes(ca.vertcat(s.v, fall), x, rate)
+        v_dot, omega_dot = self.accelerations(s, self.rate(x, drive, yaw, forces, joint_rates))
+        rise = ca.cross(omega_dot, s.com)[2] + ca.cross(s.omega, ca.cross(s.omega, s.com))[2]
         lift = sum((f[2] for f in forces), ca.SX(0))
-        normal = (self.mass + self.ball_mass) * self.gravity + self.mass * accelerations[2] - lift
+        normal = (self.mass + self.ball_mass) * self.gravity + self.mass * rise - lift
         if self.form == "simplified":
             return FloorLoad(ca.vertcat(drive), normal)
-        return FloorLoad(drive - self.ball_inertia / self.ball_radius**2 * accelerations[:2], normal)
+        return FloorLoad(drive - self.ball_inertia / self.ball_radius**2 * v_dot, normal)
 
     def rest(self, position: Any = (0.0, 0.0), yaw: float = 0.0) -> np.ndarray:
         """Return the state (16,) upright and at rest, arms in `joint_rest`."""

@@ -165,6 +165,47 @@ class Multibody(ABC):
             h += body.mass * (at_com.Jv.T @ (at_com.a - self.gravity)) + at_com.Jw.T @ spin
         return M, h
 
+    def inverse_dynamics(self, mode: Sequence[Law], nudot: ca.SX, lam: ca.SX) -> ca.SX:
+        """Return tau (nv,) = M nudot + h - J'lam without forming M or J.
+
+        By virtual power: with the bodies' forces f = m (a - g) and moments n = I al + w x I w at the acceleration
+        nudot, and the multipliers lam of the contacts' rows,
+
+            tau = d/dnu [sum f'v + n'w - lam'(J nu)],    f, n, lam held constant,
+
+        which one reverse sweep through the velocities gives; a = (a at nudot = 0) + J nudot is a forward sweep.
+
+        Parameters
+        ----------
+        mode : sequence of Law
+            One a contact; without sliding ones.
+        nudot : (nv,)
+        lam : (m,)
+            Multipliers of the rows of `terms`, stacked.
+        """
+        self._check_mode(mode)
+        bodies = [(body, _at_com(body), _resolved_inertia(body)) for body in self.bodies]
+        twists = ca.vertcat(*(ca.vertcat(at.w, at.v) for _, at, _ in bodies))
+        rates = ca.jtimes(twists, self.nu, nudot)
+        pushes, at, k, d = [], 0, twists.shape[0] // len(bodies) - self.d, self.d
+        for body, here, inertia in bodies:
+            al, a = here.al + rates[at : at + k], here.a + rates[at + k : at + k + d]
+            moment = inertia @ al
+            if not isinstance(body.inertia, float):
+                moment = moment + angular_cross(here.w, inertia @ here.w)
+            pushes += [moment, body.mass * (a - self.gravity)]
+            at += k + d
+        rows = [
+            law.rows(kinematics(j.contact, j.A, j.B, j.s, slipping=law.slipping), j.friction)
+            for j, law in zip(self.joined, mode, strict=True)
+        ]
+        if any(r.GA is not None for r in rows):
+            raise InputError(
+                "mode", [law.name for law in mode], "laws that push where they constrain: none that slides"
+            )
+        velocities = ca.vertcat(twists, *(r.velocity for r in rows))
+        return ca.jtimes(velocities, self.nu, ca.vertcat(*pushes, -lam), True)
+
     def energy(self) -> ca.SX:
         """Return the kinetic and potential energy of all bodies with inertia, J."""
         total = ca.SX(1, 1)

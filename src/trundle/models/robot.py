@@ -154,10 +154,13 @@ class Robot:
         at: Sequence[float] | None = None,
         friction: float | None = None,
         name: str | None = None,
+        ahead: float | None = None,
     ) -> Link:
         """Fix one more shape to a body, with its origin at the point `at` (d,), m, of the body's frame.
 
-        Its contact has the body's name unless another `name` is given.
+        Its contact has the body's name unless another `name` is given. A shape with `ahead` (m, on a flat) touches
+        down only where its lowest point is so far ahead, along x, of every contact that is closed; closer it
+        passes through the ground: the feet of a walker with straight legs.
         """
         if shape is None:
             return link
@@ -169,7 +172,8 @@ class Robot:
             raise InputError("name", label, "a name no other shape of the robot has")
         place = tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
         mu = None if friction is None else non_negative("friction", friction)
-        self._parts.append(Part(label, link.name, shape, place, mu))
+        least = None if ahead is None else number("ahead", ahead, unit="m")
+        self._parts.append(Part(label, link.name, shape, place, mu, ahead=least))
         return link
 
     def terrain(self, shape: Shape | Ground, friction: float = 1.0) -> None:

@@ -72,6 +72,8 @@ class Meeting:
         See `trundle.contact.choice.contact_form`.
     extent : (d - 1,) m, or None
         Width of B along its axes.
+    ahead : float m, or None
+        The contact touches down only where its point is so far ahead, along x, of every closed one.
     """
 
     contact: str
@@ -82,6 +84,7 @@ class Meeting:
     center_A: tuple[float, ...]
     form: str
     extent: tuple[float, ...] | None = None
+    ahead: float | None = None
 
 
 LOCKED = 1e-4

@@ -13,7 +13,8 @@ from trundle.contact.contact import Contact
 from trundle.contact.laws import Friction
 from trundle.errors import InputError
 from trundle.models.inertia import check_inertia
-from trundle.models.tree_model import BodySpec, ContactSpec, TreeModel
+from trundle.models.joints import BodySpec
+from trundle.models.tree_model import ContactSpec, TreeModel
 from trundle.numerics.space import angular_size
 
 
@@ -127,6 +128,14 @@ class Tree:
         """Add a body that slides along `axis` (d,), default x, of `parent` from the point `at` (d,), m."""
         axis = (1.0, *(0.0,) * (self.d - 1)) if axis is None else axis
         return self._joint("prismatic", parent, at, mass, inertia, com, axis, actuated, name)
+
+    def add(self, spec: BodySpec) -> Link:
+        """Add a body given by its data, which a reader of descriptions has checked (`trundle.models.urdf_tree`).
+
+        More than the other methods can say: links without mass, turned joint frames, frames fixed in a body, a
+        centre of mass off the origin of a free body.
+        """
+        return self._add(spec)
 
     def contact(
         self, contact: Contact, A: Link, B: Link, mu: float = 1.0, torsional: float = 0.0, name: str = ""

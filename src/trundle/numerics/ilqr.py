@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ __all__ = [
     "Limits",
     "Optimiser",
     "Recomputed",
+    "cheapest",
     "midpoint",
     "recompute",
     "relaxed_barrier",
@@ -131,6 +133,11 @@ class ControlSolution:
         return Guess(self.inputs, self.states, self.gains).shifted(stages)
 
 
+def cheapest(found: Sequence[ControlSolution]) -> ControlSolution:
+    """Return the solution of least cost among those without gaps; one with gaps or without numbers only if alone."""
+    return min(found, key=lambda s: (s.gap > 1e-6, s.cost) if math.isfinite(s.cost) else (True, math.inf))
+
+
 @dataclass
 class _Progress:
     begin: float
@@ -141,6 +148,7 @@ class _Progress:
     decrease: float = math.nan
     gradient: float = math.nan
     last: float = 0.0
+    ratio: float = 1.0
     gaps: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
@@ -253,7 +261,7 @@ class Optimiser:
                 continue
             at.decrease, at.gradient = -(core.slope_along + 0.5 * core.curvature), core.gradient
             closed = bool(np.all(at.gaps <= _CLOSED * np.maximum(1.0, np.abs(core.x[1:]))))
-            if closed and at.rho <= 1e-3 and at.decrease <= limits.tolerance * max(1.0, abs(at.cost)):
+            if closed and at.rho <= 1.0 and (1.0 + at.rho) * at.decrease <= limits.tolerance * max(1.0, abs(at.cost)):
                 return Status.SUCCESS
             if limits.iterations == 0:
                 return Status.ITERATION_LIMIT
@@ -266,9 +274,7 @@ class Optimiser:
                     return Status.NOT_CONVERGED
                 continue
             fresh = False
-            at.rho = 0.0 if at.rho < 1e-5 else at.rho / 10.0
-            if alpha < 0.2:
-                at.rho = max(1e-3, 30.0 * at.rho)
+            at.rho = _damping(at.rho, alpha, at.ratio)
 
     def _search(self, at: _Progress, limits: Limits) -> float:
         """Take the longest step that lowers the merit enough; 0.0 and no change if there is none."""
@@ -283,7 +289,10 @@ class Optimiser:
         for _ in range(limits.halvings + 1):
             if core.roll(alpha):
                 cost = core.cost
-                if cost + at.weight * (1.0 - alpha) * gaps <= merit + _ARMIJO * alpha * min(slope, 0.0) + slack:
+                fall = merit - cost - at.weight * (1.0 - alpha) * gaps
+                if fall >= -_ARMIJO * alpha * min(slope, 0.0) - slack:
+                    promised = -alpha * (slope + 0.5 * alpha * core.curvature)
+                    at.ratio = fall / promised if promised > 0.0 else 1.0
                     self._take()
                     core.gap *= 1.0 - alpha
                     at.gaps = np.abs(core.gap)
@@ -329,6 +338,20 @@ def recompute(problem: ControlProblem, solution: ControlSolution, x0: Any, param
     return Recomputed(
         float(cost[0, 0]), float(np.max(np.abs(path.T - solution.states))), float(np.max(np.abs(gradient)))
     )
+
+
+def _damping(rho: float, alpha: float, ratio: float) -> float:
+    """Return the next rho after a step of length alpha that lowered the merit by `ratio` of what it promised.
+
+    Short steps raise it and only whole steps that kept their promise lower it: lowered after every step it makes every
+    other step a short one.
+    """
+    if alpha == 1.0:
+        if ratio < 0.25:
+            return max(1e-3, 2.0 * rho)
+        lower = rho / 3.0 if ratio > 0.75 else rho
+        return 0.0 if lower < 1e-6 else lower
+    return max(1e-3, (1.5 if alpha >= 0.5 else 5.0) * rho)
 
 
 def _shaped(key: str, value: Any, shape: tuple[int, ...]) -> FloatArray:

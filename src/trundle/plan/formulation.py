@@ -195,7 +195,10 @@ class Formulation:
     def _running(self) -> ca.SX:
         task, weights, model = self.task, self.task.weights, self.model
         bound = task.hand_limits.acceleration(task.d)
-        share = array("weights.acceleration", np.broadcast_to(weights.acceleration, bound.shape), bound.shape)
+        given = (
+            np.full(bound.shape, weights.acceleration) if np.ndim(weights.acceleration) == 0 else weights.acceleration
+        )
+        share = array("weights.acceleration", given, bound.shape, minimum=0.0)
         cost = ca.sumsqr(ca.SX(ca.DM(np.sqrt(share) / bound)) * model.u)
         length = sum(task.duration) / 2
         size = task.pair.body.shape.reference_length

@@ -42,10 +42,13 @@ class Arc:
 
     def at(self, times: FloatArray) -> Arc:
         """Return the arc on other times, linearly interpolated."""
-        x = np.stack([np.interp(times, self.times, column) for column in self.x.T], axis=1)
-        of_u = self.times if len(self.u) == len(self.times) else (self.times[1:] + self.times[:-1]) / 2
-        u = [np.interp(times, of_u, column) for column in self.u.T]
-        return Arc(np.asarray(times), x, np.reshape(np.array(u).T, (len(times), -1)))
+        middles = (self.times[1:] + self.times[:-1]) / 2
+        of_u = self.times if len(self.u) == len(self.times) else middles
+        x, u = np.zeros((len(times), self.x.shape[1])), np.zeros((len(times), self.u.shape[1]))
+        for values, given, of in ((x, self.x, self.times), (u, self.u, of_u)):
+            for column in range(values.shape[1]):
+                values[:, column] = np.interp(times, of, given[:, column])
+        return Arc(np.asarray(times), x, u)
 
 
 class Transcription:

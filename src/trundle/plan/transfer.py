@@ -81,6 +81,11 @@ class Goal:
         for name in ("hand_position", "hand_rpy", "hand_angle"):
             if isinstance(getattr(self, name), str):
                 choice(f"goal.{name}", getattr(self, name), ("start", "free"))
+        for name in ("object_angle", "hand_angle"):
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, number(f"goal.{name}", getattr(self, name), unit="rad"))
+        if isinstance(self.object_angle, str):
+            raise InputError("goal.object_angle", self.object_angle, "a finite number (rad)")
 
     @property
     def posed(self) -> bool:

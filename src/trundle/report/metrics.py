@@ -43,6 +43,7 @@ SPECIAL = {
     "leg-balance": "metrics_planar:leg_balance",
     "rover-sinusoid": "metrics_planar:rover_sinusoid",
     "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
+    "passive-walker": "metrics_walker:passive_walker",
 }
 #: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
 TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")

@@ -26,6 +26,7 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
+    ("planar", "walk"): "trundle.scenarios.planar_walk:build",
 }
 """(kind, task) -> its builder; a new kind or task is one line here."""
 

@@ -88,6 +88,7 @@ SCHEMAS: dict[tuple[str, str], str] = {
     ("juggling", "throw"): "trundle.scenarios.schema_juggling_control:JugglingThrow",
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
     ("planar", "track"): "trundle.scenarios.schema_planar_control:PlanarTrack",
+    ("planar", "walk"): "trundle.scenarios.schema_planar_walk:PlanarWalk",
 }
 """(kind, task) -> where its schema stands; a new kind or task is one line here."""
 

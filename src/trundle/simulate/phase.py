@@ -154,6 +154,8 @@ class Phase:
                 continue  # frozen coordinates know no gap: the watch finds the landing
             if margin == "roundness":
                 value = sign_of[contact] * value
+            if margin == "gap":
+                value = self._or_behind(contact, value)
             margins[name] = value - self._least(contact, margin)
         for joined, meeting, law in zip(self.model.joined, self.system.meetings, self.mode.laws, strict=True):
             if not LAWS[law].touching:
@@ -164,6 +166,19 @@ class Phase:
                 margins[f"{joined.name}.extent_{axis}"] = width / 2 - ca.fabs(on_B[i])
             margins.update({f"{joined.name}.{name}": value for name, value in _data_margins(meeting, on_B).items()})
         return margins
+
+    def _or_behind(self, contact: str, gap: ca.SX) -> ca.SX:
+        """Return a gap that stays open while the contact is not far enough ahead of every closed one."""
+        points = {}
+        for joined, meeting, law in zip(self.model.joined, self.system.meetings, self.mode.laws, strict=True):
+            _, side = joined.contact.touch(joined.A, joined.B, joined.s)
+            points[joined.name] = (joined.B.p + side.r)[0], meeting.ahead, LAWS[law].touching
+        here, ahead, _ = points[contact]
+        if ahead is None:
+            return gap
+        for there, _, touching in points.values():
+            gap = ca.fmax(gap, ahead - (here - there)) if touching else gap
+        return gap
 
     def _shared_margins(self) -> dict[str, ca.SX]:
         """Normal forces and cone margins of two contacts that share their force."""

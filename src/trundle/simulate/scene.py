@@ -45,6 +45,7 @@ def tree_scene(system: ContactSystem, path: FloatArray) -> tuple[SceneBody, ...]
     for name, com in coms.items():
         joints = [np.array(at) for child, at in model.joint_places.items() if model.parents[child] == name]
         own = [np.zeros(model.d)] if name in model.parents else []
+        joints += _centers_apart(system, name, [*own, *joints])
         if own and not joints and not any(meeting.body_A == name for meeting in system.meetings):
             joints = [com]  # the last link of a chain, without a shape: as far as its centre of mass
         points = [*own, *joints]
@@ -57,6 +58,17 @@ def tree_scene(system: ContactSystem, path: FloatArray) -> tuple[SceneBody, ...]
         window["radius"] = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
         scene.append(_body(system.meetings[0].shape_B, system.meetings[0].body_B, "terrain", None, window))
     return tuple(scene)
+
+
+def _centers_apart(system: ContactSystem, body: str, known: list[FloatArray]) -> list[FloatArray]:
+    """Return where the shapes of a body are centred, away from the points known: what its link also leads to."""
+    found: list[FloatArray] = []
+    for numbers in system.pairs:
+        meeting = system.meetings[numbers[0]]
+        center = np.array(meeting.center_A)
+        if meeting.body_A == body and all(np.linalg.norm(center - other) > 1e-9 for other in [*known, *found]):
+            found.append(center)
+    return found if known else []
 
 
 def _window(meeting: Meeting, path: FloatArray) -> dict[str, Any]:

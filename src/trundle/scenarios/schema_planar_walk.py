@@ -1,0 +1,112 @@
+"""Scenario files of kind `planar`, task `walk`: a passive walker with round feet on a slope."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import Array, Duration, Mass, NonNegative, ScenarioTable, Size, Table, fault
+from trundle.scenarios.schema import Tolerance as ToleranceOf
+
+Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
+Slope = Annotated[float, Field(ge=0, lt=0.5), Allowed("an angle from 0, below 0.5 (rad)")]
+Angle = Annotated[float, Field(gt=0, lt=1), Allowed("an angle > 0, below 1 (rad)")]
+Error = Annotated[float, Field(ge=0, le=0.5), Allowed("a share from 0 to 0.5")]
+Strides = Annotated[int, Field(ge=1, le=10000), Allowed("an integer from 1 to 10000")]
+Nodes = Annotated[int, Field(ge=4, le=1000), Allowed("an integer from 4 to 1000")]
+_Bound = Annotated[float, Field(gt=0, le=100), Allowed("a number > 0, at most 100")]
+Bounds = Annotated[tuple[_Bound, _Bound], Array, Allowed("two ascending numbers > 0, at most 100")]
+Errors = Annotated[tuple[Error, ...], Array, Field(max_length=16), Allowed("at most 16 shares, each from 0 to 0.5")]
+
+
+class WalkerTable(Table):
+    """Two straight legs, hinged at the hip, with circular feet."""
+
+    leg: Size = Field(default=1.0, description="m, from the hip to the sole")
+    foot_radius: Size = Field(default=0.3, description="m, below leg")
+    hip_mass: NonNegative = Field(default=0.5, description="kg")
+    leg_mass: Mass = Field(default=0.25, description="kg, of each leg")
+    leg_center: Share = Field(default=0.5, description="legs, from the hip to a leg's centre of mass")
+    leg_inertia: NonNegative = Field(default=0.0, description="kg m^2, about it; 0: a point mass")
+    slope: Slope = Field(default=0.02, description="rad, downwards")
+
+    @model_validator(mode="after")
+    def _foot(self) -> Self:
+        if self.foot_radius >= self.leg:
+            raise fault("foot_radius", f"must be below leg = {self.leg:g} (m)")
+        return self
+
+
+class WalkerContactTable(Table):
+    """Feet on the ground."""
+
+    friction: NonNegative = Field(default=1.0, description="Coulomb's coefficient; a slip ends the run")
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        if self.friction == 0:
+            raise fault("friction", "must be a number > 0: feet roll")
+        return self
+
+
+class CycleTable(Table):
+    """Where the periodic stride is looked for, and how."""
+
+    durations: Bounds = Field(default=(2.1, 3.0), description="sqrt(leg/gravity), between which a stride may last")
+    twin_durations: Bounds | None = Field(
+        default=(1.6, 2.1), description="sqrt(leg/gravity), the same for the unstable twin"
+    )
+    nodes: Nodes = Field(default=30, description="intervals of the collocation")
+    angle: Angle = Field(default=0.27, description="rad, stance angle of the guess")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        for key in ("durations", "twin_durations"):
+            bounds = getattr(self, key)
+            if bounds is not None and bounds[0] >= bounds[1]:
+                raise fault(key, "must be two ascending numbers")
+        return self
+
+
+class WalkerInitialTable(Table):
+    """How far from the cycle the main run starts."""
+
+    error: Error = Field(default=0.01, description="of stance angle and rates, in a direction drawn with the seed")
+
+
+class WalkerTrialsTable(Table):
+    """Starts in many directions, through the stride map."""
+
+    count: Annotated[int, Field(ge=0, le=10000), Allowed("an integer from 0 to 10000")] = Field(
+        default=24, description="starts of each size"
+    )
+    errors: Errors = Field(default=(0.01, 0.05, 0.1), description="sizes, as initial.error")
+    strides: Strides = Field(default=10, description="after which a start counts as returned: below 1 % of its error")
+
+
+class WalkerSimulationTable(Table):
+    """How long and how accurately."""
+
+    gravity: Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6 (m/s^2)")] = Field(
+        default=9.81, description="m/s^2, downward"
+    )
+    strides: Strides = Field(default=12, description="of the main run, on the cycle's time")
+    output_step: Duration = Field(default=0.005, description="s, between samples of the result")
+    relative_tolerance: Annotated[ToleranceOf, Allowed("a number from 1e-14 to 1e-2")] = Field(
+        default=1e-11, description="of the adaptive integrator"
+    )
+
+
+class PlanarWalk(ScenarioTable):
+    """A scenario of kind `planar`, task `walk`: the limit cycle of a passive walker, and runs beside it."""
+
+    kind: Literal["planar"]
+    task: Literal["walk"]
+    walker: WalkerTable = WalkerTable()
+    contact: WalkerContactTable = WalkerContactTable()
+    cycle: CycleTable = CycleTable()
+    initial: WalkerInitialTable = WalkerInitialTable()
+    trials: WalkerTrialsTable = WalkerTrialsTable()
+    simulation: WalkerSimulationTable = WalkerSimulationTable()

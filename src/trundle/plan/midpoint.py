@@ -58,20 +58,28 @@ def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: R
     """Add the rows of the conditions ``nodes`` of a phase and return their elements."""
     made: list[Make] = []
     for c in phase.nodes:
-        # What the next phase begins with as an equation must not stand here as an inequality as well.
-        last = -1 if phase.open_end and not np.array_equal(c.lower, c.upper) else None
+        last = -1 if c.inner else None
         clock = mesh[1:last, None] if phase.clock is not None else None
         made += _conditions(phase.name, [c], (phase.x,), places.x[1:last], phase.clock, clock, rows, size)
     return made
 
 
-def total_row(durations: Sequence[int], problem: Problem, size: int) -> tuple[sp.csr_matrix, FloatArray, FloatArray]:
-    """Return the row T_total - sum of free durations = sum of fixed ones; T_total is the last unknown."""
-    free = [place for place in durations if place >= 0]
-    fixed = sum(phase.duration[0] for phase in problem.phases if not phase.free)
-    columns, values = [size - 1, *free], [1.0, *(-1.0 for _ in free)]
-    row = sp.csr_matrix((values, ([0] * len(columns), columns)), shape=(1, size))
-    return row, np.array([fixed]), np.array([fixed])
+def total_rows(places: Sequence[Places], problem: Problem, rows: Rows, size: int) -> None:
+    """Add T_total - sum of free durations = sum of fixed ones, and bounds of T_i / T_total; T_total comes last."""
+    free = [place.duration for place in places if place.duration >= 0]
+    fixed = np.array([sum(phase.duration[0] for phase in problem.phases if not phase.free)])
+
+    def row(columns: list[int], values: list[float]) -> sp.csr_matrix:
+        return sp.csr_matrix((values, ([0] * len(columns), columns)), shape=(1, size))
+
+    rows.add("total duration", row([size - 1, *free], [1.0, *(-1.0 for _ in free)]), fixed, fixed)
+    for phase, place in zip(problem.phases, places, strict=True):
+        if phase.share is not None and place.duration >= 0:
+            low, high = phase.share
+            infinite = np.array([np.inf])
+            columns = [place.duration, size - 1]
+            rows.add(f"{phase.name}: share", row(columns, [1.0, -low]), np.zeros(1), infinite)
+            rows.add(f"{phase.name}: share", row(columns, [1.0, -high]), -infinite, np.zeros(1))
 
 
 def _conditions(

@@ -15,7 +15,7 @@ from trundle.checks import FloatArray, choice
 from trundle.errors import InputError
 from trundle.numerics.nlp import ElementGroup, Program
 from trundle.plan.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
-from trundle.plan.midpoint import at_ends_of_intervals, midpoint, total_row
+from trundle.plan.midpoint import at_ends_of_intervals, midpoint, total_rows
 from trundle.problems import Condition, Phase, Problem
 
 METHODS = ("trapezoid", "hermite-simpson", "shooting")
@@ -89,7 +89,7 @@ class Transcription:
         rows, elements, a = Rows(), [], np.zeros(self.size)
         shared: dict[Any, ca.Function] = {}
         if self._total >= 0:
-            rows.add("total duration", *total_row([p.duration for p in self._places], problem, self.size))
+            total_rows(self._places, problem, rows, self.size)
         for phase, mesh, places in zip(problem.phases, self.meshes, self._places, strict=True):
             if method == MIDPOINT:
                 elements += midpoint(phase, mesh, places, self._total, rows, shared, self.size)

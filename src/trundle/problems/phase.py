@@ -25,12 +25,15 @@ class Condition:
         Of a phase's x and u; of two end states in a `Link`.
     lower, upper : number or (m,)
         Equal: an equation; infinite: no bound.
+    inner : bool
+        Among a phase's ``nodes``: whether its last node is left out.
     """
 
     name: str
     expression: ca.SX
     lower: Any = 0.0
     upper: Any = 0.0
+    inner: bool = False
 
     def __post_init__(self) -> None:
         m = self.expression.numel()
@@ -80,8 +83,9 @@ class Phase:
     clock : symbol, optional
         The share of the phase that is over, 0 to 1, on which `path`, `nodes` and `running` may depend.
     open_end : bool
-        Whether `path`, and inequalities among `nodes`, stop before the last node, where `end`, or the next phase's
-        `start`, alone says what holds: a contact let go, a foot that lands.
+        Whether `path` stops before the last node, where `end` alone says what holds: a contact let go.
+    share : (low, high), optional
+        Bounds of the duration over that of all phases.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Phase:
     residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     nodes: Sequence[Condition] = ()
     clock: ca.SX | None = None
+    share: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.rate.numel() != self.nx:

@@ -86,7 +86,8 @@ def crude_guess(walking: Walking) -> list[Arc]:
         nu[:, 0] += gait.speed
         u, places = np.zeros((len(mesh) - 1, walking.problem.phases[0].nu)), walking.places()
         for side, mode in support.stances.items():
-            u[:, places[f"force-{side}-{mode}"].start + 2] = 1.0 / len(support.stances)
+            where, points = places[f"force-{side}-{mode}"], len(walking.stances[side, mode].points)
+            u[:, where.start + 2 : where.stop : 3] = 1.0 / len(support.stances) / points
         arcs.append(Arc(times, np.hstack([q, nu]), u))
         begin += times[-1]
     return arcs
@@ -130,7 +131,9 @@ def _neighbour(walking: Walking, plan: WalkPlan) -> list[Arc]:
         u[:, places["torque"]] = plan.torque[within] / walking.references
         for side, mode in support.stances.items():
             where = places[f"force-{side}-{mode}"]
-            u[:, where.start : where.start + 3] = plan.force[within, SIDES.index(side)] / walking.weight
+            points = len(walking.stances[side, mode].points)
+            share = plan.force[within, SIDES.index(side)] / walking.weight / points
+            u[:, where] = np.tile(share, (1, points))
         arcs.append(Arc(times, x, u))
     return arcs
 
@@ -205,7 +208,6 @@ def _points(walking: Walking) -> dict[tuple[str, str], ca.Function]:
     """Return (x, force (m,)) -> (force (3,), moment (3,), point (3,)) of each way a foot stands."""
     x, found = ca.vertcat(walking.q, walking.nu), {}
     for (side, mode), stance in walking.stances.items():
-        given = ca.SX.sym("f", stance.velocity.numel())
-        moment = stance.turning.T @ given[3:]
-        found[side, mode] = ca.Function("act", [x, given], [given[:3], moment, stance.point])
+        given = ca.SX.sym("f", stance.size)
+        found[side, mode] = ca.Function("act", [x, given], list(stance.wrench(given)))
     return found

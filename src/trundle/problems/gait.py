@@ -56,10 +56,12 @@ class Gait:
     clearance : float, m
         Height h of the swing foot: gap >= 4 h s (1 - s), s from 0 to 1 over the single support.
     friction : float
+    load : float
+        Largest normal force of a foot over the weight: a straight leg bears peaks that torques do not tell.
     torques : mapping of str to float, N m
         Reference of each joint's torque (without its side) in the cost.
     acceleration, force : float
-        Weights of accelerations (rad/s2, m/s2) and of ground forces (over the weight).
+        Weights of the squares of accelerations (rad/s2, m/s2) and of ground forces (over the weight).
     pelvis : (3,) rad
         Largest roll, pitch and yaw of the pelvis: hips' cheap torques do not tell how people carry theirs.
     intervals : (single, double)
@@ -78,14 +80,16 @@ class Gait:
     rolling_on: float | None = None
     clearance: float = 0.02
     friction: float = 0.8
+    load: float = 1.4
     torques: Mapping[str, float] = field(default_factory=lambda: dict(TORQUES))
-    acceleration: float = 1e-4
-    force: float = 1e-5
+    acceleration: float = 2e-4
+    force: float = 0.1
     pelvis: tuple[float, float, float] = (0.09, 0.2, 0.14)
     intervals: tuple[int, int] = (16, 6)
 
     def __post_init__(self) -> None:
         positive("speed", self.speed, "m/s")
+        number("load", self.load, minimum=1.05)
         if abs(number("slope", self.slope, unit="rad")) > 0.7:
             raise InputError("slope", self.slope, "from -0.7 to 0.7 rad")
         choice("sole", self.sole, ("rolling", "flat"))

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import final
 
 import casadi as ca
-import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.geometry.support import Support, ellipsoid_support
 
-TORSION = 0.05
-"""m: moment about the vertical over the normal force that a face or an edge bears."""
 UP = ca.SX(ca.DM([0.0, 0.0, 1.0]))
 
 
@@ -25,35 +22,40 @@ class Stance:
 
     Attributes
     ----------
-    velocity : (m,)
-        Zero while the foot stands so: the velocity (3) of a point of the foot, then `turning` times its angular
-        velocity.
-    gaps : (g,) m
-        Zero while the foot stands so, g <= m.
-    point : (3,) m
-        Where that point is, world.
-    turning : (m - 3, 3)
-        Directions about which the foot does not turn.
-    arms : (m - 3,) m
-        The moment about each is at most this times the normal force.
+    rows : (m,)
+        Velocities that are zero while the foot stands so.
+    gaps : (g,)
+        Positions (m) and slopes that are zero while the foot stands so, g <= m.
+    points : tuple of (3,) m
+        Where the ground pushes, world.
+    velocities : tuple of (3,) m/s
+        Of the foot's material points there: what the forces are conjugate to.
     """
 
-    velocity: ca.SX
+    rows: ca.SX
     gaps: ca.SX
-    point: ca.SX
-    turning: ca.SX
-    arms: tuple[float, ...] = ()
+    points: tuple[ca.SX, ...]
+    velocities: tuple[ca.SX, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of force components: three a point."""
+        return 3 * len(self.points)
 
     def margins(self, force: ca.SX, friction: float) -> ca.SX:
-        """Return what is >= 0 while the ground can give `force` (m,), conjugate to `velocity`.
+        """Return what is >= 0 while the ground can give `force` (size,): a pyramid |f_x|, |f_y| <= mu f_z a point."""
+        sides = []
+        for i in range(len(self.points)):
+            f_x, f_y, bound = force[3 * i], force[3 * i + 1], friction * force[3 * i + 2]
+            sides += [bound - f_x, bound + f_x, bound - f_y, bound + f_y]
+        return ca.vertcat(*sides)
 
-        Friction as a pyramid |f_x|, |f_y| <= mu f_z; moments |m_i| <= arm_i f_z.
-        """
-        f_x, f_y, f_z = (force[i] for i in range(3))
-        rows = [friction * f_z - f_x, friction * f_z + f_x, friction * f_z - f_y, friction * f_z + f_y]
-        for i, arm in enumerate(self.arms):
-            rows += [arm * f_z + force[3 + i], arm * f_z - force[3 + i]]
-        return ca.vertcat(*rows)
+    def wrench(self, force: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return force (3,), moment (3,) about the middle of the points, and that middle (3,), world."""
+        middle = sum(self.points, ca.SX(3, 1)) / len(self.points)
+        pushes = [force[3 * i : 3 * i + 3] for i in range(len(self.points))]
+        moment = sum((ca.cross(p - middle, f) for p, f in zip(self.points, pushes, strict=True)), ca.SX(3, 1))
+        return sum(pushes, ca.SX(3, 1)), moment, middle
 
 
 class Sole(ABC):
@@ -104,7 +106,7 @@ class RollingSole(Sole):
         """Return the rows of rolling; spin about the normal is free."""
         _known(mode, self.modes)
         touch = motion.at(ca.SX(ca.DM(self.center)) + self.local(motion))
-        return _stance(touch, motion.w, touch.p[2])
+        return Stance(touch.v, touch.p[2], (touch.p,), (touch.v,))
 
     def clearance(self, motion: Motion) -> ca.SX:
         """Return the gap (1,)."""
@@ -126,37 +128,34 @@ class FlatSole(Sole):
 
     modes = ("flat", "toe", "heel", "toe-point")
 
-    @property
-    def width(self) -> float:
-        """Half width, m."""
-        return float(np.ptp(self.corners[:, 1]) / 2)
-
     def stance(self, motion: Motion, mode: str) -> Stance:
-        """Return the rows of a face (6), an edge (5) or the middle of the toe's edge as a point (3)."""
+        """Return the rows of the face (6), of an edge (5) or of the middle of the toe's edge as a point (3).
+
+        The ground pushes at the corners: on the face twelve forces for six rows, as many as four points have.
+        """
         _known(mode, self.modes)
-        heel, toe = self.corners[:2].mean(axis=0), self.corners[2:].mean(axis=0)
-        half = float(toe[0] - heel[0]) / 2
-        if mode == "flat":
-            middle = motion.at(ca.SX(ca.DM((heel + toe) / 2)))
-            gaps = ca.vertcat(middle.p[2], motion.R[1, 2], motion.R[0, 2])
-            return _stance(middle, motion.w, gaps, ca.SX.eye(3), (self.width, half, TORSION))
-        edge = motion.at(ca.SX(ca.DM(toe if mode.startswith("toe") else heel)))
-        if mode == "toe-point":
-            return _stance(edge, motion.w, edge.p[2])
-        # The edge lies along the foot's y: it may turn about that line alone.
-        along = motion.R[:, 1]
-        across = ca.horzcat(along[1], -along[0], 0)
-        gaps = ca.vertcat(edge.p[2], along[2])
-        return _stance(edge, motion.w, gaps, ca.vertcat(across, UP.T), (self.width, TORSION))
+        heel, toe = self.corners[:2], self.corners[2:]
+        bearing = {"flat": self.corners, "toe": toe, "heel": heel, "toe-point": toe.mean(axis=0, keepdims=True)}[mode]
+        corners = [motion.at(ca.SX(ca.DM(corner))) for corner in bearing]
+        middle = motion.at(ca.SX(ca.DM(bearing.mean(axis=0))))
+        # An edge lies along the foot's y and may turn about that line alone.
+        along, w = motion.R[:, 1], motion.w
+        rows, gaps = {
+            "flat": (w, ca.vertcat(motion.R[1, 2], motion.R[0, 2])),
+            "toe": (ca.vertcat(w[0] * along[1] - w[1] * along[0], w[2]), along[2]),
+            "heel": (ca.vertcat(w[0] * along[1] - w[1] * along[0], w[2]), along[2]),
+            "toe-point": (ca.SX(0, 1), ca.SX(0, 1)),
+        }[mode]
+        return Stance(
+            ca.vertcat(middle.v, rows),
+            ca.vertcat(middle.p[2], gaps),
+            tuple(corner.p for corner in corners),
+            tuple(corner.v for corner in corners),
+        )
 
     def clearance(self, motion: Motion) -> ca.SX:
         """Return the heights of the corners (4,)."""
         return ca.vertcat(*(motion.at(ca.SX(ca.DM(corner))).p[2] for corner in self.corners))
-
-
-def _stance(at: Motion, w: ca.SX, gaps: ca.SX, turning: ca.SX | None = None, arms: tuple[float, ...] = ()) -> Stance:
-    held = ca.SX(0, 3) if turning is None else turning
-    return Stance(ca.vertcat(at.v, held @ w), gaps, at.p, held, arms)
 
 
 def _known(mode: str, modes: tuple[str, ...]) -> None:

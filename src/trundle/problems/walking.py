@@ -97,6 +97,7 @@ class Walking:
     def stances(self) -> dict[tuple[str, str], Stance]:
         """Every way either foot can stand in the cycle."""
         used = {(side, mode) for support in self.supports for side, mode in support.stances.items()}
+        used |= {(side, self.sole.modes[0]) for side in SIDES}
         return {(side, mode): self.sole.stance(self.model.motions[f"{side}_foot"], mode) for side, mode in sorted(used)}
 
     @cached_property
@@ -104,7 +105,7 @@ class Walking:
         """Symbols by name: acceleration, torque, force-<side>-<mode> (over the weight), lift, eta-<side>-<mode>."""
         made = {"acceleration": ca.SX.sym("a", self.n), "torque": ca.SX.sym("tau", self.n - 6)}
         for (side, mode), stance in self.stances.items():
-            made[f"force-{side}-{mode}"] = ca.SX.sym(f"f_{side}_{mode}", stance.velocity.numel())
+            made[f"force-{side}-{mode}"] = ca.SX.sym(f"f_{side}_{mode}", stance.size)
         made["lift"] = ca.SX.sym("eta_z")
         for (side, mode), stance in self.stances.items():
             made[f"eta-{side}-{mode}"] = ca.SX.sym(f"eta_{side}_{mode}", stance.gaps.numel())
@@ -125,7 +126,7 @@ class Walking:
         balance = self.model.inverse_dynamics([], inputs["acceleration"], ca.SX(0, 1))
         for (side, mode), stance in self.stances.items():
             force = self.weight * inputs[f"force-{side}-{mode}"]
-            balance = balance - ca.jtimes(stance.velocity, self.nu, force, True)
+            balance = balance - ca.jtimes(ca.vertcat(*stance.velocities), self.nu, force, True)
         scaled = balance[6:] / ca.SX(ca.DM(self.references)) - inputs["torque"]
         return ca.vertcat(balance[:6] / self.weight, scaled)
 
@@ -212,7 +213,7 @@ class Walking:
 
     def _rows(self, side: str, mode: str) -> list[Condition]:
         stance = self.stances[side, mode]
-        return [Condition(f"gap {side}", stance.gaps), Condition(f"slip {side}", stance.velocity)]
+        return [Condition(f"gap {side}", stance.gaps), Condition(f"slip {side}", stance.rows)]
 
     def _imposed(self, side: str, at: float | None, lateral: bool = True) -> list[Condition]:
         if at is None or not isinstance(self.sole, RollingSole):
@@ -248,7 +249,8 @@ class Walking:
             upper[places[f"eta-{side}-{mode}"]] = np.inf
         lower = -upper
         for side, mode in stands:
-            lower[places[f"force-{side}-{mode}"].start + 2] = 0.0
+            where = places[f"force-{side}-{mode}"]
+            lower[where][2::3], upper[where][2::3] = 0.0, self.gait.load
         return lower, upper
 
     def _cycle(self, last: int) -> Link:

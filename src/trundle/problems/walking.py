@@ -190,7 +190,7 @@ class Walking:
             start.append(Condition("origin", self.q[0]))
         if single:
             start += self._imposed(next(iter(support.stances)), gait.rolling_on, lateral=False)
-        path = [
+        path = self._loads(support) + [
             Condition(
                 f"force {side}", self.stances[side, mode].margins(self._force(side, mode), gait.friction), 0, np.inf
             )
@@ -207,6 +207,14 @@ class Walking:
             end=end,
             u_bounds=self._u_bounds(support),
         )
+
+    def _loads(self, support: Support) -> list[Condition]:
+        """Return the bound of each foot's normal force, where several points bear it."""
+        total = {side: ca.sum1(self._force(side, mode)[2::3]) for side, mode in support.stances.items()}
+        points = {side: len(self.stances[side, mode].points) for side, mode in support.stances.items()}
+        return [
+            Condition(f"load {side}", load, -np.inf, self.gait.load) for side, load in total.items() if points[side] > 1
+        ]
 
     def _force(self, side: str, mode: str) -> ca.SX:
         return self.inputs[f"force-{side}-{mode}"]

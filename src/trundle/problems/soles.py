@@ -62,7 +62,8 @@ class Sole(ABC):
     """What a foot is below (abstract).
 
     Contract: ``modes`` names the ways it can stand, the first one in single support; ``stance(motion, mode)`` gives
-    each; ``clearance(motion)`` gives heights (m) above the ground that are >= 0 in swing.
+    each; ``clearance(motion)`` gives heights (m) above the ground that are >= 0 in swing, ``probe(motion)`` the frame
+    of which a record tells place and velocity.
     """
 
     modes: tuple[str, ...]
@@ -74,6 +75,10 @@ class Sole(ABC):
     @abstractmethod
     def clearance(self, motion: Motion) -> ca.SX:
         """Return heights above the ground."""
+
+    @abstractmethod
+    def probe(self, motion: Motion) -> Motion:
+        """Return the frame at the lowest point of a smooth sole, at the middle of a flat one."""
 
 
 @final
@@ -105,12 +110,16 @@ class RollingSole(Sole):
     def stance(self, motion: Motion, mode: str) -> Stance:
         """Return the rows of rolling; spin about the normal is free."""
         _known(mode, self.modes)
-        touch = motion.at(ca.SX(ca.DM(self.center)) + self.local(motion))
+        touch = self.probe(motion)
         return Stance(touch.v, touch.p[2], (touch.p,), (touch.v,))
 
     def clearance(self, motion: Motion) -> ca.SX:
         """Return the gap (1,)."""
         return self.stance(motion, "rolling").gaps
+
+    def probe(self, motion: Motion) -> Motion:
+        """Return the frame at the lowest point."""
+        return motion.at(ca.SX(ca.DM(self.center)) + self.local(motion))
 
 
 @final
@@ -156,6 +165,10 @@ class FlatSole(Sole):
     def clearance(self, motion: Motion) -> ca.SX:
         """Return the heights of the corners (4,)."""
         return ca.vertcat(*(motion.at(ca.SX(ca.DM(corner))).p[2] for corner in self.corners))
+
+    def probe(self, motion: Motion) -> Motion:
+        """Return the frame at the middle of the face."""
+        return motion.at(ca.SX(ca.DM(self.corners.mean(axis=0))))
 
 
 def _known(mode: str, modes: tuple[str, ...]) -> None:

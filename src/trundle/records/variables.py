@@ -121,7 +121,37 @@ _SPATIAL: dict[str, Variable] = {
     "joint_velocity": Variable(_J, "rad/s or m/s", "none", "rate of the joint"),
 }
 
-_TABLES: dict[str, dict[str, Variable]] = {"juggling": _JUGGLING, "planar": _PLANAR, "spatial": _SPATIAL}
+_HELD = "; of a plan that of the interval that begins at the sample"
+_WALKING: dict[str, Variable] = {
+    "com_position": Variable(_V, "m", "world", "centre of mass of the walker"),
+    "com_velocity": Variable(_V, "m/s", "world", "velocity of the centre of mass"),
+    "joint_position": Variable(_J, "rad", "none", "angle of the joint"),
+    "joint_velocity": Variable(_J, "rad/s", "none", "rate of the joint"),
+    "joint_torque": Variable(_J, "N m", "none", "torque of the joint" + _HELD),
+    "base_position": Variable(_V, "m", "world", "origin of the base"),
+    "base_quaternion": Variable(_Q, "1", "world", "orientation of the base, world from base"),
+    "base_velocity": Variable(_V, "m/s", "world", "velocity of the base's origin"),
+    "base_angular_velocity": Variable(_V, "rad/s", "world", "angular velocity of the base"),
+    "contact_position": Variable((*_C, "xyz"), "m", "world", "contact point; in swing the foot's lowest point"),
+    "contact_force": Variable((*_C, "xyz"), "N", "world", "contact force on the foot" + _HELD),
+    "gap": Variable(_C, "m", "contact", "distance between foot and ground, positive apart"),
+    "slip": Variable((*_C, "xyz"), "m/s", "world", "velocity of the foot's material point minus the ground's"),
+    "phase": Variable(_T, "1", "none", "which feet stand" + _HELD),
+    "contact_moment": Variable(
+        (*_C, "xyz"), "N m", "world", "moment on the foot about contact_position" + _HELD, False
+    ),
+    "energy": Variable(_T, "J", "world", "kinetic and gravitational energy", False),
+    "body_position": Variable((*_B, "xyz"), "m", "world", "centre of mass of the body", False),
+    "body_quaternion": Variable((*_B, "wxyz"), "1", "world", "orientation of the body, world from body frame", False),
+}
+
+_TABLES: dict[str, dict[str, Variable]] = {
+    "juggling": _JUGGLING,
+    "planar": _PLANAR,
+    "spatial": _SPATIAL,
+    "walking": _WALKING,
+}
+_TEXTS = ("mode", "phase")
 
 
 def table(kind: str) -> Mapping[str, Variable]:
@@ -184,7 +214,7 @@ def make_dataset(
     _check_names(kind, given)
     data: dict[str, tuple[Any, ...]] = {}
     for name, variable in ((name, v) for name, v in variables.items() if name in given):
-        raw = _mode(given[name], mode_names) if name == "mode" else given[name]
+        raw = _mode(given[name], mode_names) if name in _TEXTS else given[name]
         values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
         data[name] = (variable.dims, values, _attributes(variable))
     used = {dim for dims, *_ in data.values() for dim in dims}
@@ -250,7 +280,7 @@ def _mode(value: Any, names: Sequence[str]) -> NDArray[np.str_]:
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.asarray(value)
-    if array.dtype.kind not in ("U" if name == "mode" else "iuf"):
+    if array.dtype.kind not in ("U" if name in _TEXTS else "iuf"):
         raise InputError(name, value, "an array of numbers")
     array = np.array(array, dtype=array.dtype if array.dtype.kind == "U" else np.float64)
     if array.shape != shape and [n for n in array.shape if n != 1] == [n for n in shape if n != 1]:

@@ -39,7 +39,8 @@ def avatar_scene(avatar: Avatar, flat: bool = False) -> tuple[SceneBody, ...]:
             meshes = _trunk(ends["trunk"][2], scale)
         vertices, faces = _joined(meshes)
         com = np.asarray(link.inertia.com)
-        bodies.append(SceneBody(link.name, "body", vertices, faces, shape={"type": "segment"}, center_of_mass=com))
+        shape = {"type": "segment", "parts": [len(mesh[0]) for mesh in meshes]}
+        bodies.append(SceneBody(link.name, "body", vertices, faces, shape=shape, center_of_mass=com))
     return tuple(bodies)
 
 

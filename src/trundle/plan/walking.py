@@ -32,6 +32,7 @@ def plan_walk(
     max_iterations: int = 400,
     perturbation: float = 0.0,
     seed: int = 0,
+    walking: Walking | None = None,
     progress: Callable[[Iterate], bool | None] | None = None,
 ) -> WalkPlan:
     """Return the optimal walk of `avatar` (default: the man of the table).
@@ -43,6 +44,8 @@ def plan_walk(
         A neighbour (another speed or slope, another grid) to start from; the built-in crude guess otherwise.
     perturbation : float
         Standard deviation of noise on joint angles of the guess, rad, for many starts; drawn from `seed`.
+    walking : Walking, optional
+        The problem, where it was built already from the same avatar and gait.
     progress : callable, optional
         Called with each `Iterate`; returning False stops.
 
@@ -52,7 +55,7 @@ def plan_walk(
         If the guess has other joints or phases.
     """
     began = time.perf_counter()
-    walking = Walking(avatar or build_avatar(), gait)
+    walking = walking or Walking(avatar or build_avatar(), gait)
     made = Transcription(walking.problem, meshes(walking), MIDPOINT)
     arcs = crude_guess(walking) if guess is None else _neighbour(walking, guess)
     z0 = made.pack(_noisy(arcs, walking, perturbation, seed))

@@ -28,6 +28,15 @@ TORQUES: Mapping[str, float] = {
 """N m, of the order of each joint's largest torque in human walking; a cost of 1 each at these."""
 
 Range = tuple[float, float]
+RANGES: Mapping[str, Range] = {
+    "trunk_yaw": (-0.1, 0.1),
+    "hip_yaw": (-0.2, 0.2),
+    "shoulder_pitch": (-0.7, 0.7),
+    "shoulder_roll": (0.05, 0.3),
+    "shoulder_yaw": (-0.2, 0.2),
+    "elbow": (-0.9, -0.15),
+}
+"""rad: joints whose torque is so cheap that cost alone would hold them as nobody does."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +71,14 @@ class Gait:
         Reference of each joint's torque (without its side) in the cost.
     acceleration, force : float
         Weights of the squares of accelerations (rad/s2, m/s2) and of ground forces (over the weight).
+    arm_swing : (share, weight)
+        Weight of the squares of the shoulders' distances (rad) from this share of the hips' angles, the other way:
+        torques say little about arms, whose swing costs people next to nothing.
     pelvis : (3,) rad
         Largest roll, pitch and yaw of the pelvis: hips' cheap torques do not tell how people carry theirs.
+    ranges : mapping of str to (low, high) rad
+        Narrower ranges of joints (without their side; signs of the left one) than the avatar's: ground that bears no
+        moment about its normal lets a foot spin as no shoe does.
     intervals : (single, double)
     """
 
@@ -76,7 +91,7 @@ class Gait:
     single: Range = (0.2, 0.8)
     double: Range = (0.075, 0.3)
     double_share: Range | None = None
-    landing: float | None = -0.06
+    landing: float | None = -0.09
     rolling_on: float | None = None
     clearance: float = 0.02
     friction: float = 0.8
@@ -84,7 +99,9 @@ class Gait:
     torques: Mapping[str, float] = field(default_factory=lambda: dict(TORQUES))
     acceleration: float = 2e-4
     force: float = 0.1
-    pelvis: tuple[float, float, float] = (0.09, 0.2, 0.14)
+    arm_swing: tuple[float, float] = (0.6, 5.0)
+    pelvis: tuple[float, float, float] = (0.09, 0.2, 0.09)
+    ranges: Mapping[str, Range] = field(default_factory=lambda: dict(RANGES))
     intervals: tuple[int, int] = (16, 6)
 
     def __post_init__(self) -> None:
@@ -110,7 +127,13 @@ class Gait:
             raise InputError("torques", sorted(self.torques), "one number for each of " + ", ".join(TORQUES))
         for name, torque in self.torques.items():
             positive(f"torques.{name}", torque, "N m")
+        for name, bounds in self.ranges.items():
+            if name not in TORQUES:
+                raise InputError("ranges", name, "one of " + ", ".join(TORQUES))
+            number(f"ranges.{name}[1]", bounds[1], minimum=number(f"ranges.{name}[0]", bounds[0]), unit="rad")
         for count in self.intervals:
             integer("intervals", count, minimum=2)
+        for part in self.arm_swing:
+            non_negative("arm_swing", part)
         if np.any(np.array(self.pelvis) <= 0) or len(self.pelvis) != 3:
             raise InputError("pelvis", self.pelvis, "three angles > 0 (rad)")

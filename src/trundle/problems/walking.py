@@ -141,6 +141,14 @@ class Walking:
             velocity += slopes.T @ self.inputs[f"eta-{side}-{mode}"]
         return ca.vertcat(velocity, self.inputs["acceleration"])
 
+    def _arms(self) -> ca.SX:
+        """Return the sum of squares of what shoulders differ from their share of the hips, rad2."""
+        share, total = self.gait.arm_swing[0], ca.SX(1, 1)
+        for side in SIDES:
+            shoulder, hip = (6 + self.joints.index(f"{side}_{name}_pitch") for name in ("shoulder", "hip"))
+            total += (self.q[shoulder] + share * self.q[hip]) ** 2
+        return total
+
     # the problem ---------------------------------------------------------------------------------------
 
     def _problem(self) -> Problem:
@@ -149,6 +157,7 @@ class Walking:
         forces = [symbol for name, symbol in inputs.items() if name.startswith("force")]
         running = ca.sumsqr(inputs["torque"]) + self.gait.acceleration * ca.sumsqr(inputs["acceleration"])
         running += self.gait.force * sum(ca.sumsqr(force) for force in forces)
+        running += self.gait.arm_swing[1] * self._arms()
         every = Phase(
             name="every",
             x=ca.vertcat(self.q, self.nu),
@@ -235,8 +244,12 @@ class Walking:
         roll, pitch, yaw = self.gait.pelvis
         upper = [5.0, 1.0, 2.0 * self.avatar.base_height, yaw, pitch, roll]
         lower = [-5.0, -1.0, 0.3 * self.avatar.base_height, -yaw, -pitch, -roll]
-        lower += [joints[name].lower for name in self.joints]
-        upper += [joints[name].upper for name in self.joints]
+        for name in self.joints:
+            low, high = self.gait.ranges.get(bare(name), (-np.inf, np.inf))
+            if name.startswith("right_") and joints[name].axis[1] == 0.0:
+                low, high = -high, -low
+            lower.append(max(low, joints[name].lower))
+            upper.append(min(high, joints[name].upper))
         rates = [10.0] * 6 + [joints[name].rate for name in self.joints]
         return np.array([*lower, *(-rate for rate in rates)]), np.array([*upper, *rates])
 

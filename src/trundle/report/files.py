@@ -15,7 +15,7 @@ from trundle.report.metrics import TRIAL
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZES = {"contact_path": (6.0, 6.2), "planar_motion": (9.0, 5.0)}
+_SIZES = {"contact_path": (6.0, 6.2), "planar_motion": (9.0, 5.0), "snapshots": (11.0, 4.6), "phases": (7.0, 2.4)}
 _SIZE = (7.0, 4.4)
 _RESOLUTION = 150
 

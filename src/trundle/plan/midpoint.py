@@ -109,7 +109,7 @@ def _group(function: ca.Function, index: np.ndarray, B: Any, width: int, paramet
 
 def _interval(phase: Phase, mean: bool, shared: dict[Any, ca.Function]) -> ca.Function:
     """Return (w = (x_m, u[, T][, T_total]), clock) -> (T f, r, T L [/ T_total])."""
-    fixed = None if phase.free else phase.duration[0]
+    fixed = 0.0 if phase.free else float(phase.duration[0])
     parts = (phase.x, phase.u, phase.rate, phase.residual, phase.running, phase.clock)
     key = (*map(id, parts), fixed, mean)
     if key not in shared:

@@ -295,8 +295,7 @@ def _places(problem: Problem, meshes: Sequence[FloatArray], method: str) -> tupl
             duration = at
             at += 1
         found.append(Places(x, u, x_mid, u_mid, duration))
-    free = any(phase.free for phase in problem.phases)
-    total = at if problem.mean and free else -1
+    total = at if problem.mean else -1
     return found, total, at + (total >= 0)
 
 

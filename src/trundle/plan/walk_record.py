@@ -7,6 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
@@ -124,7 +125,7 @@ def _angle_rates(angles: FloatArray, omega: FloatArray) -> FloatArray:
     axes[:, 0, 1], axes[:, 1, 1] = -np.sin(yaw), np.cos(yaw)
     axes[:, 0, 2], axes[:, 1, 2] = np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw)
     axes[:, 2, 2] = -np.sin(pitch)
-    return np.linalg.solve(axes, omega[:, :, None])[:, :, 0]
+    return np.asarray(np.linalg.solve(axes, omega[:, :, None])[:, :, 0], dtype=np.float64)
 
 
 def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
@@ -162,7 +163,7 @@ def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
     )
 
 
-def _center_of_pressure(point: FloatArray, whole: WalkPlan, held: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _center_of_pressure(point: FloatArray, whole: WalkPlan, held: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
     """Return where the force acts on the ground, and the moment about the vertical that is left there."""
     force, moment, at = whole.force[held], whole.moment[held], whole.point[held]
     stands = whole.standing[held].astype(bool) & (force[..., 2] > 1e-6)

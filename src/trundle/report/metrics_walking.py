@@ -277,7 +277,8 @@ class Walk:
 def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return the first and last index of every run of True."""
     edges = np.diff(np.concatenate([[False], mask, [False]]).astype(int))
-    return list(zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1, strict=True))
+    firsts, ends = np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist()
+    return [(int(first), int(end) - 1) for first, end in zip(firsts, ends, strict=True)]
 
 
 def _other(name: str) -> str:

@@ -82,7 +82,7 @@ def snapshots(run: Trajectory, ax: Axes | None = None) -> Axes:
                 foot = uphill(run, at)[[0, 2]] + shift
                 tip = foot + 0.8 * uphill(run, push)[[0, 2]] / weight
                 arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
-                ax.annotate("", tip, foot, arrowprops=arrow, zorder=9)
+                ax.annotate("", tuple(tip), tuple(foot), arrowprops=arrow, zorder=9)
         share = 100 * float(run.time[i] - run.time[0]) / _cycle(run)
         head = max(seen[-2 * len(run.scene) :], key=lambda part: float(part[:, 1].max()))
         ax.text(float(np.mean(head[:, 0])), float(head[:, 1].max()) + 0.04, f"{share:.0f} %", ha="center", fontsize=8)
@@ -138,7 +138,7 @@ def ground_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
         at, force = run["contact_position"][stands, i], run["contact_force"][stands, i]
         for point, push in zip(at, force, strict=True):
             arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "alpha": 0.8}
-            ax.annotate("", point[[0, 2]] + scale * push[[0, 2]], point[[0, 2]], arrowprops=arrow)
+            ax.annotate("", tuple(point[[0, 2]] + scale * push[[0, 2]]), tuple(point[[0, 2]]), arrowprops=arrow)
         ax.plot(at[:, 0], at[:, 2], ".", color=colour, markersize=4, label=f"{run['contact'][i]} foot")
     x = run["contact_position"][..., 0][run["contact_force"][..., 2] > 1.0]
     ax.set_xlim(float(x.min()) - 0.2, float(x.max()) + 0.3)

@@ -156,9 +156,15 @@ class Tree:
 
     def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
         """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
-        other = Tree(self.d, self.gravity, self.resolve)
         factors = positive("mass", mass), positive("inertia", inertia)
-        other._specs += [replace(s, mass=s.mass * factors[0], inertia=s.inertia * factors[1]) for s in self._specs]
+        return self.with_specs(
+            [replace(s, mass=s.mass * factors[0], inertia=s.inertia * factors[1]) for s in self._specs]
+        )
+
+    def with_specs(self, specs: Sequence[BodySpec]) -> Tree:
+        """Return a tree of the bodies `specs`, such as `specs` with other numbers, without contacts."""
+        other = Tree(self.d, self.gravity, self.resolve)
+        other._specs += specs
         return other
 
     def finish(self) -> TreeModel:

@@ -50,6 +50,8 @@ class Stage:
         Size of the object, m.
     look_at, camera : (3,)
         Where the camera looks and stands.
+    others : tuple
+        Of each further contact its points (k, 3) and forces (k, 3).
     """
 
     seconds: float
@@ -64,6 +66,7 @@ class Stage:
     look_at: Array
     camera: Array
     paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
+    others: tuple[tuple[Array, Array], ...] = field(default=())
 
 
 def frame_times(run: Trajectory) -> tuple[Array, float, float]:

@@ -111,27 +111,35 @@ def _actor(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
 
 
 def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
-    size = stage.size
-    ball = scene.add_icosphere("/contact", radius=0.045 * size, color=(197, 27, 58), subdivisions=2, cast_shadow=False)
-    cone = None
+    updates = [_force(scene, stage, "", stage.contact, stage.forces)]
     if stage.cone is not None:
         # Lines, not a sheet: opaque lines are seen through the half-transparent object, a sheet is not.
-        cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=0.014 * size)
-    lengths = stage.force_scale * np.linalg.norm(stage.forces, axis=1)
+        thickness = 0.014 * stage.size
+        cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=thickness)
+        updates += [_assign(cone, "position", stage.contact), _assign(cone, "wxyz", _from_z(stage.normals))]
+    updates += [_force(scene, stage, f"_{i + 2}", *other) for i, other in enumerate(stage.others)]
+    return _together(*updates)
+
+
+def _force(scene: Any, stage: Stage, name: str, contact: Array, forces: Array) -> Callable[[int], None]:
+    """Draw a contact's point, where it ever has a force only while it has one, and its force."""
+    size, red = stage.size, (197, 27, 58)
+    ball = scene.add_icosphere(f"/contact{name}", radius=0.045 * size, color=red, subdivisions=2, cast_shadow=False)
+    lengths = stage.force_scale * np.linalg.norm(forces, axis=1)
     shown = lengths > 1e-3 * size
     # The frame moves and the arrow in it is scaled: when a page starts over, viser forgets to move what it scales.
-    foot = scene.add_frame("/force", show_axes=False)
-    arrow = _mesh(scene, "/force/arrow", arrow_mesh(0.03 * size, 0.085 * size, 0.12))
+    foot = scene.add_frame(f"/force{name}", show_axes=False)
+    arrow = _mesh(scene, f"/force{name}/arrow", arrow_mesh(0.03 * size, 0.085 * size, 0.12))
     scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-3 * size)])
     updates = [
-        _assign(ball, "position", stage.contact),
-        _assign(foot, "position", stage.contact),
-        _assign(foot, "wxyz", _from_z(stage.forces)),
+        _assign(ball, "position", contact),
+        _assign(foot, "position", contact),
+        _assign(foot, "wxyz", _from_z(forces)),
         _assign(arrow, "scale", scales),
         _assign(arrow, "visible", shown[:, None]),
     ]
-    if cone is not None:
-        updates += [_assign(cone, "position", stage.contact), _assign(cone, "wxyz", _from_z(stage.normals))]
+    if np.any(shown) and np.any(forces == 0.0):
+        updates.append(_assign(ball, "visible", np.any(forces != 0.0, axis=1)[:, None]))
     return _together(*updates)
 
 

@@ -48,7 +48,7 @@ def test_list_names_every_scenario(capsys: pytest.CaptureFixture[str]) -> None:
 def test_show_prints_a_file_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     code, out, _ = trundle(capsys, "show", name)
     assert code == 0
-    assert tomllib.loads(out)["kind"] in ("juggling", "planar")
+    assert tomllib.loads(out)["kind"] in ("juggling", "planar", "walking")
     assert "# kg" in out
     mine = written(tmp_path, out)
     code, out, _ = trundle(capsys, "check", mine)

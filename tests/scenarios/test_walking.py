@@ -66,9 +66,7 @@ def test_a_plan_starts_from_a_neighbour(walked, tmp_path):
     with pytest.raises(InputError, match="warm_from"):
         run(load_scenario("walk-flat", sets), tmp_path / "refused", plots=False)
     path = walked.directory / "trajectory.nc"
-    warm = load_scenario(
-        "walk-flat", (*sets[:-1], f'plan.warm_from="{path}"'), allow_path=[walked.directory]
-    )
+    warm = load_scenario("walk-flat", (*sets[:-1], f'plan.warm_from="{path}"'), allow_path=[walked.directory])
     result = run(warm, tmp_path / "warm", plots=False)
     assert result.summary["metrics"]["base_residual"]["value"] <= 1e-6
     assert result.summary["metrics"]["kkt_residual"]["value"] <= 1e-5

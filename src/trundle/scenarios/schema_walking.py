@@ -118,6 +118,13 @@ class WalkLimitsTable(Table):
         description="rad, ranges of joints (left side) that are narrower than the avatar's",
     )
 
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        for name, bounds in self.joints.items():
+            if bounds[0] > bounds[1]:
+                raise fault(f"joints.{name}", "must be ascending")
+        return self
+
 
 class WalkPlanTable(Table):
     """The transcription and its start."""

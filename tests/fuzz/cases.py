@@ -235,6 +235,16 @@ BASES: dict[str, dict[str, Any]] = {
         "limits": {"load": 1.5, "pelvis": [0.1, 0.2, 0.1], "joints": {"elbow": [-0.8, -0.1]}},
         "plan": {"intervals": [8, 3], "max_iterations": 3, "perturbation": 0.01, "steps": 2},
     },
+    "ball": {
+        "kind": "walking",
+        "task": "transfer",
+        "object": {"shape": {"type": "sphere", "radius": 0.2}, "mass": 2.0, "inertia": 0.03},
+        "contact": {"law": "pure-rolling", "friction": 0.9},
+        "initial": {"position": [0.1, 0.0]},
+        "goal": {"position": [0.4, 0.2], "quaternion": [0.6, 0.0, 0.0, 0.8]},
+        "plan": {"model": "kinematic", "duration": 2.0, "nodes": 60, "starts": 2, "parts": 20},
+        "simulation": {"gravity": 9.81, "output_step": 0.01, "relative_tolerance": 1e-9},
+    },
 }
 
 # What a key may have been given by trundle where the file does not name it; a copy of the contract, not of the schema.
@@ -342,6 +352,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
             "shoulder_roll": [0.05, 0.3], "shoulder_yaw": [-0.2, 0.2], "elbow": [-0.9, -0.15],
         },
         "plan.intervals": [16, 6], "plan.max_iterations": 400, "plan.perturbation": 0, "plan.steps": 4,
+        "simulation.gravity": 9.81,
     },
 }  # fmt: skip
 
@@ -355,8 +366,14 @@ WALKER: dict[str, dict[str, Any]] = {
     "trials": {"count": 24, "errors": [0.01, 0.05, 0.1], "strides": 10},
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
-BY_TASK: dict[str, dict[str, Any]] = {
-    "walk": {f"{table}.{key}": value for table, keys in WALKER.items() for key, value in keys.items()},
+BALL: dict[str, dict[str, Any]] = {
+    "initial": {"position": [0, 0]},
+    "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},
+    "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-10},
+}
+BY_TASK: dict[tuple[str, str], dict[str, Any]] = {
+    task: {f"{table}.{key}": value for table, keys in tables.items() for key, value in keys.items()}
+    for task, tables in {("planar", "walk"): WALKER, ("walking", "transfer"): BALL}.items()
 }
 
 
@@ -432,7 +449,7 @@ def _difference(content: bytes, resolved: str) -> str:
     """Return what the resolved file dropped, altered or added beyond defaults."""
     given = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     read = tomllib.loads(resolved)
-    defaults = DEFAULTS | BY_KIND[given["kind"]] | BY_TASK.get(given["task"], {}) | {"name": "case"}
+    defaults = DEFAULTS | BY_KIND[given["kind"]] | BY_TASK.get((given["kind"], given["task"]), {}) | {"name": "case"}
     return _compare(given, read, "", defaults)
 
 

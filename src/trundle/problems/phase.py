@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, number, positive
 from trundle.errors import InputError
+from trundle.numerics.symbols import check_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,16 +145,11 @@ def _bounds(key: str, bounds: tuple[Any, Any], size: int) -> tuple[FloatArray, F
 
 
 def _check_symbols(phase: Phase) -> None:
-    """A stray symbol would only show as an obscure failure inside the solver."""
-    both, state = ca.vertcat(phase.x, phase.u), phase.x
+    both = ca.vertcat(phase.x, phase.u)
     timed = both if phase.clock is None else ca.vertcat(both, phase.clock)
-    checks = [("rate", phase.rate, both), ("running", phase.running, timed), ("terminal", phase.terminal, state)]
-    checks += [("residual", phase.residual, both)]
-    checks += [(c.name, c.expression, timed) for c in (*phase.path, *phase.nodes)]
-    checks += [(c.name, c.expression, both) for c in (*phase.start, *phase.end)]
-    for name, expression, known in checks:
-        stray = [str(s) for s in ca.symvar(expression) if not ca.depends_on(known, s)]
-        if stray:
-            raise InputError(
-                f"{phase.name}.{name}", stray, f"an expression of {'x' if known is state else 'x and u'} only"
-            )
+    lasting = [("running", phase.running), *((c.name, c.expression) for c in (*phase.path, *phase.nodes))]
+    ends = ((c.name, c.expression) for c in (*phase.start, *phase.end))
+    along = [("rate", phase.rate), ("residual", phase.residual), *ends]
+    entries = [(f"{phase.name}.{name}", expression, timed, "x and u") for name, expression in lasting]
+    entries += [(f"{phase.name}.{name}", expression, both, "x and u") for name, expression in along]
+    check_symbols([*entries, (f"{phase.name}.terminal", phase.terminal, phase.x, "x")])

@@ -93,10 +93,11 @@ def write_plots(
 
 
 def _plots(run: Trajectory, target: Path, prefix: str, say: Callable[[str], None]) -> Iterator[Path]:
+    from trundle.report import walking_plots
     from trundle.report.plane import lies_in_plane
     from trundle.report.plots import figures, further
 
-    known = figures(run.kind, lies_in_plane(run)) | further(run)
+    known = walking_plots.figures(run) or figures(run.kind, lies_in_plane(run)) | further(run)
     drawings = {name: partial(draw, run) for name, draw in known.items()}
     yield from _drawn(drawings, target, prefix, say)
 

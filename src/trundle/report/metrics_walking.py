@@ -172,7 +172,8 @@ class Walk:
         feet = self.feet(q)
         for i, (frame, (R, p, _)) in enumerate(zip(self.frames, feet, strict=True)):
             force = self.run["contact_force"][k, i]
-            moment = self.run["contact_moment"][k, i] if "contact_moment" in self.run else np.zeros(3)
+            about = self.run["contact_moment"][k, i] if "contact_moment" in self.run else 0.0
+            moment = np.array([0.0, 0.0, about])
             smooth = self.sole.shape["type"] != "flat"
             at = p + R @ self.sole.point(R) if smooth else self.run["contact_position"][k, i]
             joint = self.model.frames[frame].parentJoint

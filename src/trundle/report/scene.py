@@ -36,7 +36,7 @@ def build_stage(run: Trajectory) -> Stage:
     """
     if not run.scene:
         raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
-    if run.kind == "walking":
+    if run.kind == "walking" and "walk" in run.metadata:
         return walking_stage(run)
     if is_tree(run):
         return tree_stage(run)

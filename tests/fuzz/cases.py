@@ -219,6 +219,16 @@ BASES: dict[str, dict[str, Any]] = {
         "trials": {"count": 4, "errors": [0.01, 0.1], "strides": 8},
         "simulation": {"strides": 6, "output_step": 0.01, "relative_tolerance": 1e-9},
     },
+    "ball": {
+        "kind": "walking",
+        "task": "transfer",
+        "object": {"shape": {"type": "sphere", "radius": 0.2}, "mass": 2.0, "inertia": 0.03},
+        "contact": {"law": "pure-rolling", "friction": 0.9},
+        "initial": {"position": [0.1, 0.0]},
+        "goal": {"position": [0.4, 0.2], "quaternion": [0.6, 0.0, 0.0, 0.8]},
+        "plan": {"model": "kinematic", "duration": 2.0, "nodes": 60, "starts": 2, "parts": 20},
+        "simulation": {"gravity": 9.81, "output_step": 0.01, "relative_tolerance": 1e-9},
+    },
 }
 
 # What a key may have been given by trundle where the file does not name it; a copy of the contract, not of the schema.
@@ -316,6 +326,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
         **{f"plant.{key}": 0 for key in ("joint_damping", "joint_friction", "actuator_bias")},
         "plant.center_of_mass": {}, "plant.curve_size": {},
     },
+    "walking": {"simulation.gravity": 9.81},
 }  # fmt: skip
 
 WALKER: dict[str, dict[str, Any]] = {
@@ -328,8 +339,14 @@ WALKER: dict[str, dict[str, Any]] = {
     "trials": {"count": 24, "errors": [0.01, 0.05, 0.1], "strides": 10},
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
-BY_TASK: dict[str, dict[str, Any]] = {
-    "walk": {f"{table}.{key}": value for table, keys in WALKER.items() for key, value in keys.items()},
+BALL: dict[str, dict[str, Any]] = {
+    "initial": {"position": [0, 0]},
+    "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},
+    "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-10},
+}
+BY_TASK: dict[tuple[str, str], dict[str, Any]] = {
+    task: {f"{table}.{key}": value for table, keys in tables.items() for key, value in keys.items()}
+    for task, tables in {("planar", "walk"): WALKER, ("walking", "transfer"): BALL}.items()
 }
 
 
@@ -405,7 +422,7 @@ def _difference(content: bytes, resolved: str) -> str:
     """Return what the resolved file dropped, altered or added beyond defaults."""
     given = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     read = tomllib.loads(resolved)
-    defaults = DEFAULTS | BY_KIND[given["kind"]] | BY_TASK.get(given["task"], {}) | {"name": "case"}
+    defaults = DEFAULTS | BY_KIND[given["kind"]] | BY_TASK.get((given["kind"], given["task"]), {}) | {"name": "case"}
     return _compare(given, read, "", defaults)
 
 

@@ -44,12 +44,14 @@ SPECIAL = {
     "rover-sinusoid": "metrics_planar:rover_sinusoid",
     "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
     "passive-walker": "metrics_walker:passive_walker",
+    "ball-transfer": "metrics_ball:ball_transfer",
 }
 #: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
 TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
 #: Modes without touch, and modes in which the material points may move against each other.
 APART = ("separated",)
 SLIDING = ("sliding", "impact")
+_TORQUES = ("torque", "joint_torque", "body_torque")
 
 
 def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] | None = None) -> dict[str, float]:
@@ -133,7 +135,7 @@ def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
 def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
     """Return the samples (n,) at which a controller's new input ended a mode: its force belongs to neither mode."""
     jumps = np.zeros(len(run), dtype=bool)
-    if "hand_acceleration" in run or ("torque" in run and np.any(run["torque"])):
+    if "hand_acceleration" in run or any(name in run and np.any(run[name]) for name in _TORQUES):
         for change in run.transitions:
             jumps |= np.abs(run.time - change["time"]) < 1e-9
     return jumps
@@ -141,7 +143,7 @@ def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
 
 def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:
     """Return the relative speed (n,) of the two material points in m/s; in the plane that along the tangent."""
-    if run.kind in ("juggling", "spatial"):
+    if run.kind != "planar":
         return np.linalg.norm(touch.slip, axis=1)
     return np.abs(_along(touch))
 
@@ -237,7 +239,7 @@ def is_passive(run: Trajectory) -> bool:
         return False
     if run.kind == "juggling":
         return not (np.any(run["hand_velocity"]) or np.any(run["hand_angular_velocity"]))
-    return not np.any(run["torque"])
+    return not any(np.any(run[name]) for name in _TORQUES if name in run)
 
 
 def inertia_matrix(inertia: Any) -> Array:

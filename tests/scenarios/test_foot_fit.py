@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.test_cli import trundle
 from trundle.errors import InputError
+from trundle.models.avatar import build_avatar
 from trundle.models.walker import PassiveWalker
 from trundle.scenarios import foot_fit
 from trundle.scenarios.gait_data import read_gait
@@ -97,6 +98,20 @@ def test_ellipsoid_has_the_circles_lowest_point_and_curvature(tmp_path):
     assert axes[0] ** 2 / axes[2] == pytest.approx(foot.circle.radius)
     assert center[2] - axes[2] == pytest.approx(foot.circle.center[1] - foot.circle.radius)
     assert center[0] == foot.circle.center[0]
+
+
+def test_the_avatar_stands_on_the_fitted_foot(tmp_path):
+    before = build_avatar()
+    foot = fitted(file_of(tmp_path / "gait.txt", synthetic()))
+    after = foot.on_avatar(before, scale=1.1)
+    depth = after.foot.semi_axes[2] - after.foot.center[2]
+    assert depth == pytest.approx(1.1 * (foot.circle.radius - foot.circle.center[1]))
+    assert after.foot.semi_axes[0] ** 2 / after.foot.semi_axes[2] == pytest.approx(1.1 * foot.circle.radius)
+    np.testing.assert_allclose(after.foot.flat[:, 2], -depth)
+    # Ankles stay where they are below the base.
+    ankle = before.base_height - (before.foot.semi_axes[2] - before.foot.center[2])
+    assert after.base_height - depth == pytest.approx(ankle)
+    assert after.robot is before.robot
 
 
 def test_command_writes_estimate_tables_and_picture(tmp_path, capsys):

@@ -83,7 +83,8 @@ def fit_circle(points: Any, robust: bool = False) -> CircleFit:
             break
     J, d = _slopes(q, z)
     total = float(np.sum(w))
-    spread = np.linalg.inv(J.T @ (w[:, None] * J)) * float(w @ (d * d)) / max(total - 3.0, 1.0)
+    spread = np.asarray(np.linalg.inv(J.T @ (w[:, None] * J)), dtype=np.float64)
+    spread = spread * float(w @ (d * d)) / max(total - 3.0, 1.0)
     rms = size * float(np.sqrt(w @ (d * d) / total))
     return CircleFit(middle + size * z[:2], size * float(z[2]), rms, size**2 * spread, w)
 

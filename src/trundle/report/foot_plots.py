@@ -32,8 +32,10 @@ def roll_over(foot: Any, ax: Axes | None = None) -> Axes:
     x, y = foot.points.T
     reach = np.arcsin(np.clip((np.array([x.min(), x.max()]) - c[0]) / r, -1, 1))
     low, high = foot.interval
+    ends = np.array([x.min(), x.max()])
     for radius, center in zip(foot.radii[:100], foot.centers[:100], strict=True):
-        turn = np.linspace(*np.arcsin(np.clip((np.array([x.min(), x.max()]) - center[0]) / radius, -1, 1)), 50)
+        first, last = np.arcsin(np.clip((ends - center[0]) / radius, -1, 1))
+        turn = np.linspace(first, last, 50)
         arc = center[:, None] + radius * np.stack([np.sin(turn), -np.cos(turn)])
         ax.plot(*arc, color=style.ORANGE, linewidth=0.4, alpha=0.15, zorder=1)
     turn = np.linspace(reach[0] - 0.15, reach[1] + 0.15, 100)

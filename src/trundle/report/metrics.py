@@ -25,6 +25,17 @@ UNITS = {
     "friction_use": "1",
     "torsional_use": "1",
     "energy_drift": "1",
+    "base_residual": "N",
+    "torque_residual": "N m",
+    "stance_gap": "m",
+    "swing_clearance": "m",
+    "touch_down_behind": "m",
+    "lift_off_ahead": "m",
+    "arm_leg_phase": "deg",
+    "heel_strike": "%",
+    "double_support": "%",
+    "step_duration": "s",
+    "step_length": "m",
     "tick": "s",
     "ticks": "1",
 }
@@ -44,6 +55,8 @@ SPECIAL = {
     "rover-sinusoid": "metrics_planar:rover_sinusoid",
     "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
     "passive-walker": "metrics_walker:passive_walker",
+    "walk-flat": "metrics_walking:walk_flat",
+    "walk-flat-foot": "metrics_walking:flat_foot",
     "ball-transfer": "metrics_ball:ball_transfer",
 }
 #: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
@@ -95,6 +108,8 @@ def unit(name: str) -> str:
 
 def general(run: Trajectory) -> dict[str, float]:
     """Return the metrics that mean something for every run: the worst over all contacts."""
+    if run.kind == "walking" and "walk" in run.metadata:
+        return getattr(import_module("trundle.report.metrics_walking"), "general")(run)  # noqa: B009
     each = [_of_contact(run, slot) for slot in range(contacts(run))]
     values = {key: max(one[key] for one in each if key in one) for key in each[0]}
     for key in ("normal_force_min", "recomputed_share"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.circle_fit import CircleFit, fit_circle
+from trundle.models.avatar import Avatar, AvatarFoot
 from trundle.scenarios.folder import write_bytes
 from trundle.scenarios.gait_data import GaitData, make_folder
 
@@ -90,6 +91,19 @@ class FittedFoot:
         axes = np.array([np.sqrt(self.circle.radius * b), positive("lateral", lateral, "m"), b])
         lowest = self.circle.center[1] - self.circle.radius
         return axes, np.array([self.circle.center[0], 0.0, lowest + b])
+
+    def on_avatar(self, avatar: Avatar, scale: float = 1.0) -> Avatar:
+        """Return the avatar with this foot, its `ellipsoid` times `scale`, in place of its own; it stands as upright.
+
+        The flat sole for comparison keeps its outline at the new foot's depth below the ankle.
+        """
+        factor = positive("scale", scale)
+        axes, center = (factor * values for values in self.ellipsoid())
+        depth = float(axes[2] - center[2])
+        flat = np.column_stack([avatar.foot.flat[:, :2], np.full(len(avatar.foot.flat), -depth)])
+        before = float(avatar.foot.semi_axes[2] - avatar.foot.center[2])
+        height = avatar.base_height + depth - before
+        return replace(avatar, foot=AvatarFoot(axes, center, flat), base_height=height)
 
 
 def in_shank(data: GaitData) -> FloatArray:

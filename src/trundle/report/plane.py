@@ -87,7 +87,8 @@ def planar_view(run: Trajectory, slot: int = 0) -> PlanarView:
     )
     still = Pose(*(np.zeros_like(value) for value in (body.position, body.angle, body.velocity, body.angular_velocity)))
     contact = (run["contact_position"][:, slot], run["contact_force"][:, slot], run["gap"][:, slot])
-    return PlanarView(shown, run.body("terrain"), body, still, *contact, None)
+    normal = run["contact_normal"][:, slot] if "contact_normal" in run else None
+    return PlanarView(shown, run.body("terrain"), body, still, *contact, normal)
 
 
 def flat(vectors: Array) -> Array:

@@ -199,7 +199,7 @@ def _default(key: str) -> Any:
 
 
 def _check_tree(bodies: tuple[LinkTable, ...]) -> None:
-    """Refuse names that are not unique, parents that do not exist, bodies that hang on themselves, and no curve at all."""
+    """Refuse names given twice, parents that do not exist, bodies that hang on themselves, and no curve at all."""
     parents: dict[str, str | None] = {}
     for i, body in enumerate(bodies):
         if body.name in parents:

@@ -169,7 +169,9 @@ def _still_starting(board: Switchboard, now: Instant, unarmed: frozenset[str]) -
     Of several contacts that begin to slide at once each is decided after the other: what the later ones change may
     turn the slip of an earlier one, which is then decided again.
     """
-    sliding = [i for i, law in enumerate(now.mode.laws) if law == "sliding" and f"{board.name(i)}.slip_speed" in unarmed]
+    sliding = [
+        i for i, law in enumerate(now.mode.laws) if law == "sliding" and f"{board.name(i)}.slip_speed" in unarmed
+    ]
     if not sliding:
         return frozenset()
     phase = board.phase_of(now.mode)

@@ -47,6 +47,7 @@ class Status(Enum):
         "contact.friction"
     )
     PENETRATION = "the bodies overlap: move the start, or check the shapes' outward sides"
+    FELL = "the robot fell: push it less, or raise the controller's limits or gains"
     REST = "the body came to rest"
     STEP_TOO_SMALL = "the integrator's step shrank to round-off: loosen relative_tolerance, or look for a stiff contact"
     TOO_MANY_STEPS = "the step limit was reached: shorten the run or loosen relative_tolerance"

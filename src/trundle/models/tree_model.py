@@ -14,11 +14,14 @@ from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
 from trundle.contact.motion import Motion, free, prescribed, still
 from trundle.errors import InputError
+from trundle.models.composite import Branch
 from trundle.models.joints import BodySpec, fixed_motion, jointed_motion
 from trundle.models.multibody import Body, Joined, Multibody
 from trundle.models.rolling_joint import RollingJoint, rolling_motion
 from trundle.numerics.space import angular_size, rotation, turn_rate, turn_rate_body, turn_size
 
+_SMALL = 12
+"""Up to so many velocities M is summed over the bodies: that is shorter there."""
 DRY = 0.02
 """Rate (rad/s, m/s) over which dry friction of a joint turns round."""
 
@@ -93,6 +96,7 @@ class TreeModel(Multibody):
         )
         self.nu = self._velocities()
         self.S = self._selection()
+        self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
         self.resistance = self._resistance()
 
     # building -----------------------------------------------------------------------------------------
@@ -192,6 +196,22 @@ class TreeModel(Multibody):
         relative = y[f"{spec.name}.relative_velocity"]
         self.motions[spec.name] = rolling_motion(joint, B, relative, self.nv, self.columns[spec.name])
         self._joints[spec.name] = joint
+
+    def _branches(self) -> tuple[Branch, ...]:
+        """The bodies, where all are free, jointed or fixed in such ones."""
+        numbers, branches = {}, []
+        for i, s in enumerate(self._specs):
+            if s.kind == "prescribed" or s.rolling is not None:
+                return ()
+            if s.kind == "ground":
+                continue
+            numbers[i] = len(branches)
+            axis = self.motions[self._specs[s.parent].name].R @ ca.SX(ca.DM(s.axis)) if s.jointed else ca.SX(3, 1)
+            motion, column = self.motions[s.name], self.columns.get(s.name, -1)
+            com = s.com or (0.0,) * 3
+            parent = numbers.get(s.parent, -1)
+            branches.append(Branch(parent, s.kind, column, motion, axis, s.mass, s.inertia, com))
+        return tuple(branches)
 
     def _velocities(self) -> ca.SX:
         parts = []

@@ -248,8 +248,10 @@ class Runner:
                 if found is not None:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
-            self._keep(phase, done, p, ended=end is not None)
             lasted = done.t_end > now.t
+            # Forces under a new input that end a mode at once never acted.
+            if not (end is not None and not lasted and self.policy is not None and self.log.segments):
+                self._keep(phase, done, p, ended=end is not None)
             self.log.count(phase, done, lasted=end is None or lasted)
             if done.status is not Status.SUCCESS:
                 return done.status
@@ -265,9 +267,9 @@ class Runner:
         return Status.SUCCESS
 
     def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
-        """Return which margins may end a mode at once: not those born zero, nor those of a seam that is left behind."""
+        """Return which margins may end a mode at once: not those born zero, nor a seam or a gap that is left behind."""
         armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
-        seams = [self._is_seam(name) for name in phase.margins]
+        seams = [name.endswith(".gap") or self._is_seam(name) for name in phase.margins]
         if any(seams):
             p = self._parameters(now)
             values = np.array(list(phase.margin_values(now.t, now.x, p).values()))

@@ -1,0 +1,257 @@
+"""Plans of both levels as the low level reads them, and who makes them from a measured state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray
+from trundle.contact.soft import SoftLaw, Wall
+from trundle.control.contact_implicit import ContactImplicit, Disc, Weights
+from trundle.control.hybrid_mpc import HybridControl
+from trundle.control.schedule import ScheduleRules, contact_schedule, on_grid
+from trundle.numerics.ilqr import ControlSolution, Guess, Limits
+from trundle.status import Status
+
+__all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
+
+NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
+"""A law by which hands find nothing to push."""
+_LAW, _WEIGHTS, _RULES = SoftLaw(), Weights(), ScheduleRules()
+_IMPLICIT, _EVENT, _HYBRID = Limits(5), Limits(15), Limits(3)
+
+
+@dataclass(frozen=True, eq=False)
+class BalancerPlan:
+    """A plan from `begin` (s) on.
+
+    Attributes
+    ----------
+    begin, step : float, s
+    states : (N + 1, 16)
+    inputs : (N, 15)
+        f_d (2), t_z, joint rates (6), forces on the hands (6), world axes.
+    solution : ControlSolution
+    schedule : (N, pairs) of bool
+        Planned contacts of left hand with each wall, then of the right one.
+    forces, distances : (N, pairs) N, m
+    """
+
+    begin: float
+    step: float
+    states: FloatArray
+    inputs: FloatArray
+    solution: ControlSolution
+    schedule: NDArray[np.bool_]
+    forces: FloatArray
+    distances: FloatArray
+
+    @property
+    def horizon(self) -> float:
+        """Length, s."""
+        return self.step * len(self.inputs)
+
+    @property
+    def usable(self) -> bool:
+        """Whether all numbers are finite and the cost is."""
+        known = np.isfinite(np.sum(self.states)) and np.isfinite(np.sum(self.inputs))
+        return bool(known and math.isfinite(self.solution.cost) and self.solution.status is not Status.NOT_FINITE)
+
+    def at(self, time: float) -> tuple[FloatArray, FloatArray]:
+        """Return the state, linear between stages, and the inputs of the stage."""
+        place = min(max((time - self.begin) / self.step, 0.0), len(self.inputs) - 1e-9)
+        k = int(place)
+        share = place - k
+        return (1.0 - share) * self.states[k] + share * self.states[k + 1], self.inputs[k]
+
+    def contacts(self, time: float) -> NDArray[np.bool_]:
+        """Return the flags (2,) of the hands' contacts at a time."""
+        k = int(min(max((time - self.begin) / self.step, 0.0), len(self.inputs) - 1e-9))
+        return np.any(self.schedule[k].reshape(2, -1), axis=1)
+
+    def later(self, time: float) -> Guess:
+        """Return the warm start for a plan that begins at `time`."""
+        return self.solution.guess((time - self.begin) / self.step)
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitPlanner:
+    """Contact-implicit plans, by homotopy at events, with the schedules they imply (final).
+
+    Parameters
+    ----------
+    control : ContactImplicit
+    law : SoftLaw
+    weights : Weights
+    rules : ScheduleRules
+    update, event : Limits
+        Iterations of an update, and of each law of the homotopy.
+    """
+
+    control: ContactImplicit
+    law: SoftLaw = _LAW
+    weights: Weights = _WEIGHTS
+    rules: ScheduleRules = _RULES
+    update: Limits = _IMPLICIT
+    event: Limits = _EVENT
+
+    @property
+    def times(self) -> FloatArray:
+        """Of the stages, s from the plan's begin (N + 1,)."""
+        return self.control.step * np.arange(self.control.stages + 1, dtype=np.float64)
+
+    def plan(
+        self,
+        begin: float,
+        x: FloatArray,
+        reference: FloatArray,
+        walls: Sequence[Wall],
+        disc: Disc | None,
+        last: BalancerPlan | None,
+        event: bool,
+        since: Any,
+        touching: bool = True,
+    ) -> BalancerPlan:
+        """Return the plan from the state x (16,).
+
+        Parameters
+        ----------
+        begin : float, s
+        x : (16,)
+        reference : (N + 1, 16)
+        walls : sequence of Wall
+        disc : Disc or None
+        last : BalancerPlan or None
+            The warm start.
+        event : bool
+            Try the homotopy as well and keep the cheaper.
+        since : (2,) s
+            Since when the hands feel a force; NaN: they do not.
+        touching : bool
+            Whether to read a schedule.
+        """
+        control = self.control
+        p = control.parameters(reference, walls, self.law, self.weights, disc)
+        found = []
+        if last is not None:
+            found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
+        if last is None or event:
+            found.append(control.discover(x, p, control.still(x), self.event))
+        best = cheapest(found)
+        distances, forces, on_hands = self._seen(best, p)
+        schedule = np.zeros(forces.shape, dtype=bool)
+        if touching and np.isfinite(np.sum(forces)):
+            near, lasted = self._contacts(begin, distances[0], since)
+            schedule = contact_schedule(forces, distances, control.step, self.rules, near, lasted)
+        inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
+        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances)
+
+    def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
+        """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
+        felt = np.repeat(np.asarray(since, dtype=np.float64), self.control.walls)
+        near = np.logical_not(np.isnan(felt)) & (distances < 0.02)
+        return near, np.where(near, begin - felt, 0.0)
+
+    def _seen(self, solution: ControlSolution, p: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        n = self.control.stages
+        found = self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)
+        distances, forces, on_hands = (np.array(value) for value in found[:3])
+        return distances.T, forces.T, on_hands.T.reshape(n, 6)
+
+    @cached_property
+    def _observe(self) -> ca.Function:
+        return self.control.observe.map(self.control.stages)
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingPlanner:
+    """Hybrid plans with the schedule of an implicit plan (final).
+
+    Parameters
+    ----------
+    control : HybridControl
+    largest : float, N
+        f_max.
+    weights : Weights
+    update : Limits
+    """
+
+    control: HybridControl
+    largest: float = 60.0
+    weights: Weights = _WEIGHTS
+    update: Limits = _HYBRID
+
+    @property
+    def times(self) -> FloatArray:
+        """Of the stages, s from the plan's begin (N + 1,)."""
+        return self.control.step * np.arange(self.control.stages + 1, dtype=np.float64)
+
+    def plan(
+        self,
+        begin: float,
+        x: FloatArray,
+        reference: FloatArray,
+        walls: Sequence[Wall],
+        disc: Disc | None,
+        source: BalancerPlan,
+        last: BalancerPlan | None,
+        fresh: bool,
+    ) -> BalancerPlan:
+        """Return the plan from the state x (16,).
+
+        Parameters
+        ----------
+        begin : float, s
+        x : (16,)
+        reference : (N + 1, 16)
+        walls : sequence of Wall
+        disc : Disc or None
+        source : BalancerPlan
+            Of the contact-implicit level: schedule and seed.
+        last : BalancerPlan or None
+            The own last plan.
+        fresh : bool
+            Seed from `source`, too: it has just arrived. Always so without a last plan.
+        """
+        control = self.control
+        passed = begin - source.begin
+        schedule = on_grid(source.schedule, source.step, self.times[:-1] + passed)
+        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc)
+        guesses = [] if last is None else [last.later(begin)]
+        if fresh or not guesses:
+            guesses.append(control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step))
+        best = control.solve(x, p, guesses, self.update)
+        contact = best.inputs[:, 9:].reshape(control.stages, control.pairs, 3) * schedule[:, :, None]
+        on_hands = self._world(contact, walls)
+        inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
+        distances = self._distances(best, p)
+        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, contact[:, :, 0], distances)
+
+    def _world(self, contact: FloatArray, walls: Sequence[Wall]) -> FloatArray:
+        """Forces on the hands (N, 6), world axes, of (N, pairs, 3) in the walls' frames."""
+        frames = np.zeros((self.control.walls, 3, 3))
+        for j, wall in enumerate(walls):
+            n = wall.numbers
+            frames[j] = np.column_stack([n[:3], n[4:7], n[7:10]])
+        by_hand = contact.reshape(len(contact), 2, self.control.walls, 3)
+        return np.einsum("kijc,jac->kia", by_hand, frames).reshape(len(contact), 6)
+
+    def _distances(self, solution: ControlSolution, p: FloatArray) -> FloatArray:
+        n = self.control.stages
+        return np.array(self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)[0]).T
+
+    @cached_property
+    def _observe(self) -> ca.Function:
+        return self.control.observe.map(self.control.stages)
+
+
+def cheapest(found: Sequence[ControlSolution]) -> ControlSolution:
+    """Return the cheapest solution without gaps, else the cheapest that is finite, else the first."""
+    return min(found, key=lambda s: (not math.isfinite(s.cost), s.gap > 1e-6, s.cost if math.isfinite(s.cost) else 0.0))

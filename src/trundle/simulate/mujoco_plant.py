@@ -1,0 +1,371 @@
+"""The plant under a robot's controller: somebody else's physics (MuJoCo), sensors, pushes, and what is recorded."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.errors import InputError, MissingExtraError
+from trundle.records import Policy
+from trundle.status import Status
+
+__all__ = ["Action", "Fall", "MujocoPlant", "PlantRun", "PlantView", "Push", "Sensors"]
+
+_NONE = np.zeros(3)
+
+Actuate = Callable[["PlantView", FloatArray], FloatArray]
+"""From a policy's answer to the model's actuators."""
+
+
+@final
+class PlantView:
+    """What may be read of a running plant, world axes, SI."""
+
+    def __init__(self, mujoco: Any, model: Any, data: Any) -> None:
+        self.mujoco, self.model, self.data = mujoco, model, data
+        self._wrench = np.zeros(6)
+        self._forces: dict[int, FloatArray] = {}
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return float(self.data.time)
+
+    def rotation(self, body: str) -> FloatArray:
+        """Return R_world_body (3, 3)."""
+        return self.data.body(body).xmat.reshape(3, 3)
+
+    def position(self, body: str) -> FloatArray:
+        """Return the origin (3,) of the body's frame, m."""
+        return self.data.body(body).xpos
+
+    def velocity(self, body: str) -> FloatArray:
+        """Return the twist (6,) of the body's frame, world axes, angular first."""
+        result = np.zeros(6)
+        kind = self.mujoco.mjtObj.mjOBJ_BODY
+        self.mujoco.mj_objectVelocity(self.model, self.data, kind, self.model.body(body).id, result, 0)
+        return result
+
+    def contact_force(self, geom: int) -> FloatArray:
+        """Return the sum (3,) of the contact forces on the geom with this number in the last step, N."""
+        return self._forces.get(geom, _NONE)
+
+    def remember_forces(self) -> None:
+        """Keep the contact forces of the step just done: the next step's first half overwrites where they belong."""
+        data, self._forces = self.data, {}
+        for i in range(data.ncon):
+            contact = data.contact[i]
+            if contact.efc_address < 0:
+                continue
+            self.mujoco.mj_contactForce(self.model, data, i, self._wrench)
+            on_second = contact.frame.reshape(3, 3).T @ self._wrench[:3]  # MuJoCo: of the first geom on the second
+            for geom, force in ((int(contact.geom1), -on_second), (int(contact.geom2), on_second)):
+                self._forces[geom] = self._forces.get(geom, _NONE) + force
+
+    def distance(self, geom: int, other: int, most: float = 5.0) -> float:
+        """Return the signed distance of two geoms, at most `most`, m."""
+        line = np.zeros(6)
+        return float(self.mujoco.mj_geomDistance(self.model, self.data, geom, other, most, line))
+
+    def geom(self, name: str) -> int:
+        """Return the number of the geom `name`."""
+        return int(self.model.geom(name).id)
+
+
+@dataclass(frozen=True)
+class Push:
+    """A force (3,), N, world axes, at a point (3,), m, of a body's frame from `start` for `duration`, s."""
+
+    body: str
+    point: Any
+    force: Any
+    start: float
+    duration: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "point", array("point", self.point, (3,), unit="m"))
+        object.__setattr__(self, "force", array("force", self.force, (3,), unit="N"))
+        non_negative("start", self.start, "s")
+        positive("duration", self.duration, "s")
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that happens once, at a time (s): a body is put elsewhere, a box appears."""
+
+    time: float
+    do: Callable[[PlantView], None]
+
+
+@dataclass(frozen=True)
+class Fall:
+    """When a robot has fallen: its body's origin below `lowest` (m), or its z axis tilted beyond `tilt` (rad)."""
+
+    body: str
+    lowest: float = 0.0
+    tilt: float = math.inf
+
+    def reason(self, view: PlantView) -> str:
+        """Return why the body counts as fallen, or nothing."""
+        if view.position(self.body)[2] < self.lowest:
+            return f"{self.body} is below {self.lowest:g} m"
+        if math.isfinite(self.tilt) and view.rotation(self.body)[2, 2] < math.cos(self.tilt):
+            return f"{self.body} leans by more than {math.degrees(self.tilt):.0f} deg"
+        return ""
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """What a policy is told.
+
+    Parameters
+    ----------
+    measure : callable, optional
+        From a `PlantView` to numbers (n,); joint positions and velocities of the model unless given.
+    deviation : number or (n,)
+        Standard deviation of Gaussian noise.
+    delay : float, s
+        Age of what is told.
+    seed : int
+        Of the noise.
+    fault : callable, optional
+        From time and numbers to what is told instead: a sensor that fails.
+    """
+
+    measure: Callable[[PlantView], FloatArray] | None = None
+    deviation: Any = 0.0
+    delay: float = 0.0
+    seed: int = 0
+    fault: Callable[[float, FloatArray], FloatArray] | None = None
+
+    def __post_init__(self) -> None:
+        sigma = array("deviation", np.atleast_1d(np.asarray(self.deviation, dtype=np.float64)), (None,), minimum=0.0)
+        object.__setattr__(self, "deviation", sigma)
+        non_negative("delay", self.delay, "s")
+
+    def read(self, view: PlantView) -> FloatArray:
+        """Return the numbers without noise or delay."""
+        if self.measure is not None:
+            return self.measure(view)
+        return np.concatenate([view.data.qpos, view.data.qvel])
+
+
+@dataclass(frozen=True, eq=False)
+class PlantRun:
+    """What a run left.
+
+    Attributes
+    ----------
+    status : Status
+        SUCCESS, FELL or NOT_FINITE.
+    reason : str
+        What happened; empty for success.
+    time : (n,) s
+    records : mapping of str to array
+        One row a sample of everything that was asked for.
+    wall_time : float, s
+    """
+
+    status: Status
+    reason: str
+    time: FloatArray
+    records: Mapping[str, FloatArray]
+    wall_time: float
+
+
+@dataclass(frozen=True, eq=False)
+class MujocoPlant:
+    """A robot in MuJoCo under a sampled controller (final).
+
+    Parameters
+    ----------
+    model : str or mujoco.MjSpec
+        MJCF text, or a specification, made at run time.
+    actuate : callable, optional
+        From `PlantView` and a policy's answer to the actuators; the answer itself unless given.
+    fall : sequence of Fall
+    start : callable, optional
+        Puts a fresh plant where the run begins.
+
+    Raises
+    ------
+    MissingExtraError
+        If MuJoCo is not installed.
+    InputError
+        If it refuses the model.
+    """
+
+    model: Any
+    actuate: Actuate | None = None
+    fall: Sequence[Fall] = ()
+    start: Callable[[PlantView], None] | None = None
+    _compiled: list[Any] = field(default_factory=list, init=False, repr=False)
+
+    def view(self) -> PlantView:
+        """Return a fresh plant at its start."""
+        try:
+            import mujoco
+        except ImportError:
+            raise MissingExtraError("mujoco", "sim") from None
+        if not self._compiled:
+            try:
+                made = mujoco.MjModel.from_xml_string(self.model) if isinstance(self.model, str) else (
+                    self.model.compile()
+                )  # fmt: skip
+            except ValueError as error:
+                raise InputError("model", str(error), "a model that MuJoCo accepts") from None
+            made.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET  # a blow-up has to be seen
+            self._compiled.append(made)
+        view = PlantView(mujoco, self._compiled[0], mujoco.MjData(self._compiled[0]))
+        if self.start is not None:
+            self.start(view)
+        mujoco.mj_forward(view.model, view.data)
+        view.remember_forces()
+        return view
+
+    def run(
+        self,
+        policy: Policy,
+        duration: float,
+        *,
+        sensors: Sensors = Sensors(),
+        pushes: Sequence[Push] = (),
+        actions: Sequence[Action] = (),
+        record: Mapping[str, Callable[[PlantView], Any]] | None = None,
+        output_step: float = 0.01,
+        progress: Callable[[float], object] | None = None,
+    ) -> PlantRun:
+        """Run the controlled plant and return what was recorded.
+
+        The policy is called at 0, period, 2 period, ... with what the sensors tell; its answer is held. A policy of
+        several rates has the shortest as its period.
+
+        Parameters
+        ----------
+        policy : Policy
+        duration : float, s
+        sensors : Sensors
+        pushes : sequence of Push
+        actions : sequence of Action
+        record : mapping of str to callable
+            From a `PlantView` to a number or an array, at every sample.
+        output_step : float, s
+        progress : callable, optional
+            Called now and then with the simulated time (s).
+
+        Raises
+        ------
+        InputError
+            If a period is no multiple of the model's time step, or a push names no body of the model.
+        """
+        run = _Run(self, policy, sensors, dict(record or {}), pushes, sorted(actions, key=lambda action: action.time))
+        return run.to(positive("duration", duration, "s"), positive("output_step", output_step, "s"), progress)
+
+
+class _Run:
+    """One run: the loop's state."""
+
+    def __init__(
+        self,
+        plant: MujocoPlant,
+        policy: Policy,
+        sensors: Sensors,
+        record: Mapping[str, Callable[[PlantView], Any]],
+        pushes: Sequence[Push],
+        actions: Sequence[Action],
+    ) -> None:
+        self.plant, self.policy, self.sensors, self.record = plant, policy, sensors, record
+        self.view = plant.view()
+        self.step = float(self.view.model.opt.timestep)
+        self.actions = deque(actions)
+        if not isinstance(policy, Policy) or policy.period is None:
+            raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
+        self.every = _multiple("policy.period", float(policy.period), self.step)
+        self.random = np.random.default_rng(sensors.seed)
+        late = round(sensors.delay / self.step)
+        self.told: deque[FloatArray] = deque(maxlen=late + 1)
+        names = {self.view.model.body(i).name: i for i in range(self.view.model.nbody)}
+        for push in pushes:
+            if push.body not in names:
+                raise InputError("push.body", push.body, "one of " + ", ".join(repr(name) for name in names))
+        self.pushes = [(names[push.body], push) for push in pushes]
+        self.rows: dict[str, list[Any]] = {name: [] for name in record}
+        self.times: list[float] = []
+
+    def to(self, duration: float, output_step: float, progress: Callable[[float], object] | None) -> PlantRun:
+        begin = clock.perf_counter()
+        stride = _multiple("output_step", output_step, self.step)
+        self.policy.reset()
+        count = round(duration / self.step)
+        status, reason = Status.SUCCESS, ""
+        for i in range(count + 1):
+            status, reason = self._tick(i, i % stride == 0 or i == count)
+            if status is not Status.SUCCESS or i == count:
+                break
+            if progress and i % 100 == 0:
+                progress(i * self.step)
+            self.view.mujoco.mj_step2(self.view.model, self.view.data)
+            self.view.remember_forces()
+        records = {name: np.array(rows) for name, rows in self.rows.items()}
+        return PlantRun(status, reason, np.array(self.times), records, clock.perf_counter() - begin)
+
+    def _tick(self, i: int, sample: bool) -> tuple[Status, str]:
+        """Do one step up to the actuators; return what ends the run."""
+        view, data, time = self.view, self.view.data, i * self.step
+        while self.actions and self.actions[0].time <= time + 1e-9:
+            self.actions.popleft().do(view)
+        view.mujoco.mj_step1(view.model, data)
+        self._push(time)
+        if not self._finite():
+            return Status.NOT_FINITE, f"the plant became unstable at {time:.3f} s"
+        self.told.append(self.sensors.read(view))
+        if i % self.every == 0:
+            answer = np.asarray(self.policy(time, self._noisy(time)), dtype=np.float64)
+            if not np.all(np.isfinite(answer)):
+                return Status.NOT_FINITE, f"the policy's answer at {time:.3f} s is not finite"
+            self.answer = answer
+        actuate = self.plant.actuate
+        data.ctrl[:] = self.answer if actuate is None else actuate(view, self.answer)
+        if sample:
+            self.times.append(time)
+            for name, of in self.record.items():
+                self.rows[name].append(np.array(of(view), dtype=np.float64))
+        reason = next((text for text in (fall.reason(view) for fall in self.plant.fall) if text), "")
+        return (Status.FELL, f"{reason} at {time:.3f} s") if reason else (Status.SUCCESS, "")
+
+    def _noisy(self, time: float) -> FloatArray:
+        told = self.told[0]  # the oldest that is kept: of the start, until the delay has passed
+        sigma = self.sensors.deviation
+        if np.any(sigma):
+            told = told + sigma * self.random.normal(size=told.shape)
+        return told if self.sensors.fault is None else self.sensors.fault(time, told.copy())
+
+    def _push(self, time: float) -> None:
+        data = self.view.data
+        data.xfrc_applied[:] = 0.0
+        for body, push in self.pushes:
+            if push.start - 1e-9 <= time < push.start + push.duration - 1e-9:
+                lever = data.xmat[body].reshape(3, 3) @ push.point + data.xpos[body] - data.xipos[body]
+                data.xfrc_applied[body, :3] += push.force
+                data.xfrc_applied[body, 3:] += np.cross(lever, push.force)
+
+    def _finite(self) -> bool:
+        data, kinds = self.view.data, self.view.mujoco.mjtWarning
+        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+        return all(data.warning[int(kind)].number == 0 for kind in bad) and math.isfinite(
+            float(np.sum(data.qpos) + np.sum(data.qvel))
+        )
+
+
+def _multiple(key: str, period: float, step: float) -> int:
+    count = round(period / step)
+    if count < 1 or abs(count * step - period) > 1e-6 * period:
+        raise InputError(key, period, f"a multiple of the plant's step of {step:g} (s)")
+    return count

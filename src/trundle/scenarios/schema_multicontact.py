@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -136,7 +137,7 @@ class PushesTable(Table):
     def _ascending(self) -> PushesTable:
         for key in ("fore_aft", "lateral"):
             values = getattr(self, key)
-            if any(b <= a for a, b in zip(values, values[1:], strict=False)):
+            if any(b <= a for a, b in pairwise(values)):
                 raise fault(key, "must ascend")
         if len(set(self.axes)) != len(self.axes):
             raise fault("axes", "must name each axis at most once")

@@ -77,7 +77,7 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
         label = name.replace("_", " ")
         ax.plot(run.time, measured, color=colour, linewidth=0.8, alpha=0.75, label=f"{label}, measured")
         ax.step(run.time, planned, where="post", color=colour, linewidth=1.3, linestyle="--", label=f"{label}, preview")
-    ax.set_ylim(0.0, 3.0 * float(np.median(run["contact_force"][..., 2].sum(axis=1))) + 1.0)
+    ax.set_ylim(0.0, 1.5 * float(np.median(run["contact_force"][..., 2].sum(axis=1))) + 1.0)
     style.dress(ax, "Forces of the ground", "time (s)", "vertical force (N)", run)
     style.legend(ax, 2)
     return ax

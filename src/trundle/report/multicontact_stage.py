@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
-from trundle.numerics.turning import quaternion_of, rotation_rpy
+from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of, rotation_rpy
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
 from trundle.report.staging import Actor, Stage, frame_times, sampled
@@ -32,13 +32,14 @@ def multicontact_stage(run: Trajectory) -> Stage:
         actors = _robot(run, q[index])
     except TrundleError:
         actors = []
-    k = run["contact_force"].shape[1]
-    points = [sampled(run, run["contact_position"][:, i], times) for i in range(k)]
-    pushes = [sampled(run, run["contact_force"][:, i], times) for i in range(k)]
+    loads = np.abs(run["contact_force"]).max(axis=(0, 2))
+    carrying = [i for i in range(len(loads)) if loads[i] > 0.0] or [0]
+    points = [sampled(run, run["contact_position"][:, i], times) for i in carrying]
+    pushes = [sampled(run, run["contact_force"][:, i], times) for i in carrying]
     low, high = run["com_position"].min(axis=0), run["com_position"].max(axis=0)
-    middle, reach = 0.5 * (low + high), 1.3 + 0.8 * float(np.max(high[:2] - low[:2]))
+    middle, reach = 0.5 * (low + high), 1.9 + 0.6 * float(np.max(high[:2] - low[:2]))
     actors += _ground(run, len(times), middle, reach)
-    look_at = middle * [1.0, 1.0, 0.75]
+    look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
     path = (run["com_position"][:: max(1, len(run.time) // 400)], (36, 110, 185))
@@ -49,10 +50,12 @@ def multicontact_stage(run: Trajectory) -> Stage:
 
 
 def _robot(run: Trajectory, q: Array) -> list[Actor]:
-    """Return an actor for each link of the robot that has a mesh."""
+    """Return an actor for each link of the robot that has a mesh; sticks where it keeps meshes out of pages."""
     from trundle.models.humanoid import load_humanoid
 
     humanoid = load_humanoid(str(run.metadata["robot"]))
+    if not humanoid.notice:
+        return _sticks(humanoid.robot, q)
     shapes = link_meshes(humanoid.urdf)
     robot, still = humanoid.robot, np.zeros(humanoid.robot.nv)
     names = [name for name in shapes if shapes[name]]
@@ -64,6 +67,41 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
         Actor(name, shapes[name], np.array([p for p, _ in poses[name]]), np.array([r for _, r in poses[name]]))
         for name in names
     ]
+
+
+def _sticks(robot: Any, q: Array) -> list[Actor]:
+    """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
+    bodies = robot.bodies()
+    ends: list[list[Array]] = [[body.com] for body in bodies]
+    for body in bodies[1:]:
+        ends[body.parent].append(body.p)
+    places = np.zeros((len(bodies), len(q), 3))
+    turns = np.zeros((len(bodies), len(q), 3, 3))
+    places[0], turns[0] = q[:, :3], [rotation_of(state[3:7]) for state in q]
+    for i, body in enumerate(bodies[1:], start=1):
+        before = turns[body.parent]
+        slide = q[:, 6 + i, None] * body.axis if body.slides else np.zeros((len(q), 3))
+        places[i] = places[body.parent] + np.einsum("kij,kj->ki", before, body.p + slide @ body.R.T)
+        own = [np.eye(3) if body.slides else rotation_by(angle * body.axis) for angle in q[:, 6 + i]]
+        turns[i] = before @ body.R @ np.array(own)
+    actors = []
+    for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
+        parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        if parts:
+            actors.append(Actor(body.name, parts, place, np.array([quaternion_of(R) for R in turn])))
+    return actors
+
+
+def _bar(end: Array, width: float = 0.03) -> Part:
+    """Return a square bar from the origin to `end` (3,)."""
+    along = end / np.linalg.norm(end)
+    side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+    side = width * side / np.linalg.norm(side)
+    other = np.cross(along, side)
+    ring = np.array([side, other, -side, -other])
+    faces = [[i, (i + 1) % 4, 4 + (i + 1) % 4] for i in range(4)] + [[i, 4 + (i + 1) % 4, 4 + i] for i in range(4)]
+    faces += [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]]
+    return Part(np.vstack([ring, ring + end]), np.array(faces), (120, 130, 142), None, True, True)
 
 
 def link_meshes(urdf: Any) -> dict[str, tuple[Part, ...]]:
@@ -83,7 +121,8 @@ def link_meshes(urdf: Any) -> dict[str, tuple[Part, ...]]:
             scale = _numbers(mesh.get("scale")) if mesh.get("scale") else [1.0] * 3
             vertices, faces = read_coarse(file)
             R = rotation_rpy(np.array(rpy))
-            parts.append(Part((vertices * scale) @ R.T + xyz, faces, _shade(str(link.get("name"))), None, True, True))
+            placed = np.asarray(vertices * np.array(scale) @ R.T + np.array(xyz), dtype=np.float64)
+            parts.append(Part(placed, faces, _shade(str(link.get("name"))), None, True, True))
         found[str(link.get("name"))] = tuple(parts)
     return found
 
@@ -126,7 +165,7 @@ def _shade(name: str) -> tuple[int, int, int]:
 
 def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Actor]:
     zero, still = np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-    square = 0.75 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
+    square = 0.6 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
     faces = np.array([[0, 1, 2], [0, 2, 3]])
     floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
     actors = [Actor("floor", (floor,), zero, still)]

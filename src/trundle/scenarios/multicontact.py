@@ -32,12 +32,12 @@ _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0
 
 
 def build(scenario: Scenario) -> MulticontactWork:
-    """Return the work of a `multicontact` scenario, its nominal motion planned."""
+    """Return the work of a `multicontact` scenario, robot and footholds checked."""
     work = MulticontactWork(scenario)
     with keys("robot", scenario, {"robot": "robot.name"}):
         _ = work.controller
     with keys("steps", scenario):
-        _ = work.path
+        _ = work.steps
     return work
 
 
@@ -58,6 +58,8 @@ class MulticontactWork:
 
     def _run(self, share: Share | None) -> Trajectory:
         outcomes: list[Outcome] = []
+        with keys("steps", self.scenario):
+            _ = self.path
         most = len(self._pushes()) if self.tables.task == "stand" else self.tables.trials.count
         for trial in self.trials(outcomes):
             if share:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,54 +39,8 @@ class Outcome:
     facts: dict[str, Any]
 
 
-class Setting(Protocol):
-    """What a trial reads of `trundle.scenarios.multicontact.MulticontactWork`."""
-
-    @property
-    def tables(self) -> Any:
-        """The scenario's tables."""
-        ...
-
-    @property
-    def controller(self) -> Any:
-        """The whole-body controller."""
-        ...
-
-    @property
-    def start(self) -> FloatArray:
-        """State at the start."""
-        ...
-
-    @property
-    def steps(self) -> Any:
-        """The footholds."""
-        ...
-
-    @property
-    def path(self) -> Any:
-        """The nominal motion."""
-        ...
-
-    @property
-    def duration(self) -> float:
-        """Of a trial, s."""
-        ...
-
-    def policy(self) -> HumanoidPolicy:
-        """Return a fresh policy."""
-        ...
-
-    def plant(self, trial: Trial) -> HumanoidPlant:
-        """Return the simulated robot."""
-        ...
-
-    def noise(self) -> Any:
-        """Return the noise of the sensors."""
-        ...
-
-
-def run_trial(work: Setting, trial: Trial) -> Outcome:
-    """Run one trial."""
+def run_trial(work: Any, trial: Trial) -> Outcome:
+    """Run one trial; `work` is a `trundle.scenarios.multicontact.MulticontactWork`."""
     tables, plant, policy = work.tables, work.plant(trial), work.policy()
     pushes = []
     if any(trial.push):
@@ -105,7 +59,7 @@ def run_trial(work: Setting, trial: Trial) -> Outcome:
     return Outcome(run, _facts(work, trial, run, policy))
 
 
-def _records(work: Setting, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
+def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
     controller, ends = work.controller, plant.ends
 
     def thought(name: str) -> Callable[[PlantView], Any]:
@@ -144,7 +98,7 @@ def _records(work: Setting, plant: HumanoidPlant, policy: HumanoidPolicy) -> Map
     }
 
 
-def _facts(work: Setting, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:
+def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:
     insight, records = policy.insight, run.records
     nq = work.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
@@ -170,7 +124,7 @@ def _facts(work: Setting, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -
     }
 
 
-def trajectory(work: Setting, outcomes: Sequence[Outcome]) -> Trajectory:
+def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
 
@@ -215,7 +169,7 @@ def trajectory(work: Setting, outcomes: Sequence[Outcome]) -> Trajectory:
         "trials": [outcome.facts for outcome in outcomes],
         "robot": tables.robot.name,
         "licence": work.controller.humanoid.licence,
-        "links": list(work.controller.humanoid.urdf.links),
+        "notice": work.controller.humanoid.notice,
         "friction": tables.plant.friction,
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}

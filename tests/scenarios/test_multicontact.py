@@ -8,7 +8,7 @@ import pytest
 from trundle.errors import InputError
 from trundle.report.comparisons import comparisons
 from trundle.report.metrics import compute, unit
-from trundle.report.plots import further
+from trundle.report.plots import figures
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
 
@@ -57,8 +57,10 @@ def test_what_is_recorded_agrees_with_itself(walked) -> None:
 
 @pytest.mark.slow
 def test_figures_and_moving_picture(walked) -> None:
-    drawn = further(walked)
-    assert {"com_path", "forces", "cones", "angular_momentum", "solve_times"} <= {*drawn, "com_path"}
+    drawn = figures("multicontact")
+    assert {"com_path", "com", "forces", "cones", "angular_momentum", "torque_use", "solve_times"} == set(drawn)
+    for draw in drawn.values():
+        assert draw(walked, None).get_title(loc="left")
     assert set(comparisons({"": walked})) == {"trials"}
     for draw in comparisons({"": walked}).values():
         draw({"": walked}, None)

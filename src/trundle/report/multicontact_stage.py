@@ -101,7 +101,8 @@ def _bar(end: Array, width: float = 0.03) -> Part:
     ring = np.array([side, other, -side, -other])
     faces = [[i, (i + 1) % 4, 4 + (i + 1) % 4] for i in range(4)] + [[i, 4 + (i + 1) % 4, 4 + i] for i in range(4)]
     faces += [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]]
-    return Part(np.vstack([ring, ring + end]), np.array(faces), (120, 130, 142), None, True, True)
+    corners = np.asarray(np.vstack([ring, ring + end]), dtype=np.float64)
+    return Part(corners, np.array(faces), (120, 130, 142), None, True, True)
 
 
 def link_meshes(urdf: Any) -> dict[str, tuple[Part, ...]]:

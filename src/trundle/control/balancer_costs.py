@@ -160,6 +160,13 @@ def unpacked(p: ca.SX, head: int, walls: int, surface: Surface = FLAT) -> Unpack
     return Unpacked(reference, own, dict(zip(_NAMES, ca.vertsplit(weights), strict=True)), disc, keep_out, planes)
 
 
+def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
+    """Return the parameter rows of `packed` with the weights of these names at zero."""
+    rows = np.array(p, dtype=np.float64)
+    rows[:, [16 + head + _NAMES.index(name) for name in names]] = 0.0
+    return rows
+
+
 def parameter_count(head: int, walls: int, surface: Surface = FLAT) -> int:
     """Return n_p."""
     return 16 + head + len(_NAMES) + 3 + _KEPT + surface.size * walls

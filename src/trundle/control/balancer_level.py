@@ -123,7 +123,7 @@ class BalancerLevel(ABC):
         p = ca.SX.sym("p", parameter_count(self.head, self.walls, self.surface))
         given = unpacked(p, self.head, self.walls, self.surface)
         w, (drive, yaw, joint_rates) = given.weights, (u[:2], u[2], u[3:9])
-        touches = self._touches(x, joint_rates, given.walls)
+        touches = self.touches(x, joint_rates, given.walls)
         own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)
         kept = kept_out(robot, x, given, self.surface)
         stage, end = (state_cost(x, given.reference, w, kept, share) for share in (1.0, w["end"]))
@@ -138,7 +138,8 @@ class BalancerLevel(ABC):
         seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities]
         return problem, ca.Function("observe", [x, u, p], seen)
 
-    def _touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
+    def touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
+        """Return the touches of all pairs."""
         center = ca.vertcat(x[:2], self.robot.ball_radius)
         hands = zip(self.robot.hands(x), self.robot.hand_velocities(x, joint_rates), strict=True)
         radius, surface = self.robot.hand_radius, self.surface

@@ -17,7 +17,7 @@ from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 
 __all__ = ["HybridControl"]
 
-_SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
+SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
 _FAR = 0.03  # m from where on it is not pulled harder: a hand that cannot get there must not drag the body
 _WEIGHTS, _KEEP_OUT, _UPDATE = Weights(), KeepOut(), Limits(3)
 
@@ -109,7 +109,7 @@ class HybridControl(BalancerLevel):
             residuals += [
                 (f, w["force"]),
                 (touch.slip, w["contact_speed"] * closed),
-                (touch.approach + touch.distance / _SETTLE, w["contact_speed"] * closed),
+                (touch.approach + touch.distance / SETTLE, w["contact_speed"] * closed),
                 (touch.distance / ca.sqrt(1 + (touch.distance / _FAR) ** 2), w["contact_distance"] * closed),
                 (touch.landing(), w["landing"] * (1 - closed)),
             ]

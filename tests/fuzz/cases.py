@@ -253,6 +253,7 @@ BASES: dict[str, dict[str, Any]] = {
         "cost": {"torques": {"knee": 40.0}, "acceleration": 1e-4, "force": 0.1, "arm_swing": [0.5, 2.0]},
         "limits": {"load": 1.5, "pelvis": [0.1, 0.2, 0.1], "joints": {"elbow": [-0.8, -0.1]}},
         "plan": {"intervals": [8, 3], "max_iterations": 3, "perturbation": 0.01, "steps": 2},
+        "replay": {"steps": 2, "period": 0.002},
     },
     "ball": {
         "kind": "walking",
@@ -371,7 +372,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
             "shoulder_roll": [0.05, 0.3], "shoulder_yaw": [-0.2, 0.2], "elbow": [-0.9, -0.15],
         },
         "plan.intervals": [16, 6], "plan.max_iterations": 400, "plan.perturbation": 0, "plan.steps": 4,
-        "simulation.gravity": 9.81,
+        "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
     },
 }  # fmt: skip
 

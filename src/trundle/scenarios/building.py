@@ -24,6 +24,8 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "transfer"): "trundle.scenarios.juggling_control:build_transfer",
     ("juggling", "balance"): "trundle.scenarios.juggling_control:build_balance",
     ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
+    ("multicontact", "stand"): "trundle.scenarios.multicontact:build",
+    ("multicontact", "walk"): "trundle.scenarios.multicontact:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
     ("planar", "walk"): "trundle.scenarios.planar_walk:build",

@@ -160,7 +160,9 @@ class PathPlanner:
                 aside = float(edge)
         self._path = (time, place, velocity, aside)
 
-    def _advance(self, place: float, speed: float, goal: FloatArray, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _advance(
+        self, place: float, speed: float, goal: FloatArray, times: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Place and speed forward at `times` (s from the plan's begin): at most `speed`, at rest in the goal."""
         end, h = float(goal @ self.forward), 0.02
         count = int(np.ceil(max(float(times[-1]), 0.0) / h)) + 2

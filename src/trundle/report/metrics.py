@@ -44,6 +44,10 @@ SPECIAL = {
     "rover-sinusoid": "metrics_planar:rover_sinusoid",
     "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
     "passive-walker": "metrics_walker:passive_walker",
+    "wallbounce-recover": "metrics_wallbounce:recover",
+    "wallbounce-avoid": "metrics_wallbounce:avoid",
+    "wallbounce-turn": "metrics_wallbounce:turn",
+    "wallbounce-models": "metrics_wallbounce:models",
 }
 #: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
 TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
@@ -88,11 +92,18 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
 
 def unit(name: str) -> str:
     """Return the unit of a general metric, also of a part's (``slip_pure_rolling``); empty if there is none."""
-    return next((UNITS[key] for key in UNITS if name == key or name.startswith(f"{key}_")), "")
+    from trundle.report.metrics_wallbounce import UNITS as WALLBOUNCE
+
+    known = UNITS | WALLBOUNCE
+    return next((known[key] for key in known if name == key or name.startswith(f"{key}_")), "")
 
 
 def general(run: Trajectory) -> dict[str, float]:
     """Return the metrics that mean something for every run: the worst over all contacts."""
+    if run.kind == "wallbounce":
+        from trundle.report import metrics_wallbounce
+
+        return metrics_wallbounce.general(run)
     each = [_of_contact(run, slot) for slot in range(contacts(run))]
     values = {key: max(one[key] for one in each if key in one) for key in each[0]}
     for key in ("normal_force_min", "recomputed_share"):

@@ -24,6 +24,8 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "transfer"): "trundle.scenarios.juggling_control:build_transfer",
     ("juggling", "balance"): "trundle.scenarios.juggling_control:build_balance",
     ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
+    ("wallbounce", "recover"): "trundle.scenarios.wallbounce:build",
+    ("wallbounce", "navigate"): "trundle.scenarios.wallbounce:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
     ("planar", "walk"): "trundle.scenarios.planar_walk:build",

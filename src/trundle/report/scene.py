@@ -19,6 +19,7 @@ from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, pl
 from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
+from trundle.report.wallbounce_stage import wallbounce_stage
 
 Array = NDArray[np.float64]
 
@@ -33,6 +34,8 @@ def build_stage(run: Trajectory) -> Stage:
     InputError
         If the record holds no surfaces to draw.
     """
+    if run.kind == "wallbounce":
+        return wallbounce_stage(run)
     if not run.scene:
         raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
     if is_tree(run):

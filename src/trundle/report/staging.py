@@ -50,6 +50,8 @@ class Stage:
         Size of the object, m.
     look_at, camera : (3,)
         Where the camera looks and stands.
+    arrows : tuple
+        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, and colour.
     """
 
     seconds: float
@@ -64,6 +66,7 @@ class Stage:
     look_at: Array
     camera: Array
     paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
+    arrows: tuple[tuple[Array, Array, tuple[int, int, int]], ...] = field(default=())
 
 
 def frame_times(run: Trajectory) -> tuple[Array, float, float]:

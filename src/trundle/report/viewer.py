@@ -8,6 +8,7 @@ import os
 import tempfile
 import webbrowser
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def _record(server: Any, stage: Stage) -> str:
     server.initial_camera.fov = 0.72
     server.initial_camera.near = 0.01 * stage.size
     updates = [_actor(scene, stage, i) for i in range(len(stage.actors))] + [_contact(scene, stage)]
+    updates += [_arrow(scene, stage, i) for i in range(len(stage.arrows))]
     for name, (points, colour) in enumerate(stage.paths):
         _line(scene, f"/path_{name}", points, colour, stage.size)
     for update in updates:
@@ -117,22 +119,34 @@ def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
     if stage.cone is not None:
         # Lines, not a sheet: opaque lines are seen through the half-transparent object, a sheet is not.
         cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=0.014 * size)
-    lengths = stage.force_scale * np.linalg.norm(stage.forces, axis=1)
-    shown = lengths > 1e-3 * size
-    # The frame moves and the arrow in it is scaled: when a page starts over, viser forgets to move what it scales.
-    foot = scene.add_frame("/force", show_axes=False)
-    arrow = _mesh(scene, "/force/arrow", arrow_mesh(0.03 * size, 0.085 * size, 0.12))
-    scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-3 * size)])
-    updates = [
-        _assign(ball, "position", stage.contact),
-        _assign(foot, "position", stage.contact),
-        _assign(foot, "wxyz", _from_z(stage.forces)),
-        _assign(arrow, "scale", scales),
-        _assign(arrow, "visible", shown[:, None]),
-    ]
+    updates = [_assign(ball, "position", stage.contact), _force(scene, stage, "/force", stage.contact, stage.forces)]
     if cone is not None:
         updates += [_assign(cone, "position", stage.contact), _assign(cone, "wxyz", _from_z(stage.normals))]
     return _together(*updates)
+
+
+def _arrow(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
+    foot, force, colour = stage.arrows[index]
+    return _force(scene, stage, f"/force_{index}", foot, force, colour)
+
+
+def _force(
+    scene: Any, stage: Stage, name: str, foot: Array, force: Array, colour: tuple[int, int, int] | None = None
+) -> Callable[[int], None]:
+    size = stage.size
+    lengths = stage.force_scale * np.linalg.norm(force, axis=1)
+    shown = lengths > 1e-3 * size
+    # The frame moves and the arrow in it is scaled: when a page starts over, viser forgets to move what it scales.
+    frame = scene.add_frame(name, show_axes=False)
+    mesh = arrow_mesh(0.03 * size, 0.085 * size, 0.12)
+    arrow = _mesh(scene, f"{name}/arrow", mesh if colour is None else replace(mesh, colour=colour))
+    scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-3 * size)])
+    return _together(
+        _assign(frame, "position", foot),
+        _assign(frame, "wxyz", _from_z(force)),
+        _assign(arrow, "scale", scales),
+        _assign(arrow, "visible", shown[:, None]),
+    )
 
 
 def _assign(handle: Any, name: str, values: NDArray[Any]) -> Callable[[int], None]:

@@ -140,7 +140,7 @@ class Setup:
         low = LowLevel(self.robot, LowLevelGains(**table.gains.model_dump()), self.tables.plant.arm_masses)
         return TwoLevel(
             low,
-            ImplicitPlanner(implicit, found, weights, rules, margins, Limits(table.iterations), events),
+            ImplicitPlanner(implicit, found, weights, rules, margins, Limits(table.iterations, tolerance=1e-4), events),
             TrackingPlanner(hybrid, law.largest, weights, margins, Limits(table.hybrid_iterations)),
             reference,
             surroundings,

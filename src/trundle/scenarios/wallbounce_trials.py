@@ -170,9 +170,7 @@ def _facts(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: TwoL
         "lean": float(np.max(np.linalg.norm(y[:, 3:5], axis=1))),
         "force_planned": float(np.max(size)),
         "force_measured": float(np.max(real)),
-        "force_mismatch": float(np.median(np.linalg.norm(measured - planned, axis=2)[on] / size[on]))
-        if on.any()
-        else None,
+        "force_mismatch": float(np.median(apart[on] / size[on])) if on.any() else None,
         "hand_used": bool(np.max(real) > 1.0),
         "counts": policy.report(),
         "path": _thinned(run.time, y),

@@ -18,6 +18,7 @@ from trundle.control.balancer_level import BalancerLevel
 from trundle.control.contact_implicit import ContactImplicit, Disc, KeepOut, Weights
 from trundle.control.hybrid_mpc import HybridControl
 from trundle.control.schedule import ScheduleRules, contact_schedule, on_grid
+from trundle.numerics.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.status import Status
 
@@ -168,7 +169,7 @@ class ImplicitPlanner:
 
     @cached_property
     def _observe(self) -> ca.Function:
-        return self.control.observe.map(self.control.stages)
+        return compile_function(self.control.observe).map(self.control.stages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +238,7 @@ class TrackingPlanner:
 
     @cached_property
     def _observe(self) -> ca.Function:
-        return self.control.observe.map(self.control.stages)
+        return compile_function(self.control.observe).map(self.control.stages)
 
 
 def seen(control: BalancerLevel, observe: ca.Function, solution: ControlSolution, p: FloatArray) -> tuple[Any, ...]:

@@ -250,7 +250,7 @@ class Guide:
         start = self.place - sideways * float(self.place @ sideways)
         center = start + ahead * forward + aside * sideways
         plant.place_box(view, 0, center)
-        radius = math.hypot(*table.half_size[:2]) + self.setup.tables.plant.torso_radius + table.margin
+        radius = max(table.half_size[:2]) + self.setup.tables.plant.torso_radius + table.margin
         side = sideways if table.pass_on == "left" else -sideways
         self.obstacle = Obstacle(Disc(tuple(center), radius), side, view.time)
         self._planner = self._made(view.time)

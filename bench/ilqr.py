@@ -1,7 +1,7 @@
 """``python -m bench.ilqr``: milliseconds of the real-time optimiser for both levels of a ball balancer's control.
 
-Medians and 99 % of warm starts, N = 25 stages of 0.04 s, compiled and (with --numpy) without a compiler; the share of
-each operation; deadline misses at 40 and 100 Hz.
+Medians and 99 % of warm starts, N = 25 stages of 0.04 s, compiled and (with --numpy) without a compiler; CPU time, for
+machines that do something else as well; the share of each operation; deadline misses at 40 and 100 Hz.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from tests.control.pushes import random_pushes
 from trundle.contact.soft import Wall
 from trundle.control.contact_implicit import ContactImplicit
 from trundle.control.hybrid_mpc import HybridControl
-from trundle.numerics.ilqr import Guess, Limits
+from trundle.control.schedule import ScheduleRules, contact_schedule
+from trundle.numerics.ilqr import Limits
 
+NOISE = np.array([1e-3] * 2 + [2e-3] * 3 + [5e-3] * 6 + [0.3] * 2 + [0.15] * 3)  # m, rad, N s, N m s
 DEADLINES = {"contact-implicit": 0.025, "hybrid": 0.010}  # s, of updates at 40 and 100 Hz
 
 
 def updates(control: ContactImplicit | HybridControl, iterations: int, count: int) -> np.ndarray:
-    """Return the seconds of `count` warm updates, each from a state a little off the plan."""
+    """Return wall and CPU seconds (count, 2) of warm updates, each from a state off the plan by a loop's noise."""
     rng = np.random.default_rng(0)
-    walls = [Wall([0.5, 0, 0], [-1, 0, 0])]
-    start = control.robot.rest()
-    start[11:13] = 15.0, 3.0
-    guess = ContactImplicit().still(start)
+    implicit, walls, start = ContactImplicit(), [Wall([0.5, 0, 0], [-1, 0, 0])], random_pushes(control.robot, 1)[0]
+    p = implicit.parameters(control.robot.rest(), walls)
+    plan = implicit.discover(start, p, implicit.still(start))
     if isinstance(control, HybridControl):
-        pushing = np.zeros((control.stages, control.pairs), dtype=bool)
-        pushing[6:16] = True
-        p = control.parameters(control.robot.rest(), pushing, walls)
-        guess = Guess(np.zeros((control.stages, control.nu)), guess.states)
-    else:
-        p = control.parameters(control.robot.rest(), walls)
-    plan = control.optimiser.solve(start, p, guess, Limits(60))
+        rows = [implicit.observe(plan.states[k], plan.inputs[k], p[k]) for k in range(control.stages)]
+        distances, forces = (np.array([np.array(row[i]).ravel() for row in rows]) for i in (0, 1))
+        schedule = contact_schedule(forces, distances, control.step, ScheduleRules())
+        p = control.parameters(control.robot.rest(), schedule, walls)
+        plan = control.solve(start, p, [control.seed(plan, forces, schedule)], Limits(60))
     limits, seconds = Limits(iterations, tolerance=0.0), []
     for _ in range(count):
-        state = start + 1e-3 * rng.normal(size=16)
-        begin = time.perf_counter()
+        state = start + NOISE * rng.normal(size=16)
+        begin = time.perf_counter(), time.process_time()
         control.optimiser.solve(state, p, plan.guess(0.1), limits)
-        seconds.append(time.perf_counter() - begin)
+        seconds.append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
     return np.array(seconds)
 
 
@@ -54,9 +54,9 @@ def operations(control: ContactImplicit | HybridControl, count: int) -> dict[str
     for name, arguments in (("slope", ()), ("backward", (0.0,)), ("roll", (1.0,))):
         seconds = []
         for _ in range(count):
-            begin = time.perf_counter()
+            begin = time.process_time()
             getattr(core, name)(*arguments)
-            seconds.append(time.perf_counter() - begin)
+            seconds.append(time.process_time() - begin)
         result[name] = float(np.median(seconds))
     return result
 
@@ -71,12 +71,12 @@ def main() -> None:
         os.environ["TRUNDLE_NO_COMPILER"] = "1"
     console = Console()
     for level, control in (("contact-implicit", ContactImplicit()), ("hybrid", HybridControl())):
-        table = Table("iterations", "median ms", "99 % ms", "late of " + str(given.count))
+        table = Table("iterations", "median ms", "99 % ms", "CPU median ms", "late of " + str(given.count))
         for iterations in (1, 2, 3, 5):
-            seconds = updates(control, iterations, given.count)
-            median, worst = 1e3 * np.median(seconds), 1e3 * np.quantile(seconds, 0.99)
+            seconds, cpu = updates(control, iterations, given.count).T
             late = int(np.sum(seconds > DEADLINES[level]))
-            table.add_row(str(iterations), f"{median:.3f}", f"{worst:.3f}", str(late))
+            numbers = np.median(seconds), np.quantile(seconds, 0.99), np.median(cpu)
+            table.add_row(str(iterations), *(f"{1e3 * value:.3f}" for value in numbers), str(late))
         console.print(f"{level}, N = {control.stages}, back end {control.optimiser.backend}")
         console.print(table)
         shares = operations(control, given.count)

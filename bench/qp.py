@@ -70,6 +70,7 @@ def _summary(label: str, run: Any, us: np.ndarray, unsolved: int, note: str) -> 
 
 def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
     """Time the solver's own package on programs that are there already, and the data compiled in a C loop."""
+    from trundle.errors import CompileError
     from trundle.numerics.compile import time_function
     from trundle.numerics.qp_backends import Limits, backend
 
@@ -81,9 +82,9 @@ def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
         solve(d.H, d.g, d.A, Limits(d.low, d.high, equality), None)
         spent.append((time.perf_counter() - begin[0], time.thread_time() - begin[1]))
     try:
-        data = 1e6 * min(time_function(run.function, [x, REFERENCE, np.zeros(0)], 2000) for _ in range(5))
+        data = 1e6 * min(time_function(run.function, [x, REFERENCE, np.zeros(0), np.zeros(0)], 2000) for _ in range(5))
         note = f"data {data:.2f} us in C"
-    except Exception as problem:  # no compiler
+    except CompileError as problem:
         data, note = 0.0, f"without the data: {problem}"[:60]
     return _summary(f"{run.solver}: data + solver", run, 1e6 * np.array(spent) + data, 0, note)
 
@@ -115,7 +116,12 @@ def tables(ticks: int = 1000) -> dict[str, list[Times]]:
         run = controller(model, dynamics, form=form)
         whole.append(times(f"form {form}", run, lambda x, run=run: run(x, REFERENCE).usable, states, "daqp, Python"))
     run = controller(model, dynamics, secondary="tangential")
-    whole.append(times("two levels", run, lambda x: run(x, REFERENCE).usable, states, "least tangential forces"))
+    whole.append(
+        times("two levels", run, lambda x, run=run: run(x, REFERENCE).usable, states, "least tangential forces")
+    )
+    run, on = controller(model, dynamics, switched=True), np.ones(2)
+    tick = "daqp, Python, contacts known at each tick"
+    whole.append(times("contacts switched", run, lambda x: run(x, REFERENCE, (), on).usable, states, tick))
     four = rover(legs=4)
     rows = rolling(four)
     run = controller(four, rows)

@@ -74,7 +74,9 @@ class Wishes:
     reference: ca.SX
 
 
-def wishes(model: Any, dynamics: Any, *, price: float | None = None, secondary: str = "damping") -> Wishes:
+def wishes(
+    model: Any, dynamics: Any, *, price: float | None = None, secondary: str = "damping", touching: Any = None
+) -> Wishes:
     """Return the sheet's tasks: speed, height, pitch, wheels below their hips; cone and torque limits."""
     from trundle.control import tasks as tk
 
@@ -97,17 +99,24 @@ def wishes(model: Any, dynamics: Any, *, price: float | None = None, secondary: 
         )
         tasks.append(offset.tracking(f"wheel{i}", float(hip), **gains))
     limits = [tk.torque_limit(TORQUE)]
-    limits += tk.contact_limits(model.joined, terms.kin, terms.split, minimum=1.0, price=price)
+    limits += tk.contact_limits(model.joined, terms.kin, terms.split, minimum=1.0, price=price, touching=touching)
     if secondary == "tangential":
         tasks.append(tk.smallest_tangential_forces([k.frame for k in terms.kin], terms.split, size, level=1))
     return Wishes(tasks, limits, reference)
 
 
 def controller(model: Any, dynamics: Any, **options: Any) -> Any:
-    """Return the compiled inverse dynamics of the rover."""
+    """Return the compiled inverse dynamics of the rover; `switched`: a call says which wheels touch."""
     from trundle.control.inverse_dynamics import InverseDynamics
 
-    asked = wishes(model, dynamics, **{key: options.pop(key) for key in ("price", "secondary") if key in options})
+    if options.pop("switched", False):
+        options["touching"] = ca.SX.sym("touching", len(model.joined))
+    asked = wishes(
+        model,
+        dynamics,
+        **{key: options.pop(key) for key in ("price", "secondary") if key in options},
+        touching=options.get("touching"),
+    )
     return InverseDynamics(dynamics, asked.tasks, asked.limits, reference=asked.reference, **options)
 
 

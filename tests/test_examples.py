@@ -21,6 +21,7 @@ SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 LIMITS = {
     "ball_in_tube": 1e-9,  # m, after 2 s
     "ball_leaves_sphere": 1e-8,  # of a cosine
+    "chimney_climb": 1e-9,  # m, along an axis where motion is prescribed
     "coin_paradox": 1e-8,  # turns
     "cycloid": 1e-12,  # m
     "disk_in_bowl": 1e-8,  # relative, of a period read off samples
@@ -28,6 +29,7 @@ LIMITS = {
     "plan_and_track": 1e-4,  # m, of the plan replayed
     "sliding_ball": 1e-6,  # relative, of the instant
     "square_wheel": 1e-7,  # m, of a road measured at sixty points a bump
+    "sustained_pull": 1e-4,  # m, of the centre of pressure once it is settled
     "terrain_profile": 1e-5,  # rad, of a length summed over samples
     "three_wheels": 1e-9,  # relative, of the energy that moves
     "wobbling_coin": 1e-7,  # relative, of an unstable-looking but steady rate

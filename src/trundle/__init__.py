@@ -12,10 +12,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.contact import FlatPatch as FlatPatch
+    from trundle.contact import PlacedPatch as PlacedPatch
     from trundle.control import Actuated as Actuated
     from trundle.control import BalancingLQR as BalancingLQR
     from trundle.control import Camera as Camera
     from trundle.control import Encoders as Encoders
+    from trundle.control import Preview as Preview
+    from trundle.control import PreviewWeights as PreviewWeights
     from trundle.control import Sensed as Sensed
     from trundle.control import Switching as Switching
     from trundle.control import TrackingLQR as TrackingLQR
@@ -58,9 +62,17 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.geometry import Tube as Tube
     from trundle.geometry import check_convex as check_convex
     from trundle.geometry import check_regular as check_regular
+    from trundle.models import AxisChange as AxisChange
+    from trundle.models import Centroidal as Centroidal
+    from trundle.models import CentroidalState as CentroidalState
     from trundle.models import Coast as Coast
+    from trundle.models import Forecast as Forecast
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
+    from trundle.models import Held as Held
+    from trundle.models import MassChange as MassChange
+    from trundle.models import Push as Push
+    from trundle.models import Pushed as Pushed
     from trundle.models import RigidBody as RigidBody
     from trundle.models import Robot as Robot
     from trundle.models import RollingKinematics as RollingKinematics
@@ -78,6 +90,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.plan import Transfer as Transfer
     from trundle.plan import Weights as Weights
     from trundle.plan import plan as plan
+    from trundle.problems import PointPath as PointPath
     from trundle.records import Plan as Plan
     from trundle.records import Trajectory as Trajectory
     from trundle.records import load_plan as load_plan
@@ -92,7 +105,10 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
 __version__ = "0.1.0"
 
 _HOMES = {
-    "trundle.control": "Actuated BalancingLQR Camera Encoders Sensed Switching TrackingLQR attraction_level",
+    "trundle.contact": "FlatPatch PlacedPatch",
+    "trundle.control": (
+        "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level"
+    ),
     "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
@@ -101,10 +117,12 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "Coast Ground Hand RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion "
-        "Tree control_affine"
+        "AxisChange Centroidal CentroidalState Coast Forecast Ground Hand Held MassChange Push Pushed "
+        "RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion Tree "
+        "control_affine"
     ),
     "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights plan",
+    "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
     "trundle.simulate": "Delayed Noisy simulate",

@@ -1,4 +1,4 @@
-"""Pairs and references that the tests of controllers share."""
+"""Pairs and references that the tests of controllers share; weights are those of the benchmark."""
 
 from __future__ import annotations
 
@@ -8,21 +8,13 @@ import casadi as ca
 import numpy as np
 
 import trundle as tr
+from bench.control import Q as Q
+from bench.control import R as R
+from bench.control import flow as flow
 from trundle.control.linearization import dynamics_of
 from trundle.control.local_error import LocalError
 from trundle.control.rolling_state import in_rolling_coordinates
 from trundle.problems.reference import Reference
-
-Q = {
-    "hand_rotation": 10.0,
-    "hand_position": 100.0,
-    "object_rotation": 10.0,
-    "contact": 1e4,
-    "hand_angular_velocity": 1.0,
-    "hand_velocity": 10.0,
-    "relative_velocity": 0.5,
-}
-R = {"hand_angular_acceleration": 0.01, "hand_acceleration": 0.01}
 
 
 def ball_on_plate(law: str = "rolling", **options) -> tr.RollingPair:
@@ -34,18 +26,6 @@ def ball_on_plate(law: str = "rolling", **options) -> tr.RollingPair:
 def rate_function(error: LocalError) -> ca.Function:
     """x' = f(x, u) in rolling coordinates."""
     return ca.Function("rate", [error.model.x, error.model.u], [dynamics_of(error).xdot])
-
-
-def flow(rate: ca.Function, x: np.ndarray, u: np.ndarray, duration: float, steps: int = 10) -> np.ndarray:
-    """The state after `duration` under a held input, by Runge and Kutta's fourth-order rule."""
-    h = duration / steps
-    for _ in range(steps):
-        k1 = rate(x, u)
-        k2 = rate(x + h / 2 * k1, u)
-        k3 = rate(x + h / 2 * k2, u)
-        k4 = rate(x + h * k3, u)
-        x = np.asarray(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)).ravel()
-    return x
 
 
 def plate_reference(pair: tr.RollingPair, duration: float = 1.4, samples: int = 140) -> Reference:

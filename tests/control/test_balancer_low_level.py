@@ -68,7 +68,9 @@ def test_arms_are_held_against_gravity():
     y = measured(rng)
     y[11:], y[2:5] = 0.0, 0.0
     x = np.concatenate([y[:11], np.zeros(5)])
-    heavy, light = (LowLevel(ROBOT, arm_masses=m)(y, x, np.zeros(15), np.zeros(2)).command for m in ((0.8, 0.6), (0, 0)))
+    heavy, light = (
+        LowLevel(ROBOT, arm_masses=m)(y, x, np.zeros(15), np.zeros(2)).command for m in ((0.8, 0.6), (0, 0))
+    )
 
     def energy(q):
         total, numbers = 0.0, {k: getattr(ROBOT, k) for k in ("shoulder", "upper_arm", "forearm", "ball_radius")}

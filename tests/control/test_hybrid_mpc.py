@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.control.pushes import pushed
+from bench.bounce import Levels, Seen
+from tests.control.pushes import pushed, random_pushes
 from trundle.contact.soft import Wall
 from trundle.control.contact_implicit import ContactImplicit
 from trundle.control.hybrid_mpc import HybridControl
@@ -57,6 +58,19 @@ def test_the_schedule_is_kept(levels):
     assert np.all(press >= -1.0)
     assert np.all(sideways <= ROBOT.hand_friction * press + 1.5)
     assert np.all(floor[:, 2] > hybrid.least_normal)
+
+
+def test_plans_of_a_loop_hold_their_contacts():
+    """Three iterations from warm starts, noise in the measurement: 95 % of what is planned in contact."""
+    seen, rng = Seen(), np.random.default_rng(0)
+    levels = Levels(ContactImplicit(ROBOT), HybridControl(ROBOT))
+    for start in random_pushes(ROBOT, 5):
+        levels.run(start, seen, rng)
+    assert len(seen.press) > 2000
+    assert np.median(seen.press) > 5.0
+    assert np.quantile(seen.depth, 0.95) <= 5.0  # mm
+    assert np.quantile(seen.slip, 0.95) <= 20.0  # mm/s
+    assert np.quantile(seen.away, 0.95) <= 3.0  # N, more than 5 mm off the wall
 
 
 def test_the_cheaper_of_two_seeds_is_kept(levels):

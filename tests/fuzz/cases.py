@@ -162,6 +162,53 @@ BASES: dict[str, dict[str, Any]] = {
         },
         "simulation": {"relative_tolerance": 1e-9, "stabilization": "none"},
     },
+    "cart": {
+        "kind": "planar",
+        "task": "track",
+        "bodies": [
+            {"name": "base", "mass": 20.0, "inertia": 1.2},
+            {
+                "name": "rear",
+                "parent": "base",
+                "at": [-0.4, -0.2],
+                "mass": 1.0,
+                "curve": {"type": "circle", "radius": 0.12},
+            },
+            {
+                "name": "front",
+                "parent": "base",
+                "at": [0.4, -0.2],
+                "mass": 1.0,
+                "friction": 0.7,
+                "curve": {"type": "ellipse", "semi_axes": [0.13, 0.11]},
+            },
+        ],
+        "terrain": {"curve": {"type": "line", "slope": 0.1}},
+        "contact": {"friction": 0.8, "on_slip": "slide", "on_separation": "fly"},
+        "initial": {"positions": {"base": [0.0, 0.33, 0.0]}, "tolerance": 0.1},
+        "controller": {
+            "period": 0.01,
+            "torque_limit": 40.0,
+            "friction_share": 0.9,
+            "tasks": [
+                {"name": "speed", "type": "position", "body": "base", "kd": 6.0, "active": "touching"},
+                {"name": "spin", "type": "joint", "body": "rear", "kd": 9.0, "active": "apart", "contacts": ["rear"]},
+            ],
+        },
+        "reference": {"speed": {"type": "ramp", "rate": 0.6}},
+        "noise": {"angle": 1e-3, "delay": 0.004, "contact_delay": 0.01},
+        "plant": {
+            "mass": 1.05,
+            "center_of_mass": {"base": [0.02, -0.01]},
+            "curve_size": {"rear": 1.02},
+            "terrain": {"type": "sinusoid", "amplitude": 0.01, "wavelength": 2.0},
+            "joint_damping": 0.1,
+            "joint_friction": 0.2,
+            "actuator_gain": 0.95,
+            "actuator_bias": 0.3,
+            "actuator_limit": 30.0,
+        },
+    },
     "walker": {
         "kind": "planar",
         "task": "walk",
@@ -193,7 +240,11 @@ DEFAULTS: dict[str, Any] = {
     "hand.motion": {"type": "coast"},
     "hand.motion.phase": [0] * 6,
     "body.center_of_mass": [0, 0],
-    **{f"{table}.{key}": [] for table in ("body.curve", "hand.shape", "object.shape") for key in ("cos", "sin")},
+    **{
+        f"{table}.{key}": []
+        for table in ("body.curve", "bodies.curve", "hand.shape", "object.shape")
+        for key in ("cos", "sin")
+    },
     **{f"{table}.{key}": 0 for table in ("terrain.curve", "hand.shape") for key in ("slope", "offset", "phase")},
     **{f"{table}.center": [0, 0] for table in ("terrain.curve", "hand.shape")},
     **{f"{table}.side": "inside" for table in ("terrain.curve", "hand.shape")},
@@ -247,8 +298,25 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "simulation.gravity": [0, 0, -9.81],
         "simulation.relative_tolerance": 1e-10,
     },
-    "planar": {"contact.on_slip": "ignore", "simulation.gravity": 9.81},
-}
+    "planar": {
+        "contact.on_slip": "ignore", "simulation.gravity": 9.81,
+        "bodies.inertia": "solid", "bodies.center_of_mass": [0, 0], "bodies.joint": "revolute", "bodies.at": [0, 0],
+        "bodies.axis": [1, 0], "bodies.curve_at": [0, 0],
+        **{f"{table}.{key}": 0 for table in ("plant.terrain",) for key in ("slope", "offset", "phase")},
+        "initial.positions": {}, "initial.rates": {},
+        "controller.enabled": True, "controller.period": 0.01, "controller.torque_limits": {}, "controller.cone": True,
+        "controller.friction_share": 1, "controller.normal_force_min": 0, "controller.secondary": "damping",
+        "controller.damping": 1e-8, "controller.baumgarte": 0, "controller.form": "torque", "controller.solver": "daqp",
+        "controller.fallback": "hold",
+        "controller.tasks.axis": "x", "controller.tasks.point": [0, 0], "controller.tasks.relative_point": [0, 0],
+        "controller.tasks.kp": 0, "controller.tasks.kd": 0, "controller.tasks.weight": 1, "controller.tasks.level": 0,
+        "controller.tasks.active": "always", "reference": {}, "reference.speed.start": 0,
+        **{f"noise.{key}": 0 for key in "position angle velocity angular_velocity delay contact_delay".split()},
+        **{f"plant.{key}": 1 for key in ("mass", "inertia", "friction", "actuator_gain")},
+        **{f"plant.{key}": 0 for key in ("joint_damping", "joint_friction", "actuator_bias")},
+        "plant.center_of_mass": {}, "plant.curve_size": {},
+    },
+}  # fmt: skip
 
 WALKER: dict[str, dict[str, Any]] = {
     "walker": {

@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 JUGGLING: dict[str, Any] = {
@@ -80,3 +81,12 @@ STILL: dict[str, Any] = {
     "simulation": {"output_step": 0.01, "duration": 0.3, "relative_tolerance": 1e-8},
 }
 """An ellipse that rocks on a plate and is to be stilled."""
+
+
+def on_profile(folder: Path, text: str, reverse: bool = False) -> Path:
+    """Write a scenario file and, beside it, the measured ground ``profile.csv``, given to the left if `reverse`."""
+    x = np.linspace(-3, 5, 161)[:: -1 if reverse else 1]
+    rows = "\n".join(f"{a:.4f},{0.02 * np.sin(4 * a) + 0.01 * np.cos(7 * a):.6f}" for a in x)
+    (folder / "profile.csv").write_text("x,z\n" + rows)
+    (folder / "tree.toml").write_text(text)
+    return folder / "tree.toml"

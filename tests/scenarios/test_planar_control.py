@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import trundle as tr
+from tests.scenarios.files import on_profile
 from trundle.errors import InputError
 from trundle.report import metrics_planar
 from trundle.report.metrics import compute
@@ -85,14 +86,6 @@ relative_tolerance = 1e-9
 LEG = ["simulation.duration=0.4"]
 
 
-def written(folder: Path, text: str) -> Path:
-    x = np.linspace(-3, 5, 161)
-    rows = "\n".join(f"{a:.4f},{0.02 * np.sin(4 * a) + 0.01 * np.cos(7 * a):.6f}" for a in x)
-    (folder / "profile.csv").write_text("x,z\n" + rows)
-    (folder / "tree.toml").write_text(text)
-    return folder / "tree.toml"
-
-
 def work_of(name: str, *sets: str, part: str = "") -> TrackWork:
     scenario = load_scenario(name, sets)
     work = build(scenario.parts[part] if part else scenario)
@@ -106,7 +99,7 @@ def run_of(name: str, *sets: str, part: str = "") -> tr.Trajectory:
 
 
 def test_three_wheels_follow_a_speed_over_a_measured_profile(tmp_path: Path) -> None:
-    result = tr.run(written(tmp_path, THREE_WHEELS), out=tmp_path / "out", plots=False)
+    result = tr.run(on_profile(tmp_path, THREE_WHEELS), out=tmp_path / "out", plots=False)
     assert result.status is tr.Status.SUCCESS
     assert result.summary["feasible"]
     run = tr.load_trajectory(tmp_path / "out" / "trajectory.nc")
@@ -199,17 +192,22 @@ def test_what_no_task_decides_leaves_the_tasks_alone(secondary: str) -> None:
     assert work.controller is not None
     assert plain.controller is not None
     reference = [value for one in work.signals for value in one.at(0.0)]
-    command = work.controller(work.start.x, reference, np.zeros(6))
-    other = plain.controller(plain.start.x, reference)
+    touching = [law != "separated" for law in work.start.laws]
+    command = work.controller(work.start.x, reference, np.zeros(6), touching)
+    other = plain.controller(plain.start.x, reference, (), touching)
     assert command.status is tr.Status.SUCCESS
     np.testing.assert_allclose(command.nudot, other.nudot, atol=2e-4)
 
 
-def test_a_lifted_wheel_is_no_contact_of_the_program() -> None:
+def test_a_lifted_wheel_has_no_force_in_the_program() -> None:
     work = work_of("rover-sinusoid-4legs")
     assert work.controller is not None
-    assert work.controller.shape.m == 4
-    assert [limit.name for limit in work.controller.shape.limits if "mid" in limit.name] == []
+    touching = [law != "separated" for law in work.start.laws]
+    command = work.controller(work.start.x, [v for one in work.signals for v in one.at(0.0)], (), touching)
+    assert command.status is tr.Status.SUCCESS
+    forces = command.lam.reshape(len(touching), 2)
+    np.testing.assert_allclose(forces[~np.array(touching)], 0.0, atol=1e-9)
+    assert forces[touching][:, 1].min() > 50.0
 
 
 def test_uncontrolled_there_is_no_torque_and_the_leg_falls() -> None:
@@ -239,7 +237,7 @@ def test_uncontrolled_there_is_no_torque_and_the_leg_falls() -> None:
 def test_faults_name_the_key(tmp_path: Path, old: str, new: str, line: str) -> None:
     assert old in THREE_WHEELS
     with pytest.raises(InputError) as caught:
-        build(load_scenario(written(tmp_path, THREE_WHEELS.replace(old, new, 1))))
+        build(load_scenario(on_profile(tmp_path, THREE_WHEELS.replace(old, new, 1))))
     assert line in str(caught.value)
 
 

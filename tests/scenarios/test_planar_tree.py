@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from tests.scenarios.files import on_profile
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
 
@@ -65,16 +66,8 @@ relative_tolerance = 1e-11
 """
 
 
-def written(folder: Path, text: str, reverse: bool = False) -> Path:
-    x = np.linspace(-3, 5, 161)[:: -1 if reverse else 1]
-    rows = "\n".join(f"{a:.4f},{0.02 * np.sin(4 * a) + 0.01 * np.cos(7 * a):.6f}" for a in x)
-    (folder / "profile.csv").write_text("x,z\n" + rows)
-    (folder / "tree.toml").write_text(text)
-    return folder / "tree.toml"
-
-
 def test_three_wheels_on_a_measured_profile(tmp_path: Path) -> None:
-    result = tr.run(written(tmp_path, TREE), out=tmp_path / "out", plots=False)
+    result = tr.run(on_profile(tmp_path, TREE), out=tmp_path / "out", plots=False)
     assert result.status is tr.Status.SUCCESS
     run = tr.load_trajectory(tmp_path / "out" / "trajectory.nc")
     assert sorted(run["contact"]) == ["front", "middle", "rear"]
@@ -117,11 +110,11 @@ def test_three_wheels_on_a_measured_profile(tmp_path: Path) -> None:
 def test_faults_name_the_key(tmp_path: Path, old: str, new: str, line: str) -> None:
     assert old in TREE
     with pytest.raises(InputError) as caught:
-        build(load_scenario(written(tmp_path, TREE.replace(old, new, 1))))
+        build(load_scenario(on_profile(tmp_path, TREE.replace(old, new, 1))))
     assert line in str(caught.value)
     assert "tree.toml" in str(caught.value)
 
 
 def test_a_profile_that_runs_to_the_left_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"terrain\.curve\.file.*increasing x"):
-        build(load_scenario(written(tmp_path, TREE, reverse=True)))
+        build(load_scenario(on_profile(tmp_path, TREE, reverse=True)))

@@ -107,7 +107,9 @@ def test_a_fall_ends_the_run_and_says_why():
     def tip(view):
         view.data.qvel[4] = 4.0
 
-    tipped = MujocoPlant(DROP, fall=[Fall("ball", tilt=0.5)]).run(Constant(np.zeros(0)), 1.0, actions=[Action(0.0, tip)])
+    tipped = MujocoPlant(DROP, fall=[Fall("ball", tilt=0.5)]).run(
+        Constant(np.zeros(0)), 1.0, actions=[Action(0.0, tip)]
+    )
     assert tipped.status is Status.FELL
     assert "leans" in tipped.reason
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -151,3 +151,8 @@ def prismatic(parent: Motion, at: ca.SX, axis: ca.SX, position: ca.SX, rate: ca.
         al=base.al,
         a=base.a + 2 * cross(base.w, z * rate),
     )
+
+
+def fixed(parent: Motion, at: ca.SX, R_fixed: ca.SX) -> Motion:
+    """Return the motion of a frame fixed in `parent`: origin `at` (d,), m, axes `R_fixed` (d, d), both in its frame."""
+    return replace(parent.at(at), R=parent.R @ R_fixed)

@@ -7,6 +7,7 @@ from trundle.control.inverse_dynamics import InverseDynamics
 from trundle.control.linearization import Linearization
 from trundle.control.local_error import LocalError
 from trundle.control.lqr import TrackingLQR
+from trundle.control.preview import Preview, PreviewWeights
 from trundle.control.region import attraction_level
 from trundle.control.sensing import Camera, Encoders, Sensed
 from trundle.control.switching import Switching
@@ -22,6 +23,8 @@ __all__ = [
     "Limit",
     "Linearization",
     "LocalError",
+    "Preview",
+    "PreviewWeights",
     "Quantity",
     "Sensed",
     "Switching",

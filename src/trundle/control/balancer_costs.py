@@ -62,7 +62,7 @@ class Weights:
     disc_top: float = 8.0
     end: float = 0.9
     contact_speed: float = 2e3
-    contact_distance: float = 2e4
+    contact_distance: float = 1e6
 
     @property
     def numbers(self) -> FloatArray:

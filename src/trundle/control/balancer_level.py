@@ -24,6 +24,9 @@ from trundle.control.balancer_costs import (
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
 
+_DAMPING = 0.1
+"""Soft contacts bend the costs: measured over warm starts, this wastes fewest roll-outs."""
+
 
 class Contacts(NamedTuple):
     """What a level says of its contacts: normal forces of the pairs, forces on the hands, costs, barriers."""
@@ -98,7 +101,7 @@ class BalancerLevel(ABC):
     @cached_property
     def optimiser(self) -> Optimiser:
         """The compiled problem."""
-        return Optimiser(self.problem)
+        return Optimiser(self.problem, _DAMPING)
 
     @property
     def observe(self) -> ca.Function:

@@ -17,14 +17,16 @@ from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 
 __all__ = ["HybridControl"]
 
+_SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
+_FAR = 0.03  # m from where on it is not pulled harder: a hand that cannot get there must not drag the body
 _WEIGHTS, _KEEP_OUT, _UPDATE = Weights(), KeepOut(), Limits(3)
 
 
 class HybridControl(BalancerLevel):
     """The level with a fixed schedule: see `BalancerLevel` for its sizes; flags are parameters of the stages.
 
-    Inputs of a pair: (f_n, f_1, f_2), N. Closed contact: v_n = v_t = 0 and d = 0 by strong penalties,
-    |f_t| <= mu f_n, 0 <= f_n <= f_max; open: no force, d >= 0.
+    Inputs of a pair: (f_n, f_1, f_2), N. Closed contact: v_t = 0, v_n = -d / T and d = 0 by strong
+    penalties, |f_t| <= mu f_n, 0 <= f_n <= f_max; open: no force, d >= 0.
 
     Notes
     -----
@@ -106,8 +108,9 @@ class HybridControl(BalancerLevel):
             pushes.append(closed * (touch.normal * f[0] + touch.tangents @ f[1:]))
             residuals += [
                 (f, w["force"]),
-                (touch.velocity, w["contact_speed"] * closed),
-                (touch.distance, w["contact_distance"] * closed),
+                (touch.slip, w["contact_speed"] * closed),
+                (touch.approach + touch.distance / _SETTLE, w["contact_speed"] * closed),
+                (touch.distance / ca.sqrt(1 + (touch.distance / _FAR) ** 2), w["contact_distance"] * closed),
                 (touch.landing(), w["landing"] * (1 - closed)),
             ]
             barriers += self._cone(f / largest, closed * w["limits"])

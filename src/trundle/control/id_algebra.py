@@ -57,14 +57,14 @@ class Numbers:
         return np.minimum(a, b)
 
     @staticmethod
-    def motion(M: Any, J: Any, G: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
-        """Solve M a - G'lam = top, J a = bottom; dependent rows J give non-finite or huge values, never an error."""
-        nv, m = M.shape[0], J.shape[0]
-        K = np.block([[M, -G.T], [J, np.zeros((m, m))]])
+    def motion(M: Any, J: Any, G: Any, D: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
+        """Solve M a - G'lam = top, J a + D lam = bottom; dependent rows give non-finite or huge values, no error."""
+        nv = M.shape[0]
+        K = np.block([[M, -G.T], [J, D]])
         try:
             solution = np.linalg.solve(K, np.vstack((top, bottom)))
         except np.linalg.LinAlgError:
-            solution = np.full((nv + m, top.shape[1]), np.nan)
+            solution = np.full((len(K), top.shape[1]), np.nan)
         return solution[:nv], solution[nv:]
 
 
@@ -116,6 +116,6 @@ class Expressions:
         return ca.fmin(a, b)
 
     @staticmethod
-    def motion(M: Any, J: Any, G: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
-        """Solve M a - G'lam = top, J a = bottom for several right-hand sides."""
-        return solve_kkt(M, J, top, bottom, None if G is J else G)
+    def motion(M: Any, J: Any, G: Any, D: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
+        """Solve M a - G'lam = top, J a + D lam = bottom (D diagonal) for several right-hand sides."""
+        return solve_kkt(M, J, top, bottom, None if G is J else G, ca.diag(D) if D.nnz() else 0.0)

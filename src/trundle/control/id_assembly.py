@@ -115,16 +115,17 @@ def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence
 
 
 def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -> Assembled:
-    """Return the program of (M, h, S, J, b, G) with the limits and tasks of `shape`.
+    """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `shape`.
 
     The form's unknowns w give x = x0 + X w: for ``"torque"`` from one solution of the equations of motion
-    M a - G'lam = S u - h, J a = -b (J of full row rank); for ``"force"`` with u = S^+ (M a + h - G'lam), the rows
-    that no torque reaches staying equations; for ``"full"`` the identity, all rows staying.
+    M a - G'lam = S u - h, J a + D lam = -b (J of full row rank, or D > 0 where it is not); for ``"force"`` with
+    u = S^+ (M a + h - G'lam), the rows that no torque reaches staying equations; for ``"full"`` the identity, all rows
+    staying.
     """
-    M, h, S, J, b, G = terms
+    M, h, S, J, b, G, D = terms
     n = shape.n
     reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[shape.form]
-    blocks, starts, E, e = reduced(M, h, S, J, b, G, algebra)
+    blocks, starts, E, e = reduced(M, h, S, J, b, G, D, algebra)
     block_of: dict[str, Any] = dict(zip(UNKNOWNS, blocks, strict=True))
     start_of: dict[str, Any] = dict(zip(UNKNOWNS, starts, strict=True))
     low: list[Any] = [algebra.constant(np.full(n, -np.inf)), e]
@@ -177,33 +178,33 @@ def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algeb
     return algebra.stacked([*before, middle, *behind])
 
 
-def _by_torque(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _by_torque(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
     n_u, m = S.shape[1], J.shape[0]
     top = algebra.beside(S, -h)
     bottom = algebra.beside(algebra.constant(np.zeros((m, n_u))), -b)
-    a, lam = algebra.motion(M, J, G, top, bottom)
+    a, lam = algebra.motion(M, J, G, D, top, bottom)
     identity, none = algebra.constant(np.eye(n_u)), algebra.constant(np.zeros(n_u))
     blocks = a[:, :n_u], lam[:, :n_u], identity
     return blocks, (a[:, n_u], lam[:, n_u], none), algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
 
 
-def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
     nv, m = M.shape[0], J.shape[0]
     torque_of, unreached = (algebra.constant(value) for value in _split(algebra.value(S)))
     motion = algebra.beside(M, -G.T)
     a = algebra.constant(np.hstack((np.eye(nv), np.zeros((nv, m)))))
     lam = algebra.constant(np.hstack((np.zeros((m, nv)), np.eye(m))))
-    E = algebra.above([unreached @ motion, algebra.beside(J, algebra.constant(np.zeros((m, m))))], nv + m)
+    E = algebra.above([unreached @ motion, algebra.beside(J, D)], nv + m)
     e = algebra.stacked([-(unreached @ h), -b])
     starts = algebra.constant(np.zeros(nv)), algebra.constant(np.zeros(m)), torque_of @ h
     return (a, lam, torque_of @ motion), starts, E, e
 
 
-def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
     nv, m, n_u = M.shape[0], J.shape[0], S.shape[1]
     size = nv + m + n_u
     a, lam, u = (algebra.constant(part) for part in np.split(np.eye(size), (nv, nv + m)))
-    E = algebra.above([algebra.beside(M, -G.T, -S), algebra.beside(J, algebra.constant(np.zeros((m, m + n_u))))], size)
+    E = algebra.above([algebra.beside(M, -G.T, -S), algebra.beside(J, D, algebra.constant(np.zeros((m, n_u))))], size)
     starts = tuple(algebra.constant(np.zeros(k)) for k in (nv, m, n_u))
     return (a, lam, u), starts, E, algebra.stacked([-h, -b])
 

@@ -71,6 +71,7 @@ def inverse_dynamics(
     terms = {"M": M, "h": array("h", h, (nv,)), "S": array("S", S, (nv, None)), "J": array("J", J, (None, nv))}
     terms["b"] = array("b", b, (len(terms["J"]),))
     terms["G"] = terms["J"] if G is None else array("G", G, terms["J"].shape)
+    terms["D"] = np.zeros((len(terms["J"]), len(terms["J"])))
     if M.shape != (nv, nv):
         raise InputError("M", M.shape, "square")
     shape = shape_of(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
@@ -114,6 +115,12 @@ class InverseDynamics:
         Symbols of what changes from call to call: desired values, weights, bounds.
     last : (n_u,) SX, optional
         Symbols of the last torques, for `torque_rate_limit`.
+    touching : (contacts,) SX, optional
+        Symbols of which contacts touch, 1 or 0, in the order of ``terms.split``: of one that does not, the rows are
+        left out and lam is zero; limits and weights of tasks may depend on them (`trundle.control.tasks`). Without
+        them every contact of the mode touches.
+    compliance : (contacts,) 1/kg, optional
+        By how much the rows give way, m/s2 a newton: > 0 where the rows of several contacts may depend on each other.
     baumgarte : float, 1/s
         Adds 2 k (J nu) + k^2 gap to the contact rows (sheet of planar curves, 4).
     form, solver, damping, tolerance
@@ -151,6 +158,8 @@ class InverseDynamics:
         *,
         reference: ca.SX | None = None,
         last: ca.SX | None = None,
+        touching: ca.SX | None = None,
+        compliance: Sequence[float] | None = None,
         baumgarte: float = 0.0,
         form: str = "torque",
         solver: str = "daqp",
@@ -162,14 +171,15 @@ class InverseDynamics:
         self._driven = np.flatnonzero(np.any(S != 0, axis=0))
         self._inputs = S.shape[1]
         b = terms.b + 2 * beta * terms.velocity + beta**2 * terms.position
-        rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), terms.J, b, terms.J if terms.G is None else terms.G)
+        contacts = _switched(terms, b, touching, compliance)
+        rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
         nv, m = terms.M.shape[0], terms.J.shape[0]
         shape = shape_of(nv, m, len(self._driven), [_symbolic(x) for x in limits], [_symbolic(x) for x in tasks], form)
         self.damping = positive("damping", damping)
         self.shape = shape
         program = assemble(shape, rows, self.damping, Expressions)
         none = ca.SX(0, 1)
-        given = [dynamics.x, none if reference is None else reference, none if last is None else last]
+        given = [dynamics.x, *(none if symbols is None else symbols for symbols in (reference, last, touching))]
         self._function = _compiled(program, given, dynamics.u)
         self._solvers = Solvers(shape, solver, tolerance, self.damping)
         self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
@@ -206,27 +216,35 @@ class InverseDynamics:
         return self._arguments[2].size > 0
 
     @property
+    def contacts(self) -> int:
+        """How many contacts a call has to say of whether they touch; 0: it is not asked."""
+        return self._arguments[3].size
+
+    @property
     def function(self) -> ca.Function:
-        """The compiled function (x, reference, last) -> H, g, A', X', x0, T', t, weight, low, high."""
+        """The compiled function (x, reference, last, touching) -> H, g, A', X', x0, T', t, weight, low, high."""
         return self._function
 
-    def assemble(self, state: FloatArray, reference: Any = (), last: Any = ()) -> Assembled:
+    def assemble(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> Assembled:
         """Return the program's numbers; they are overwritten by the next call."""
-        x, r, u = self._arguments
+        x, r, u, on = self._arguments
         x[:] = state
         if r.size:
             r[:] = reference
         if u.size:
             u[:] = last
+        if on.size:
+            on[:] = touching if len(touching) else 1.0
         self._evaluate()
         return self.data
 
-    def __call__(self, state: FloatArray, reference: Any = (), last: Any = ()) -> Command:
+    def __call__(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> Command:
         """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,).
 
-        A NaN or an infinity among them gives ``Status.NOT_FINITE``; see `Command`.
+        ``touching`` (contacts,) says which contacts touch, where the controller has symbols for that (left
+        out: all). A NaN or an infinity among them gives ``Status.NOT_FINITE``; see `Command`.
         """
-        data = self.assemble(state, reference, last)
+        data = self.assemble(state, reference, last, touching)
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
         finite = math.isfinite(sum(float(argument.sum()) for argument in self._arguments))
         return command(self.shape, data, self._solvers, finite)
@@ -238,6 +256,24 @@ class InverseDynamics:
         inputs = np.zeros(self._inputs)
         inputs[self._driven] = u
         return inputs
+
+
+def _switched(terms: Any, b: ca.SX, touching: ca.SX | None, compliance: Any) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return J, b, G, D of  J nudot + D lam + b = 0; of a contact that is apart it reads lam = 0."""
+    count, m = len(terms.split), terms.J.shape[0]
+    on = ca.SX.ones(count) if touching is None else touching
+    if on.shape != (count, 1):
+        raise InputError("touching", on.shape, f"{count} symbols, one a contact")
+    soft = np.zeros(count) if compliance is None else array("compliance", compliance, (count,))
+    if touching is None and not np.any(soft):
+        return terms.J, b, terms.J if terms.G is None else terms.G, ca.SX(m, m)
+    sizes = [rows.stop - rows.start for rows in terms.split]
+    on, D = (
+        ca.vertcat(ca.SX(0, 1), *(ca.repmat(one[i], size, 1) for i, size in enumerate(sizes)))
+        for one in (on, 1 - on + ca.SX(ca.DM(soft)))
+    )
+    J = ca.diag(on) @ terms.J
+    return J, on * b, J if terms.G is None else ca.diag(on) @ terms.G, ca.diag(D)
 
 
 def _symbolic(item: Any) -> Any:
@@ -260,7 +296,7 @@ def _compiled(program: Assembled, given: list[ca.SX], inputs: ca.SX) -> ca.Funct
     results = ca.cse(results)
     names = [field.name for field in dataclasses.fields(program)]
     try:
-        function = ca.Function("inverse_dynamics", given, results, ["x", "reference", "last"], names)
+        function = ca.Function("inverse_dynamics", given, results, ["x", "reference", "last", "touching"], names)
     except RuntimeError as error:
         raise InputError(
             "tasks", str(error).splitlines()[-1][:200], "expressions of the state and the reference"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -247,6 +247,7 @@ def contact_limits(
     edges: int = 8,
     minimum: float = 0.0,
     price: float | None = None,
+    touching: ca.SX | None = None,
 ) -> list[Limit]:
     """Return the limits of all contacts of a model; see `friction`.
 
@@ -258,20 +259,32 @@ def contact_limits(
         force's cone; its centre of pressure is for the caller to limit).
     edges, minimum, price
         See `friction`.
+    touching : (contacts,) SX, optional
+        As `InverseDynamics` takes them: a contact that is apart has no limits.
     """
     size = max((rows.stop for rows in split), default=0)
     limits: list[Limit] = []
-    for touching, k, rows in zip(joined, kin, split, strict=True):
+    for i, (one, k, rows) in enumerate(zip(joined, kin, split, strict=True)):
         d, spins, width = k.n.shape[0], k.wrel.shape[0], rows.stop - rows.start
+        found: list[Limit] = []
         if width == 1:
             row = _placed(ca.SX(1), rows, size)
-            limits.append(Limit(f"{touching.name}.normal_force", "force", minimum, math.inf, row))
+            found = [Limit(f"{one.name}.normal_force", "force", minimum, math.inf, row)]
         elif width:
             columns = slice(rows.start + spins, rows.stop) if width == spins + d else rows
-            mu, torsional = touching.friction.mu, touching.friction.torsional
+            mu, torsional = one.friction.mu, one.friction.torsional
             cone = {"edges": edges, "minimum": minimum, "torsional": torsional, "price": price}
-            limits += friction(touching.name, k.frame, columns, size, mu, **cone)
+            found = list(friction(one.name, k.frame, columns, size, mu, **cone))
+        limits += found if touching is None else [_while(touching[i], limit) for limit in found]
     return limits
+
+
+def _while(touches: ca.SX, limit: Limit) -> Limit:
+    """Return a limit on contact forces that has no lower bound while the contact is apart."""
+    rows = 1 if limit.A is None else limit.A.shape[0]
+    least = np.broadcast_to(np.asarray(limit.lower, dtype=float), (rows,))
+    lower = ca.vertcat(*(ca.if_else(touches > 0.5, float(value), -math.inf) for value in least))
+    return replace(limit, lower=lower)
 
 
 def torque_limit(bound: Any, price: float | None = None) -> Limit:
@@ -301,11 +314,19 @@ def smallest_tangential_forces(
 
 
 def equal_normal_forces(
-    frames: Sequence[Any], columns: Sequence[slice], size: int, weight: float = 1.0, level: int = 0
+    frames: Sequence[Any],
+    columns: Sequence[slice],
+    size: int,
+    weight: float = 1.0,
+    level: int = 0,
+    touching: ca.SX | None = None,
 ) -> Task:
-    """Return the wish that each contact's normal force is the mean of all."""
+    """Return the wish that each contact's normal force is the mean of all, of those that are `touching` (contacts,)."""
     d, count = frames[0].shape[0], len(frames)
     normal = _stack([_placed(frame[:, d - 1 : d].T, part, size) for frame, part in zip(frames, columns, strict=True)])
+    if touching is not None:
+        spread = ca.diag(touching) - touching @ touching.T / ca.fmax(1.0, ca.sum1(touching))
+        return Task("equal_forces", spread @ normal, np.zeros(count), weight, level, "force", "N")
     spread = np.eye(count) - 1.0 / count
     A = (spread if isinstance(normal, np.ndarray) else ca.SX(ca.DM(spread))) @ normal
     return Task("equal_forces", A, np.zeros(count), weight, level, "force", "N")

@@ -1,6 +1,8 @@
 """State manifolds and their rates: trees of bodies, rolling joints, rolling kinematics."""
 
 from trundle.models.ball_balancer import BallBalancer
+from trundle.models.centroidal import Centroidal, CentroidalState, Push
+from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
@@ -11,18 +13,26 @@ from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
 
 __all__ = [
+    "AxisChange",
     "BallBalancer",
     "Body",
+    "Centroidal",
+    "CentroidalState",
     "Coast",
     "ContactSystem",
     "Dynamics",
+    "Forecast",
     "Ground",
     "Hand",
     "HandMotion",
+    "Held",
     "Joined",
     "Link",
+    "MassChange",
     "Meeting",
     "Multibody",
+    "Push",
+    "Pushed",
     "RigidBody",
     "Robot",
     "RollingKinematics",

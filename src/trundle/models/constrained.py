@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import casadi as ca
 
-from trundle.numerics.ldl import solve_kkt
+from trundle.numerics.ldl import kkt_solver
 
 _REFINEMENTS = 3
 """Proximal steps: each divides what the proximal term and its round-off left undone by (J M^-1 J')/proximal."""
 
 
 def solve(
-    M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float = 0.0
+    M: ca.SX,
+    J: ca.SX,
+    top: ca.SX,
+    bottom: ca.SX,
+    G: ca.SX | None = None,
+    proximal: float = 0.0,
+    *,
+    leaves_first: bool = False,
 ) -> tuple[ca.SX, ca.SX]:
-    """Solve M a - G'lam = top, J a = bottom (G = J unless given); see `trundle.numerics.ldl.solve_kkt`.
+    """Solve M a - G'lam = top, J a = bottom (G = J unless given); see `trundle.numerics.ldl.kkt_solver`.
 
     top = S u - h, bottom = -b gives accelerations and contact forces; top = 0, bottom = -(J nu) gives
     the jump of a plastic impact or of a velocity projection, and its impulses. Where rows may depend on
@@ -21,15 +28,16 @@ def solve(
     tiny term instead would let the elimination, which does not pivot, lose as many digits as it has. What
     is solved for again are the residuals of both equations, so the digits that are lost are those of a correction.
     """
-    a, lam = solve_kkt(M, J, top, bottom, G, proximal)
+    solver = kkt_solver(M, J, G, proximal, leaves_first=leaves_first)
+    a, lam = solver(top, bottom)
     push = J if G is None else G
     for _ in range(_REFINEMENTS if proximal else 0):
-        more, push_more = solve_kkt(M, J, top - M @ a + push.T @ lam, bottom - J @ a, G, proximal)
+        more, push_more = solver(top - M @ a + push.T @ lam, bottom - J @ a)
         a, lam = a + more, lam + push_more
     return a, lam
 
 
-def correction(M: ca.SX, J: ca.SX, residual: ca.SX, proximal: float = 0.0) -> ca.SX:
+def correction(M: ca.SX, J: ca.SX, residual: ca.SX, proximal: float = 0.0, *, leaves_first: bool = False) -> ca.SX:
     """Return the smallest change (nv,), in the metric M, that removes the `residual` (m,) of the rows J."""
-    change, _ = solve(M, J, ca.SX(M.shape[0], 1), -residual, None, proximal)
+    change, _ = solve(M, J, ca.SX(M.shape[0], 1), -residual, None, proximal, leaves_first=leaves_first)
     return change

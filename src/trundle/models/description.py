@@ -48,6 +48,10 @@ class LinkInertia:
         """Return the same inertia in a parallel frame in which the present origin is at `offset` (3,), m."""
         return LinkInertia(self.mass, self.com + offset, self.tensor)
 
+    def placed(self, R: FloatArray, p: FloatArray) -> LinkInertia:
+        """Return the same inertia in a frame in which the present one has the axes R (3, 3) and the origin p (3,)."""
+        return LinkInertia(self.mass, p + R @ self.com, R @ self.tensor @ R.T)
+
     def plus(self, other: LinkInertia) -> LinkInertia:
         """Return the inertia of both rigidly joined, each given in the same frame (parallel-axis theorem)."""
         mass = self.mass + other.mass

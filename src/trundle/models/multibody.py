@@ -13,8 +13,9 @@ from trundle.contact.contact import Contact, Kinematics, kinematics
 from trundle.contact.laws import Friction, Law
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
+from trundle.models.composite import Branch, composite_inertia
 from trundle.models.constrained import correction, solve
-from trundle.numerics.space import angular_cross, dot
+from trundle.numerics.space import angular_cross, angular_size, dot
 
 PROXIMAL = 1e-6
 """Size, in parts of 1/mass, of the term that makes the multipliers of redundant contacts unique."""
@@ -135,6 +136,10 @@ class Multibody(ABC):
     joined: tuple[Joined, ...]
     S: ca.SX
     gravity: ca.SX
+    branches: tuple[Branch, ...] = ()
+    """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
+    resistance: ca.SX | None = None
+    """Torques (nv,) with which joints resist their rates; they are part of h."""
 
     @abstractmethod
     def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
@@ -152,8 +157,10 @@ class Multibody(ABC):
         """Return M (nv, nv) and h (nv,) of M nudot + h = S u + J'f.
 
         M = sum m Jv'Jv + Jw'I Jw and h = sum m Jv'(a - g) + Jw'(I al + w x I w), each body taken at its
-        centre of mass.
+        centre of mass. For a tree with many joints M comes from composite bodies, h from `inverse_dynamics`.
         """
+        if self.branches:
+            return composite_inertia(self.branches, self.nv), self._pushed(None, ca.SX(0, 1), ca.SX(0, 1))
         M, h = ca.SX(self.nv, self.nv), ca.SX(self.nv, 1)
         for body in self.bodies:
             at_com = _at_com(body)
@@ -163,7 +170,53 @@ class Multibody(ABC):
             if not isinstance(body.inertia, float):
                 spin = spin + angular_cross(at_com.w, inertia @ at_com.w)
             h += body.mass * (at_com.Jv.T @ (at_com.a - self.gravity)) + at_com.Jw.T @ spin
-        return M, h
+        return M, h if self.resistance is None else h + self.resistance
+
+    def inverse_dynamics(self, mode: Sequence[Law], nudot: ca.SX, lam: ca.SX) -> ca.SX:
+        """Return tau (nv,) = M nudot + h - J'lam without forming M or J.
+
+        By virtual power: with the bodies' forces f = m (a - g) and moments n = I al + w x I w at the acceleration
+        nudot, and the multipliers lam of the contacts' rows,
+
+            tau = d/dnu [sum f'v + n'w - lam'(J nu)],    f, n, lam held constant,
+
+        which one reverse sweep through the velocities gives; a = (a at nudot = 0) + J nudot is a forward sweep.
+
+        Parameters
+        ----------
+        mode : sequence of Law
+            One a contact; without sliding ones.
+        nudot : (nv,)
+        lam : (m,)
+            Multipliers of the rows of `terms`, stacked.
+        """
+        self._check_mode(mode)
+        rows = [
+            law.rows(kinematics(j.contact, j.A, j.B, j.s, slipping=law.slipping), j.friction)
+            for j, law in zip(self.joined, mode, strict=True)
+        ]
+        if any(r.GA is not None for r in rows):
+            raise InputError(
+                "mode", [law.name for law in mode], "laws that push where they constrain: none that slides"
+            )
+        return self._pushed(nudot, ca.vertcat(*(r.velocity for r in rows)), lam)
+
+    def _pushed(self, nudot: ca.SX | None, velocity: ca.SX, lam: ca.SX) -> ca.SX:
+        """Return d/dnu of the power of inertia, gravity and the multipliers; nudot None: zero."""
+        d, k = self.d, angular_size(self.d)
+        bodies = [(body, _at_com(body), _resolved_inertia(body)) for body in self.bodies]
+        twists = ca.vertcat(*(ca.vertcat(at.w, at.v) for _, at, _ in bodies))
+        rates = ca.SX(*twists.shape) if nudot is None else ca.jtimes(twists, self.nu, nudot)
+        pushes, at = [], 0
+        for body, here, inertia in bodies:
+            al, a = here.al + rates[at : at + k], here.a + rates[at + k : at + k + d]
+            moment = inertia @ al
+            if not isinstance(body.inertia, float):
+                moment = moment + angular_cross(here.w, inertia @ here.w)
+            pushes += [moment, body.mass * (a - self.gravity)]
+            at += k + d
+        tau = ca.jtimes(ca.vertcat(twists, velocity), self.nu, ca.vertcat(*pushes, -lam), True)
+        return tau if self.resistance is None else tau + self.resistance
 
     def energy(self) -> ca.SX:
         """Return the kinetic and potential energy of all bodies with inertia, J."""
@@ -213,7 +266,15 @@ class Multibody(ABC):
         b = terms.b
         if baumgarte:
             b = b + 2 * baumgarte * terms.velocity + baumgarte**2 * terms.position
-        nudot, lam = solve(terms.M, terms.J, terms.S @ self.u - terms.h, -b, terms.G, self._proximal(mode))
+        nudot, lam = solve(
+            terms.M,
+            terms.J,
+            terms.S @ self.u - terms.h,
+            -b,
+            terms.G,
+            self._proximal(mode),
+            leaves_first=bool(self.branches),
+        )
         forces, moments, margins = [], [], {}
         for joined, law, k, rows in zip(self.joined, mode, terms.kin, terms.split, strict=True):
             force, moment = law.wrench(k, lam[rows], joined.friction)
@@ -262,11 +323,15 @@ class Multibody(ABC):
 
     def _moved_onto(self, mode: Sequence[Law]) -> ca.SX:
         terms = self.terms(mode)
-        return self.moved(correction(terms.M, terms.J, terms.position, self._proximal(mode)))
+        return self.moved(
+            correction(terms.M, terms.J, terms.position, self._proximal(mode), leaves_first=bool(self.branches))
+        )
 
     def _revelocitied(self, mode: Sequence[Law]) -> ca.SX:
         terms = self.terms(mode)
-        nu = self.nu + correction(terms.M, terms.J, terms.velocity, self._proximal(mode))
+        nu = self.nu + correction(
+            terms.M, terms.J, terms.velocity, self._proximal(mode), leaves_first=bool(self.branches)
+        )
         return self.replaced(ca.vertcat(*(j.s for j in self.joined)), nu)
 
     def _proximal(self, mode: Sequence[Law]) -> float:

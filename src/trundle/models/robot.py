@@ -173,7 +173,7 @@ class Robot:
         place = tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
         mu = None if friction is None else non_negative("friction", friction)
         least = None if ahead is None else number("ahead", ahead, unit="m")
-        self._parts.append(Part(label, link.name, shape, place, mu, least))
+        self._parts.append(Part(label, link.name, shape, place, mu, ahead=least))
         return link
 
     def terrain(self, shape: Shape | Ground, friction: float = 1.0) -> None:

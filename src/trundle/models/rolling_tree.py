@@ -18,10 +18,11 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.closing import close_gaps, refuse_overlaps, roll
 from trundle.models.conversion import to_matrix
+from trundle.models.joints import BodySpec
 from trundle.models.placement import refuse_locked
 from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Tree, TreeModel
-from trundle.models.tree_model import BodySpec, ContactSpec
+from trundle.models.tree_model import ContactSpec
 
 _NEAR = 0.1
 _SECOND = "{}-second"
@@ -31,7 +32,7 @@ _SECOND = "{}-second"
 class Part:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
-    ``ahead``: see `trundle.models.system.Meeting`.
+    Friction and law are the robot's own where None. ``ahead``: see `trundle.models.system.Meeting`.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Part:
     shape: Shape
     center: tuple[float, ...]
     friction: float | None
+    law: str | None = None
     ahead: float | None = None
 
 
@@ -101,7 +103,7 @@ class RollingTree:
     @cached_property
     def system(self) -> ContactSystem:
         """The models of this robot in all modes and charts."""
-        laws: list[Law] = [law_named(self.law)] * len(self.parts)
+        laws: list[Law] = [law_named(part.law or self.law) for part in self.parts]
         masses = [spec.mass for spec in self.tree.specs if spec.mass > 0]
         frictions = {part.name: self._friction(part) for part in self.parts}
         return ContactSystem(
@@ -204,7 +206,8 @@ class RollingTree:
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
-        laws = tuple(self.law if i in closed else "separated" for i in range(len(system.meetings)))
+        touching = [law.name for law in system.start_laws]
+        laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.meetings)))
         start = Start(x, atlas, laws)
         for i in closed:
             refuse_locked(system, start, i)

@@ -13,7 +13,8 @@ from trundle.contact.contact import Contact
 from trundle.contact.laws import Friction
 from trundle.errors import InputError
 from trundle.models.inertia import check_inertia
-from trundle.models.tree_model import BodySpec, ContactSpec, TreeModel
+from trundle.models.joints import BodySpec
+from trundle.models.tree_model import ContactSpec, TreeModel
 from trundle.numerics.space import angular_size
 
 
@@ -128,6 +129,14 @@ class Tree:
         axis = (1.0, *(0.0,) * (self.d - 1)) if axis is None else axis
         return self._joint("prismatic", parent, at, mass, inertia, com, axis, actuated, name)
 
+    def add(self, spec: BodySpec) -> Link:
+        """Add a body given by its data, which a reader of descriptions has checked (`trundle.models.urdf_tree`).
+
+        More than the other methods can say: links without mass, turned joint frames, frames fixed in a body, a
+        centre of mass off the origin of a free body.
+        """
+        return self._add(spec)
+
     def contact(
         self, contact: Contact, A: Link, B: Link, mu: float = 1.0, torsional: float = 0.0, name: str = ""
     ) -> int:
@@ -147,9 +156,15 @@ class Tree:
 
     def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
         """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
-        other = Tree(self.d, self.gravity, self.resolve)
         factors = positive("mass", mass), positive("inertia", inertia)
-        other._specs += [replace(s, mass=s.mass * factors[0], inertia=s.inertia * factors[1]) for s in self._specs]
+        return self.with_specs(
+            [replace(s, mass=s.mass * factors[0], inertia=s.inertia * factors[1]) for s in self._specs]
+        )
+
+    def with_specs(self, specs: Sequence[BodySpec]) -> Tree:
+        """Return a tree of the bodies `specs`, such as `specs` with other numbers, without contacts."""
+        other = Tree(self.d, self.gravity, self.resolve)
+        other._specs += specs
         return other
 
     def finish(self) -> TreeModel:

@@ -7,31 +7,21 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
-from trundle.contact.motion import Motion, free, prescribed, prismatic, revolute, still
+from trundle.contact.motion import Motion, free, prescribed, still
 from trundle.errors import InputError
+from trundle.models.composite import Branch
+from trundle.models.joints import BodySpec, fixed_motion, jointed_motion
 from trundle.models.multibody import Body, Joined, Multibody
 from trundle.models.rolling_joint import RollingJoint, rolling_motion
 from trundle.numerics.space import angular_size, rotation, turn_rate, turn_rate_body, turn_size
 
-
-@dataclass(frozen=True)
-class BodySpec:
-    """A body as the builder knows it: ground, prescribed, free, revolute or prismatic; see `Tree`'s methods."""
-
-    kind: str
-    name: str
-    mass: float = 0.0
-    inertia: FloatArray | float = 0.0
-    com: tuple[float, ...] = ()
-    rolling: str | None = None
-    parent: int = -1
-    at: tuple[float, ...] = ()
-    axis: tuple[float, ...] = ()
-    actuated: bool = False
+_SMALL = 12
+"""Up to so many velocities M is summed over the bodies: that is shorter there."""
+DRY = 0.02
+"""Rate (rad/s, m/s) over which dry friction of a joint turns round."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +94,15 @@ class TreeModel(Multibody):
         )
         self.nu = self._velocities()
         self.S = self._selection()
+        self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
+        self.resistance = self._resistance()
 
     # building -----------------------------------------------------------------------------------------
 
     def _count_velocities(self) -> None:
         at = 0
         for spec in self._specs:
-            if spec.kind in ("free", "revolute", "prismatic"):
+            if spec.kind == "free" or spec.jointed:
                 self.columns[spec.name] = at
                 at += self.k + self.d if spec.kind == "free" else 1
         self.nv = at
@@ -121,7 +113,7 @@ class TreeModel(Multibody):
         for spec in self._specs:
             if spec.kind == "prescribed" or (spec.kind == "free" and spec.rolling is None):
                 groups += [(f"{spec.name}.position", d), (f"{spec.name}.turn", turn_size(d))]
-        groups += [(f"{s.name}.joint", 1) for s in self._specs if s.kind in ("revolute", "prismatic")]
+        groups += [(f"{s.name}.joint", 1) for s in self._specs if s.jointed]
         groups += [(f"{s.name}.spin", 1) for s in self._specs if s.rolling is not None and d == 3]
         groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._meetings]
         groups += [(f"{s.name}.twist", k + d) for s in self._specs if s.kind == "prescribed"]
@@ -130,7 +122,7 @@ class TreeModel(Multibody):
                 groups += [(f"{spec.name}.angular_velocity", k), (f"{spec.name}.velocity", d)]
             elif spec.kind == "free":
                 groups += [(f"{spec.name}.relative_velocity", 2 if spec.rolling == "pure" and d == 3 else k)]
-            elif spec.kind in ("revolute", "prismatic"):
+            elif spec.jointed:
                 groups += [(f"{spec.name}.rate", 1)]
         self.x = self._stack(groups, self.layout)
         inputs = [(f"{s.name}.twist_rate", k + d) for s in self._specs if s.kind == "prescribed"]
@@ -162,8 +154,8 @@ class TreeModel(Multibody):
         for spec in rolling:
             self._roll(spec)
         for spec in self._specs:
-            if spec.kind in ("revolute", "prismatic"):
-                self.motions[spec.name] = self._hinged(spec)
+            if spec.jointed or spec.kind == "fixed":
+                self.motions[spec.name] = self._hung(spec)
 
     def _prescribed(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
@@ -176,18 +168,12 @@ class TreeModel(Multibody):
         w, v = y[f"{name}.angular_velocity"], y[f"{name}.velocity"]
         return free(R, y[f"{name}.position"], w, v, self.nv, self.columns[name])
 
-    def _hinged(self, spec: BodySpec) -> Motion:
+    def _hung(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
         parent = self.motions[self._specs[spec.parent].name]
-        position, rate, column = y[f"{name}.joint"], y[f"{name}.rate"], self.columns[name]
-        at, axis = ca.SX(ca.DM(spec.at)), ca.SX(ca.DM(spec.axis))
-        if spec.kind == "prismatic":
-            return prismatic(parent, at, axis, position, rate, column)
-        if self.d == 2:
-            return revolute(parent, at, rotation(position), axis, rate, column)
-        half = position / 2
-        turn = ca.vertcat(ca.cos(half), axis * ca.sin(half))
-        return revolute(parent, at, rotation(turn), axis, rate, column)
+        if spec.kind == "fixed":
+            return fixed_motion(spec, parent)
+        return jointed_motion(spec, parent, y[f"{name}.joint"], y[f"{name}.rate"], self.columns[name])
 
     def _roll(self, spec: BodySpec) -> None:
         meetings = [m for m in self._meetings if self._specs[m.A].name == spec.name]
@@ -209,13 +195,29 @@ class TreeModel(Multibody):
         self.motions[spec.name] = rolling_motion(joint, B, relative, self.nv, self.columns[spec.name])
         self._joints[spec.name] = joint
 
+    def _branches(self) -> tuple[Branch, ...]:
+        """The bodies, where all are free, jointed or fixed in such ones."""
+        numbers, branches = {}, []
+        for i, s in enumerate(self._specs):
+            if s.kind == "prescribed" or s.rolling is not None:
+                return ()
+            if s.kind == "ground":
+                continue
+            numbers[i] = len(branches)
+            axis = self.motions[self._specs[s.parent].name].R @ ca.SX(ca.DM(s.axis)) if s.jointed else ca.SX(3, 1)
+            motion, column = self.motions[s.name], self.columns.get(s.name, -1)
+            com = s.com or (0.0,) * 3
+            parent = numbers.get(s.parent, -1)
+            branches.append(Branch(parent, s.kind, column, motion, axis, s.mass, s.inertia, com))
+        return tuple(branches)
+
     def _velocities(self) -> ca.SX:
         parts = []
         for spec in self._specs:
             if spec.kind == "free":
                 motion = self.motions[spec.name]
                 parts += [motion.w, motion.v]
-            elif spec.kind in ("revolute", "prismatic"):
+            elif spec.jointed:
                 parts.append(self._symbols[f"{spec.name}.rate"])
         return ca.vertcat(*parts) if parts else ca.SX(0, 1)
 
@@ -228,10 +230,25 @@ class TreeModel(Multibody):
                 S[c : c + size, where] = ca.SX.eye(size)
         return S
 
+    def _resistance(self) -> ca.SX | None:
+        resisting = [s for s in self._specs if s.damping or s.dry_friction]
+        if not resisting:
+            return None
+        torque = ca.SX(self.nv, 1)
+        for spec in resisting:
+            rate = self._symbols[f"{spec.name}.rate"]
+            torque[self.columns[spec.name]] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY)
+        return torque
+
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the jointed bodies."""
-        return tuple(spec.name for spec in self._specs if spec.kind in ("revolute", "prismatic"))
+        return tuple(spec.name for spec in self._specs if spec.jointed)
+
+    @property
+    def joint_names(self) -> dict[str, str]:
+        """Names of the joints, by the names of the jointed bodies: the bodies' own where they were not given."""
+        return {spec.name: spec.joint or spec.name for spec in self._specs if spec.jointed}
 
     @property
     def driven(self) -> tuple[str, ...]:
@@ -255,12 +272,12 @@ class TreeModel(Multibody):
     @property
     def joint_places(self) -> dict[str, tuple[float, ...]]:
         """Where every jointed body is hinged or slides, (d,) m, in its parent's frame."""
-        return {s.name: s.at for s in self._specs if s.kind in ("revolute", "prismatic")}
+        return {s.name: s.at for s in self._specs if s.jointed}
 
     @property
     def parents(self) -> dict[str, str]:
         """The parent of every jointed body, by name."""
-        return {s.name: self._specs[s.parent].name for s in self._specs if s.kind in ("revolute", "prismatic")}
+        return {s.name: self._specs[s.parent].name for s in self._specs if s.jointed}
 
     # what Multibody asks --------------------------------------------------------------------------------
 
@@ -286,7 +303,7 @@ class TreeModel(Multibody):
                     number_of = next(i for i, j in enumerate(self.joined) if j.A is self.motions[name])
                     spin, relative = self._joints[name].rates(kin[number_of], self.joined[number_of].B, al)
                     rate[f"{name}.spin"], rate[f"{name}.relative_velocity"] = spin, relative
-            elif spec.kind in ("revolute", "prismatic"):
+            elif spec.jointed:
                 rate[f"{name}.joint"] = y[f"{name}.rate"]
                 rate[f"{name}.rate"] = nudot[self.columns[name]]
         at = 0
@@ -306,7 +323,7 @@ class TreeModel(Multibody):
                 changed[f"{name}.position"] = y[f"{name}.position"] + step[c + k : c + k + d]
                 turned = y[f"{name}.turn"] + turn_rate(y[f"{name}.turn"], step[c : c + k])
                 changed[f"{name}.turn"] = turned if d == 2 else turned / ca.norm_2(turned)
-            elif spec.kind in ("revolute", "prismatic"):
+            elif spec.jointed:
                 changed[f"{name}.joint"] = y[f"{name}.joint"] + step[c]
         return ca.vertcat(*(changed[name] for name in self.layout))
 
@@ -322,7 +339,7 @@ class TreeModel(Multibody):
             if spec.kind == "free" and spec.rolling is None:
                 changed[f"{spec.name}.angular_velocity"] = nu[c : c + k]
                 changed[f"{spec.name}.velocity"] = nu[c + k : c + k + d]
-            elif spec.kind in ("revolute", "prismatic"):
+            elif spec.jointed:
                 changed[f"{spec.name}.rate"] = nu[c]
         return ca.vertcat(*(changed[name] for name in self.layout))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -149,7 +149,17 @@ class _Progress:
     gradient: float = math.nan
     last: float = 0.0
     ratio: float = 1.0
-    gaps: FloatArray = field(default_factory=lambda: np.zeros(0))
+    gaps: float = 0.0
+    largest_gap: float = 0.0
+
+    def measure(self, gap: FloatArray) -> None:
+        size = np.abs(gap)
+        self.gaps, self.largest_gap = float(np.sum(size)), float(np.max(size))
+
+    def shrink(self, share: float, gap: FloatArray) -> None:
+        if self.gaps > 0.0:  # else there is nothing to do
+            gap *= share
+            self.gaps, self.largest_gap = share * self.gaps, share * self.largest_gap
 
 
 class Optimiser:
@@ -163,6 +173,8 @@ class Optimiser:
     ----------
     problem : ControlProblem
         Compiled here, once; parameters come with every call.
+    damping : float
+        rho of the first iteration of a call; 0 is right where the problem is nearly linear and quadratic.
 
     Notes
     -----
@@ -170,8 +182,9 @@ class Optimiser:
     Mastalli et al., Crocoddyl, eq. 18-19.
     """
 
-    def __init__(self, problem: ControlProblem) -> None:
+    def __init__(self, problem: ControlProblem, damping: float = 0.0) -> None:
         self.problem = problem
+        self.damping = number("damping", damping, minimum=0.0)
         self._backend: Backend = make_backend(problem)
 
     @property
@@ -204,11 +217,12 @@ class Optimiser:
         core.p[...] = _shaped("parameters", given, core.p.shape)
         if not (np.all(np.isfinite(start)) and np.all(np.isfinite(core.p)) and self._start(start, guess)):
             return self._without(guess, start, time.perf_counter() - begin)
-        progress = _Progress(begin, core.cost, gaps=np.abs(core.gap))
+        progress = _Progress(begin, core.cost, self.damping)
+        progress.measure(core.gap)
         status = self._iterate(progress, limits)
         return ControlSolution(
             status, core.x.copy(), core.u.copy(), core.K.copy(), progress.cost, progress.decrease, progress.gradient,
-            float(np.max(progress.gaps)), progress.iterations, time.perf_counter() - begin,
+            progress.largest_gap, progress.iterations, time.perf_counter() - begin,
         )  # fmt: skip
 
     def _start(self, x0: FloatArray, guess: Guess) -> bool:
@@ -260,7 +274,7 @@ class Optimiser:
                     return Status.NOT_CONVERGED
                 continue
             at.decrease, at.gradient = -(core.slope_along + 0.5 * core.curvature), core.gradient
-            closed = bool(np.all(at.gaps <= _CLOSED * np.maximum(1.0, np.abs(core.x[1:]))))
+            closed = at.gaps == 0.0 or bool(np.all(np.abs(core.gap) <= _CLOSED * np.maximum(1.0, np.abs(core.x[1:]))))
             if closed and at.rho <= 1.0 and (1.0 + at.rho) * at.decrease <= limits.tolerance * max(1.0, abs(at.cost)):
                 return Status.SUCCESS
             if limits.iterations == 0:
@@ -278,7 +292,7 @@ class Optimiser:
 
     def _search(self, at: _Progress, limits: Limits) -> float:
         """Take the longest step that lowers the merit enough; 0.0 and no change if there is none."""
-        core, gaps = self._backend, float(np.sum(at.gaps))
+        core, gaps = self._backend, at.gaps
         if gaps > 0.0:
             at.weight = max(at.weight, 2.0 * (core.slope_along + 0.5 * max(core.curvature, 0.0)) / gaps)
         merit = at.cost + at.weight * gaps
@@ -294,8 +308,7 @@ class Optimiser:
                     promised = -alpha * (slope + 0.5 * alpha * core.curvature)
                     at.ratio = fall / promised if promised > 0.0 else 1.0
                     self._take()
-                    core.gap *= 1.0 - alpha
-                    at.gaps = np.abs(core.gap)
+                    at.shrink(1.0 - alpha, core.gap)
                     at.cost = cost
                     return alpha
             alpha *= 0.5

@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dposv
 
 from trundle.errors import CompileError
 from trundle.numerics.compile import NativeFunction, compile_library, library_source
-from trundle.numerics.ilqr_stage import ControlProblem
+from trundle.numerics.ilqr_stage import ControlProblem, jacobian_forward
 from trundle.numerics.ode_native import CallStruct, call_struct
 
 FAST = ("-O3", "-march=native", "-fno-math-errno")
@@ -167,7 +167,10 @@ class NumpyBackend(Backend):
         end_cost = self._costs[-1:]
         step = functions["step"].map(N)
         self._step = _Bound(step, [self.x[:-1], self.u, head], [self.x_new[1:], self._costs[:-1]])
-        self._slope = _Bound(functions["slope"].map(N), [self.x[:-1], self.u, head], [self.M, self.g, self.H])
+        self._rows = _LongRows(problem)
+        long = self._rows
+        outputs = [self.M, self.g, self.H, *((long.values, long.weights) if long.size else ())]
+        self._slope = _Bound(long.function.map(N), [self.x[:-1], self.u, head], outputs)
         self._end = _Bound(functions["end"], [last, ends], [end_cost])
         self._end_new = _Bound(functions["end"], [last_new, ends], [end_cost])
         self._end_slope = _Bound(functions["end_slope"], [last, ends], [self.g_end, self.H_end])
@@ -185,6 +188,7 @@ class NumpyBackend(Backend):
     def slope(self) -> bool:
         """Differentiate every stage."""
         self._slope()
+        self._rows.add_to(self.H)
         self._end_slope()
         return all(np.all(np.isfinite(a)) for a in (self.M, self.g, self.H, self.g_end, self.H_end))
 
@@ -237,6 +241,39 @@ class NumpyBackend(Backend):
         self._end_new()
         self.cost = float(np.sum(self._costs))
         return bool(np.isfinite(self.cost) and np.all(np.isfinite(self.x_new)))
+
+
+class _LongRows:
+    """Derivatives of a stage whose cost's rows with many entries enter the Hessian outside the virtual machine.
+
+    There a product costs as much as a call of numpy's for thousands of them.
+    """
+
+    def __init__(self, problem: ControlProblem) -> None:
+        z, N, nz = ca.vertcat(problem.x, problem.u), problem.stages, problem.nx + problem.nu
+        J, _, D = problem.stage.by_rows(z)
+        long = [i for i in range(J.shape[0]) if J[i, :].nnz() > 3]
+        short = [i for i in range(J.shape[0]) if J[i, :].nnz() <= 3]
+        smooth, _ = ca.hessian(problem.stage.smooth, z)
+        hessian = smooth + J[short, :].T @ (ca.diag(D[short]) @ J[short, :])
+        gradient, _ = problem.stage.derivatives(z)
+        jacobian = jacobian_forward(problem.step, z) if problem.step_jacobian is None else problem.step_jacobian
+        self.size = len(long)
+        entries = J[long, :].T  # columns of CasADi: its entries come row after row
+        rows, columns = entries.sparsity().get_triplet()
+        self._place = np.asarray(columns, dtype=int) * nz + np.asarray(rows, dtype=int)
+        self.values, self.weights = np.zeros((N, len(self._place))), np.zeros((N, self.size))
+        self._J = np.zeros((N, self.size, nz))
+        outputs = [*(ca.densify(e) for e in (jacobian.T, gradient, hessian))]
+        if self.size:
+            outputs += [ca.vertcat(*entries.nonzeros()), ca.densify(D[long])]
+        self.function = ca.Function("ilqr_rows", [problem.x, problem.u, problem.p], ca.cse(outputs))
+
+    def add_to(self, H: np.ndarray) -> None:
+        """Add J' diag(D) J of the long rows."""
+        if self.size:
+            self._J.reshape(len(H), -1)[:, self._place] = self.values
+            H += self._J.transpose(0, 2, 1) @ (self.weights[:, :, None] * self._J)
 
 
 class _Bound:

@@ -11,7 +11,6 @@
 
 #define NZ (NX + NU)
 #define LD ((NZ + 7) / 8 * 8) /* padded rows: whole vectors */
-#define LX ((NX + 1 + 7) / 8 * 8)
 
 typedef long long integer;
 typedef int (*Eval)(const double **, double **, integer *, double *, int);
@@ -117,66 +116,86 @@ int trundle_ilqr_slope(Core *c) {
   return sum == 0.0;
 }
 
+typedef double Lanes __attribute__((vector_size(8 * sizeof(double)), may_alias)); /* compilers split what is too wide */
+
+#define BLOCKS(n) (((n) + 7) / 8)
+#define BX BLOCKS(NX)
+#define BZ BLOCKS(NZ)
+#define BT BLOCKS(NU + 8 * BX + 1)
+
 /* One stage of the recursion: V, v of k + 1 become those of k. 0 if Q_uu + rho |diag| is not positive definite. */
 static int riccati(Core *c, integer k, double rho, double V[NX][NX], double *v) {
-  double M[NX][LD] = {{0}}, W[NX][LD] = {{0}}, Q[NZ][LD] = {{0}}, Y[NU][LX], L[NU][NU], s[NX];
-  const double *Mk = c->M + k * NX * NZ, *H = c->H + k * NZ * NZ, *g = c->g + k * NZ, *gap = c->gap + k * NX;
-  double q[LD] = {0};
-  for (int i = 0; i < NX; i++) memcpy(M[i], Mk + i * NZ, NZ * sizeof(double));
+  Lanes M[NX][BZ] = {{{0}}}, W[NX][BZ], Q[NZ][BZ], T[NU][BT] = {{{0}}};
+  const double *H = c->H + k * NZ * NZ, *g = c->g + k * NZ, *gap = c->gap + k * NX;
+  double q[NZ], s[NX], inverse[NU];
   for (int i = 0; i < NX; i++) {
+    memcpy(M[i], c->M + (k * NX + i) * NZ, NZ * sizeof(double));
     s[i] = v[i];
-    for (int j = 0; j < NX; j++) {
-      double a = V[i][j];
-      s[i] += a * gap[j];
-      for (int z = 0; z < LD; z++) W[i][z] += a * M[j][z];
-    }
+    for (int j = 0; j < NX; j++) s[i] += V[i][j] * gap[j];
   }
-  for (int z = 0; z < NZ; z++) {
-    memcpy(Q[z], H + z * NZ, NZ * sizeof(double)), q[z] = g[z];
+  for (int i = 0; i < NX; i++) { /* W = V M */
+    Lanes row[BZ] = {{0}};
+    for (int j = 0; j < NX; j++)
+      for (int b = 0; b < BZ; b++) row[b] += V[i][j] * M[j][b];
+    memcpy(W[i], row, sizeof row);
+  }
+  for (int z = 0; z < NZ; z++) { /* the lower triangle of Q = H + M' W, in whole blocks */
+    Lanes row[BZ] = {{0}};
+    memcpy(row, H + z * NZ, NZ * sizeof(double)), q[z] = g[z];
     for (int i = 0; i < NX; i++) {
-      double a = M[i][z];
+      double a = ((const double *)M[i])[z];
       if (a == 0.0) continue; /* the pattern is the same at every stage: well predicted */
       q[z] += a * s[i];
-      for (int j = 0; j < LD; j++) Q[z][j] += a * W[i][j];
+      for (int b = 0; b < BZ; b++)
+        if (b <= z / 8) row[b] += a * W[i][b];
+    }
+    memcpy(Q[z], row, sizeof row);
+  }
+  for (int a = 0; a < NU; a++) { /* rows [Q_uu Q_ux q_u] */
+    double *row = (double *)T[a];
+    const double *from = (const double *)Q[NX + a];
+    memcpy(row + NU, from, NX * sizeof(double)), row[NU + NX] = q[NX + a];
+    for (int b = 0; b <= a; b++) row[b] = ((double *)T[b])[a] = from[NX + b];
+    row[a] += rho * (fabs(row[a]) + 1e-12);
+  }
+  for (int a = 0; a < NU; a++) { /* elimination: T becomes L^-1 [Q_uu Q_ux q_u] with Q_uu = L D L' */
+    const double *pivot = (const double *)T[a];
+    if (!(pivot[a] > 0.0)) return 0;
+    inverse[a] = 1.0 / pivot[a];
+    for (int b = a + 1; b < NU; b++) {
+      double share = pivot[b] * inverse[a];
+      for (int e = 0; e < BT; e++)
+        if (e >= (a + 1) / 8) T[b][e] -= share * T[a][e];
     }
   }
-  for (int a = 0; a < NU; a++) {
-    double *row = Q[NX + a];
-    memset(Y[a], 0, sizeof Y[a]);
-    memcpy(Y[a], row, NX * sizeof(double)), Y[a][NX] = q[NX + a];
-    for (int b = 0; b <= a; b++) {
-      double sum = row[NX + b];
-      if (a == b) sum += rho * (fabs(sum) + 1e-12);
-      for (int d = 0; d < b; d++) sum -= L[a][d] * L[b][d];
-      if (a == b && !(sum > 0.0)) return 0;
-      L[a][b] = a == b ? sqrt(sum) : sum / L[b][b];
+  for (int i = 0; i < NX; i++) { /* V = Q_xx - Y' D^-1 Y, Y the right part of T */
+    Lanes row[BX];
+    double sum = q[i];
+    memcpy(row, Q[i], sizeof row);
+    for (int a = 0; a < NU; a++) {
+      const double *y = (const double *)T[a] + NU;
+      double share = y[i] * inverse[a];
+      sum -= share * y[NX];
+      for (int b = 0; b < BX; b++) {
+        Lanes part;
+        memcpy(&part, y + 8 * b, sizeof part);
+        row[b] -= share * part;
+      }
     }
+    v[i] = sum;
+    for (int j = 0; j <= i; j++) V[i][j] = V[j][i] = ((const double *)row)[j];
   }
-  for (int a = 0; a < NU; a++) {
-    double scale = 1.0 / L[a][a];
-    for (int b = 0; b < a; b++)
-      for (int j = 0; j < LX; j++) Y[a][j] -= L[a][b] * Y[b][j];
-    for (int j = 0; j < LX; j++) Y[a][j] *= scale;
-  }
-  for (int a = NU - 1; a >= 0; a--) {
-    double scale = 1.0 / L[a][a];
-    for (int b = a + 1; b < NU; b++)
-      for (int j = 0; j < LX; j++) Y[a][j] -= L[b][a] * Y[b][j];
-    for (int j = 0; j < LX; j++) Y[a][j] *= scale;
-  }
-  double P[NX][LX] = {{0}};
-  for (int i = 0; i < NX; i++) memcpy(P[i], Q[i], NX * sizeof(double)), P[i][NX] = q[i];
-  for (int a = 0; a < NU; a++) {
-    for (int i = 0; i < NX; i++) {
-      double b = Q[NX + a][i];
-      for (int j = 0; j < LX; j++) P[i][j] -= b * Y[a][j];
-      c->K[(k * NU + a) * NX + i] = -Y[a][i];
+  for (int a = NU - 1; a >= 0; a--) { /* gains: back substitution */
+    double *y = (double *)T[a] + NU, *K = c->K + (k * NU + a) * NX, row[NX + 1];
+    for (int j = 0; j <= NX; j++) row[j] = -y[j];
+    for (int b = a + 1; b < NU; b++) {
+      double share = ((const double *)T[a])[b];
+      const double *gain = c->K + (k * NU + b) * NX;
+      for (int j = 0; j < NX; j++) row[j] -= share * gain[j];
+      row[NX] -= share * c->k[k * NU + b];
     }
-    c->k[k * NU + a] = -Y[a][NX];
-  }
-  for (int i = 0; i < NX; i++) {
-    for (int j = 0; j < NX; j++) V[i][j] = 0.5 * (P[i][j] + P[j][i]);
-    v[i] = P[i][NX];
+    for (int j = 0; j < NX; j++) K[j] = row[j] * inverse[a];
+    c->k[k * NU + a] = row[NX] * inverse[a];
   }
   return 1;
 }

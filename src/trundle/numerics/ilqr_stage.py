@@ -106,20 +106,23 @@ class Cost:
         total = self.smooth + 0.5 * ca.dot(self.weights, self.residual**2)
         return ca.densify(total + ca.sum1(relaxed_barrier(self.inequality, self.mu, self.delta)))
 
+    def by_rows(self, z: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return J (m + k, n), e and D (m + k,): without `smooth` the gradient is J' e, the Hessian J' diag(D) J."""
+        h, residual = self.inequality, self.residual
+        far = ca.fmax(h, self.delta)
+        first = ca.if_else(h > self.delta, -self.mu / far, self.mu * (h - 2 * self.delta) / self.delta**2)
+        J = jacobian_forward(ca.vertcat(residual, h), z)
+        return J, ca.vertcat(self.weights * residual, first), ca.vertcat(self.weights, self.mu / far**2)
+
     def derivatives(self, z: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the gradient (n,) and the generalised Gauss-Newton Hessian (n, n) by the symbols `z` (n,)."""
         hessian, gradient = ca.hessian(self.smooth, z)
-        if self.residual.numel():
-            J = jacobian_forward(self.residual, z)
-            gradient += J.T @ (self.weights * self.residual)
-            hessian += J.T @ (ca.diag(self.weights) @ J)
-        if self.rows:
-            h, J = self.inequality, jacobian_forward(self.inequality, z)
-            far = ca.fmax(h, self.delta)
-            first = ca.if_else(h > self.delta, -self.mu / far, self.mu * (h - 2 * self.delta) / self.delta**2)
-            gradient += J.T @ first
-            hessian += J.T @ (ca.diag(self.mu / far**2) @ J)
-        return gradient, hessian
+        if self.residual.numel() + self.rows:
+            J, e, D = self.by_rows(z)
+            gradient += J.T @ e
+            hessian += J.T @ (ca.diag(D) @ J)
+        # One triangle, mirrored: the other one's products would be computed again.
+        return gradient, ca.triu2symm(ca.triu(hessian))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import casadi as ca
 
 from trundle.errors import InputError
@@ -9,10 +12,30 @@ from trundle.errors import InputError
 _ROUND_OFF = 1e-12
 
 
+Solver = Callable[[ca.SX, ca.SX], tuple[ca.SX, ca.SX]]
+
+
 def solve_kkt(
-    M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float = 0.0
+    M: ca.SX, J: ca.SX, top: ca.SX, bottom: ca.SX, G: ca.SX | None = None, proximal: float | ca.SX = 0.0
 ) -> tuple[ca.SX, ca.SX]:
-    """Solve M a - G'lam = top, J a = bottom, with G = J unless given.
+    """Solve M a - G'lam = top, J a + proximal lam = bottom, with G = J unless given; see `kkt_solver`.
+
+    Parameters
+    ----------
+    top, bottom : (nv,), (m,)
+        Or several right-hand sides: (nv, k), (m, k).
+
+    Returns
+    -------
+    a, lam : (nv,), (m,), or (nv, k), (m, k)
+    """
+    return kkt_solver(M, J, G, proximal)(top, bottom)
+
+
+def kkt_solver(
+    M: ca.SX, J: ca.SX, G: ca.SX | None = None, proximal: float | ca.SX = 0.0, *, leaves_first: bool = False
+) -> Solver:
+    """Return the map from (top, bottom) to (a, lam), M a - G'lam = top, J a + proximal lam = bottom; eliminated once.
 
     Gaussian elimination on the sparsity pattern with pivots in the order: constants, then inertia, then
     multipliers. A mass is a constant pivot, so for one free body this is the 3 x 3 (plane: scalar)
@@ -24,24 +47,41 @@ def solve_kkt(
         Symmetric positive definite inertia.
     J, G : (m, nv)
         Constrained and pushed directions.
-    top, bottom : (nv,), (m,)
-        Or several right-hand sides: (nv, k), (m, k).
-    proximal : float
-        Adds -proximal I to the multiplier block (unique multipliers for redundant rows).
-
-    Returns
-    -------
-    a, lam : (nv,), (m,), or (nv, k), (m, k)
+    proximal : float, or (m,) expressions
+        Adds -proximal I to the multiplier block (unique multipliers for redundant rows; rows of zeros in J and G
+        with a one here have no multiplier).
+    leaves_first : bool
+        Take the inertia's pivots from the last to the first instead. Where columns are those of a tree's joints,
+        each after its parent's, that fills no zero of M (Featherstone 2008, sec. 6.5).
     """
     nv, m = M.shape[0], J.shape[0]
     push = J if G is None else G
-    K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)))
-    solution = _eliminate(K, ca.vertcat(top, bottom), nv, symmetric=G is None)
-    return solution[:nv, :], -solution[nv:, :]
+    if isinstance(proximal, ca.SX):
+        corner = -ca.diag(proximal)
+    else:
+        corner = -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)
+    K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, corner))
+    steps = _eliminated(K, nv, G is None, leaves_first)
+
+    def solver(top: ca.SX, bottom: ca.SX) -> tuple[ca.SX, ca.SX]:
+        solution = _substituted(steps, ca.vertcat(top, bottom))
+        return solution[:nv, :], -solution[nv:, :]
+
+    return solver
 
 
-def _eliminate(K: ca.SX, rhs: ca.SX, nv: int, symmetric: bool) -> ca.SX:
-    """Solve K y = rhs by elimination without exchange of rows: every pivot lies on the diagonal.
+@dataclass(frozen=True)
+class _Step:
+    """One pivot: its number, 1/pivot, the factors of the rows below and the rest of its row."""
+
+    pivot: int
+    inverse: ca.SX
+    factors: dict[int, ca.SX]
+    row: dict[int, ca.SX]
+
+
+def _eliminated(K: ca.SX, nv: int, symmetric: bool, leaves_first: bool) -> list[_Step]:
+    """Elimination without exchange of rows: every pivot lies on the diagonal.
 
     Of a symmetric K only one triangle is computed; the other shares its nodes.
     """
@@ -51,18 +91,17 @@ def _eliminate(K: ca.SX, rhs: ca.SX, nv: int, symmetric: bool) -> ca.SX:
         entry = K[i, j]
         if not entry.is_zero():
             rows[i][j] = entry
-    right = [rhs[i, :] for i in range(n)]
     left = set(range(n))
-    order: list[int] = []
+    steps: list[_Step] = []
     while left:
-        p = _next_pivot(rows, left, nv)
+        p = max(i for i in left if i < nv) if leaves_first and min(left) < nv else _next_pivot(rows, left, nv)
         left.remove(p)
-        order.append(p)
         pivot_row = {j: v for j, v in rows[p].items() if j in left}
         inverse = 1 / rows[p][p]
         column = {i: rows[i].pop(p) for i in sorted(left) if p in rows[i]}
-        for i, below in column.items():
-            factor = below * inverse
+        factors = {i: below * inverse for i, below in column.items()}
+        steps.append(_Step(p, inverse, factors, pivot_row))
+        for i, factor in factors.items():
             for j, value in pivot_row.items():
                 if symmetric and j < i:
                     continue
@@ -72,15 +111,20 @@ def _eliminate(K: ca.SX, rhs: ca.SX, nv: int, symmetric: bool) -> ca.SX:
                         rows[row].pop(column, None)
                     else:
                         rows[row][column] = entry
-            right[i] = right[i] - factor * right[p]
-        rows[p] = {**pivot_row, p: inverse}
-    solution: list[ca.SX] = [ca.SX(0)] * n
-    for p in reversed(order):
-        total = right[p]
-        for j, value in rows[p].items():
-            if j != p:
-                total = total - value * solution[j]
-        solution[p] = total * rows[p][p]
+    return steps
+
+
+def _substituted(steps: list[_Step], rhs: ca.SX) -> ca.SX:
+    right = [rhs[i, :] for i in range(rhs.shape[0])]
+    for step in steps:
+        for i, factor in step.factors.items():
+            right[i] = right[i] - factor * right[step.pivot]
+    solution: list[ca.SX] = [ca.SX(0)] * len(right)
+    for step in reversed(steps):
+        total = right[step.pivot]
+        for j, value in step.row.items():
+            total = total - value * solution[j]
+        solution[step.pivot] = total * step.inverse
     return ca.vertcat(*solution)
 
 

@@ -95,6 +95,15 @@ def rotation(turn: ca.SX) -> ca.SX:
     )
 
 
+def rotation_about(axis: ca.DM, angle: ca.SX) -> ca.SX:
+    """Return R (3, 3) = aa' + cos(angle) (1 - aa') + sin(angle) [a]x of a constant unit vector a = `axis` (3,).
+
+    Zeros of the axis stay structural: about a coordinate axis R costs one sine and one cosine.
+    """
+    along = ca.sparsify(axis @ axis.T)
+    return along + ca.cos(angle) * ca.sparsify(ca.DM.eye(3) - along) + ca.sin(angle) * ca.sparsify(ca.skew(axis))
+
+
 def turn_rate(turn: ca.SX, w: ca.SX) -> ca.SX:
     """Return the rate of an angle or a quaternion under the angular velocity `w` (k,) in FIXED axes.
 

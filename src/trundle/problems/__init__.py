@@ -1,8 +1,18 @@
 """Optimal control problems: phases with dynamics, costs, constraints and durations."""
 
+from trundle.problems.paths import PointPath
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import Link, Problem, continuous
 from trundle.problems.reference import Reference
 from trundle.problems.stages import control_problem
 
-__all__ = ["Condition", "Link", "Phase", "Problem", "Reference", "continuous", "control_problem"]
+__all__ = [
+    "Condition",
+    "Link",
+    "Phase",
+    "PointPath",
+    "Problem",
+    "Reference",
+    "continuous",
+    "control_problem",
+]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from trundle.records.files import load_trajectory
 from trundle.records.plan import Plan, load_plan
-from trundle.records.policy import Policy
+from trundle.records.policy import ContactSensing, Policy, tell_contacts
 from trundle.records.scenebodies import SceneBody
 from trundle.records.trajectory import Trajectory
 from trundle.records.variables import Variable, make_dataset, table
 
 __all__ = [
+    "ContactSensing",
     "Plan",
     "Policy",
     "SceneBody",
@@ -19,4 +20,5 @@ __all__ = [
     "load_trajectory",
     "make_dataset",
     "table",
+    "tell_contacts",
 ]

@@ -29,3 +29,21 @@ class Policy(Protocol):
     def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the input (n_u,) for the measured `state` (n_x,) at `time` (s)."""
         ...
+
+
+@runtime_checkable
+class ContactSensing(Protocol):
+    """A policy that is told which contacts touch, as switches in a robot's feet and wheels would say.
+
+    The simulator tells it before every call. A policy around another passes on what it is told (`tell_contacts`).
+    """
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        """Take note of which contacts touch (rolling or sliding) at `time` (s), in the order of the model's."""
+        ...
+
+
+def tell_contacts(policy: object, time: float, touching: tuple[bool, ...]) -> None:
+    """Tell a policy which contacts touch, if it wants to know."""
+    if isinstance(policy, ContactSensing):
+        policy.sense_contacts(time, touching)

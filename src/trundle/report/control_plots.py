@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,13 +67,22 @@ def joint_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the joints' accelerations over time, differences of their rates (paper 4, figure 9)."""
     ax = ax or style.new_axes()
     for column, name, colour in zip(run["joint_velocity"].T, run["joint"], _COLOURS, strict=False):
-        ax.plot(run.time, np.gradient(column, run.time), color=colour, linewidth=1.1, label=str(name))
+        ax.plot(run.time, _slope(run.time, column), color=colour, linewidth=1.1, label=str(name))
     slides = run.metadata["control"].get("slides", ())
     style.mark_transitions(ax, run)
     unit = "acceleration (rad/s²)" + (", slides (m/s²)" if slides else "")
     style.dress(ax, "Accelerations of the joints", "time (s)", unit, run)
     style.legend(ax)
     return ax
+
+
+def _slope(time: Any, values: Any) -> Any:
+    """Return the derivative (n,) of `values`; an impact, recorded twice at one time, is between two derivatives."""
+    slope = np.full(len(time), np.nan)
+    for piece in np.split(np.arange(len(time)), np.flatnonzero(np.diff(time) <= 0) + 1):
+        if len(piece) > 1:
+            slope[piece] = np.gradient(values[piece], time[piece])
+    return slope
 
 
 def first_task(runs: Runs, ax: Axes | None = None) -> Axes:

@@ -16,7 +16,7 @@ _GROUND = (214, 205, 188)
 
 
 def tree_stage(run: Trajectory) -> Stage:
-    """Return the stage of a tree, in the plane or in space; force and cone are those of the first contact."""
+    """Return the stage of a tree, in the plane or in space; the cone is that of the first contact."""
     times, seconds, lapse = frame_times(run)
     size = trees.size_of(run)
     plane = run.kind == "planar"
@@ -38,22 +38,37 @@ def tree_stage(run: Trajectory) -> Stage:
     return Stage(
         seconds, lapse, tuple(actors),
         first[0] + before, first[1], first[2],
-        force_scale(first[3], size, plane),
+        force_scale(run["contact_force"].reshape(-1, 2 if plane else 3), size, plane),
         friction_cone(run, size, plane),
         size, look_at, look_at + reach * direction,
         traces,
+        _others(run, times, before, plane),
     )  # fmt: skip
 
 
-def _first(run: Trajectory, times: Array, plane: bool) -> tuple[Array, Array, Array, Array]:
-    """Return point, normal and force of the first contact at the frames' times, and the forces of all samples."""
+def _first(run: Trajectory, times: Array, plane: bool) -> tuple[Array, Array, Array]:
+    """Return point, normal and force of the first contact at the frames' times."""
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
     if run["contact_position"].shape[1] == 0:
-        return np.zeros_like(up), up, np.zeros_like(up), np.zeros((1, 3))
-    point, force, normal = run["contact_position"][:, 0], run["contact_force"][:, 0], recompute.touch(run).normal
-    at = [sampled(run, values, times) for values in (point, normal, force)]
-    point_at, normal_at, force_at = (lift(values) if plane else values for values in at)
-    return point_at, unit(normal_at), force_at, force
+        return np.zeros_like(up), up, np.zeros_like(up)
+    point, force = _at(run, times, 0, plane)
+    normal = sampled(run, recompute.touch(run).normal, times)
+    return point, unit(lift(normal) if plane else normal), force
+
+
+def _others(run: Trajectory, times: Array, before: Array, plane: bool) -> tuple[tuple[Array, Array], ...]:
+    """Return points and forces of the other contacts at the frames' times."""
+    found = (_at(run, times, slot, plane) for slot in range(1, run["contact_position"].shape[1]))
+    return tuple((point + before, force) for point, force in found)
+
+
+def _at(run: Trajectory, times: Array, slot: int, plane: bool) -> tuple[Array, Array]:
+    """Return point and force of a contact at the frames' times; no force between two samples of which one has none."""
+    force = run["contact_force"][:, slot]
+    point, pushed = (sampled(run, values, times) for values in (run["contact_position"][:, slot], force))
+    touching = np.any(force != 0.0, axis=1).astype(float)
+    pushed[np.interp(times, run.time, touching) < 1.0 - 1e-9] = 0.0
+    return (lift(point), lift(pushed)) if plane else (point, pushed)
 
 
 def _actor(run: Trajectory, body: SceneBody, times: Array, size: float) -> Actor:

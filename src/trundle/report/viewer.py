@@ -85,7 +85,7 @@ def _record(server: Any, stage: Stage) -> str:
     server.initial_camera.fov = 0.72
     server.initial_camera.near = 0.01 * stage.size
     updates = [_actor(scene, stage, i) for i in range(len(stage.actors))] + [_contact(scene, stage)]
-    updates += [_arrow(scene, stage, i) for i in range(len(stage.arrows))]
+    updates += [_arrow(scene, stage, f"/arrow_{i}", *arrow) for i, arrow in enumerate(stage.arrows)]
     for name, (points, colour) in enumerate(stage.paths):
         _line(scene, f"/path_{name}", points, colour, stage.size)
     for update in updates:
@@ -113,37 +113,40 @@ def _actor(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
 
 
 def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
-    size = stage.size
-    ball = scene.add_icosphere("/contact", radius=0.045 * size, color=(197, 27, 58), subdivisions=2, cast_shadow=False)
-    cone = None
+    updates = [_force(scene, stage, "", stage.contact, stage.forces)]
     if stage.cone is not None:
         # Lines, not a sheet: opaque lines are seen through the half-transparent object, a sheet is not.
-        cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=0.014 * size)
-    updates = [_assign(ball, "position", stage.contact), _force(scene, stage, "/force", stage.contact, stage.forces)]
-    if cone is not None:
+        thickness = 0.014 * stage.size
+        cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=thickness)
         updates += [_assign(cone, "position", stage.contact), _assign(cone, "wxyz", _from_z(stage.normals))]
+    updates += [_force(scene, stage, f"_{i + 2}", *other) for i, other in enumerate(stage.others)]
     return _together(*updates)
 
 
-def _arrow(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
-    foot, force, colour = stage.arrows[index]
-    return _force(scene, stage, f"/force_{index}", foot, force, colour)
+def _force(scene: Any, stage: Stage, name: str, contact: Array, forces: Array) -> Callable[[int], None]:
+    """Draw a contact's point, where it ever has a force only while it has one, and its force."""
+    size, red = stage.size, (197, 27, 58)
+    ball = scene.add_icosphere(f"/contact{name}", radius=0.045 * size, color=red, subdivisions=2, cast_shadow=False)
+    updates = [_assign(ball, "position", contact), _arrow(scene, stage, f"/force{name}", contact, forces, red)]
+    if np.any(forces != 0.0) and np.any(forces == 0.0):
+        updates.append(_assign(ball, "visible", np.any(forces != 0.0, axis=1)[:, None]))
+    return _together(*updates)
 
 
-def _force(
-    scene: Any, stage: Stage, name: str, foot: Array, force: Array, colour: tuple[int, int, int] | None = None
+def _arrow(
+    scene: Any, stage: Stage, name: str, foot: Array, forces: Array, colour: tuple[int, int, int]
 ) -> Callable[[int], None]:
+    """Draw a force (k, 3) as an arrow from its foot (k, 3)."""
     size = stage.size
-    lengths = stage.force_scale * np.linalg.norm(force, axis=1)
+    lengths = stage.force_scale * np.linalg.norm(forces, axis=1)
     shown = lengths > 1e-3 * size
     # The frame moves and the arrow in it is scaled: when a page starts over, viser forgets to move what it scales.
     frame = scene.add_frame(name, show_axes=False)
-    mesh = arrow_mesh(0.03 * size, 0.085 * size, 0.12)
-    arrow = _mesh(scene, f"{name}/arrow", mesh if colour is None else replace(mesh, colour=colour))
+    arrow = _mesh(scene, f"{name}/arrow", replace(arrow_mesh(0.03 * size, 0.085 * size, 0.12), colour=colour))
     scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-3 * size)])
     return _together(
         _assign(frame, "position", foot),
-        _assign(frame, "wxyz", _from_z(force)),
+        _assign(frame, "wxyz", _from_z(forces)),
         _assign(arrow, "scale", scales),
         _assign(arrow, "visible", shown[:, None]),
     )

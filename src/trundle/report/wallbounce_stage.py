@@ -18,7 +18,7 @@ Colour = tuple[int, int, int]
 
 _BODY, _BALL, _ARM = (36, 110, 185), (70, 78, 88), (96, 108, 118)
 _WALL, _FLOOR, _BOX = (190, 183, 169), (232, 228, 220), (201, 161, 94)
-_GHOSTS: dict[str, tuple[Colour, float]] = {"implicit": ((224, 130, 20), 0.22), "hybrid": ((27, 120, 55), 0.22)}
+_GHOSTS: dict[str, tuple[Colour, float]] = {"implicit": ((224, 130, 20), 0.16), "hybrid": ((27, 120, 55), 0.16)}
 _FORCE = 0.012  # m of arrow a newton
 
 
@@ -39,13 +39,13 @@ def wallbounce_stage(run: Trajectory) -> Stage:
     pushed = sampled(run, run["push_force"], times) if "push_force" in run else np.zeros_like(base)
     middle = base + np.array([0.0, 0.0, 0.5])
     look_at = 0.5 * (run["base_position"].min(axis=0) + run["base_position"].max(axis=0)) + [0.0, 0.0, 0.55]
-    reach = 1.6 + 0.7 * float(np.max(np.ptp(run["base_position"][:, :2], axis=0)))
-    arrows = [(hands[1], forces[1], (197, 27, 58)), (middle, -pushed, (123, 50, 148))]
+    reach = 2.2 + 0.7 * float(np.max(np.ptp(run["base_position"][:, :2], axis=0)))
+    arrows = [(middle, pushed, (123, 50, 148))]
     arrows += [(hand, force, (27, 120, 55)) for hand, force in zip(hands, planned, strict=True)]
     return Stage(
         seconds, lapse, tuple(actors),
         hands[0], np.tile([0.0, 0.0, 1.0], (len(times), 1)), forces[0], _FORCE, None, 0.4,
-        look_at, look_at + reach * _view(run), (), tuple(arrows),
+        look_at, look_at + reach * _view(run), (), ((hands[1], forces[1]),), tuple(arrows),
     )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def _robot(run: Trajectory, name: str, posture: Array, colour: Colour | None, op
     q = _quaternions(posture[:, 2:5])
     R = rotation_matrices(q)
     origin = np.column_stack([posture[:, :2], np.full(len(q), r)])
-    body = cylinder(width, 1.3 * r, top, colour or _BODY, 0.45 if colour is None else opacity)
+    body = cylinder(width, 1.3 * r, top, colour or _BODY, 0.7 if colour is None else opacity)
     ball = sphere(r, colour or _BALL, opacity)
     actors = [Actor(f"{name}_torso", (body,), origin, q), Actor(f"{name}_ball", (ball,), origin, q)]
     for side, first in ((1.0, 5), (-1.0, 8)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,20 +12,27 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
-from trundle.control import InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
+from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
 from trundle.control import tasks as tk
+from trundle.control.contact_finder import ContactFinder
+from trundle.control.plant_view import PlantView
 from trundle.control.signals import Constant, Signal, signal
 from trundle.models import RollingTree, Start
+from trundle.models.plant_error import PlantError
 from trundle.models.tree_model import TreeModel
 from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.curves import curve
 from trundle.scenarios.planar import settings
-from trundle.scenarios.planar_tree import build_tree
+from trundle.scenarios.planar_tree import build_tree, start_of
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 
 if TYPE_CHECKING:
     from trundle.records import Policy, Trajectory
+
+SHARED = 1e-3
+"""By how much a body's second contact gives way, in parts of 1/mass: two contacts of a body hold it more than fully."""
 
 
 def build(scenario: Scenario) -> TrackWork:
@@ -34,6 +41,7 @@ def build(scenario: Scenario) -> TrackWork:
     work = TrackWork(scenario, tree, start)
     with keys("controller", scenario):
         _ = work.controller
+    _ = work.plant
     return work
 
 
@@ -61,8 +69,26 @@ class TrackWork:
         inner = None if self.controller is None else self._sampled(self.controller)
         if inner is not None:
             further["policy"] = self._wrapped(inner)
-        run = simulate(self.tree.scaled(**tables.plant.model_dump()), self.start, **settings(tables), **further)
+        plant, start = self.plant
+        run = simulate(plant, start, **settings(tables), **further)
         return replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+
+    @cached_property
+    def plant(self) -> tuple[RollingTree, Start]:
+        """The robot that is simulated, and its start: the same pose, closed onto the ground there is."""
+        table = self.tables.plant
+        names = {"size": "curve_size", "damping": "joint_damping", "dry_friction": "joint_friction"}
+        same = ("mass", "inertia", "friction", "center_of_mass")
+        values = {name: getattr(table, names.get(name, name)) for name in (*same, *names)}
+        if table.terrain is not None:
+            values["terrain"] = curve(self.scenario, table.terrain, "plant.terrain", closed=False)
+        error = PlantError(**values)
+        if error == PlantError():
+            return self.tree, self.start
+        moved = {"base": "plant.terrain", "contact": "plant.terrain"}
+        with keys("plant", self.scenario, moved | {name: f"plant.{key}" for name, key in names.items()}):
+            plant = error.of(self.tree)
+        return plant, start_of(self.scenario, plant, "plant") if error.geometric else self.start
 
     # the controller -------------------------------------------------------------------------------------
 
@@ -73,16 +99,21 @@ class TrackWork:
         if not table.enabled:
             return None
         model = self._model
-        dynamics = model.dynamics([LAWS[name] for name in self.start.laws])
+        driven = Contacts(model, model.terms([LAWS[self.tree.law]] * len(model.joined)), self.tree.system.pairs)
         reference = ca.SX.sym("reference", 3 * len(table.tasks))
         last = ca.SX.sym("last", model.u.shape[0]) if table.torque_rate_limit else None
-        wishes = [task_of(self.tree, model, t, reference[3 * i : 3 * i + 3]) for i, t in enumerate(table.tasks)]
+        wishes = []
+        for i, task in enumerate(table.tasks):
+            wish = task_of(self.tree, model, task, reference[3 * i : 3 * i + 3])
+            wishes.append(replace(wish, weight=task.weight * driven.while_(task.active, task.contacts)))
         return InverseDynamics(
-            dynamics,
-            wishes + _secondary(table, dynamics),
-            self._limits(dynamics, last),
+            driven,
+            wishes + _secondary(table, driven),
+            self._limits(driven, last),
             reference=reference,
             last=last,
+            touching=driven.touching,
+            compliance=driven.compliance,
             baumgarte=table.baumgarte,
             form=table.form,
             solver=table.solver,
@@ -96,8 +127,8 @@ class TrackWork:
         believed = self.tree if share == 1.0 else self.tree.scaled(friction=share)
         return believed.system.model(self.start.atlas)
 
-    def _limits(self, dynamics: Any, last: ca.SX | None) -> list[Limit]:
-        table, terms = self.tables.controller, dynamics.terms
+    def _limits(self, driven: Contacts, last: ca.SX | None) -> list[Limit]:
+        table, terms = self.tables.controller, driven.terms
         limits: list[Limit] = []
         bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in self._model.driven]
         if np.any(np.isfinite(bounds)):
@@ -105,13 +136,15 @@ class TrackWork:
         if last is not None:
             limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
         if table.cone:
-            cones = {"minimum": table.normal_force_min, "price": table.friction_price}
+            cones = {"minimum": table.normal_force_min, "price": table.friction_price, "touching": driven.touching}
             limits += tk.contact_limits(self._model.joined, terms.kin, terms.split, **cones)
         return limits
 
     def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
         table = self.tables.controller
-        return InverseDynamicsPolicy(controller, follow(self.signals), table.period, table.fallback)
+        finder = ContactFinder(self.tree.system, self.start.atlas)
+        late = self.tables.noise.contact_delay
+        return InverseDynamicsPolicy(controller, follow(self.signals), table.period, table.fallback, finder, late)
 
     @property
     def signals(self) -> list[Signal]:
@@ -123,17 +156,25 @@ class TrackWork:
         ]
 
     def _wrapped(self, policy: Policy) -> Policy:
-        """Return the policy behind its sensors and its delay."""
-        noise = self.tables.noise
+        """Return the policy behind its sensors, its delay and the drives."""
+        noise, table, size = self.tables.noise, self.tables.plant, len(self._model.driven)
         deviation = deviations(self._model, noise)
         if np.any(deviation):
             policy = Noisy(policy, deviation, self.scenario.seed)
-        return Delayed(policy, noise.delay, np.zeros(len(self._model.driven))) if noise.delay else policy
+        if self.plant[0] is not self.tree:
+            policy = PlantView(policy, self.tree, self.plant[0])
+        if noise.delay:
+            policy = Delayed(policy, noise.delay, np.zeros(size))
+        drives = {"gain": table.actuator_gain, "bias": table.actuator_bias, "limit": table.actuator_limit}
+        if drives == {"gain": 1.0, "bias": 0.0, "limit": None}:
+            return policy
+        return Actuated(policy, size, **drives)
 
     def _described(self, policy: InverseDynamicsPolicy | None) -> dict[str, Any]:
         """Return what metrics and figures need to know of the controller."""
         table = self.tables.controller
-        coms = {body.name: np.array(body.center_of_mass) for body in self.tables.bodies}
+        offsets = self.tables.plant.center_of_mass
+        coms = {b.name: np.add(b.center_of_mass, offsets.get(b.name, (0.0, 0.0))) for b in self.tables.bodies}
         tasks = []
         for task, follows in zip(table.tasks, self.signals, strict=True):
             entry = {key: getattr(task, key) for key in ("name", "type", "body", "axis", "relative_to", "kp", "kd")}
@@ -152,6 +193,41 @@ class TrackWork:
             "solver": table.solver,
             "statuses": statuses,
         }
+
+
+class Contacts:
+    """A model with all its contacts, and the symbols of which of them touch: what `InverseDynamics` reads.
+
+    Attributes
+    ----------
+    x, u : (n_x,), (n_u,)
+    terms : Terms
+    touching : (contacts,) symbols
+    compliance : (contacts,) 1/kg
+        Of a body's second contact: its rows depend on those of the first.
+    """
+
+    def __init__(self, model: TreeModel, terms: Any, pairs: Sequence[Sequence[int]]) -> None:
+        self.x, self.u, self.terms = model.x, model.u, terms
+        self.names = [joined.name for joined in model.joined]
+        self.touching = ca.SX.sym("touching", len(self.names))
+        mass = sum(body.mass for body in model.bodies)
+        self.compliance = [0.0] * len(self.names)
+        self.bodies = [""] * len(self.names)
+        for numbers in pairs:
+            for i in numbers:
+                self.bodies[i] = self.names[numbers[0]]
+                self.compliance[i] = 0.0 if i == numbers[0] else SHARED / mass
+
+    def while_(self, active: str, contacts: Sequence[str] | None) -> Any:
+        """Return 1 while a task is to be served, else 0, see [[controller.tasks]]."""
+        if active == "always":
+            return 1.0
+        asked = [i for i, name in enumerate(self.bodies) if contacts is None or name in contacts]
+        apart = ca.SX(1)
+        for i in asked:
+            apart *= 1 - self.touching[i]
+        return apart if active == "apart" else 1 - apart
 
 
 def follow(signals: list[Signal]) -> Callable[[float], list[float]]:
@@ -185,23 +261,22 @@ def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: s
     return tk.joints(ca.SX(ca.DM(row)), place, rate)
 
 
-def _secondary(table: Any, dynamics: Any) -> list[Task]:
+def _secondary(table: Any, driven: Contacts) -> list[Task]:
     """Return the last level: what decides forces and torques that no task decides."""
-    terms = dynamics.terms
+    terms = driven.terms
     level = 1 + max(task.level for task in table.tasks)
-    touching = [(k.frame, rows) for k, rows in zip(terms.kin, terms.split, strict=True) if rows.stop > rows.start]
-    frames, columns = [frame for frame, _ in touching], [rows for _, rows in touching]
+    frames, columns, size = [k.frame for k in terms.kin], terms.split, terms.J.shape[0]
     if table.secondary == "torques":
         return [tk.smallest_torques(terms.S.shape[1], level=level)]
-    if table.secondary == "tangential-forces" and touching:
-        return [tk.smallest_tangential_forces(frames, columns, terms.J.shape[0], level=level)]
-    if table.secondary == "equal-forces" and len(touching) > 1:
-        return [tk.equal_normal_forces(frames, columns, terms.J.shape[0], level=level)]
+    if table.secondary == "tangential-forces" and frames:
+        return [tk.smallest_tangential_forces(frames, columns, size, level=level)]
+    if table.secondary == "equal-forces" and len(frames) > 1:
+        return [tk.equal_normal_forces(frames, columns, size, level=level, touching=driven.touching)]
     return []
 
 
 def deviations(model: TreeModel, noise: Any) -> FloatArray:
-    """Return the standard deviation (n_x,) of every measured state; contact coordinates are seen as they are."""
+    """Return the standard deviation (n_x,) of every measured state; contact coordinates are not measured."""
     sigma = np.zeros(model.x.shape[0])
     slides = {name for name in model.joints if not model.turns(name)}
     of: Mapping[str, float] = {

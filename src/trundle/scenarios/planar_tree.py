@@ -42,13 +42,14 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
         robot.terrain(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False), contact.friction)
     with keys("terrain", scenario, {"contact": "terrain.curve"}):
         tree = robot.finish()
-    return tree, _start(scenario, tree)
+    return tree, start_of(scenario, tree, "initial.positions")
 
 
-def _start(scenario: Scenario, tree: RollingTree) -> Start:
+def start_of(scenario: Scenario, tree: RollingTree, key: str) -> Start:
+    """Return the start of [initial] for a tree; what is wrong with a body's place is said of `key`."""
     initial = scenario.tables.initial  # type: ignore[attr-defined]
     moved = {name: f"initial.{name}" for name in ("rates", "contacts", "hold", "tolerance")}
-    with keys("initial.positions", scenario, moved):
+    with keys(key, scenario, moved):
         return tree.place(
             rates=initial.rates,
             contacts=initial.contacts,

@@ -111,9 +111,17 @@ class PlanarInitialTable(Table):
     hold: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies")] = Field(
         default=None, description="of a tree: joints and bodies that may not move when contacts are closed"
     )
-    tolerance: Size | None = Field(
+    tolerance: Annotated[Size | None, Allowed("a length > 0, from 1e-7 to 1e7 (m)")] = Field(
         default=None, description="m, of a tree: how far from the terrain the given pose may be where it touches"
     )
+
+    @model_validator(mode="after")
+    def _numbers(self) -> PlanarInitialTable:
+        for table in ("positions", "rates"):
+            for name, value in getattr(self, table).items():
+                if not all(_finite(one) for one in (value if isinstance(value, list) and value else [value])):
+                    raise fault(f"{table}.{name}", "must be a finite number, or a list of finite numbers")
+        return self
 
 
 class PlanarSimulationTable(Table):
@@ -180,6 +188,10 @@ class PlanarSimulate(PlanarTable):
     """A scenario of kind `planar`, task `simulate`."""
 
     task: Literal["simulate"]
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e12
 
 
 def _default(key: str) -> Any:

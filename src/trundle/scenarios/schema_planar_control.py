@@ -9,11 +9,15 @@ from pydantic import Field, model_validator
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, NonNegative, Real, Table, Vector2, fault
 from trundle.scenarios.schema_planar import Name, Named, PlanarTable
+from trundle.scenarios.schema_shapes import GroundCurve
 
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
+MaybePositive = Annotated[Positive | None, Allowed("a number > 0, at most 1e12")]
 Factor = Annotated[float, Field(gt=0, le=100), Allowed("a factor > 0, at most 100")]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
+Factors = Annotated[dict[str, Factor], Allowed("a table of factors > 0, at most 100, by the bodies' names")]
+Offsets = Annotated[dict[str, Vector2], Allowed("a table of points [x, z] (m) by the bodies' names")]
 Level = Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")]
 
 
@@ -33,6 +37,12 @@ class TaskTable(Table):
     kd: NonNegative = Field(default=0.0, description="1/s")
     weight: NonNegative = Field(default=1.0, description="against other tasks of the same level")
     level: Level = Field(default=0, description="strict priority: a level has what the levels before it leave free")
+    active: Literal["always", "touching", "apart"] = Field(
+        default="always", description="while any of `contacts` touches the terrain, or while none of them does"
+    )
+    contacts: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies that have a curve")] = Field(
+        default=None, description="bodies `active` asks for; left out: all that have a curve"
+    )
 
     @model_validator(mode="after")
     def _meaningful(self) -> TaskTable:
@@ -41,6 +51,8 @@ class TaskTable(Table):
                 raise fault(key, "must be left out: it belongs to a task of type 'position'")
         if self.type == "joint" and self.relative_to is not None:
             raise fault("relative_to", "must be left out for a task of type 'joint'")
+        if self.contacts is not None and (self.active == "always" or not self.contacts):
+            raise fault("contacts", "must be left out, or given (not empty) beside active = 'touching' or 'apart'")
         return self
 
 
@@ -52,13 +64,13 @@ class PlanarControllerTable(Table):
     tasks: Annotated[
         tuple[TaskTable, ...], Array, Field(min_length=1, max_length=64), Allowed("1 to 64 tables [[controller.tasks]]")
     ] = Field(description="what is wished")
-    torque_limit: Positive | None = Field(default=None, description="N m (N of a slide), of every joint")
+    torque_limit: MaybePositive = Field(default=None, description="N m (N of a slide), of every joint")
     torque_limits: Named = Field(default={}, description="N m (N), by the bodies' names, instead of torque_limit")
-    torque_rate_limit: Positive | None = Field(default=None, description="N m/s, of every joint")
+    torque_rate_limit: MaybePositive = Field(default=None, description="N m/s, of every joint")
     cone: bool = Field(default=True, description="whether contact forces are kept in the friction cone")
     friction_share: Share = Field(default=1.0, description="part of the coefficient of friction that may be used")
     normal_force_min: NonNegative = Field(default=0.0, description="N, least normal force of every contact")
-    friction_price: Positive | None = Field(
+    friction_price: MaybePositive = Field(
         default=None,
         description="1/N^2; where no torques keep the cone it is left as little as possible; left out: never",
     )
@@ -130,14 +142,25 @@ class PlanarNoiseTable(Table):
     delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
         default=0.0, description="s, from measurement to torque"
     )
+    contact_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
+        default=0.0, description="s, age at which the controller learns which bodies touch the terrain"
+    )
 
 
 class PlantTable(Table):
-    """The simulated robot beside the controller's model: factors of all its masses, inertias, coefficients."""
+    """How the simulated robot and its ground differ from what the controller believes."""
 
-    mass: Factor = Field(default=1.0, description="of every mass")
-    inertia: Factor = Field(default=1.0, description="of every inertia")
-    friction: Factor = Field(default=1.0, description="of every coefficient of friction")
+    mass: Factor = Field(default=1.0, description="factor of every mass")
+    inertia: Factor = Field(default=1.0, description="factor of every inertia")
+    friction: Factor = Field(default=1.0, description="factor of every coefficient of friction")
+    center_of_mass: Offsets = Field(default={}, description="m, by the bodies' names, added to their center_of_mass")
+    curve_size: Factors = Field(default={}, description="by the bodies' names, factors of their curves")
+    terrain: GroundCurve | None = Field(default=None, description="the ground there is; left out: that of [terrain]")
+    joint_damping: NonNegative = Field(default=0.0, description="N m s/rad (N s/m), of every joint")
+    joint_friction: NonNegative = Field(default=0.0, description="N m (N), dry friction of every joint")
+    actuator_gain: Factor = Field(default=1.0, description="of every torque")
+    actuator_bias: Real = Field(default=0.0, description="N m (N), added to every torque, after its limit")
+    actuator_limit: MaybePositive = Field(default=None, description="N m (N), of what the drives can do")
 
 
 class PlanarTrack(PlanarTable):
@@ -163,9 +186,18 @@ class PlanarTrack(PlanarTable):
             for name, value in (("body", task.body), ("relative_to", task.relative_to)):
                 if value is not None and value not in known:
                     raise fault(f"{key}.{name}", "must be one of " + _listed(known))
+            for name in task.contacts or ():
+                if name not in known or known[name].curve is None:
+                    raise fault(f"{key}.contacts", "must be one of " + _listed(_curved(known)))
             if task.type == "joint" and known[task.body].parent is None:
                 raise fault(f"{key}.body", "must be a body with a parent: it has no joint")
         self._check_references(seen)
+        for name in self.plant.center_of_mass:
+            if name not in known:
+                raise fault(f"plant.center_of_mass.{name}", "must belong to one of " + _listed(known))
+        for name in self.plant.curve_size:
+            if name not in known or known[name].curve is None:
+                raise fault(f"plant.curve_size.{name}", "must belong to one of " + _listed(_curved(known)))
         driven = [name for name, body in known.items() if body.driven]
         if not driven:
             raise fault("bodies", "must have a joint that is actuated, or an actuated body without parent")
@@ -180,6 +212,10 @@ class PlanarTrack(PlanarTable):
         for name in self.reference:
             if name not in tasks:
                 raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
+
+
+def _curved(known: Any) -> list[str]:
+    return [name for name, body in known.items() if body.curve is not None]
 
 
 def _listed(names: Any) -> str:

@@ -44,6 +44,14 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     return together if together.decided else some_of(M, contacts, new) or together
 
 
+def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
+    """Return the impact after which all contacts stay closed, where some would hop for an instant.
+
+    The impulses it takes to hold them are those of their next landings, which follow at once.
+    """
+    return replace(_together(M, contacts), decided=True, rests=True)
+
+
 def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
     rows, before = c.J, c.velocity
     if c.spin is not None:

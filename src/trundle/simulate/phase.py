@@ -246,7 +246,7 @@ class Phase:
             sizes = [e.shape[0] for e in expressions.values()]
             self._output_ends = np.cumsum([0, *sizes])
             function = self._function("outputs", ca.vertcat(*expressions.values()), self._u)
-            self._outputs = compile_function(function) if len(t) > 200 else function
+            self._outputs = compile_function(function) if self.integrator.compiled and len(t) > 200 else function
         values = np.asarray(self._outputs(t[None, :], x.T, p.T)).T
         ends = self._output_ends
         return {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(self._output_names)}

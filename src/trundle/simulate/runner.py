@@ -14,7 +14,7 @@ from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.models.system import ContactSystem
 from trundle.numerics.ode import Integration
-from trundle.records import Policy
+from trundle.records import Policy, tell_contacts
 from trundle.simulate.handover import has_neighbour
 from trundle.simulate.phase import Method, Mode, Phase
 from trundle.simulate.states import round_on_both_sides, slip_and_spin
@@ -264,9 +264,9 @@ class Runner:
         return Status.SUCCESS
 
     def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
-        """Return which margins may end a mode at once: not those born zero, nor those of a seam that is left behind."""
+        """Return which margins may end a mode at once: not those born zero, nor a seam or a gap that is left behind."""
         armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
-        seams = [self._is_seam(name) for name in phase.margins]
+        seams = [name.endswith(".gap") or self._is_seam(name) for name in phase.margins]
         if any(seams):
             p = self._parameters(now)
             values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
@@ -288,6 +288,7 @@ class Runner:
         if tick != self._tick and abs(now.t / self.period - tick) < 1e-9:
             state = np.array(now.x)
             state.setflags(write=False)
+            tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             begin = clock.perf_counter()
             answer = self.policy(now.t, state)
             self.log.calls.append(clock.perf_counter() - begin)

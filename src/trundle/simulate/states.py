@@ -13,7 +13,7 @@ from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
 from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.touching import touch_function
-from trundle.simulate.impact import plastic_impact
+from trundle.simulate.impact import held_impact, plastic_impact
 from trundle.simulate.impact_sets import Candidate, Impact
 
 _TWO_SIDED = 0.1
@@ -34,11 +34,17 @@ def slip_and_spin(
 
 
 def impact_at(
-    system: ContactSystem, atlas: Atlas, x: FloatArray, new: int, closed: Sequence[int], sticky: bool = False
+    system: ContactSystem,
+    atlas: Atlas,
+    x: FloatArray,
+    new: int,
+    closed: Sequence[int],
+    sticky: bool = False,
+    held: bool = False,
 ) -> Impact:
     """Return the plastic impact at the contact `new` of the state `x`, with the contacts `closed`.
 
-    ``sticky``: friction has no limit.
+    ``sticky``: friction has no limit. ``held``: all contacts stay closed.
     """
     model = system.model(atlas)
     candidates: dict[int, Candidate] = {}
@@ -49,7 +55,7 @@ def impact_at(
         M = mass
         mu = np.inf if sticky else model.joined[i].friction.mu
         candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
-    return plastic_impact(M, candidates, new)
+    return held_impact(M, candidates) if held else plastic_impact(M, candidates, new)
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:

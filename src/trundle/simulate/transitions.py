@@ -194,14 +194,28 @@ def _without(onsets: FloatArray, contact: int) -> FloatArray:
 
 
 def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
-    """A gap closed: plastic impact of the new contact with those that are closed."""
+    """A gap closed: plastic impact of the new contact with those that are closed.
+
+    Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
+    stays closed.
+    """
+    after = _landed(board, now, event)
+    if isinstance(after, Status):
+        return after
+    opened = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and after.mode.laws[i] == "separated"]
+    if any(_falls_in(board, after, f"{board.name(i)}.gap") for i in opened):
+        after = _landed(board, now, event, held=True)
+    return after if isinstance(after, Status) else _resting(board, after)
+
+
+def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) -> Instant | Status:
     system, contact, rule = board.system, event.contact, board.system.rules.on_slip
     atlas, x = now.mode.atlas, np.array(now.x)
     if event.coordinates is not None and event.charts is not None:
         atlas = tuple(event.charts if i == contact else old for i, old in enumerate(atlas))
         x[system.model(atlas).layout[f"{board.name(contact)}.coordinates"]] = event.coordinates
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
-    impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore")
+    impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
     if not impact.decided:
         return Status.SECOND_CONTACT if closed else Status.JAMMED
     if rule == "stop" and "sliding" in impact.laws.values():
@@ -214,8 +228,7 @@ def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Insta
     mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
     names = [joined.name for joined in system.model(atlas).joined]
     unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law in zip(names, laws, strict=True) if law in _BORN_ZERO}
-    after = Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))
-    return _resting(board, after)
+    return Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
 
 def _slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:

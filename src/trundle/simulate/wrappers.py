@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import array, integer, non_negative
 from trundle.errors import InputError
-from trundle.records import Policy
+from trundle.records import Policy, tell_contacts
 
 _PARTS = 100
 
@@ -57,6 +57,10 @@ class Delayed:
         self._waiting: deque[tuple[int, NDArray[np.float64]]] = deque()
         self._held = self._first
 
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        """Tell the policy inside which contacts touch."""
+        tell_contacts(self.policy, time, touching)
+
     def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the input that has arrived by `time`."""
         if self._ticks % self._every == 0:
@@ -99,6 +103,10 @@ class Noisy:
         """Begin the noise again."""
         self.policy.reset()
         self._random = np.random.default_rng(self._seed)
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        """Tell the policy inside which contacts touch."""
+        tell_contacts(self.policy, time, touching)
 
     def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the policy's answer to the noisy state."""

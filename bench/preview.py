@@ -1,0 +1,210 @@
+"""``python -m bench.preview [ticks]``: preview control, milliseconds of the processor's time a tick, from Python.
+
+A tick is everything from the measured state to the judged plan; solve is PIQP alone, the renewal of its numbers
+included. Every tick starts from another state and another time, contacts come and go, and no program is rebuilt.
+The paper: about 20 ms a tick for 20 samples over 3 s.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.spatial.transform import Rotation
+
+from trundle.contact.patch import FlatPatch, PlacedPatch
+from trundle.control.preview import Preview
+from trundle.models.centroidal import Centroidal, CentroidalState
+from trundle.models.forecast import Forecast, Held
+from trundle.problems.paths import PointPath
+
+MASS = 33.3  # kg
+SOLE = FlatPatch.rectangle(0.156, 0.056, friction=0.54)  # m
+PALM = FlatPatch.rectangle(0.06, 0.04, friction=0.54)
+TIP = FlatPatch.point(0.54)
+LIMIT_SOLVE, LIMIT_TICK = 2.0, 3.0  # ms, median at 20 samples
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of processor time over all ticks of a case."""
+
+    case: str
+    samples: int
+    window: float  # s
+    unknowns: int
+    rows: int
+    solve: float
+    solve_p99: float
+    tick: float
+    tick_p99: float
+    iterations: float
+    failed: int
+    programs: int
+    clarabel: float | None = None  # largest difference of the planned centre of mass, m
+
+    def as_dict(self) -> dict:
+        """Return the fields as a dictionary for JSON."""
+        return asdict(self)
+
+
+class Timed:
+    """PIQP's solver with a clock around it."""
+
+    def __init__(self, solver: Any) -> None:
+        self._solver, self.spent = solver, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        what = getattr(self._solver, name)
+        if name not in ("setup", "update", "solve"):
+            return what
+
+        def timed(*given: Any, **more: Any) -> Any:
+            begin = time.thread_time()
+            result = what(*given, **more)
+            self.spent += time.thread_time() - begin
+            return result
+
+        return timed
+
+
+def standing(contacts: int, points: bool = False) -> Forecast:
+    """Feet, then hands on walls: patches or points."""
+    hand = TIP if points else PALM
+    turn = [Rotation.from_euler("x", angle).as_matrix() for angle in (1.2, -1.0)]
+    placed = [
+        PlacedPatch("left", SOLE, (0.0, 0.1, 0.0)),
+        PlacedPatch("right", SOLE, (0.1, -0.1, 0.02)),
+        PlacedPatch("left hand", hand, (0.3, 0.4, 0.7), turn[0]),
+        PlacedPatch("right hand", hand, (0.3, -0.4, 0.7), turn[1]),
+    ]
+    return Forecast([Held(c) for c in placed[:contacts]])
+
+
+def walking(steps: int = 40, hand: bool = False) -> tuple[Forecast, PointPath]:
+    """Steps of 0.14 m in 0.6 s with double support of 0.2 s; a hand on a rail, moved every two steps."""
+    held, single, double = [], 0.6, 0.2
+    for i in range(steps):
+        y, start, end = 0.1 * (-1) ** i, i * (single + double) - double, (i + 2) * (single + double) - single
+        held.append(Held(PlacedPatch(f"foot {i}", SOLE, (0.14 * i, y, 0.0)), start if i else -np.inf, end))
+    for i in range(steps // 2 if hand else 0):
+        at = PlacedPatch(f"hand {i}", TIP, (0.28 * i + 0.2, 0.38, 0.66))
+        held.append(Held(at, 1.6 * i + 0.3 if i else -np.inf, 1.6 * i + 1.7))
+    last = steps * (single + double)
+    return Forecast(held), PointPath([0.0, last], [(0.0, 0.0, 0.7), (0.14 * steps, 0.0, 0.7)])
+
+
+def cases() -> dict[str, tuple[Forecast, PointPath]]:
+    """Return the contact schedules."""
+    still = PointPath([0.0], [(0.02, 0.0, 0.7)])
+    found = {f"{n} patches": (standing(n), still) for n in (1, 2, 3, 4)}
+    found["1 patch"] = (found.pop("1 patches")[0], PointPath([0.0], [(0.0, 0.1, 0.7)]))
+    found["2 patches + 2 points"] = standing(4, points=True), still
+    return found | {"walking": walking(), "walking + hand": walking(hand=True)}
+
+
+def measure(case: str, forecast: Forecast, path: PointPath, grid: np.ndarray, ticks: int) -> Times:
+    """Time a case; in the first calls the program is laid out."""
+    rng = np.random.default_rng(0)
+    preview = Preview(Centroidal(MASS), grid)
+    spent, iterations, failed, plan = [], [], 0, None
+    for i in range(ticks + 3):
+        now = 0.04 * i if len(path.times) > 1 else 0.0
+        centre = path(np.array([now]))[0][0] + 0.01 * rng.normal(size=3)
+        state = CentroidalState(centre, 0.05 * rng.normal(size=3))
+        clocks = [_clocked(program.qp) for program in preview._programs.values()]
+        before, begin = sum(c.spent for c in clocks), time.thread_time()
+        plan = preview(now, state, forecast, path)
+        whole = time.thread_time() - begin
+        if i >= 3:
+            spent.append((sum(c.spent for c in clocks) - before, whole))
+            iterations.append(plan.solution.iterations)
+            failed += not plan.usable
+    solve, tick = 1e3 * np.array(spent).T
+    qp = next(iter(preview._programs.values())).qp
+    figures = (np.median(solve), np.percentile(solve, 99), np.median(tick), np.percentile(tick, 99))
+    sizes = (len(grid), float(grid.sum()), qp.n, len(qp.e) + len(qp.low))
+    counts = (float(np.mean(iterations)), failed, len(preview._programs))
+    return Times(case, *sizes, *(float(f) for f in figures), *counts, cross_check(qp))
+
+
+def _clocked(qp: Any) -> Timed:
+    if not isinstance(qp._solver, Timed):
+        qp._solver = Timed(qp._solver)
+    return qp._solver
+
+
+def cross_check(qp: Any) -> float | None:
+    """Return the relative difference of the optimal cost from Clarabel's, or None where it is not installed."""
+    import qpsolvers
+    from scipy import sparse
+
+    if "clarabel" not in qpsolvers.available_solvers:
+        return None
+    mine = qp.solve()
+    matrix = sparse.csc_matrix(-qp.inequalities) if len(qp.low) else None
+    other = qpsolvers.solve_qp(
+        sparse.diags(qp.h, format="csc"), qp.g, matrix, -qp.low if len(qp.low) else None, qp.equations, qp.e,
+        solver="clarabel",
+    )  # fmt: skip
+    if other is None:
+        return float("nan")
+
+    def cost(x: np.ndarray) -> float:
+        return float(0.5 * x @ (qp.h * x) + qp.g @ x)
+
+    return abs(cost(mine.x) - cost(other)) / max(1.0, abs(cost(other)))
+
+
+def grids() -> list[np.ndarray]:
+    """Return sample durations: 10, 20 and 40 samples over 1.5, 3 and 4 s; fine at first."""
+    found = []
+    for count in (10, 20, 40):
+        for length in (1.5, 3.0, 4.0):
+            shape = np.repeat([1.0, 3.0, 4.5], [round(0.3 * count), round(0.3 * count), count - 2 * round(0.3 * count)])
+            found.append(shape * length / shape.sum())
+    return found
+
+
+def tables(ticks: int = 200) -> dict[str, list[Times]]:
+    """Return the cases on the grid of 20 samples over 3 s, and two patches on all grids."""
+    known, standard = cases(), np.array([0.05] * 6 + [0.15] * 6 + [0.225] * 8)
+    by_contacts = [measure(name, *given, standard, ticks) for name, given in known.items()]
+    by_grid = [measure("2 patches", *known["2 patches"], grid, max(ticks // 2, 20)) for grid in grids()]
+    by_grid += [measure("4 patches", *known["4 patches"], grid, max(ticks // 2, 20)) for grid in grids()[1::3]]
+    return {"20 samples over 3 s": by_contacts, "Grids": by_grid}
+
+
+def print_table(console: Console, title: str, rows: list[Times]) -> None:
+    """Print one table."""
+    table = Table(title=f"Preview control, {title} (ms of CPU)", title_justify="left")
+    table.add_column("contacts")
+    heads = ("samples", "window", "unknowns", "rows", "solve", "p99", "tick", "p99", "iterations", "failed", "programs")
+    for head in (*heads, "Clarabel"):
+        table.add_column(head, justify="right")
+    for row in rows:
+        sizes = (str(row.samples), f"{row.window:g} s", str(row.unknowns), str(row.rows))
+        figures = (f"{value:.2f}" for value in (row.solve, row.solve_p99, row.tick, row.tick_p99))
+        check = "" if row.clarabel is None else f"{row.clarabel:.0e}"
+        table.add_row(row.case, *sizes, *figures, f"{row.iterations:.1f}", str(row.failed), str(row.programs), check)
+    console.print(table)
+
+
+def main() -> int:
+    """Print both tables; 1 if a plan failed."""
+    ticks = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    found = tables(ticks)
+    for title, rows in found.items():
+        print_table(console, title, rows)
+    console.print(f"limits at 20 samples, median: solve {LIMIT_SOLVE:g} ms, tick {LIMIT_TICK:g} ms", highlight=False)
+    return int(any(row.failed for rows in found.values() for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

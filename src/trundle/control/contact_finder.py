@@ -1,0 +1,150 @@
+"""ContactFinder: contact coordinates from a pose, for controllers that measure poses and not where bodies touch."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any, final
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.models.approach import approach_at
+from trundle.models.system import Atlas, ContactSystem
+from trundle.numerics.compile import compile_function
+from trundle.numerics.space import dot, inverse
+
+_STEPS, _CALLS = 3, 4
+_FOUND = 1e-9
+"""Residual (1, m) under which an iteration has converged."""
+_NEAR = 0.25
+"""Gap, in sizes of the body, above which the nearest place is looked for again."""
+
+
+@final
+class ContactFinder:
+    """Finds the contact coordinates of bodies in the plane as their nearest points to what they touch.
+
+    Newton's iteration on  T'(n_A + n_B) = 0, T'(P_A - P_B) = 0  from where the contact was at the call before; where
+    that fails, and where a contact has just closed, every local minimum of the distance is looked at. The shapes are
+    those of `system`, what the controller believes; the pose may have noise, the gap need not be zero.
+
+    Parameters
+    ----------
+    system : ContactSystem
+        In the plane.
+    atlas : tuple
+        The charts of the coordinates.
+    """
+
+    def __init__(self, system: ContactSystem, atlas: Atlas) -> None:
+        if system.d != 2:
+            raise InputError("system", system.d, "a system in the plane (d = 2)")
+        self._system, self._atlas = system, atlas
+        layout = system.model(atlas).layout
+        self._places = [layout[f"{meeting.contact}.coordinates"] for meeting in system.meetings]
+        self._reach = _NEAR * min(meeting.shape_A.reference_length for meeting in system.meetings)
+        function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
+        # CasADi's stubs ask for a size that its code does not.
+        buffer: tuple[Any, Any] = function.buffer()
+        self._buffer, self._evaluate = buffer
+        self._x, self._s = np.zeros(function.size1_in(0)), np.zeros(function.size1_in(1))
+        self._after, self._residual, self._gap = (
+            np.zeros(size) for size in (self._s.size, len(self._places), len(self._places))
+        )
+        for i, given in enumerate((self._x, self._s)):
+            if given.size:
+                self._buffer.set_arg(i, given.data)
+        for i, result in enumerate((self._after, self._residual, self._gap)):
+            if result.size:
+                self._buffer.set_res(i, result.data)
+        ends = np.cumsum([0, *(place.stop - place.start for place in self._places)])
+        self._parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget where contacts were."""
+        self._known = np.zeros(len(self._places), dtype=bool)
+        self._asked: Any = None
+
+    def __call__(self, state: FloatArray, touching: Any) -> FloatArray:
+        """Return the state (n_x,) with the coordinates of the contacts that touch found anew.
+
+        ``touching`` (contacts,) says which do; the coordinates of the others stay.
+        """
+        x = np.array(state, dtype=np.float64)
+        if touching is not self._asked:
+            self._ask(touching)
+        if not self._on.size or not math.isfinite(x.sum()):
+            return x
+        self._x[:] = x
+        for i in self._on:
+            if not self._known[i]:
+                self._search(x, int(i))
+        on = self._on
+        for _ in range(_CALLS):
+            self._evaluate()
+            self._s[:] = self._after
+            if self._residual[on].max() < _FOUND:
+                break
+        if not (self._residual[on].max() < _FOUND and np.abs(self._gap[on]).max() < self._reach):
+            for i in on[~((self._residual[on] < _FOUND) & (np.abs(self._gap[on]) < self._reach))]:
+                self._search(x, int(i))
+        x[self._to] = self._s[self._from]
+        return x
+
+    def _ask(self, touching: Any) -> None:
+        """Prepare for a set of contacts; it lasts for many calls."""
+        on = np.asarray(touching, dtype=bool)
+        self._asked, self._known = touching, self._known & on
+        sizes = np.array([part.stop - part.start for part in self._parts], dtype=int)
+        self._on = np.flatnonzero(on & (sizes > 0))
+        self._to = np.concatenate([np.zeros(0, dtype=int), *(np.r_[self._places[i]] for i in self._on)])
+        self._from = np.concatenate([np.zeros(0, dtype=int), *(np.r_[self._parts[i]] for i in self._on)])
+
+    def _search(self, x: FloatArray, contact: int) -> None:
+        """Seed a contact at the nearest place that no other contact of the same bodies has; else as it was."""
+        system, part = self._system, self._parts[contact]
+        others = [i for i in system.pair_of(contact) if i != contact and self._known[i]]
+        taken = [self._s[self._parts[i]] for i in others]
+        R, p = system.relative_pose(x, contact, self._atlas)
+        self._known[contact] = True
+        for near in system.proximity(contact).local_minima(R, p):
+            found = approach_at(system, self._atlas, x, contact, near)
+            if found is None or found.charts != self._atlas[contact]:
+                continue
+            if not any(np.allclose(found.coordinates, other, rtol=0.0, atol=1e-6) for other in taken):
+                self._s[part] = found.coordinates
+                return
+        if not np.isfinite(self._s[part]).all():
+            self._s[part] = x[self._places[contact]]
+
+
+def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
+    """(x, s) -> (s after some steps of Newton's iteration, residual and gap of every contact there)."""
+    model = system.model(atlas)
+    seeds: list[ca.SX] = []
+    after: list[ca.SX] = []
+    residuals: list[ca.SX] = []
+    gaps: list[ca.SX] = []
+    for joined in model.joined:
+        s = ca.SX.sym("s", joined.contact.size)
+        tA, tB = joined.contact.touch(joined.A, joined.B, s)
+        apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
+        residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart)[: s.shape[0]]
+        error = ca.norm_inf(residual) if s.shape[0] else ca.SX(1, 1)
+        rest = ca.Function("rest", [model.x, s], [error, dot(tB.n, apart)])
+        found = seed = ca.SX.sym("seed", s.shape[0])
+        if s.shape[0]:
+            newton = ca.Function("newton", [model.x, s], [s - inverse(ca.jacobian(residual, s)) @ residual])
+            for _ in range(_STEPS):
+                found = newton(model.x, found)
+        left, gap = rest(model.x, found)
+        seeds.append(seed)
+        after.append(found)
+        residuals.append(left)
+        gaps.append(gap)
+    outputs = [ca.densify(ca.vertcat(*part)) for part in (after, residuals, gaps)]
+    return compile_function(ca.Function("find_contacts", [model.x, ca.vertcat(*seeds)], ca.cse(outputs)))

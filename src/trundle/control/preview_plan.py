@@ -1,0 +1,194 @@
+"""What preview control answers: a motion of the centre of mass, the wrenches behind it, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.patch import PlacedPatch
+from trundle.control.preview_window import Window
+from trundle.models.centroidal_samples import third_momentum_gain
+from trundle.numerics.qp import QpSolution
+from trundle.status import Status
+
+
+@dataclass(frozen=True)
+class PreviewPlan:
+    """A plan over one window, world frame.
+
+    Attributes
+    ----------
+    times : (K + 1,) s
+    contacts : tuple of PlacedPatch
+        Of the whole forecast.
+    wrenches : (K, n, 6) N m, N
+        (moment, force) of each contact in its own frame, held through the sample; zero where it does not hold.
+    states : (K + 1, 6)
+        The linear state in the frame of its sample, from the window's origin: rolled out from the wrenches, not the
+        solver's.
+    starts : (K, 6)
+        The same at the start of each sample, after resets.
+    third : (K + 1,) kg m2/s
+        The component of the angular momentum along the privileged axis, which the program does not see: computed
+        exactly from the plan (paper 3, figure 5).
+    status : Status
+        SUCCESS; LIMITS_RELAXED where the prescribed force or a change of the axis could not be met, see `given_up`;
+        else there is no plan: the arrays are NaN.
+    given_up : mapping
+        Largest misses of what was prescribed: "privileged_force" (N), "axis_position" (m), "axis_velocity" (m/s).
+    solution : QpSolution
+        Of the scaled program.
+    window : Window
+    """
+
+    times: FloatArray
+    contacts: tuple[PlacedPatch, ...]
+    wrenches: FloatArray
+    states: FloatArray
+    starts: FloatArray
+    third: FloatArray
+    status: Status
+    given_up: Mapping[str, float]
+    solution: QpSolution
+    window: Window
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a plan to follow."""
+        return self.status is Status.SUCCESS or self.status is Status.LIMITS_RELAXED
+
+    @cached_property
+    def position(self) -> FloatArray:
+        """Centre of mass (K + 1, 3), m."""
+        return self.window.origin + self._world(0)
+
+    @cached_property
+    def velocity(self) -> FloatArray:
+        """Its velocity (K + 1, 3), m/s."""
+        return self._world(1)
+
+    @cached_property
+    def acceleration(self) -> FloatArray:
+        """Its acceleration (K, 3) in each sample, m/s2."""
+        s = self.window.samples
+        total = self._sums[:, 3:] + s.force
+        return total / s.masses[:, None] + s.gravity
+
+    @cached_property
+    def angular_momentum(self) -> FloatArray:
+        """About the centre of mass (K + 1, 3), kg m2/s, the third component included."""
+        W = self._frames
+        local = np.column_stack((self.states[:, 4:], self.third))
+        return np.einsum("kji,kj->ki", W, local)
+
+    @cached_property
+    def angular_momentum_rate(self) -> FloatArray:
+        """Its mean rate (K, 3) in each sample, N m; where the axis changes that of the sample alone."""
+        s = self.window.samples
+        ends = np.column_stack((self.states[1:, 4:], self.third[1:]))
+        begins = np.column_stack((self.starts[:, 4:], self.third[:-1]))
+        return np.einsum("kji,kj->ki", s.W, (ends - begins) / s.durations[:, None])
+
+    @cached_property
+    def friction_use(self) -> FloatArray:
+        """|f_t| / (mu fz) of the round cone for each contact (K, n); 0 where it does not hold."""
+        f = self.wrenches[..., 3:]
+        mu = np.array([c.patch.friction for c in self.contacts])
+        room = mu * f[..., 2]
+        with np.errstate(all="ignore"):
+            use = np.hypot(f[..., 0], f[..., 1]) / room
+        return np.where(self.window.held, np.where(room > 0, use, np.where(room < 0, np.inf, 0.0)), 0.0)
+
+    @cached_property
+    def cone_margin(self) -> float:
+        """Smallest entry of rows @ wrench over all contacts and samples, N: below 0 where a wrench is outside its cone.
+
+        Rows are of unit normal force: each has been divided by its largest coefficient of a force, or by that of a
+        moment over 0.1 m.
+        """
+        least = np.inf
+        for i, contact in enumerate(self.contacts):
+            w = self.wrenches[self.window.held[:, i], i]
+            if len(w):
+                rows = contact.patch.rows / row_sizes(contact.patch.rows)[:, None]
+                least = min(least, float((w @ rows.T).min()))
+        return least
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        """Sum (K, 6) of the contacts' wrenches about the world's origin."""
+        R = np.array([c.R_world_patch for c in self.contacts]).reshape(-1, 3, 3)
+        return world_sums(self.wrenches, np.array([c.position for c in self.contacts]).reshape(-1, 3), R)
+
+    @cached_property
+    def _frames(self) -> FloatArray:
+        W = self.window.samples.W
+        return np.concatenate((W[:1], W))
+
+    def _world(self, order: int) -> FloatArray:
+        s = self.window.samples
+        T = s.durations
+        ends = s.height + T * s.speed + T**2 / 2 * s.acceleration if order == 0 else s.speed + T * s.acceleration
+        first = (s.height if order == 0 else s.speed)[:1]
+        masses = np.concatenate((s.masses[:1], s.masses))[:, None]
+        local = np.column_stack((self.states[:, [order, 2 + order]] / masses, np.concatenate((first, ends))))
+        return np.einsum("kji,kj->ki", self._frames, local)
+
+    def at(self, time: float) -> tuple[FloatArray, ...]:
+        """Return position, velocity, acceleration, angular momentum and its rate, each (3,), at `time` (s).
+
+        Exact for the centre of mass (its acceleration is constant in a sample); the angular momentum is linear
+        between the borders. Outside the window: the state at its nearer end, without acceleration.
+        """
+        if not self.times[0] <= time <= self.times[-1]:
+            k = 0 if time < self.times[0] else -1
+            return self.position[k], self.velocity[k], np.zeros(3), self.angular_momentum[k], np.zeros(3)
+        k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, len(self.times) - 2))
+        t = time - self.times[k]
+        r, v, a = self.position[k], self.velocity[k], self.acceleration[k]
+        rate = self.angular_momentum_rate[k]
+        momentum = self.angular_momentum[k + 1] - (self.times[k + 1] - time) * rate
+        return r + t * v + t**2 / 2 * a, v + t * a, a, momentum, rate
+
+
+def row_sizes(rows: FloatArray, arm: float = 0.1) -> FloatArray:
+    """Return the size (n,) of cone rows in N of force: the largest coefficient, moments counted at `arm` (m)."""
+    return np.abs(rows * np.array([arm] * 3 + [1.0] * 3)).max(axis=1)
+
+
+def world_sums(wrenches: FloatArray, positions: FloatArray, rotations: FloatArray) -> FloatArray:
+    """Return the sum (K, 6) of local wrenches (K, n, 6) as (moment about the world's origin, force), world.
+
+    `positions` (n, 3) or (K, n, 3) and `rotations` (n, 3, 3) or (K, n, 3, 3) say where their patches lie.
+    """
+    m, f = ((rotations @ part[..., None])[..., 0] for part in (wrenches[..., :3], wrenches[..., 3:]))
+    x, y, z = (positions[..., i] for i in range(3))
+    fx, fy, fz = (f[..., i] for i in range(3))  # written out: numpy's cross is slow on small arrays
+    m = m + np.stack((y * fz - z * fy, z * fx - x * fz, x * fy - y * fx), axis=-1)
+    return np.concatenate((m, f), axis=-1).sum(axis=-2)
+
+
+def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the states (K + 1, 6) of a window, and those at the starts of its samples (K, 6).
+
+    `gains` (K, 6) is what the wrenches add in each sample, sum B w.
+    """
+    stages, K = window.stages, len(gains)
+    states, starts = np.empty((K + 1, len(window.start))), np.empty((K, len(window.start)))
+    states[0] = window.start
+    added = gains + stages.C
+    for k in range(K):
+        starts[k] = window.E[k] @ states[k] + window.e[k]
+        states[k + 1] = stages.A[k] @ starts[k] + added[k]
+    return states, starts
+
+
+def dropped_component(window: Window, starts: FloatArray, sums: FloatArray, first: FloatArray) -> FloatArray:
+    """Return the component of L along the privileged axis (K + 1,), from the measured `first` (3,), world."""
+    s = window.samples
+    gains = third_momentum_gain(s, starts, sums[:, 3:], sums[:, :3])
+    return float(s.W[0, 2] @ first) + np.concatenate(([0.0], np.cumsum(gains)))

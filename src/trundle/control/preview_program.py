@@ -1,0 +1,261 @@
+"""The quadratic program of a preview window: its pattern is laid out once, a window only writes numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.control.preview_window import Window
+from trundle.models.centroidal_samples import STATES
+from trundle.numerics.qp_persistent import Entries, PersistentQp
+
+MOMENT_ARM = 0.1
+"""Moments are scaled by this arm (m) times the weight, and the angular momentum by this times the mass."""
+_PLAIN = np.eye(STATES, dtype=bool)
+_PLAIN[0, 1] = _PLAIN[2, 3] = True
+_PLAIN[4, [2, 3]] = _PLAIN[5, [0, 1]] = True
+_TURNED = np.array(
+    [
+        [1, 1, 1, 1, 0, 0],
+        [0, 1, 0, 1, 0, 0],
+        [1, 1, 1, 1, 0, 0],
+        [0, 1, 0, 1, 0, 0],
+        [1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 1, 1, 1],
+    ],
+    dtype=bool,
+)
+_REACHED = np.zeros((STATES, 6), dtype=bool)
+_REACHED[:, 3:] = True
+_REACHED[4:, :3] = True
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The pattern of a program.
+
+    Attributes
+    ----------
+    count : int
+        Samples K.
+    slots : tuple of (columns, rows)
+        What each slot holds: 6 columns (a patch) or 3 (a point), and the rows of its cone.
+    turning : bool
+        Whether the privileged axis changes inside the window: fuller blocks, and two rows a sample that want the state
+        where it changes to meet what is prescribed afterwards.
+    soft : bool
+        Whether the force along the privileged axis may miss its value, at a price.
+    """
+
+    count: int
+    slots: tuple[tuple[int, int], ...]
+    turning: bool
+    soft: bool
+
+    @property
+    def slack(self) -> int:
+        """Slack unknowns of a sample."""
+        return int(self.soft) + 2 * int(self.turning)
+
+    @property
+    def inputs(self) -> int:
+        """Wrench components of a sample."""
+        return sum(columns for columns, _ in self.slots)
+
+    @property
+    def width(self) -> int:
+        """Unknowns of a sample: wrenches, slack, the state at its end."""
+        return self.inputs + self.slack + STATES
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What one unit of the program's unknowns is: `state` (6,), `wrench` (6,) SI, and the weight m g, N."""
+
+    state: FloatArray
+    wrench: FloatArray
+    weight: float
+
+    @classmethod
+    def of(cls, mass: float, gravity: float) -> Scales:
+        """Return the scales of a mass (kg) under gravity (m/s2)."""
+        weight = mass * max(gravity, 1.0)
+        state = mass * np.array([1.0, 1.0, 1.0, 1.0, MOMENT_ARM, MOMENT_ARM])
+        return cls(state, weight * np.array([MOMENT_ARM] * 3 + [1.0] * 3), weight)
+
+
+class Program:
+    """The program of one layout (final).
+
+    Minimise over wrenches w and states x
+
+        1/2 sum_k (x_k - xbar_k)' Wx (x_k - xbar_k) + w_k' Wu w_k
+        x_{k+1} = A_k (E_k x_k + e_k) + B_k w_k + C_k,   sum_i w3.R_i f_i = F3_k,   rows w_ki >= low
+
+    in scaled unknowns, sample after sample. Empty slots have no effect and lie inside their cones, so the pattern never
+    changes (paper 3, (8)-(11), sparse; sheet sections 3 and 4).
+    """
+
+    def __init__(self, layout: Layout, scales: Scales, accuracy: float, max_iterations: int) -> None:
+        self.layout, self.scales = layout, scales
+        K, nz = layout.count, layout.width
+        self._dense = _TURNED if layout.turning else _PLAIN
+        self._reset_rows = np.array([[0, 2], [1, 3]])
+        E = Entries(*self._equation_places(), ((7 + 2 * layout.turning) * K, K * nz))
+        C = Entries(*self._cone_places(), (K * sum(rows for _, rows in layout.slots), K * nz))
+        self.qp = PersistentQp(K * nz, E, C, accuracy=accuracy, max_iterations=max_iterations)
+        self._columns = np.concatenate([np.arange(6)[6 - columns :] for columns, _ in layout.slots] or [[]]).astype(int)
+        self._slot = np.repeat(np.arange(len(layout.slots)), [columns for columns, _ in layout.slots])
+        self._patterns = [_REACHED[:, 6 - columns :] for columns, _ in layout.slots]
+        self._index: Any = None
+        self.weighed_for: Any = None
+        """Masses (K,) of the weights that were written last."""
+
+    def _equation_places(self) -> tuple[Any, Any]:
+        """Places of E in the order in which `write` gives the values."""
+        layout = self.layout
+        K, nz, per = layout.count, layout.width, 7 + 2 * layout.turning
+        k, state = np.arange(K)[:, None], layout.inputs + layout.slack
+        rows: list[Any] = [k * per + np.arange(STATES)]
+        columns: list[Any] = [k * nz + state + np.arange(STATES)]
+        i, j = np.nonzero(self._dense)
+        rows.append(k[1:] * per + i)
+        columns.append(k[:-1] * nz + state + j)
+        start = 0
+        for width, _ in layout.slots:
+            i, j = np.nonzero(_REACHED[:, 6 - width :])
+            rows.append(k * per + i)
+            columns.append(k * nz + start + j)
+            start += width
+        start = 0
+        for width, _ in layout.slots:
+            rows.append(np.broadcast_to(k * per + STATES, (K, 3)))
+            columns.append(k * nz + start + width - 3 + np.arange(3))
+            start += width
+        if layout.soft:
+            rows.append(k * per + STATES)
+            columns.append(k * nz + start)
+        if layout.turning:
+            for pair in (0, 1):
+                rows.append(k * per + 7 + pair)
+                columns.append(k * nz + start + int(layout.soft) + pair)
+                rows.append(np.broadcast_to(k[1:] * per + 7 + pair, (K - 1, 2)))
+                columns.append(k[:-1] * nz + state + self._reset_rows[pair])
+        return np.concatenate([part.ravel() for part in rows]), np.concatenate([part.ravel() for part in columns])
+
+    def _cone_places(self) -> tuple[Any, Any]:
+        layout = self.layout
+        K, nz, per = layout.count, layout.width, sum(rows for _, rows in layout.slots)
+        k, row, start = np.arange(K)[:, None, None], 0, 0
+        rows: list[Any] = [np.zeros(0, dtype=int)]
+        columns: list[Any] = [np.zeros(0, dtype=int)]
+        for width, height in layout.slots:
+            i, j = np.arange(height)[None, :, None], np.arange(width)[None, None, :]
+            rows.append(np.broadcast_to(k * per + row + i, (K, height, width)).ravel())
+            columns.append(np.broadcast_to(k * nz + start + j, (K, height, width)).ravel())
+            row, start = row + height, start + width
+        return np.concatenate(rows), np.concatenate(columns)
+
+    def weigh(self, state: FloatArray, wrench: FloatArray, slack: float, masses: FloatArray) -> None:
+        """Write the diagonal: weights of r, v and L (6,), of a wrench (6,), of slack; states hold m r and m v."""
+        layout, sx, su = self.layout, self.scales.state, self.scales.wrench
+        h = np.zeros((layout.count, layout.width))
+        h[:, : layout.inputs] = (wrench * su**2)[self._columns]
+        h[:, layout.inputs : layout.inputs + layout.slack] = slack
+        per = np.ones((layout.count, STATES))
+        per[:, :4] = 1.0 / masses[:, None]
+        h[:, -STATES:] = state * (per * sx) ** 2
+        self.qp.write_weights(h.ravel())
+        self.weighed_for = np.array(masses)
+
+    def write(self, window: Window, index: Any, inputs: FloatArray, rotations: FloatArray) -> None:
+        """Write the numbers of a window.
+
+        `index` (K, S) says which contact fills each slot, `inputs` (K, S, 6, 6) what its wrench does (`Stages.inputs`),
+        `rotations` (K, S, 3, 3) how it lies.
+        """
+        layout, sx, su = self.layout, self.scales.state, self.scales.wrench
+        K, samples, stages = layout.count, window.samples, window.stages
+        empty = index < 0
+        A = (stages.A @ window.E) * (sx / sx[:, None])
+        C = (stages.C + np.einsum("kij,kj->ki", stages.A, window.e)) / sx
+        values: list[FloatArray] = [np.ones(K * STATES), -A[1:, self._dense].ravel()]
+        along = np.zeros((K, len(layout.slots), 3))
+        if layout.slots:
+            B = inputs * (su / sx[:, None])
+            B[empty] = 0.0
+            along = (samples.W[:, None, 2:] @ rotations)[:, :, 0]
+            along[empty] = 0.0
+            nobody = empty.all(axis=1)  # an equation needs a coefficient: the empty slot's normal force is zero
+            along[nobody, 0, 2] = 1.0
+            for slot, pattern in enumerate(self._patterns):
+                values.append(-B[:, slot, :, 6 - pattern.shape[1] :][:, pattern].ravel())
+        values += [along[:, slot].ravel() for slot in range(len(layout.slots))]
+        e = np.zeros((K, 7 + 2 * layout.turning))
+        e[:, :STATES] = C
+        e[0, :STATES] += A[0] @ (window.start / sx)
+        e[:, 6] = np.where(empty.all(axis=1), 0.0, samples.privileged_force / self.scales.weight)
+        if layout.soft:
+            values.append(np.full(K, -1.0))
+        if layout.turning:
+            self._turn(window, values, e)
+        self.qp.write_equations(np.concatenate(values))
+        self.qp.e[:] = e.ravel()
+        g = self.qp.g.reshape(K, layout.width)
+        g[:, -STATES:] = -self.qp.h.reshape(K, layout.width)[:, -STATES:] * (window.reference / sx)
+
+    def _turn(self, window: Window, values: list[FloatArray], e: FloatArray) -> None:
+        """Rows that want position and velocity along the new axis to be what is prescribed there."""
+        s, K = window.samples, self.layout.count
+        sx, turns = self.scales.state, window.turns
+        for pair, known in ((0, s.height), (1, s.speed)):
+            rows = np.zeros((K, 2))
+            for k in np.flatnonzero(turns):
+                Q = s.W[k, 2] @ s.W[k - 1].T
+                T = s.durations[k - 1]
+                before = (s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1]) * (pair == 0)
+                before += (s.speed[k - 1] + T * s.acceleration[k - 1]) * (pair == 1)
+                rows[k] = Q[:2] * sx[self._reset_rows[pair]] / s.masses[k - 1]
+                e[k, 7 + pair] = known[k] - Q[2] * before
+            values += [np.full(K, -1.0), rows[1:].ravel()]
+
+    def cones(self, index: Any, rows: list[FloatArray], least: float) -> None:
+        """Write the rows of the contacts in the slots, and their lower bounds; nothing if `index` is that of before.
+
+        `rows` of each contact are scaled; `least` is the least normal force over the weight.
+        """
+        if self._index is not None and np.array_equal(index, self._index):
+            return
+        K = self.layout.count
+        values, bounds = [np.zeros(0)], [np.zeros((K, 0))]
+        for slot, (width, height) in enumerate(self.layout.slots):
+            table = np.zeros((len(rows) + 1, height, width))
+            for i, part in enumerate(rows):
+                if part.shape == (height, width):
+                    table[i] = part
+            low = np.zeros((len(rows) + 1, height))
+            low[:, 0], low[-1] = least, -1.0  # an empty slot lies well inside
+            here = index[:, slot]
+            table[-1] = next((part for part in rows if part.shape == (height, width)), table[-1])
+            values.append(table[here].ravel())
+            bounds.append(low[here])
+        self.qp.write_inequalities(np.concatenate(values))
+        self.qp.low[:] = np.hstack(bounds).ravel()
+        self._index = np.array(index)
+
+    def wrenches(self, x: FloatArray, index: Any) -> FloatArray:
+        """Return the wrenches (K, S, 6), SI, of a solution; zero in empty slots."""
+        layout = self.layout
+        inputs = x.reshape(layout.count, layout.width)[:, : layout.inputs]
+        result = np.zeros((layout.count, len(layout.slots), 6))
+        result[:, self._slot, self._columns] = inputs * self.scales.wrench[self._columns]
+        result[index < 0] = 0.0
+        return result
+
+    def slacks(self, x: FloatArray) -> FloatArray:
+        """Return the slack unknowns (K, slack) of a solution."""
+        layout = self.layout
+        return x.reshape(layout.count, layout.width)[:, layout.inputs : layout.inputs + layout.slack]

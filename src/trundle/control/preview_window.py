@@ -1,0 +1,211 @@
+"""What one window of preview control is made of: samples, contacts in slots, resets, references in its frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.models.centroidal import CentroidalState
+from trundle.models.centroidal_samples import (
+    STATES,
+    Samples,
+    Stages,
+    discretise,
+    mass_reset,
+    pick_up,
+    turned,
+)
+from trundle.models.forecast import Forecast
+
+Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+"""Times (n,) s -> positions (n, 3) m and velocities (n, 3) m/s, world: `trundle.problems.paths.PointPath`."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """K samples of the time ahead, in world axes at the measured centre of mass.
+
+    Distances are small there wherever the robot has walked to: the program stays well scaled.
+
+    Attributes
+    ----------
+    origin : (3,) m, world
+    borders : (K + 1,) s
+    held : (K, n) bool
+        Contacts of the forecast that hold in each sample.
+    stages : Stages
+    E, e : (K, 6, 6), (K, 6)
+        The state at the start of sample k is E_k x_k + e_k, x_k that at the end of the sample before: resets of the
+        mass and of the frame. E_0 = I, e_0 = 0.
+    turns : (K,) bool
+        Samples whose privileged axis is not that of the sample before.
+    start : (6,)
+        x_0.
+    reference : (K, 6)
+        Wanted x at the END of each sample.
+    """
+
+    origin: FloatArray
+    borders: FloatArray
+    held: Any
+    stages: Stages
+    E: FloatArray
+    e: FloatArray
+    turns: Any
+    start: FloatArray
+    reference: FloatArray
+
+    @property
+    def samples(self) -> Samples:
+        """The samples of the stages."""
+        return self.stages.samples
+
+
+def make_window(
+    borders: FloatArray,
+    state: CentroidalState,
+    forecast: Forecast,
+    path: Path,
+    first: tuple[float, FloatArray],
+    gravity: FloatArray,
+    pull: float,
+) -> Window:
+    """Return the window of `borders` from the measured `state`; `first` = (mass, projection frame) before any change.
+
+    The height along the privileged axis follows the path's velocity, and a difference at the start dies out like
+    (e + (e' + pull e) t) exp(-pull t); without any contact it falls. Both sides of the prescription, r3 and
+    F3 = m (r3'' - g3) - fe3, then agree exactly.
+    """
+    middles = (borders[:-1] + borders[1:]) / 2
+    held = forecast.held(middles)
+    masses, W = forecast.mass_at(middles, first[0]), forecast.frames_at(middles, first[1])
+    force, pointed, moment = forecast.known_forces(middles)
+    origin = state.position
+    if forecast.pushes:
+        moment = moment - np.cross(origin, pointed)
+    points, rates = _followed(path, borders)
+    points = points - origin
+    durations = np.diff(borders)
+    turns = np.zeros(len(durations), dtype=bool)
+    turns[1:] = np.any(W[1:] != W[:-1], axis=(1, 2)) if forecast.axes else False
+    changed = np.zeros(len(durations), dtype=bool)
+    changed[1:] = masses[1:] != masses[:-1]
+    nothing = np.zeros(len(durations))
+    blank = Samples(durations, masses, W, nothing, nothing, nothing, gravity, force, pointed, moment)
+    joining = _joining(forecast, changed, middles, masses, origin)
+    airborne = ~held.any(axis=1)
+    heights = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
+    samples = replace(blank, height=heights[0], speed=heights[1], acceleration=heights[2])
+    stages = discretise(samples)
+    E, e = _resets(samples, turns, changed, joining)
+    m = masses[:, None]
+    r, v = np.einsum("kij,kj->ki", W, points[1:]), np.einsum("kij,kj->ki", W, rates[1:])
+    reference = np.zeros((len(durations), STATES))
+    reference[:, [0, 2]], reference[:, [1, 3]] = m * r[:, :2], m * v[:, :2]
+    v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
+    start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
+    return Window(origin, borders, held, stages, E, e, turns, start, reference)
+
+
+def slots_of(held: Any, kinds: Any, slots: tuple[int, ...]) -> Any:
+    """Return which contact (K, S) fills each slot in each sample, -1 where it stays empty.
+
+    `kinds` (n,) is the kind of each contact, `slots` (S,) the kind each slot is for.
+    """
+    index = np.full((len(held), len(slots)), -1)
+    wanted = np.array(slots)
+    for kind in np.unique(wanted):
+        places, members = np.flatnonzero(wanted == kind), np.flatnonzero(kinds == kind)
+        if not members.size:
+            continue
+        here = held[:, members]
+        k, i = np.nonzero(here)
+        index[k, places[np.cumsum(here, axis=1)[k, i] - 1]] = members[i]
+    return index
+
+
+def _followed(path: Path, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
+    points, rates = path(borders)
+    shape = (len(borders), 3)
+    if np.shape(points) != shape or np.shape(rates) != shape or not np.isfinite(np.sum(points) + np.sum(rates)):
+        raise InputError("path", path, f"a function of times (n,) to finite positions and velocities {shape}")
+    return points, rates
+
+
+def _joining(
+    forecast: Forecast, changed: Any, middles: FloatArray, masses: FloatArray, origin: FloatArray
+) -> dict[int, tuple[Any, ...]]:
+    """Return (mass, position, velocity) of bodies that join (or leave, mass < 0) at samples with a known place."""
+    found = {}
+    for k in np.flatnonzero(changed).tolist():
+        between = [c for c in forecast.masses if middles[k - 1] < c.time <= middles[k]]
+        if len(between) == 1 and between[0].position is not None:
+            found[k] = (float(masses[k] - masses[k - 1]), between[0].position - origin, between[0].velocity)
+    return found
+
+
+def _heights(
+    samples: Samples,
+    state: CentroidalState,
+    points: FloatArray,
+    rates: FloatArray,
+    borders: FloatArray,
+    events: tuple[Any, Any, Any],
+    joining: dict[int, tuple[Any, ...]],
+    pull: float,
+) -> FloatArray:
+    """Return r3, v3 at the starts of the samples and r3'' in them, (3, K)."""
+    (turns, changed, airborne), T = events, samples.durations
+    w3, count = samples.W[:, 2], len(T)
+    breaks = turns | changed
+    breaks[1:] |= airborne[1:] != airborne[:-1]
+    result = np.zeros((3, count))
+    h, s = 0.0, float(w3[0] @ state.velocity)
+    for a, b in pairwise([0, *np.flatnonzero(breaks).tolist(), count]):
+        axis = w3[a]
+        if turns[a]:
+            h, s = float(axis @ points[a]), float(axis @ rates[a])
+        elif a in joining:
+            mass, place, speed = joining[a]
+            before, after = samples.masses[a - 1], samples.masses[a]
+            h, s = (before * h + mass * float(axis @ place)) / after, (before * s + mass * float(axis @ speed)) / after
+        if airborne[a]:
+            free = samples.gravity @ axis + samples.force[a:b] @ axis / samples.masses[a:b]
+            speeds = s + np.concatenate(([0.0], np.cumsum(T[a:b] * free)))
+        else:
+            off, rate = h - float(axis @ points[a]), s - float(axis @ rates[a])
+            t = borders[a : b + 1] - borders[a]
+            speeds = rates[a : b + 1] @ axis + (rate - pull * (rate + pull * off) * t) * np.exp(-pull * t)
+            speeds[0] = s
+        rises = T[a:b] * (speeds[1:] + speeds[:-1]) / 2
+        tops = h + np.concatenate(([0.0], np.cumsum(rises)))
+        result[:, a:b] = tops[:-1], speeds[:-1], np.diff(speeds) / T[a:b]
+        h, s = float(tops[-1]), float(speeds[-1])
+    return result
+
+
+def _resets(
+    samples: Samples, turns: Any, changed: Any, joining: dict[int, tuple[Any, ...]]
+) -> tuple[FloatArray, FloatArray]:
+    s, count = samples, len(samples.durations)
+    E, e = np.tile(np.eye(STATES), (count, 1, 1)), np.zeros((count, STATES))
+    for k in np.flatnonzero(turns | changed).tolist():
+        T, before = s.durations[k - 1], s.masses[k - 1]
+        if changed[k]:
+            if k in joining:
+                mass, place, speed = joining[k]
+                e[k] = pick_up(mass, place, speed, s.W[k - 1])
+            else:
+                E[k] = np.diag(mass_reset(before, s.masses[k]))
+        if turns[k]:
+            height = s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1]
+            speed = s.speed[k - 1] + T * s.acceleration[k - 1]
+            turn, shift = turned(s.W[k - 1], s.W[k], height, speed, 0.0, s.masses[k])
+            E[k], e[k] = turn @ E[k], turn @ e[k] + shift
+    return E, e

@@ -1,0 +1,170 @@
+"""Centroidal model: centre of mass, its velocity and the angular momentum about it, under contact wrenches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, positive
+from trundle.contact.patch import PlacedPatch
+from trundle.errors import InputError
+from trundle.units import GRAVITY
+
+
+@dataclass(frozen=True)
+class CentroidalState:
+    """Centre of mass (m), its velocity (m/s) and the angular momentum about it (kg m2/s), each (3,), world."""
+
+    position: Any
+    velocity: Any = (0.0, 0.0, 0.0)
+    angular_momentum: Any = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        units = {"position": "m", "velocity": "m/s", "angular_momentum": "kg m2/s"}
+        for name, unit in units.items():
+            object.__setattr__(self, name, array(name, getattr(self, name), (3,), unit=unit))
+
+
+@dataclass(frozen=True)
+class Push:
+    """A known force (3,) N and moment (3,) N m from outside, world.
+
+    With a `point` (3,) of the world the force acts there; without, its line goes through the centre of mass and
+    `moment` is about it. Either keeps the model linear; a point that moves with the robot does not (paper 3, II-C).
+    """
+
+    force: Any = (0.0, 0.0, 0.0)
+    moment: Any = (0.0, 0.0, 0.0)
+    point: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "force", array("force", self.force, (3,), unit="N"))
+        object.__setattr__(self, "moment", array("moment", self.moment, (3,), unit="N m"))
+        if self.point is not None:
+            object.__setattr__(self, "point", array("point", self.point, (3,), unit="m"))
+
+    @property
+    def pointed(self) -> FloatArray:
+        """The force (3,) if it acts at a point of the world, else zero."""
+        return np.zeros(3) if self.point is None else self.force
+
+    @property
+    def moment_at_origin(self) -> FloatArray:
+        """The moment (3,) n in n - r x pointed, the moment about a centre of mass at r."""
+        return self.moment if self.point is None else self.moment + np.cross(self.point, self.force)
+
+
+@dataclass(frozen=True)
+class Centroidal:
+    """The momentum of everything that moves (final).
+
+        m r'' = sum f_i + fe + m g,     L' = sum [(p_i - r) x f_i + l_i] + (pe - r) x fe + ne
+
+    Sources: paper 3, (1), (2) and II-C; L is about the centre of mass.
+
+    Parameters
+    ----------
+    mass : kg
+    gravity : (3,) m/s2
+    """
+
+    mass: float
+    gravity: Any = field(default_factory=lambda: (0.0, 0.0, -GRAVITY))
+
+    def __post_init__(self) -> None:
+        positive("mass", self.mass, "kg")
+        object.__setattr__(self, "gravity", array("gravity", self.gravity, (3,), unit="m/s2"))
+
+    def forces(
+        self, contacts: Sequence[PlacedPatch], wrenches: Any, pushes: Sequence[Push] = ()
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return F, P and N (3,): the forces but weight, those of them at points of the world, and the moment.
+
+        The moment about a centre of mass at r is N - r x P. `wrenches` (n, 6) are (moment, force) in the frames of
+        the patches.
+        """
+        local = array("wrenches", wrenches, (len(contacts), 6))
+        parts = [contact.world(w) for contact, w in zip(contacts, local, strict=True)]
+        at_points = np.sum(parts, axis=0) if parts else np.zeros(6)
+        force = at_points[3:] + sum((push.force for push in pushes), np.zeros(3))
+        pointed = at_points[3:] + sum((push.pointed for push in pushes), np.zeros(3))
+        return force, pointed, at_points[:3] + sum((push.moment_at_origin for push in pushes), np.zeros(3))
+
+    def rate(
+        self,
+        state: CentroidalState,
+        contacts: Sequence[PlacedPatch],
+        wrenches: Any,
+        pushes: Sequence[Push] = (),
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the acceleration (3,) and the rate of the angular momentum (3,), world."""
+        force, pointed, moment = self.forces(contacts, wrenches, pushes)
+        return force / self.mass + self.gravity, moment - np.cross(state.position, pointed)
+
+    def advance(
+        self,
+        state: CentroidalState,
+        contacts: Sequence[PlacedPatch],
+        wrenches: Any,
+        duration: float,
+        pushes: Sequence[Push] = (),
+    ) -> CentroidalState:
+        """Return the state after `duration` (s) of constant wrenches and pushes, exactly: r is a quadratic, L a cubic.
+
+        L gains N T - (integral of r) x P.
+        """
+        T = positive("duration", duration, "s")
+        force, pointed, moment = self.forces(contacts, wrenches, pushes)
+        r, v = state.position, state.velocity
+        a = force / self.mass + self.gravity
+        area = T * r + T**2 / 2 * v + T**3 / 6 * a
+        momentum = state.angular_momentum + T * moment - np.cross(area, pointed)
+        return CentroidalState(r + T * v + T**2 / 2 * a, v + T * a, momentum)
+
+    def joined(self, state: CentroidalState, mass: float, other: CentroidalState) -> tuple[Centroidal, CentroidalState]:
+        """Return the model and the state of this system and another body together, from the instant they join.
+
+            m+ r+ = m r + m_o r_o,   m+ v+ = m v + m_o v_o,   L+ = L + L_o + mu (r_o - r) x (v_o - v)
+
+        with mu = m m_o / (m + m_o): no momentum is lost (sheet of paper 3, section 5).
+        """
+        m, m_o = self.mass, positive("mass", mass, "kg")
+        whole, reduced = m + m_o, m * m_o / (m + m_o)
+        r, v = ((m * a + m_o * b) / whole for a, b in _pairs(state, other))
+        apart = np.cross(other.position - state.position, other.velocity - state.velocity)
+        momentum = state.angular_momentum + other.angular_momentum + reduced * apart
+        return Centroidal(whole, self.gravity), CentroidalState(r, v, momentum)
+
+    def parted(self, state: CentroidalState, mass: float, other: CentroidalState) -> tuple[Centroidal, CentroidalState]:
+        """Return the model and the state of what is left when `other` of `mass` leaves: the inverse of `joined`."""
+        m, m_o = self.mass, positive("mass", mass, "kg")
+        if not m_o < m:
+            raise InputError("mass", mass, f"less than the whole mass, {m:g} kg")
+        left = m - m_o
+        r, v = ((m * a - m_o * b) / left for a, b in _pairs(state, other))
+        apart = np.cross(other.position - r, other.velocity - v)
+        momentum = state.angular_momentum - other.angular_momentum - left * m_o / m * apart
+        return Centroidal(left, self.gravity), CentroidalState(r, v, momentum)
+
+
+def projection_frame(axis: Any) -> FloatArray:
+    """Return W (3, 3), world -> projection: right-handed, its third row the unit vector of the privileged `axis`.
+
+    The first row is the world direction x, or y if the axis is nearer to x, made perpendicular to the axis.
+    """
+    w3 = array("axis", axis, (3,))
+    length = float(np.linalg.norm(w3))
+    if length < 1e-12:
+        raise InputError("axis", axis, "a direction: not zero")
+    w3 = w3 / length
+    start = np.array([1.0, 0.0, 0.0]) if abs(w3[0]) < 0.8 else np.array([0.0, 1.0, 0.0])
+    w1 = start - (start @ w3) * w3
+    w1 /= np.linalg.norm(w1)
+    return np.vstack((w1, np.cross(w3, w1), w3))
+
+
+def _pairs(a: CentroidalState, b: CentroidalState) -> tuple[tuple[FloatArray, FloatArray], ...]:
+    return (a.position, b.position), (a.velocity, b.velocity)

@@ -1,0 +1,191 @@
+"""Exact discretisation of the centroidal model along a prescribed axis: the linear stages of preview control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array
+from trundle.errors import InputError
+
+STATES = 6
+"""m r1, m v1, m r2, m v2, L1, L2 (paper 3, (13))."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """K samples in which inputs are held, and what is prescribed in them. Vectors are W-components: W_k (world ones).
+
+    Attributes
+    ----------
+    durations : (K,) s
+    masses : (K,) kg
+    W : (K, 3, 3)
+        World -> projection frame of each sample; its third row is the privileged axis.
+    height, speed, acceleration : (K,) m, m/s, m/s2
+        r3 and v3 at the START of each sample and r3'' in it, along its own privileged axis.
+    gravity : (3,) m/s2, world
+    force, pointed, moment : (K, 3) N, N, N m, world
+        Known forces from outside: their sum, of those the ones that act at points of the world, and the moment N of
+        N - r x pointed (`Push`).
+    """
+
+    durations: FloatArray
+    masses: FloatArray
+    W: FloatArray
+    height: FloatArray
+    speed: FloatArray
+    acceleration: FloatArray
+    gravity: FloatArray
+    force: FloatArray
+    pointed: FloatArray
+    moment: FloatArray
+
+    @property
+    def privileged_force(self) -> FloatArray:
+        """F3 (K,), N: what the contacts must push along the privileged axis, m (r3'' - g3) - fe3."""
+        w3 = self.W[:, 2]
+        return self.masses * (self.acceleration - w3 @ self.gravity) - np.sum(w3 * self.force, axis=1)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """x_{k+1} = A_k x_k + sum_i B_ki w_i + C_k, w_i = (moment, force) in the frame of patch i.
+
+    Attributes
+    ----------
+    A : (K, 6, 6)
+    C : (K, 6)
+    phi : (K,) m/s2
+        Sum of the forces along the axis that act at points, over the mass.
+    mean_height : (K,) m
+        Mean of r3 over the sample.
+    samples : Samples
+    """
+
+    A: FloatArray
+    C: FloatArray
+    phi: FloatArray
+    mean_height: FloatArray
+    samples: Samples
+
+    def inputs(self, positions: FloatArray, rotations: FloatArray) -> FloatArray:
+        """Return B (K, n, 6, 6) of patches at `positions` (K, n, 3) with R_world_patch `rotations` (K, n, 3, 3)."""
+        s = self.samples
+        T, W = s.durations[:, None], s.W[:, None]
+        p = (W @ positions[..., None])[..., 0]
+        G = W @ rotations
+        lift = T * (p[..., 2] - self.mean_height[:, None]) + (self.phi * s.durations**3 / 6)[:, None]
+        B = np.zeros((*p.shape[:2], STATES, 6))
+        half = (T**2 / 2)[..., None]
+        T3 = T[..., None]
+        f1, f2, f3 = G[..., 0, :], G[..., 1, :], G[..., 2, :]  # W-components of the columns of the patch frame
+        B[..., 0, 3:], B[..., 1, 3:] = half * f1, T3 * f1
+        B[..., 2, 3:], B[..., 3, 3:] = half * f2, T3 * f2
+        B[..., 4, 3:] = -lift[..., None] * f2 + T3 * p[..., 1:2] * f3
+        B[..., 5, 3:] = lift[..., None] * f1 - T3 * p[..., 0:1] * f3
+        B[..., 4, :3], B[..., 5, :3] = T3 * f1, T3 * f2
+        return B
+
+
+def discretise(samples: Samples) -> Stages:
+    """Return the exact stages of `samples` (sheet of paper 3, section 2; its (14) has them without m and with 0 in L).
+
+    With T the duration, phi = (F3 + pe3)/m over the forces that act at points, q = phi T^3/6 and d the forces of no
+    contact:  L1 gains -T phi (m r2) - T^2/2 phi (m v2) - q d2 + T n1, L2 the same of r1, v1, d1, n2 with the
+    opposite sign; n is the moment of the known forces about the point (0, 0, mean of r3).
+    """
+    s = samples
+    T, m = s.durations, s.masses
+    f, pointed, moment, g = (_in_frame(s.W, v) for v in (s.force, s.pointed, s.moment, s.gravity))
+    phi = (s.privileged_force + pointed[:, 2]) / m
+    height = s.height + T * s.speed / 2 + T**2 * s.acceleration / 6
+    d, q = f + m[:, None] * g, phi * T**3 / 6
+    A = np.tile(np.eye(STATES), (len(T), 1, 1))
+    A[:, 0, 1] = A[:, 2, 3] = T
+    A[:, 4, 2], A[:, 4, 3] = -T * phi, -(T**2) / 2 * phi
+    A[:, 5, 0], A[:, 5, 1] = T * phi, T**2 / 2 * phi
+    n1, n2 = moment[:, 0] + height * pointed[:, 1], moment[:, 1] - height * pointed[:, 0]
+    half = T**2 / 2
+    C = np.column_stack((half * d[:, 0], T * d[:, 0], half * d[:, 1], T * d[:, 1], -q * d[:, 1] + T * n1, q * d[:, 0]))
+    C[:, 5] += T * n2
+    return Stages(A, C, phi, height, s)
+
+
+def third_momentum_gain(samples: Samples, states: FloatArray, force: FloatArray, moment: FloatArray) -> FloatArray:
+    """Return what the component of L along the privileged axis gains in each sample, (K,), kg m2/s: exact.
+
+    The component that the linear model drops: L3' = N3 - r1 P2 + r2 P1 is bilinear (paper 3, II-A), and computed here
+    once the plan is known.
+
+    Parameters
+    ----------
+    samples : Samples
+    states : (K, 6)
+        x at the START of each sample, in its frame.
+    force, moment : (K, 3), world
+        Sum of the contacts' forces, and of their moments about the world's origin.
+    """
+    s = samples
+    T = s.durations
+    f, fe, g = (_in_frame(s.W, v) for v in (force, s.force, s.gravity))
+    P = f + _in_frame(s.W, s.pointed)
+    N3 = _in_frame(s.W, moment + s.moment)[:, 2]
+    a = (f + fe) / s.masses[:, None] + g
+    r1, v1, r2, v2 = (states[:, i] / s.masses for i in range(4))
+    area1 = T * r1 + T**2 / 2 * v1 + T**3 / 6 * a[:, 0]
+    area2 = T * r2 + T**2 / 2 * v2 + T**3 / 6 * a[:, 1]
+    return T * N3 - area1 * P[:, 1] + area2 * P[:, 0]
+
+
+def turned(W_from: FloatArray, W_to: FloatArray, height: float, speed: float, third: float, mass: float) -> Any:
+    """Return E (6, 6) and e (6,): the state in the frame W_to is E x + e, x the state in W_from.
+
+    `height`, `speed` and `third` are r3, v3 and L3 of the old frame; L3 is no state of the model, so it is a guess
+    (zero, or what `third_momentum_gain` says).
+    """
+    Q = W_to @ W_from.T
+    E, e = np.zeros((STATES, STATES)), np.zeros(STATES)
+    E[np.ix_([0, 2], [0, 2])] = E[np.ix_([1, 3], [1, 3])] = E[np.ix_([4, 5], [4, 5])] = Q[:2, :2]
+    for rows, known in (([0, 2], mass * height), ([1, 3], mass * speed), ([4, 5], third)):
+        e[rows] = Q[:2, 2] * known
+    return E, e
+
+
+def heights_by_speeds(durations: Any, height: float, speeds: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return height, speed (K,) at the starts of samples and the acceleration (K,) in them, of speeds at the borders.
+
+    `speeds` (K + 1,), m/s. The height is piecewise quadratic and its velocity has the given values exactly, so that
+    F3 = m (r3'' - g3) needs no impulse.
+    """
+    T = array("durations", durations, (None,), above=0.0, unit="s")
+    v = array("speeds", speeds, (len(T) + 1,), unit="m/s")
+    gains = T * (v[1:] + v[:-1]) / 2
+    heights = height + np.concatenate(([0.0], np.cumsum(gains)))
+    return heights[:-1], v[:-1], np.diff(v) / T
+
+
+def mass_reset(before: float, after: float) -> FloatArray:
+    """Return the diagonal (6,) of the reset that keeps position and velocity when the mass changes (paper 3, IV).
+
+    The first four states are m r and m v: kept as they are, the centre of mass would jump towards the world's origin.
+    """
+    if not (before > 0 and after > 0):
+        raise InputError("masses", (before, after), "positive (kg)")
+    return np.array([after / before] * 4 + [1.0, 1.0])
+
+
+def pick_up(mass: float, position: FloatArray, velocity: FloatArray, W: FloatArray) -> FloatArray:
+    """Return what x gains (6,) when a body of `mass` at rest relative to the robot joins it: its first moments.
+
+    Exact: (m r)+ = m r + m_o r_o, (m v)+ = m v + m_o v_o; with another velocity, L gains `Centroidal.joined`'s term.
+    """
+    r, v = W @ position, W @ velocity
+    return mass * np.array([r[0], v[0], r[1], v[1], 0.0, 0.0])
+
+
+def _in_frame(W: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return world vectors (3,) or (K, 3) in the frames W (K, 3, 3)."""
+    return np.einsum("kij,j->ki", W, vector) if vector.ndim == 1 else np.einsum("kij,kj->ki", W, vector)

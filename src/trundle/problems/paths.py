@@ -1,0 +1,64 @@
+"""Paths of a point over time, for the centre of mass to follow: way-points joined by straight or smooth pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, choice
+from trundle.errors import InputError
+
+SHAPES = ("straight", "smooth")
+
+
+class PointPath:
+    """A path through way-points (final): callable, times (n,) s -> positions (n, 3) m and velocities (n, 3) m/s.
+
+    ``"straight"``: constant velocity from one way-point to the next (the gross segments of paper 3, III-C; at a
+    way-point the velocity is that of the piece before it). ``"smooth"``: a monotone cubic of each component
+    (PCHIP: velocities are continuous, nothing overshoots, the ends are at rest). Outside the times it rests there.
+
+    Parameters
+    ----------
+    times : (k,) s
+        Ascending.
+    points : (k, 3) m, world
+    shape : str
+
+    Raises
+    ------
+    InputError
+        For times that do not ascend, sizes that differ or values that are not finite.
+    """
+
+    def __init__(self, times: Any, points: Any, shape: str = "straight") -> None:
+        self.times = array("times", times, (None,), unit="s")
+        if len(self.times) < 1 or np.any(np.diff(self.times) <= 0):
+            raise InputError("times", times, "at least one, ascending (s)")
+        self.points = array("points", points, (len(self.times), 3), unit="m")
+        self.shape = choice("shape", shape, SHAPES)
+        self._curve: Any = None
+        self._rate: Any = None
+        if shape == "smooth" and len(self.times) > 1:
+            from scipy.interpolate import PchipInterpolator
+
+            # Repeated ends make the slopes there zero: it starts and ends at rest.
+            times = np.concatenate((self.times[:1] - 1.0, self.times, self.times[-1:] + 1.0))
+            points = np.concatenate((self.points[:1], self.points, self.points[-1:]))
+            self._curve = PchipInterpolator(times, points, axis=0)
+            self._rate = self._curve.derivative()
+
+    def __call__(self, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return positions (n, 3) and velocities (n, 3) at the times (n,)."""
+        inside = np.clip(times, self.times[0], self.times[-1])
+        moving = ((times > self.times[0]) & (times <= self.times[-1]))[:, None]
+        if len(self.times) == 1:
+            return np.tile(self.points, (len(inside), 1)), np.zeros((len(inside), 3))
+        if self._curve is not None:
+            return self._curve(inside), np.where(moving, self._rate(inside), 0.0)
+        after = np.clip(np.searchsorted(self.times, inside, side="left"), 1, len(self.times) - 1)
+        gap = (self.times[after] - self.times[after - 1])[:, None]
+        rate = (self.points[after] - self.points[after - 1]) / gap
+        position = self.points[after - 1] + rate * (inside - self.times[after - 1])[:, None]
+        return position, np.where(moving, rate, 0.0)

@@ -29,7 +29,7 @@ pytestmark = [
 
 ROBOT = BallBalancer()
 WALL = Wall([0.5, 0, 0], [-1, 0, 0])
-WEIGHTS = Weights(joints=1.0, angular=1.0)
+TIMING, WEIGHTS = Timing(), Weights(joints=1.0, angular=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def levels():
     return ContactImplicit(ROBOT), HybridControl(ROBOT)
 
 
-def controller(both, walls, timing=Timing(), **options):
+def controller(both, walls, timing=TIMING, **options):
     implicit, hybrid = both
     law = NO_FORCE if options.get("levels") == "drive-only" else SoftLaw()
     return TwoLevel(
@@ -75,7 +75,7 @@ def test_a_push_is_caught_at_the_wall(levels):
     assert np.max(force) > 10.0
     assert np.linalg.norm(run.records["y"][-1, :2]) < 0.3
     assert policy.report()["hybrid"] > 200
-    alone, none = pushed(controller(levels, [WALL], levels="drive-only"), [WALL])
+    alone, _ = pushed(controller(levels, [WALL], levels="drive-only"), [WALL])
     assert np.min(alone.records["torso"]) < np.min(run.records["torso"])
 
 

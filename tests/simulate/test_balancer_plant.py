@@ -64,7 +64,7 @@ def test_hands_and_measurement_are_those_of_the_model():
     assert LowLevel(ROBOT).state(y) == pytest.approx(x, abs=1e-10)
     s = ca.SX.sym("x", 16)
     hands = ca.Function("h", [s], [ca.horzcat(*(r for r, _ in ROBOT.hands(s)))])
-    expected = np.array(hands(x)).T + [x[0], x[1], ROBOT.ball_radius]
+    expected = np.array(hands(x)).T + np.array([x[0], x[1], ROBOT.ball_radius])
     assert plant.hand_positions(view) == pytest.approx(expected, abs=1e-12)
     assert plant.wall_distances(view) == pytest.approx(0.9 - expected[:, 0] - 0.03, abs=1e-12)
 

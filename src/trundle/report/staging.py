@@ -50,13 +50,10 @@ class Stage:
         Size of the object, m.
     look_at, camera : (3,)
         Where the camera looks and stands.
-<<<<<<< HEAD
-    arrows : tuple
-        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, and colour.
-=======
     others : tuple
         Of each further contact its points (k, 3) and forces (k, 3).
->>>>>>> main
+    arrows : tuple
+        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, and colour.
     """
 
     seconds: float
@@ -71,11 +68,8 @@ class Stage:
     look_at: Array
     camera: Array
     paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
-<<<<<<< HEAD
-    arrows: tuple[tuple[Array, Array, tuple[int, int, int]], ...] = field(default=())
-=======
     others: tuple[tuple[Array, Array], ...] = field(default=())
->>>>>>> main
+    arrows: tuple[tuple[Array, Array, tuple[int, int, int]], ...] = field(default=())
 
 
 def frame_times(run: Trajectory) -> tuple[Array, float, float]:

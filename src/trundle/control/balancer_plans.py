@@ -45,8 +45,8 @@ class BalancerPlan:
         Planned contacts of left hand with each wall, then of the right one.
     forces, distances : (N, pairs) N, m
         Normal forces and signed distances.
-    speeds : (N, pairs) m/s
-        Of the hands' centres.
+    speeds, slips : (N, pairs) m/s
+        Of the hands' centres, and along the wall.
     """
 
     begin: float
@@ -58,6 +58,7 @@ class BalancerPlan:
     forces: FloatArray
     distances: FloatArray
     speeds: FloatArray
+    slips: FloatArray
 
     @property
     def horizon(self) -> float:
@@ -153,13 +154,13 @@ class ImplicitPlanner:
         if last is None or event:
             found.append(control.discover(x, p, control.still(x), self.event))
         best = cheapest(found)
-        distances, forces, on_hands, speeds = seen(control, self._observe, best, p)
+        distances, forces, on_hands, speeds, slips = seen(control, self._observe, best, p, walls)
         schedule = np.zeros(forces.shape, dtype=bool)
         if touching and np.isfinite(np.sum(forces)):
             near, lasted = self._contacts(begin, distances[0], since)
             schedule = contact_schedule(forces, distances, control.step, self.rules, near, lasted)
         inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
-        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds)
+        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds, slips)
 
     def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
         """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
@@ -232,18 +233,25 @@ class TrackingPlanner:
         if fresh or not guesses:
             guesses.append(control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step))
         best = control.solve(x, p, guesses, self.update)
-        distances, forces, on_hands, speeds = seen(control, self._observe, best, p)
+        distances, forces, on_hands, speeds, slips = seen(control, self._observe, best, p, walls)
         inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
-        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds)
+        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds, slips)
 
     @cached_property
     def _observe(self) -> ca.Function:
         return compile_function(self.control.observe).map(self.control.stages)
 
 
-def seen(control: BalancerLevel, observe: ca.Function, solution: ControlSolution, p: FloatArray) -> tuple[Any, ...]:
-    """Return distances, normal forces (N, pairs), forces on the hands (N, 6) and the hands' speeds (N, pairs)."""
+def seen(
+    control: BalancerLevel, observe: ca.Function, solution: ControlSolution, p: FloatArray, walls: Sequence[Wall]
+) -> tuple[Any, ...]:
+    """Return distances, normal forces (N, pairs), forces on the hands (N, 6), speeds and slips (N, pairs)."""
     n = control.stages
     found = [np.array(value) for value in observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
-    speeds = np.linalg.norm(found[4].T.reshape(n, control.pairs, 3), axis=2)
-    return found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds
+    velocities = found[4].T.reshape(n, 2, control.walls, 3)
+    normals = np.zeros((control.walls, 3))
+    for j, wall in enumerate(walls):
+        normals[j] = wall.normal
+    along = velocities - np.einsum("kijc,jc->kij", velocities, normals)[..., None] * normals
+    speeds, slips = (np.linalg.norm(v, axis=3).reshape(n, -1) for v in (velocities, along))
+    return found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, slips

@@ -49,6 +49,11 @@ def trials(run: Trajectory) -> list[dict[str, Any]]:
     return list(found)
 
 
+def shown(run: Trajectory) -> dict[str, Any]:
+    """Return the facts of the trial that the trajectory is."""
+    return trials(run)[int(run.metadata.get("shown", 0))]
+
+
 def safe(one: Mapping[str, Any]) -> bool:
     """Whether a trial ended upright and within 0.3 m of its goal, the torso never touching anything."""
     return bool(one["status"] == "success" and one["torso_min"] > 0.0 and one["away"] <= 0.3)

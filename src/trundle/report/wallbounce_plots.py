@@ -80,7 +80,7 @@ def acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
 def path(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw ball, torso's top and hands seen from above, with walls and box; thin lines: the other trials."""
     ax = ax or style.new_axes(6.0, 5.4)
-    for one in metrics_wallbounce.trials(run)[1:]:
+    for one in metrics_wallbounce.trials(run):
         ax.plot(*np.array(one["path"])[:, 1:].T, color=style.GREY, linewidth=0.5, alpha=0.6)
     base, top = run["base_position"], _top(run)
     ax.plot(top[:, 0], top[:, 1], color=style.PURPLE, linewidth=1.0, label="top of the torso")
@@ -211,7 +211,7 @@ def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
         ax.plot(*ends.T, color=style.INK, linewidth=3.0, solid_capstyle="butt", scalex=False, scaley=False)
         low, high = np.minimum(low, foot - 0.1), np.maximum(high, foot + 0.1)
     half = run.metadata.get("box")
-    first = metrics_wallbounce.trials(run)[0]
+    first = metrics_wallbounce.shown(run)
     if half and first.get("box"):
         corner = np.array(first["box"]) - half[:2]
         from matplotlib.patches import Rectangle

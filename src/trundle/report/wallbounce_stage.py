@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.records import Trajectory
+from trundle.report import metrics_wallbounce
 from trundle.report.meshes import Part
 from trundle.report.recompute import rotation_matrices
 from trundle.report.staging import Actor, Stage, frame_times, sampled
@@ -113,7 +114,7 @@ def _walls(run: Trajectory, count: int) -> list[Actor]:
 
 
 def _box(run: Trajectory, times: Array) -> list[Actor]:
-    half, first = run.metadata.get("box"), run.metadata["trials"][0]
+    half, first = run.metadata.get("box"), metrics_wallbounce.shown(run)
     if not half or not first.get("box"):
         return []
     x, y, z = np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")

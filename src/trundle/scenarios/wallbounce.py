@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trundle.errors import InputError
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.wallbounce_setup import Setup
@@ -31,9 +32,13 @@ def build(scenario: Scenario) -> TrialsWork:
     tables: Any = scenario.tables
     setup = Setup(tables, scenario.seed)
     moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
-    moved |= {f"walls[{i}].point": f"walls[{i}].point" for i in range(len(tables.walls))}
     with keys("robot", scenario, moved):
-        setup.check()
+        try:
+            setup.check()
+        except InputError as error:
+            if error.key.startswith("walls["):
+                raise InputError(error.key, error.value, error.allowed, scenario.file) from None
+            raise
     return TrialsWork(scenario, setup)
 
 
@@ -61,7 +66,8 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
 
-    run = outcomes[0].run
+    shown = min(setup.tables.trials.record, len(outcomes)) - 1
+    run = outcomes[shown].run
     y = run.records["measured"]
     n = len(run.time)
     flat = np.zeros((n, 1))
@@ -79,6 +85,7 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
         "kind": "wallbounce",
         "message": run.reason,
         "trials": [outcome.facts for outcome in outcomes],
+        "shown": shown,
         "plan_quality": _quality(outcomes),
         "robot": {key: np.asarray(value).tolist() for key, value in vars(setup.robot).items() if key != "form"},
         "torso_radius": setup.tables.plant.torso_radius,

@@ -32,7 +32,7 @@ class Outcome:
     facts : mapping
         Numbers and texts that judge it; see `_facts`.
     quality : mapping of level to mapping of name to array
-        Of planned contacts: penetration, m, slip, m/s, and force with the hand more than 5 mm off the wall, N.
+        Of planned contacts: penetration, m, slip, m/s, and the force where the hand is more than 5 mm off the wall, N.
     """
 
     run: PlantRun
@@ -136,17 +136,16 @@ def _by_hand(plan: BalancerPlan, name: str, time: float) -> FloatArray:
 
 
 def plan_quality(plans: list[BalancerPlan]) -> dict[str, FloatArray]:
-    """Return penetration, speed and off-wall force over all planned contacts of all plans.
+    """Return penetration, slip and off-wall force over all planned contacts of all plans; on the wall the last is 0.
 
     A contact is a stage and a hand with a force above 1 N (contact-implicit), or one that the schedule closes.
     """
     found: dict[str, list[FloatArray]] = {name: [] for name in QUALITY}
     for plan in plans:
         on = plan.forces > 1.0
-        off = on & (plan.distances > 0.005)
         found["penetration"].append(np.maximum(-plan.distances[on], 0.0))
-        found["slip"].append(plan.speeds[on])
-        found["off_wall_force"].append(plan.forces[off])
+        found["slip"].append(plan.slips[on])
+        found["off_wall_force"].append(np.where(plan.distances[on] > 0.005, plan.forces[on], 0.0))
     return {name: np.concatenate(values) if values else np.zeros(0) for name, values in found.items()}
 
 

@@ -69,6 +69,18 @@ def test_example_is_short_uses_public_names_and_says_its_units(script: Path) -> 
     assert re.search(r"# .*\bm\b", text)
 
 
+@pytest.mark.slow
+def test_an_arm_pushes_a_cart_off_a_wall_it_was_not_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    error = loaded(EXAMPLES / "inside" / "push_off_wall.py").main()
+    numbers = [re.findall(r"-?[0-9.]+", line) for line in capsys.readouterr().out.splitlines()[:2]]
+    (nearest, _, alone, nothing), (arm_nearest, _, arm, push) = ([float(n) for n in row] for row in numbers)
+    assert error < 1e-8  # N s
+    assert nothing == 0.0
+    assert 20.0 < push <= 80.0
+    assert arm > alone + 0.5
+    assert nearest < arm_nearest
+
+
 def test_an_example_runs_as_a_script_and_writes_only_the_picture_asked_for(tmp_path: Path) -> None:
     command = [sys.executable, EXAMPLES / "cycloid.py", "--plot", "picture.png"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)

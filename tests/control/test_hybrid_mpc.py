@@ -9,6 +9,7 @@ from bench.bounce import Levels, Seen
 from tests.control.pushes import pushed, random_pushes
 from trundle.contact.soft import Wall
 from trundle.control.contact_implicit import ContactImplicit
+from trundle.control.hybrid_hard import HardHybrid
 from trundle.control.hybrid_mpc import HybridControl
 from trundle.control.schedule import ScheduleRules, contact_schedule
 from trundle.errors import InputError
@@ -79,6 +80,29 @@ def test_the_cheaper_of_two_seeds_is_kept(levels):
     more = hybrid.solve(START, p, [seed], Limits(20))
     both = hybrid.solve(START, p, [seed, more.guess()], Limits(3))
     assert both.cost <= min(one.cost, more.cost)
+
+
+def test_hard_constraints_give_the_plan_of_the_penalties(levels):
+    """By another solver and another formulation: the same motion and push, and the contacts exactly."""
+    hybrid, p, seed, schedule = levels
+    soft = hybrid.solve(START, p, [seed], Limits(60))
+    hard = HardHybrid(hybrid).solve(START, p, seed, steps=6)
+    assert hard.status in (Status.SUCCESS, Status.ITERATION_LIMIT)
+    assert hard.gap <= 1e-6
+    distance, velocity, force, floor = seen(hybrid, hard, p)
+    slip = np.linalg.norm(velocity[:, 1:], axis=1)
+    assert np.max(slip[schedule]) <= 1e-4
+    settled = schedule & np.roll(schedule, 1, axis=0) & np.roll(schedule, 2, axis=0)
+    assert np.max(np.abs(distance[:, :, 0][settled])) <= 8e-3
+    assert np.max(np.abs(hard.inputs[:, :2])) <= ROBOT.drive_limit + 1e-6
+    assert np.max(np.abs(hard.inputs[:, 3:9])) <= ROBOT.joint_rate_limit + 1e-6
+    assert np.all(np.linalg.norm(force[:, 1:], axis=1) <= -ROBOT.hand_friction * force[:, 0] + 1e-5)
+    assert np.all(floor[:, 2] >= hybrid.least_normal)
+    assert np.max(np.abs(hard.states[:, :2] - soft.states[:, :2])) <= 0.03
+    pushes = [-0.04 * np.sum(seen(hybrid, plan, p)[2][:, 0]) for plan in (soft, hard)]
+    assert pushes[1] == pytest.approx(pushes[0], rel=0.15)
+    bad = np.where(np.arange(16) == 3, np.nan, START)
+    assert HardHybrid(hybrid).solve(bad, p, seed).status is Status.NOT_FINITE
 
 
 def test_nan_in_a_measurement_is_named(levels):

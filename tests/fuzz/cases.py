@@ -226,6 +226,32 @@ BASES: dict[str, dict[str, Any]] = {
         "trials": {"count": 4, "errors": [0.01, 0.1], "strides": 8},
         "simulation": {"strides": 6, "output_step": 0.01, "relative_tolerance": 1e-9},
     },
+    "walk": {
+        "kind": "walking",
+        "task": "walk",
+        "avatar": {"sex": "female", "mass": 60.0, "height": 1.65, "sole": "rolling"},
+        "walk": {"speed": 1.1, "slope": 2.0, "friction": 0.7, "clearance": 0.02, "landing": -0.05, "rolling_on": 0.0},
+        "phases": {
+            "periodicity": "full",
+            "single": [0.2, 0.8],
+            "double": [0.05, 0.3],
+            "double_share": [0.1, 0.2],
+            "trailing": "rolling",
+        },
+        "cost": {"torques": {"knee": 40.0}, "acceleration": 1e-4, "force": 0.1, "arm_swing": [0.5, 2.0]},
+        "limits": {"load": 1.5, "pelvis": [0.1, 0.2, 0.1], "joints": {"elbow": [-0.8, -0.1]}},
+        "plan": {"intervals": [8, 3], "max_iterations": 3, "perturbation": 0.01, "steps": 2},
+    },
+    "ball": {
+        "kind": "walking",
+        "task": "transfer",
+        "object": {"shape": {"type": "sphere", "radius": 0.2}, "mass": 2.0, "inertia": 0.03},
+        "contact": {"law": "pure-rolling", "friction": 0.9},
+        "initial": {"position": [0.1, 0.0]},
+        "goal": {"position": [0.4, 0.2], "quaternion": [0.6, 0.0, 0.0, 0.8]},
+        "plan": {"model": "kinematic", "duration": 2.0, "nodes": 60, "starts": 2, "parts": 20},
+        "simulation": {"gravity": 9.81, "output_step": 0.01, "relative_tolerance": 1e-9},
+    },
 }
 
 # What a key may have been given by trundle where the file does not name it; a copy of the contract, not of the schema.
@@ -339,6 +365,18 @@ BY_KIND: dict[str, dict[str, Any]] = {
         **{f"plant.{key}": 0 for key in ("joint_damping", "joint_friction", "actuator_bias")},
         "plant.center_of_mass": {}, "plant.curve_size": {},
     },
+    "walking": {
+        "avatar.sex": "male", "avatar.sole": "rolling", "walk.speed": 1.2, "walk.slope": 0, "walk.friction": 0.8,
+        "walk.clearance": 0.02, "walk.landing": -0.09, "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8],
+        "phases.double": [0.075, 0.3], "cost.torques": {}, "cost.acceleration": 2e-4, "cost.force": 0.1,
+        "cost.arm_swing": [0.6, 5], "limits.load": 1.4, "limits.pelvis": [0.09, 0.2, 0.09],
+        "limits.joints": {
+            "trunk_yaw": [-0.1, 0.1], "hip_yaw": [-0.2, 0.2], "shoulder_pitch": [-0.7, 0.7],
+            "shoulder_roll": [0.05, 0.3], "shoulder_yaw": [-0.2, 0.2], "elbow": [-0.9, -0.15],
+        },
+        "plan.intervals": [16, 6], "plan.max_iterations": 400, "plan.perturbation": 0, "plan.steps": 4,
+        "simulation.gravity": 9.81,
+    },
 }  # fmt: skip
 BY_KIND["wallbounce"] = documented("recover")
 
@@ -352,8 +390,14 @@ WALKER: dict[str, dict[str, Any]] = {
     "trials": {"count": 24, "errors": [0.01, 0.05, 0.1], "strides": 10},
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
-BY_TASK: dict[str, dict[str, Any]] = {
-    "walk": {f"{table}.{key}": value for table, keys in WALKER.items() for key, value in keys.items()},
+BALL: dict[str, dict[str, Any]] = {
+    "initial": {"position": [0, 0]},
+    "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},
+    "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-10},
+}
+BY_TASK: dict[tuple[str, str], dict[str, Any]] = {
+    task: {f"{table}.{key}": value for table, keys in tables.items() for key, value in keys.items()}
+    for task, tables in {("planar", "walk"): WALKER, ("walking", "transfer"): BALL}.items()
 }
 
 
@@ -429,7 +473,7 @@ def _difference(content: bytes, resolved: str) -> str:
     """Return what the resolved file dropped, altered or added beyond defaults."""
     given = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     read = tomllib.loads(resolved)
-    defaults = DEFAULTS | BY_KIND[given["kind"]] | BY_TASK.get(given["task"], {}) | {"name": "case"}
+    defaults = DEFAULTS | BY_KIND[given["kind"]] | BY_TASK.get((given["kind"], given["task"]), {}) | {"name": "case"}
     return _compare(given, read, "", defaults)
 
 

@@ -17,7 +17,10 @@ CONTRACT = {
     "planar": "body_position body_angle body_velocity body_angular_velocity contact_position contact_force gap slip "
     "energy mode torque joint_position joint_velocity",
     "spatial": "body_position body_quaternion body_velocity body_angular_velocity contact_position contact_normal "
-    "contact_force contact_moment gap slip energy mode torque joint_position joint_velocity",
+    "contact_force contact_moment gap slip energy mode torque joint_position joint_velocity body_torque",
+    "walking": "com_position com_velocity joint_position joint_velocity joint_torque base_position base_quaternion "
+    "base_velocity base_angular_velocity contact_position contact_force gap slip phase body_position body_quaternion "
+    "body_velocity body_angular_velocity contact_normal contact_moment energy mode body_torque",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from trundle.cli import check, doctor, export, listing, report, reproduce, run, schema, show, sweep
+from trundle.cli import check, doctor, export, fit_foot, listing, report, reproduce, run, schema, show, sweep
 from trundle.cli.guard import guarded
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ for _name, _function in {
     "sweep": sweep.sweep,
     "reproduce": reproduce.reproduce,
     "export": export.export,
+    "fit-foot": fit_foot.fit_foot,
     "doctor": doctor.doctor,
 }.items():
     app.command(_name)(guarded(_function))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ def run(
     quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json to stdout and nothing else there."),
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
+    warm_from: Path | None = typer.Option(None, "--warm-from", metavar="RUN", help="Start a plan from another run."),
     view: bool = typer.Option(False, "--view", help="Open the viewer page in the browser."),
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
@@ -38,6 +40,9 @@ def run(
     from trundle.scenarios import load_scenario
     from trundle.scenarios import run as run_scenario
 
+    if warm_from is not None:
+        overrides = [*overrides, f"plan.warm_from={json.dumps(str(warm_from.resolve() / 'trajectory.nc'))}"]
+        allow_path = [*allow_path, warm_from]
     loaded = load_scenario(scenario, overrides, seed, allow_path)
     with bar(not (quiet or as_json)) as show:
 
@@ -48,8 +53,6 @@ def run(
 
         result = run_scenario(loaded, out, plots=not no_plots, view=view, progress=progress)
     if as_json:
-        import json
-
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
         _tell(result)

@@ -48,6 +48,14 @@ class FrameMotion:
         """[Jw; Jv], (k + d, nv)."""
         return np.vstack([self.Jw, self.Jv])
 
+    def at(self, point: FloatArray) -> FrameMotion:
+        """Return the motion of the parallel frame at `point` (d,), m, of the body: space only."""
+        r = self.R @ point
+        lever = np.array([[0.0, r[2], -r[1]], [-r[2], 0.0, r[0]], [r[1], -r[0], 0.0]])  # lever @ w = w x r
+        turned = lever @ self.w
+        Jv, a = self.Jv + lever @ self.Jw, self.a + lever @ self.al + self.w * (self.w @ r) - r * (self.w @ self.w)
+        return FrameMotion(self.R, self.p + r, self.w, self.v + turned, self.Jw, Jv, self.al, a)
+
     def packed(self) -> FloatArray:
         """Return (R column by column, p, w, v, al, a): what a contact reads; never the Jacobians."""
         return np.concatenate([self.R.ravel(order="F"), self.p, self.w, self.v, self.al, self.a])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, positive
+from trundle.checks import positive
+from trundle.contact.walls import FLAT, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
 
 __all__ = ["SoftLaw", "SoftTouch", "Wall", "frozen_tangents", "normal_force", "switch"]
@@ -37,18 +39,6 @@ def normal_force(distance: Any, largest: Any, width: Any, offset: Any) -> Any:
     Source: Wall-bouncing paper, eq. 17-18, with a logistic function.
     """
     return largest * switch(-(distance + offset) / width)
-
-
-def frozen_tangents(normal: Any) -> FloatArray:
-    """Return [t_1 t_2] (3, 2) of a unit normal: t_1 along the world axis least aligned with n, t_2 = n x t_1.
-
-    The axis is chosen once for a surface: no continuous choice exists for all normals.
-    """
-    n = array("normal", normal, (3,))
-    axis = np.eye(3)[2 - int(np.argmin(np.abs(n[::-1])))]
-    t = axis - n * (n @ axis)
-    t = t / np.linalg.norm(t)
-    return np.asarray(np.column_stack([t, np.cross(n, t)]), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -80,70 +70,44 @@ class SoftLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class Wall:
-    """A plane that may be touched, of any orientation.
-
-    Parameters
-    ----------
-    point : (3,) m
-        On the wall.
-    normal : (3,)
-        Out of the wall; normalised.
-    """
-
-    point: Any
-    normal: Any
-
-    def __post_init__(self) -> None:
-        n = array("normal", self.normal, (3,))
-        if not np.linalg.norm(n) > 1e-9:
-            raise InputError("normal", self.normal, "a direction, not zero")
-        object.__setattr__(self, "normal", array("normal", n / np.linalg.norm(n), (3,)))
-        object.__setattr__(self, "point", array("point", self.point, (3,), unit="m"))
-
-    @property
-    def offset(self) -> float:
-        """B in d(p) = n . p - b, m."""
-        return float(self.normal @ self.point)
-
-    @property
-    def numbers(self) -> FloatArray:
-        """(n, b, t_1, t_2) (10,), as `SoftTouch` reads them from a problem's parameters."""
-        return np.concatenate([self.normal, [self.offset], *frozen_tangents(self.normal).T])
-
-
-@dataclass(frozen=True, eq=False)
 class SoftTouch:
-    """A sphere near a plane given by parameters: distance, frame and soft force, CasADi expressions.
+    """A sphere near a surface: distance, frame and soft force, CasADi expressions.
 
     Parameters
     ----------
     point, velocity : (3,) m, m/s
         Of the sphere's centre, world axes.
     radius : scalar, m
-    wall : (10,)
-        See `Wall.numbers`.
+    wall : (n,)
+        Numbers of a wall, as `surface` reads them.
+    surface : Surface
+        What kind of surface it is.
     """
 
     point: Any
     velocity: Any
     radius: Any
     wall: Any
+    surface: Surface = FLAT
 
     @property
     def normal(self) -> Any:
-        """Unit normal n (3,), out of the wall."""
-        return self.wall[:3]
+        """Unit normal n (3,) at the point of the surface below, out of the wall."""
+        return self._frame[1]
 
     @property
     def distance(self) -> Any:
         """Signed distance d, m."""
-        return ca.dot(self.normal, self.point) - self.wall[3] - self.radius
+        return self._frame[0] - self.radius
 
     @property
     def tangents(self) -> Any:
         """[t_1 t_2] (3, 2)."""
-        return ca.horzcat(self.wall[4:7], self.wall[7:10])
+        return self._frame[2]
+
+    @cached_property
+    def _frame(self) -> tuple[Any, Any, Any]:
+        return self.surface.frame(self.point, self.wall)
 
     @property
     def approach(self) -> Any:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, positive
-from trundle.contact.soft import Wall
+from trundle.contact.walls import FLAT, Surface, Wall
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr_stage import Cost
@@ -18,7 +18,7 @@ from trundle.numerics.ilqr_stage import Cost
 Row = tuple[Any, Any, Any]
 """Margin, weight mu and delta of a barrier."""
 
-NO_WALL = np.concatenate([[0.0, 0.0, 1.0, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # a plane out of reach, below
+NO_WALL = Wall([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])  # a plane out of reach, below
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,12 @@ def packed(
     keep_out: KeepOut,
     walls: Sequence[Wall],
     most: int,
+    surface: Surface = FLAT,
 ) -> FloatArray:
     """Return parameter rows (N + 1, n_p) in the order of `Unpacked`; `head` has a row a stage and one for the end."""
     if len(walls) > most:
         raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
-    planes = [wall.numbers for wall in walls] + [NO_WALL] * (most - len(walls))
+    planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
     if disc is None:
         disc, weights = Disc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
     same = np.concatenate([weights.numbers, disc.numbers, keep_out.numbers, *planes])
@@ -152,16 +153,23 @@ def packed(
     return p
 
 
-def unpacked(p: ca.SX, head: int, walls: int) -> Unpacked:
+def unpacked(p: ca.SX, head: int, walls: int, surface: Surface = FLAT) -> Unpacked:
     """Return the parts of the parameter symbols of `packed`."""
-    sizes = [16, head, len(_NAMES), 3, _KEPT, *([10] * walls)]
+    sizes = [16, head, len(_NAMES), 3, _KEPT, *([surface.size] * walls)]
     reference, own, weights, disc, keep_out, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
     return Unpacked(reference, own, dict(zip(_NAMES, ca.vertsplit(weights), strict=True)), disc, keep_out, planes)
 
 
-def parameter_count(head: int, walls: int) -> int:
+def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
+    """Return the parameter rows of `packed` with the weights of these names at zero."""
+    rows = np.array(p, dtype=np.float64)
+    rows[:, [16 + head + _NAMES.index(name) for name in names]] = 0.0
+    return rows
+
+
+def parameter_count(head: int, walls: int, surface: Surface = FLAT) -> int:
     """Return n_p."""
-    return 16 + head + len(_NAMES) + 3 + _KEPT + 10 * walls
+    return 16 + head + len(_NAMES) + 3 + _KEPT + surface.size * walls
 
 
 def motion_limits(
@@ -182,7 +190,7 @@ def motion_limits(
     return [*rows, ((load.normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
 
 
-def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked) -> list[Row]:
+def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = FLAT) -> list[Row]:
     """Return the barriers of the two points' distances to walls and to the disc."""
     rows: list[Row] = []
     w, disc = given.weights, given.disc
@@ -191,7 +199,7 @@ def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked) -> list[Row]:
     center = ca.vertcat(x[:2], robot.ball_radius)
     for plane in given.walls:
         for up, margin in ((0.0, ball), (height, body)):
-            rows.append((ca.dot(plane[:3], center + up * lean) - plane[3] - margin, w["torso"], softness))
+            rows.append((surface.distance(center + up * lean, plane) - margin, w["torso"], softness))
     for up, weight in ((0.0, w["disc"]), (top, w["disc_top"])):
         away = x[:2] + up * lean[:2] - disc[:2]
         rows.append((ca.sqrt(ca.sumsqr(away) + 1e-6) - disc[2], weight, softness))

@@ -11,6 +11,7 @@ import casadi as ca
 
 from trundle.checks import integer, positive
 from trundle.contact.soft import SoftTouch
+from trundle.contact.walls import FLAT, Surface
 from trundle.control.balancer_costs import (
     Row,
     Unpacked,
@@ -56,6 +57,8 @@ class BalancerLevel(ABC):
     step : float, s
     least_normal : float, N
         Of the floor.
+    surface : Surface
+        Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; a fifth slower) or a `Formula`.
     """
 
     robot: BallBalancer = field(default_factory=BallBalancer)
@@ -63,6 +66,7 @@ class BalancerLevel(ABC):
     stages: int = 25
     step: float = 0.04
     least_normal: float = 30.0
+    surface: Surface = FLAT
 
     def __post_init__(self) -> None:
         integer("walls", self.walls, minimum=1)
@@ -116,12 +120,12 @@ class BalancerLevel(ABC):
     def _built(self) -> tuple[ControlProblem, ca.Function]:
         robot = self.robot
         x, u = ca.SX.sym("x", 16), ca.SX.sym("u", self.nu)
-        p = ca.SX.sym("p", parameter_count(self.head, self.walls))
-        given = unpacked(p, self.head, self.walls)
+        p = ca.SX.sym("p", parameter_count(self.head, self.walls, self.surface))
+        given = unpacked(p, self.head, self.walls, self.surface)
         w, (drive, yaw, joint_rates) = given.weights, (u[:2], u[2], u[3:9])
-        touches = self._touches(x, joint_rates, given.walls)
+        touches = self.touches(x, joint_rates, given.walls)
         own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)
-        kept = kept_out(robot, x, given)
+        kept = kept_out(robot, x, given, self.surface)
         stage, end = (state_cost(x, given.reference, w, kept, share) for share in (1.0, w["end"]))
         residuals = [(drive, w["drive"]), (yaw, w["yaw_torque"]), (joint_rates, w["joint_rates"]), *own.residuals]
         barriers = [*motion_limits(robot, x, u, own.forces, w["limits"], self.least_normal), *own.barriers]
@@ -134,7 +138,9 @@ class BalancerLevel(ABC):
         seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities]
         return problem, ca.Function("observe", [x, u, p], seen)
 
-    def _touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
+    def touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
+        """Return the touches of all pairs."""
         center = ca.vertcat(x[:2], self.robot.ball_radius)
         hands = zip(self.robot.hands(x), self.robot.hand_velocities(x, joint_rates), strict=True)
-        return [SoftTouch(center + r, v, self.robot.hand_radius, wall) for (r, _), v in hands for wall in walls]
+        radius, surface = self.robot.hand_radius, self.surface
+        return [SoftTouch(center + r, v, radius, wall, surface) for (r, _), v in hands for wall in walls]

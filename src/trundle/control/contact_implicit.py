@@ -73,7 +73,7 @@ class ContactImplicit(BalancerLevel):
             If there are more walls than compiled for, or a shape does not fit.
         """
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
-        return packed(reference, head, weights, disc, keep_out, walls, self.walls)
+        return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
 
     def still(self, x: Any) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""

@@ -17,7 +17,7 @@ from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 
 __all__ = ["HybridControl"]
 
-_SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
+SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
 _FAR = 0.03  # m from where on it is not pulled harder: a hand that cannot get there must not drag the body
 _WEIGHTS, _KEEP_OUT, _UPDATE = Weights(), KeepOut(), Limits(3)
 
@@ -72,7 +72,7 @@ class HybridControl(BalancerLevel):
             raise InputError("schedule", flags.shape, f"flags of {self.stages} x {self.pairs}")
         head = np.zeros((self.stages + 1, 1 + self.pairs))
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
-        return packed(reference, head, weights, disc, keep_out, walls, self.walls)
+        return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
 
     def seed(self, solution: ControlSolution, forces: Any, schedule: Any) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.
@@ -109,7 +109,7 @@ class HybridControl(BalancerLevel):
             residuals += [
                 (f, w["force"]),
                 (touch.slip, w["contact_speed"] * closed),
-                (touch.approach + touch.distance / _SETTLE, w["contact_speed"] * closed),
+                (touch.approach + touch.distance / SETTLE, w["contact_speed"] * closed),
                 (touch.distance / ca.sqrt(1 + (touch.distance / _FAR) ** 2), w["contact_distance"] * closed),
                 (touch.landing(), w["landing"] * (1 - closed)),
             ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,13 @@ def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: An
 
 def _split(S: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return S^+ (n_u, nv) and the rows (nv - n_u, nv) that no torque reaches; S must have full column rank."""
+    S = np.ascontiguousarray(S)
+    return _split_of(S.shape, S.tobytes())
+
+
+@lru_cache(maxsize=16)  # a control loop asks for the same S at every tick
+def _split_of(shape: tuple[int, int], numbers: bytes) -> tuple[FloatArray, FloatArray]:
+    S = np.frombuffer(numbers).reshape(shape)
     left, size, right = np.linalg.svd(S)
     n_u = S.shape[1]
     if n_u and size.min() < 1e-9 * size.max():

@@ -11,6 +11,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
+from trundle.models.walker import PassiveWalker
 
 __all__ = [
     "AxisChange",
@@ -31,6 +32,7 @@ __all__ = [
     "MassChange",
     "Meeting",
     "Multibody",
+    "PassiveWalker",
     "Push",
     "Pushed",
     "RigidBody",

@@ -19,6 +19,60 @@ _REFINEMENTS = 3
 
 
 @dataclass(frozen=True)
+class Momentum:
+    """Centre of mass and angular momentum about it, world: their rates are J nu, and J nudot + bias.
+
+    Attributes
+    ----------
+    com, com_rate : (3,) m, m/s
+    J_com, com_bias : (3, nv), (3,) m/s2
+    angular : (3,) kg m2/s
+        L = J_angular nu.
+    J_angular, angular_bias : (3, nv), (3,) N m
+        L' = J_angular nudot + angular_bias.
+    """
+
+    com: FloatArray
+    com_rate: FloatArray
+    J_com: FloatArray
+    com_bias: FloatArray
+    angular: FloatArray
+    J_angular: FloatArray
+    angular_bias: FloatArray
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """What a joint moves, links without a joint of their own included; the base first, whose joint is free.
+
+    Attributes
+    ----------
+    name : str
+        Of the joint; "base".
+    parent : int
+        Index of the body it hangs on; -1 for the base.
+    R, p : (3, 3), (3,) m
+        Place of the joint's frame, at zero, in that of the parent's.
+    axis : (3,)
+        Of the joint, in its frame; zero for the base.
+    slides : bool
+        Prismatic.
+    mass, com, inertia : float kg, (3,) m, (3, 3) kg m2
+        In the joint's frame; the inertia about the centre of mass.
+    """
+
+    name: str
+    parent: int
+    R: FloatArray
+    p: FloatArray
+    axis: FloatArray
+    slides: bool
+    mass: float
+    com: FloatArray
+    inertia: FloatArray
+
+
+@dataclass(frozen=True)
 class ArticulatedTerms:
     """M nudot + h = (0, torque) + J'f, and the motions of the frames asked for.
 
@@ -27,11 +81,14 @@ class ArticulatedTerms:
     M, h : (nv, nv), (nv,)
     motions : tuple of FrameMotion
         World axes.
+    momentum : Momentum or None
+        Where it was asked for.
     """
 
     M: FloatArray
     h: FloatArray
     motions: tuple[FrameMotion, ...]
+    momentum: Momentum | None = None
 
 
 class Articulated:
@@ -54,6 +111,8 @@ class Articulated:
     urdf : CheckedUrdf
         From `trundle.models.urdf_checks.load_urdf` or ``check_urdf``.
     gravity : (3,) m/s2
+    armature : (n,) kg m2, optional
+        Inertia of rotors and gears about the joints, added to M; a URDF does not have it.
 
     Attributes
     ----------
@@ -61,6 +120,9 @@ class Articulated:
         Names in the order of q and nu.
     nq, nv : int
         7 + n and 6 + n.
+    lower, upper : (n,) rad or m
+    rate_limit, torque_limit : (n,) rad/s, N m
+        Of the description; infinite where it has none.
 
     Raises
     ------
@@ -70,7 +132,12 @@ class Articulated:
         If a joint is planar or floating, or a joint moves nothing that has mass.
     """
 
-    def __init__(self, urdf: CheckedUrdf, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+    def __init__(
+        self,
+        urdf: CheckedUrdf,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        armature: ArrayLike | None = None,
+    ) -> None:
         if not isinstance(urdf, CheckedUrdf):
             raise InputError("urdf", urdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
         self._pin = _pinocchio()
@@ -85,9 +152,13 @@ class Articulated:
             raise InputError("urdf", urdf.name, f"a description Pinocchio can read ({error})") from None
         self._model.gravity.linear = np.array(self.gravity)
         self._data = self._model.createData()
+        self._frames: dict[str, int] = {}
         self.joints = tuple(str(name) for name in self._model.names)[2:]
         self.nv = int(self._model.nv)
         self.nq = 7 + len(self.joints)
+        if armature is not None:
+            self._model.armature[6:] = array("armature", armature, (len(self.joints),), minimum=0.0, unit="kg m2")
+        self.lower, self.upper, self.rate_limit, self.torque_limit = self._limits()
         low = np.linalg.eigvalsh(self.terms(self.neutral, np.zeros(self.nv)).M)
         if low[0] <= 1e-14 * low[-1]:
             raise InputError("urdf", urdf.name, "a robot of which every joint, and the base, moves some mass")
@@ -104,8 +175,41 @@ class Articulated:
         """Mass of the robot, kg."""
         return float(self._pin.computeTotalMass(self._model))
 
-    def terms(self, q: ArrayLike, nu: ArrayLike, frames: Sequence[str] = ()) -> ArticulatedTerms:
+    def bodies(self) -> tuple[MovingBody, ...]:
+        """Return everything that moves, each after its parent: what another simulator builds the robot from."""
+        pin, model, found = self._pin, self._model, []
+        pin.crba(model, self._data, pin.neutral(model))
+        for i in range(1, model.njoints):
+            place, inertia = model.jointPlacements[i], model.inertias[i]
+            S = np.zeros(6) if i == 1 else np.array(self._data.joints[i].S).ravel()
+            slides = bool(np.any(S[:3]))
+            found.append(
+                MovingBody(
+                    "base" if i == 1 else str(model.names[i]),
+                    int(model.parents[i]) - 1,
+                    np.array(place.rotation),
+                    np.array(place.translation),
+                    S[:3] if slides else S[3:],
+                    slides,
+                    float(inertia.mass),
+                    np.array(inertia.lever),
+                    np.array(inertia.inertia),
+                )
+            )
+        return tuple(found)
+
+    def place_on_body(self, link: str) -> tuple[int, FloatArray, FloatArray]:
+        """Return the index in `bodies` of what the link is part of, and R (3, 3), p (3,) m of the link there."""
+        frame = self._model.frames[self._frame(link)]
+        place = frame.placement
+        return int(frame.parentJoint) - 1, np.array(place.rotation), np.array(place.translation)
+
+    def terms(
+        self, q: ArrayLike, nu: ArrayLike, frames: Sequence[str] = (), *, momentum: bool = False
+    ) -> ArticulatedTerms:
         """Return inertia, bias and the motions of the links named in `frames` at the state q (nq,), nu (nv,).
+
+        With `momentum` also the centre of mass and the angular momentum.
 
         Raises
         ------
@@ -119,7 +223,8 @@ class Articulated:
         T[:6, :6] = 0.0
         T[:3, 3:6] = T[3:6, :3] = R.T
         c = np.zeros(self.nv)
-        c[:3] = -R.T @ np.cross(ours[:3], ours[3:6])
+        (wx, wy, wz), (vx, vy, vz) = ours[:3], ours[3:6]
+        c[:3] = R.T @ (wz * vy - wy * vz, wx * vz - wz * vx, wy * vx - wx * vy)
         v_pin = T @ ours
         M_pin = np.array(pin.crba(model, data, q_pin))
         M_pin = np.triu(M_pin) + np.triu(M_pin, 1).T
@@ -128,7 +233,8 @@ class Articulated:
         pin.forwardKinematics(model, data, q_pin, v_pin, c)
         pin.updateFramePlacements(model, data)
         motions = tuple(self._motion(name, T) for name in frames)
-        return ArticulatedTerms(T.T @ M_pin @ T, T.T @ h_pin, motions)
+        total = self._momentum(q_pin, v_pin, c, T) if momentum else None
+        return ArticulatedTerms(T.T @ M_pin @ T, T.T @ h_pin, motions, total)
 
     def moved(self, q: ArrayLike, step: ArrayLike) -> FloatArray:
         """Return q displaced by `step` (nv,) = nu dt: the base turns by exp([w dt]) in the world."""
@@ -145,16 +251,51 @@ class Articulated:
         """Pinocchio's configuration and R (3, 3) of the base; unlimited joints are (cos, sin) there."""
         ours = array("q", q, (self.nq,))
         w, x, y, z = quaternion("q[3:7]", ours[3:7])
+        if self._model.nq == self.nq:
+            q_pin = ours.copy()
+            q_pin[3:7] = x, y, z, w
+            return q_pin, np.array(self._pin.Quaternion(w, x, y, z).toRotationMatrix())
         parts: list[float] = [*ours[:3], x, y, z, w]
         for angle, joint in zip(ours[7:], self._model.joints[2:], strict=True):
             parts += [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]
         return np.array(parts), np.array(self._pin.Quaternion(w, x, y, z).toRotationMatrix())
 
+    def _momentum(self, q: FloatArray, v: FloatArray, c: FloatArray, T: FloatArray) -> Momentum:
+        pin, model, data = self._pin, self._model, self._data
+        pin.ccrba(model, data, q, v)
+        A = np.array(data.Ag) @ T
+        pin.computeCentroidalMomentumTimeVariation(model, data, q, v, c)
+        h, rate, m = data.hg, data.dhg, float(data.mass[0])
+        return Momentum(
+            np.array(data.com[0]),
+            np.array(h.linear) / m,
+            A[:3] / m,
+            np.array(rate.linear) / m,
+            np.array(h.angular),
+            A[3:],
+            np.array(rate.angular),
+        )
+
+    def _limits(self) -> tuple[FloatArray, ...]:
+        model, lower, upper = self._model, [], []
+        for joint in model.joints[2:]:
+            free = joint.nq == 2
+            lower.append(-np.inf if free else model.lowerPositionLimit[joint.idx_q])
+            upper.append(np.inf if free else model.upperPositionLimit[joint.idx_q])
+        rates, torques = (np.array(x[6:]) for x in (model.velocityLimit, model.effortLimit))
+        bounds = (np.array(lower), np.array(upper), np.where(rates > 0, rates, np.inf))
+        return *bounds, np.where(torques > 0, torques, np.inf)
+
+    def _frame(self, name: str) -> int:
+        if name not in self._frames:
+            if name not in self.urdf.links:
+                raise InputError("frame", name, "one of the links " + ", ".join(self.urdf.links))
+            self._frames[name] = int(self._model.getFrameId(name, self._pin.FrameType.BODY))
+        return self._frames[name]
+
     def _motion(self, name: str, T: FloatArray) -> FrameMotion:
         pin, model, data = self._pin, self._model, self._data
-        if name not in self.urdf.links:
-            raise InputError("frame", name, "one of the links " + ", ".join(self.urdf.links))
-        frame, axes = model.getFrameId(name, pin.FrameType.BODY), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        frame, axes = self._frame(name), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         place = data.oMf[frame]
         twist = pin.getFrameVelocity(model, data, frame, axes)
         rate = pin.getFrameClassicalAcceleration(model, data, frame, axes)

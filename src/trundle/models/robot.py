@@ -86,10 +86,8 @@ class Robot:
         friction : float, optional
             Coulomb's coefficient with the terrain, the terrain's own unless given.
         actuated : bool
-            Whether an external torque (N m) is an input; in the plane only.
+            Whether an external torque (N m; (3,) in space, world) is an input.
         """
-        if actuated and self._tree.d != 2:
-            raise InputError("actuated", actuated, "False for a free body in space")
         com = self._point("center_of_mass", center_of_mass)
         moments = self._moments(mass, inertia, shape, com, shape_at)
         link = self._tree.free(mass, moments, name=name, actuated=actuated)

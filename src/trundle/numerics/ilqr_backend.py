@@ -266,7 +266,7 @@ class _LongRows:
         self._J = np.zeros((N, self.size, nz))
         outputs = [*(ca.densify(e) for e in (jacobian.T, gradient, hessian))]
         if self.size:
-            outputs += [ca.vertcat(*entries.nonzeros()), ca.densify(D[long])]
+            outputs += [entries.nz[:], ca.densify(D[long])]
         self.function = ca.Function("ilqr_rows", [problem.x, problem.u, problem.p], ca.cse(outputs))
 
     def add_to(self, H: np.ndarray) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,9 +14,14 @@ import scipy.sparse as sp
 from trundle.checks import FloatArray, choice
 from trundle.errors import InputError
 from trundle.numerics.nlp import ElementGroup, Program
+from trundle.plan.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
+from trundle.plan.midpoint import at_ends_of_intervals, midpoint, total_rows
 from trundle.problems import Condition, Phase, Problem
 
 METHODS = ("trapezoid", "hermite-simpson", "shooting")
+"""Inputs are linear between nodes."""
+MIDPOINT = "midpoint"
+"""Inputs are constant on intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +33,7 @@ class Arc:
     times : (N + 1,) s
         From 0, at the nodes.
     x, u : (N + 1, n_x), (N + 1, n_u)
-        u is linear between nodes.
+        u is linear between nodes; or (N, n_u): constant on each interval.
     """
 
     times: FloatArray
@@ -36,46 +42,13 @@ class Arc:
 
     def at(self, times: FloatArray) -> Arc:
         """Return the arc on other times, linearly interpolated."""
+        middles = (self.times[1:] + self.times[:-1]) / 2
+        of_u = self.times if len(self.u) == len(self.times) else middles
         x, u = np.zeros((len(times), self.x.shape[1])), np.zeros((len(times), self.u.shape[1]))
-        for values, given in ((x, self.x), (u, self.u)):
+        for values, given, of in ((x, self.x, self.times), (u, self.u, of_u)):
             for column in range(values.shape[1]):
-                values[:, column] = np.interp(times, self.times, given[:, column])
+                values[:, column] = np.interp(times, of, given[:, column])
         return Arc(np.asarray(times), x, u)
-
-
-@dataclass
-class _Rows:
-    """Rows of the program while they are gathered."""
-
-    A: list[sp.csr_matrix] = field(default_factory=list)
-    lower: list[FloatArray] = field(default_factory=list)
-    upper: list[FloatArray] = field(default_factory=list)
-    names: dict[str, slice] = field(default_factory=dict)
-    count: int = 0
-
-    def add(self, name: str, A: sp.csr_matrix, lower: FloatArray, upper: FloatArray) -> slice:
-        """Append rows and return where they are."""
-        where = slice(self.count, self.count + A.shape[0])
-        self.A.append(A)
-        self.lower.append(np.broadcast_to(lower, (A.shape[0],)))
-        self.upper.append(np.broadcast_to(upper, (A.shape[0],)))
-        key = name
-        while key in self.names:
-            key += "'"
-        self.names[key] = where
-        self.count = where.stop
-        return where
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where the unknowns of one phase are in z: nodes, middles (Hermite-Simpson), duration (-1: fixed)."""
-
-    x: np.ndarray
-    u: np.ndarray
-    x_mid: np.ndarray
-    u_mid: np.ndarray
-    duration: int
 
 
 class Transcription:
@@ -87,6 +60,8 @@ class Transcription:
         x_{k+1} = x_k + dtau/6 (F_k + 4 F_m + F_{k+1}).
     Shooting: x_{k+1} = one step of RK4. Inputs are linear between nodes in all of them (Betts 2010, ch. 4;
     Woodruff & Lynch 2023, eq. 49).
+    Midpoint, implicit: x_{k+1} = x_k + dtau F(x_m, u_k), 0 = r(x_m, u_k), x_m = (x_k + x_{k+1})/2, with inputs
+    constant on intervals; path conditions are kept at x_m (Hairer, Lubich & Wanner 2006, II.1.1).
 
     Parameters
     ----------
@@ -94,7 +69,7 @@ class Transcription:
     meshes : sequence of (N + 1,)
         Normalised node times of each phase, from 0 to 1.
     method : str
-        One of `METHODS`.
+        One of `METHODS`, or `MIDPOINT`; only the latter takes phases with a `residual`.
 
     Attributes
     ----------
@@ -102,15 +77,25 @@ class Transcription:
     """
 
     def __init__(self, problem: Problem, meshes: Sequence[FloatArray], method: str = "hermite-simpson") -> None:
-        choice("method", method, METHODS)
+        choice("method", method, (*METHODS, MIDPOINT))
         if len(meshes) != len(problem.phases):
             raise InputError("meshes", len(meshes), f"one mesh a phase: {len(problem.phases)}")
         self.problem, self.method = problem, method
         self.meshes = tuple(_checked_mesh(mesh) for mesh in meshes)
-        self._places, self.size = _places(problem, self.meshes, method)
-        rows, elements, a = _Rows(), [], np.zeros(self.size)
+        for phase in problem.phases:
+            if method != MIDPOINT and (phase.residual.numel() or phase.clock is not None or problem.mean):
+                raise InputError("method", method, f"{MIDPOINT!r} for residuals, a clock and a mean cost")
+        self._places, self._total, self.size = _places(problem, self.meshes, method)
+        rows, elements, a = Rows(), [], np.zeros(self.size)
+        shared: dict[Any, ca.Function] = {}
+        if self._total >= 0:
+            total_rows(self._places, problem, rows, self.size)
         for phase, mesh, places in zip(problem.phases, self.meshes, self._places, strict=True):
-            self._defects(phase, mesh, places, rows, elements)
+            if method == MIDPOINT:
+                elements += midpoint(phase, mesh, places, self._total, rows, shared, self.size)
+            else:
+                self._defects(phase, mesh, places, rows, elements)
+            elements += at_ends_of_intervals(phase, mesh, places, rows, self.size)
             self._ends(phase, places, rows, elements)
         self._links(rows, elements)
         z_lower, z_upper = self._variable_bounds()
@@ -133,20 +118,26 @@ class Transcription:
         for arc, mesh, places, phase in zip(arcs, self.meshes, self._places, self.problem.phases, strict=True):
             length = float(arc.times[-1] - arc.times[0])
             nodes = arc.at(arc.times[0] + mesh * length)
-            z[places.x], z[places.u] = nodes.x, nodes.u
+            z[places.x] = nodes.x
+            if self.method != MIDPOINT:
+                z[places.u] = nodes.u
             if places.x_mid.size:
                 middles = arc.at(arc.times[0] + (mesh[1:] + mesh[:-1]) / 2 * length)
                 z[places.x_mid], z[places.u_mid] = middles.x, middles.u
             if places.duration >= 0:
                 z[places.duration] = np.clip(length, *phase.duration)
+        if self._total >= 0:
+            z[self._total] = sum(
+                _length(z, p, phase) for p, phase in zip(self._places, self.problem.phases, strict=True)
+            )
         return np.clip(z, self.program.z_lower, self.program.z_upper)
 
     def unpack(self, z: FloatArray) -> tuple[Arc, ...]:
         """Return one `Arc` a phase from the unknowns z."""
         arcs = []
         for mesh, places, phase in zip(self.meshes, self._places, self.problem.phases, strict=True):
-            length = phase.duration[0] if places.duration < 0 else float(z[places.duration])
-            arcs.append(Arc(mesh * length, z[places.x], z[places.u]))
+            inputs = places.u_mid if self.method == MIDPOINT else places.u
+            arcs.append(Arc(mesh * _length(z, places, phase), z[places.x], z[inputs]))
         return tuple(arcs)
 
     # building -----------------------------------------------------------------------------------------
@@ -155,15 +146,15 @@ class Transcription:
         self,
         phase: Phase,
         mesh: FloatArray,
-        places: _Places,
-        rows: _Rows,
+        places: Places,
+        rows: Rows,
         elements: list[Callable[[int], ElementGroup]],
     ) -> None:
         step = np.diff(mesh)
         nodes = np.hstack([places.x, places.u])
         if places.x_mid.size:
             nodes = np.vstack([nodes, np.hstack([places.x_mid, places.u_mid])])
-        index = _with_duration(nodes, places.duration)
+        index = with_duration(nodes, places.duration)
         node = _node_function(phase, places.duration >= 0, rate=self.method != "shooting")
         outputs = node.size1_out(0)
         B: list[tuple[slice, sp.csr_matrix]] = []
@@ -180,58 +171,58 @@ class Transcription:
         kept = np.arange(len(nodes))
         if phase.open_end:
             kept = np.delete(kept, len(mesh) - 1)
-        B.append(_path_rows(phase, rows, kept, (len(nodes), outputs), first + 1, self.size))
-        elements.append(lambda m: ElementGroup(node, index, _stacked(B, m, len(nodes) * outputs), b.ravel()))
+        B.append(path_rows(phase.name, phase.path, rows, kept, (len(nodes), outputs), first + 1, self.size))
+        elements.append(lambda m: ElementGroup(node, index, stacked(B, m, len(nodes) * outputs), b.ravel()))
 
     def _trapezoid(
-        self, phase: Phase, places: _Places, step: FloatArray, rows: _Rows, outputs: int, nodes: int
+        self, phase: Phase, places: Places, step: FloatArray, rows: Rows, outputs: int, nodes: int
     ) -> tuple[slice, sp.csr_matrix]:
         N, n = len(step), phase.nx
-        A = _select(places.x[1:], self.size) - _select(places.x[:-1], self.size)
+        A = select(places.x[1:], self.size) - select(places.x[:-1], self.size)
         where = rows.add(f"{phase.name}: dynamics", A, np.zeros(N * n), np.zeros(N * n))
         half = np.repeat(step / 2, n)
-        B = _scatter(half, np.arange(N), n, outputs, nodes) + _scatter(half, np.arange(1, N + 1), n, outputs, nodes)
+        B = scatter(half, np.arange(N), n, outputs, nodes) + scatter(half, np.arange(1, N + 1), n, outputs, nodes)
         return where, -B
 
     def _hermite_simpson(
-        self, phase: Phase, places: _Places, step: FloatArray, rows: _Rows, outputs: int, nodes: int
+        self, phase: Phase, places: Places, step: FloatArray, rows: Rows, outputs: int, nodes: int
     ) -> list[tuple[slice, sp.csr_matrix]]:
         N, n = len(step), phase.nx
         left, right, middle = np.arange(N), np.arange(1, N + 1), N + 1 + np.arange(N)
-        x0, x1 = _select(places.x[:-1], self.size), _select(places.x[1:], self.size)
+        x0, x1 = select(places.x[:-1], self.size), select(places.x[1:], self.size)
         zero = np.zeros(N * n)
-        mid = rows.add(f"{phase.name}: middles", _select(places.x_mid, self.size) - (x0 + x1) / 2, zero, zero)
+        mid = rows.add(f"{phase.name}: middles", select(places.x_mid, self.size) - (x0 + x1) / 2, zero, zero)
         eighth = np.repeat(step / 8, n)
-        B_mid = _scatter(-eighth, left, n, outputs, nodes) + _scatter(eighth, right, n, outputs, nodes)
+        B_mid = scatter(-eighth, left, n, outputs, nodes) + scatter(eighth, right, n, outputs, nodes)
         end = rows.add(f"{phase.name}: dynamics", x1 - x0, zero, zero)
         sixth = np.repeat(step / 6, n)
         B_end = (
-            _scatter(sixth, left, n, outputs, nodes)
-            + _scatter(4 * sixth, middle, n, outputs, nodes)
-            + _scatter(sixth, right, n, outputs, nodes)
+            scatter(sixth, left, n, outputs, nodes)
+            + scatter(4 * sixth, middle, n, outputs, nodes)
+            + scatter(sixth, right, n, outputs, nodes)
         )
-        u_mid = _select(places.u_mid, self.size)
-        u_mean = (_select(places.u[:-1], self.size) + _select(places.u[1:], self.size)) / 2
+        u_mid = select(places.u_mid, self.size)
+        u_mean = (select(places.u[:-1], self.size) + select(places.u[1:], self.size)) / 2
         zero_u = np.zeros(N * phase.nu)
         rows.add(f"{phase.name}: inputs linear", u_mid - u_mean, zero_u, zero_u)
         return [(mid, B_mid), (end, -B_end)]
 
-    def _shooting(self, phase: Phase, places: _Places, step: FloatArray, rows: _Rows) -> Callable[[int], ElementGroup]:
+    def _shooting(self, phase: Phase, places: Places, step: FloatArray, rows: Rows) -> Callable[[int], ElementGroup]:
         N, n = len(step), phase.nx
-        A = _select(places.x[1:], self.size)
+        A = select(places.x[1:], self.size)
         where = rows.add(f"{phase.name}: dynamics", A, np.zeros(N * n), np.zeros(N * n))
-        index = _with_duration(np.hstack([places.x[:-1], places.u[:-1], places.u[1:]]), places.duration)
+        index = with_duration(np.hstack([places.x[:-1], places.u[:-1], places.u[1:]]), places.duration)
         function = _rk4(phase, places.duration >= 0)
         B = -sp.identity(N * n, format="csr")
-        return lambda m: ElementGroup(function, index, _stacked([(where, B)], m, N * n), None, step[:, None])
+        return lambda m: ElementGroup(function, index, stacked([(where, B)], m, N * n), None, step[:, None])
 
-    def _ends(self, phase: Phase, places: _Places, rows: _Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
+    def _ends(self, phase: Phase, places: Places, rows: Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
         for conditions, node, where in ((phase.start, 0, "start"), (phase.end, -1, "end")):
             cost = phase.terminal if where == "end" and ca.symvar(phase.terminal) else None
-            here = np.concatenate([places.x[node], places.u[node]])
+            here = np.concatenate([places.x[node], (places.u_mid if self.method == MIDPOINT else places.u)[node]])
             self._at(ca.vertcat(phase.x, phase.u), here, conditions, cost, f"{phase.name}: {where}", rows, elements)
 
-    def _links(self, rows: _Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
+    def _links(self, rows: Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
         for link in self.problem.links or ():
             symbols = ca.vertcat(link.x_end, link.x_start)
             places = np.concatenate([self._places[link.before].x[-1], self._places[link.after].x[0]])
@@ -244,7 +235,7 @@ class Transcription:
         conditions: Sequence[Condition],
         cost: ca.SX | None,
         name: str,
-        rows: _Rows,
+        rows: Rows,
         elements: list[Callable[[int], ElementGroup]],
     ) -> None:
         if not conditions and cost is None:
@@ -260,7 +251,7 @@ class Transcription:
         b = np.zeros(outputs)
         if cost is not None:
             b[-1] = 1.0
-        elements.append(lambda m: ElementGroup(function, places[None, :], _stacked(B, m, outputs), b))
+        elements.append(lambda m: ElementGroup(function, places[None, :], stacked(B, m, outputs), b))
 
     def _variable_bounds(self) -> tuple[FloatArray, FloatArray]:
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
@@ -271,7 +262,7 @@ class Transcription:
                 (places.x_mid, phase.x_bounds),
                 (places.u_mid, phase.u_bounds),
             ):
-                if where.size:
+                if where.size and not (where is places.x_mid and self.method == MIDPOINT):
                     low[where], high[where] = bounds
             if places.duration >= 0:
                 low[places.duration], high[places.duration] = phase.duration
@@ -285,7 +276,7 @@ def _checked_mesh(mesh: FloatArray) -> FloatArray:
     return tau
 
 
-def _places(problem: Problem, meshes: Sequence[FloatArray], method: str) -> tuple[list[_Places], int]:
+def _places(problem: Problem, meshes: Sequence[FloatArray], method: str) -> tuple[list[Places], int, int]:
     found, at = [], 0
 
     def block(count: int, width: int) -> np.ndarray:
@@ -296,19 +287,20 @@ def _places(problem: Problem, meshes: Sequence[FloatArray], method: str) -> tupl
 
     for phase, mesh in zip(problem.phases, meshes, strict=True):
         N = len(mesh) - 1
-        middles = N if method == "hermite-simpson" else 0
-        x, u = block(N + 1, phase.nx), block(N + 1, phase.nu)
+        middles = N if method in ("hermite-simpson", MIDPOINT) else 0
+        x, u = block(N + 1, phase.nx), block(0 if method == MIDPOINT else N + 1, phase.nu)
         x_mid, u_mid = block(middles, phase.nx), block(middles, phase.nu)
         duration = -1
         if phase.free:
             duration = at
             at += 1
-        found.append(_Places(x, u, x_mid, u_mid, duration))
-    return found, at
+        found.append(Places(x, u, x_mid, u_mid, duration))
+    total = at if problem.mean else -1
+    return found, total, at + (total >= 0)
 
 
-def _with_duration(index: np.ndarray, duration: int) -> np.ndarray:
-    return index if duration < 0 else np.hstack([index, np.full((len(index), 1), duration)])
+def _length(z: FloatArray, places: Places, phase: Phase) -> float:
+    return phase.duration[0] if places.duration < 0 else float(z[places.duration])
 
 
 @lru_cache(maxsize=16)
@@ -345,46 +337,3 @@ def _quadrature(step: FloatArray, simpson: bool) -> FloatArray:
     nodes[:-1] += share
     nodes[1:] += share
     return np.concatenate([nodes, 4 * step / 6]) if simpson else nodes
-
-
-def _path_rows(
-    phase: Phase, rows: _Rows, kept: np.ndarray, shape: tuple[int, int], first: int, size: int
-) -> tuple[slice, sp.csr_matrix]:
-    nodes, (count, outputs) = len(kept), shape
-    conditions = [c for c in phase.path if np.any(np.isfinite(c.lower)) or np.any(np.isfinite(c.upper))]
-    parts, begin, at = [], rows.count, first
-    offsets = {}
-    for c in phase.path:
-        offsets[id(c)] = at
-        at += c.size
-    for c in conditions:
-        empty = sp.csr_matrix((nodes * c.size, size))
-        rows.add(f"{phase.name}: {c.name}", empty, np.tile(c.lower, nodes), np.tile(c.upper, nodes))
-        columns = (kept[:, None] * outputs + offsets[id(c)] + np.arange(c.size)).ravel()
-        ones = np.ones(nodes * c.size)
-        parts.append(
-            sp.csr_matrix((ones, (np.arange(nodes * c.size), columns)), shape=(nodes * c.size, count * outputs))
-        )
-    matrix = sp.vstack(parts).tocsr() if parts else sp.csr_matrix((0, count * outputs))
-    return slice(begin, rows.count), matrix
-
-
-def _select(places: np.ndarray, size: int) -> sp.csr_matrix:
-    """Return the matrix that picks the entries `places` out of z."""
-    flat = places.ravel()
-    return sp.csr_matrix((np.ones(flat.size), (np.arange(flat.size), flat)), shape=(flat.size, size))
-
-
-def _scatter(values: FloatArray, nodes: np.ndarray, n: int, outputs: int, count: int) -> sp.csr_matrix:
-    """Return the matrix whose row (k, i) has values[k n + i] at output i of node nodes[k]."""
-    columns = (nodes[:, None] * outputs + np.arange(n)).ravel()
-    return sp.csr_matrix((values, (np.arange(columns.size), columns)), shape=(columns.size, count * outputs))
-
-
-def _stacked(parts: list[tuple[slice, sp.csr_matrix]], rows: int, columns: int) -> sp.csc_matrix:
-    """Return the (rows, columns) matrix with each part at its rows."""
-    total = sp.csr_matrix((rows, columns))
-    for where, matrix in parts:
-        entries = matrix.tocoo()
-        total = total + sp.csr_matrix((entries.data, (entries.row + where.start, entries.col)), shape=(rows, columns))
-    return total.tocsc()

@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, number, positive
 from trundle.errors import InputError
+from trundle.numerics.symbols import check_symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +26,15 @@ class Condition:
         Of a phase's x and u; of two end states in a `Link`.
     lower, upper : number or (m,)
         Equal: an equation; infinite: no bound.
+    inner : bool
+        Among a phase's ``nodes``: whether its last node is left out.
     """
 
     name: str
     expression: ca.SX
     lower: Any = 0.0
     upper: Any = 0.0
+    inner: bool = False
 
     def __post_init__(self) -> None:
         m = self.expression.numel()
@@ -72,8 +76,17 @@ class Phase:
         Of (x, u), at the ends.
     x_bounds, u_bounds : (lower, upper)
         Bounds of states and inputs, numbers or arrays.
+    residual : (m,)
+        Equations 0 = r(x, u) that fix those inputs the rate leaves open, as joint torques and contact forces that
+        come with accelerations (inverse dynamics).
+    nodes : sequence of Condition
+        Of x, kept at the end of every interval of the mesh.
+    clock : symbol, optional
+        The share of the phase that is over, 0 to 1, on which `path`, `nodes` and `running` may depend.
     open_end : bool
         Whether `path` stops before the last node, where `end` alone says what holds: a contact let go.
+    share : (low, high), optional
+        Bounds of the duration over that of all phases.
     """
 
     name: str
@@ -89,6 +102,10 @@ class Phase:
     x_bounds: tuple[Any, Any] = (-np.inf, np.inf)
     u_bounds: tuple[Any, Any] = (-np.inf, np.inf)
     open_end: bool = False
+    residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    nodes: Sequence[Condition] = ()
+    clock: ca.SX | None = None
+    share: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.rate.numel() != self.nx:
@@ -128,13 +145,11 @@ def _bounds(key: str, bounds: tuple[Any, Any], size: int) -> tuple[FloatArray, F
 
 
 def _check_symbols(phase: Phase) -> None:
-    """A stray symbol would only show as an obscure failure inside the solver."""
-    both, state = ca.vertcat(phase.x, phase.u), phase.x
-    checks = [("rate", phase.rate, both), ("running", phase.running, both), ("terminal", phase.terminal, state)]
-    checks += [(c.name, c.expression, both) for c in (*phase.path, *phase.start, *phase.end)]
-    for name, expression, known in checks:
-        stray = [str(s) for s in ca.symvar(expression) if not ca.depends_on(known, s)]
-        if stray:
-            raise InputError(
-                f"{phase.name}.{name}", stray, f"an expression of {'x and u' if known is both else 'x'} only"
-            )
+    both = ca.vertcat(phase.x, phase.u)
+    timed = both if phase.clock is None else ca.vertcat(both, phase.clock)
+    lasting = [("running", phase.running), *((c.name, c.expression) for c in (*phase.path, *phase.nodes))]
+    ends = ((c.name, c.expression) for c in (*phase.start, *phase.end))
+    along = [("rate", phase.rate), ("residual", phase.residual), *ends]
+    entries = [(f"{phase.name}.{name}", expression, timed, "x and u") for name, expression in lasting]
+    entries += [(f"{phase.name}.{name}", expression, both, "x and u") for name, expression in along]
+    check_symbols([*entries, (f"{phase.name}.terminal", phase.terminal, phase.x, "x")])

@@ -42,17 +42,20 @@ def continuous(before: Phase, after: Phase, number: int) -> Link:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Phases in sequence. Costs add up.
+    """Phases in sequence. Costs add up; as a mean over the time of all phases where `mean` says so.
 
     Parameters
     ----------
     phases : sequence of Phase
     links : sequence of Link, optional
         Default: the state is continuous from each phase to the next.
+    mean : bool
+        Whether running costs are divided by the sum of all durations: an integral alone drives durations down.
     """
 
     phases: Sequence[Phase]
     links: Sequence[Link] | None = None
+    mean: bool = False
 
     def __post_init__(self) -> None:
         phases = tuple(self.phases)
@@ -73,7 +76,12 @@ class Problem:
             low, high = phase.duration
             length = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
             lines.append(f"{phase.name}: {phase.nx} states, {phase.nu} inputs, {length}")
-            for where, conditions in (("path", phase.path), ("start", phase.start), ("end", phase.end)):
+            for where, conditions in (
+                ("path", phase.path),
+                ("nodes", phase.nodes),
+                ("start", phase.start),
+                ("end", phase.end),
+            ):
                 lines += [f"  {where}: {c.name} ({c.size})" for c in conditions]
         lines += [f"link: {link.condition.name} ({link.condition.size})" for link in self.links or ()]
         return "\n".join(lines)

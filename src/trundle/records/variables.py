@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,6 +86,7 @@ _JUGGLING: dict[str, Variable] = {
     ),
 }
 
+_NAMES = ("mode", "phase")
 _B = ("time", "body")
 _C = ("time", "contact")
 _J = ("time", "joint")
@@ -123,7 +124,33 @@ _SPATIAL: dict[str, Variable] = {
     "torque": Variable(_J, "N m", "none", "torque of the joint or actuator"),
     "joint_position": Variable(_J, "rad or m", "none", "angle of a revolute or travel of a prismatic joint"),
     "joint_velocity": Variable(_J, "rad/s or m/s", "none", "rate of the joint"),
+    "body_torque": Variable((*_B, "xyz"), "N m", "world", "external torque on the body, an input", False),
 }
+
+_WALKING: dict[str, Variable] = {
+    "com_position": Variable(_V, "m", "world", "centre of mass of the robot"),
+    "com_velocity": Variable(_V, "m/s", "world", "velocity of the robot's centre of mass"),
+    "joint_position": _SPATIAL["joint_position"],
+    "joint_velocity": _SPATIAL["joint_velocity"],
+    "joint_torque": Variable(_J, "N m", "none", "torque of the joint"),
+    "base_position": Variable(_V, "m", "world", "origin of the base's frame"),
+    "base_quaternion": Variable(_Q, "1", "world", "orientation of the base, world from base frame"),
+    "base_velocity": Variable(_V, "m/s", "world", "velocity of the origin of the base's frame"),
+    "base_angular_velocity": Variable(_V, "rad/s", "world", "angular velocity of the base"),
+    "contact_position": _SPATIAL["contact_position"],
+    "contact_force": _SPATIAL["contact_force"],
+    "gap": _SPATIAL["gap"],
+    "slip": _SPATIAL["slip"],
+    "phase": Variable(_T, "1", "none", "name of the phase of the motion"),
+    **{
+        name: replace(_SPATIAL[name], required=False)
+        for name in (
+            "body_position", "body_quaternion", "body_velocity", "body_angular_velocity", "contact_normal",
+            "contact_moment", "energy", "mode", "body_torque",
+        )
+    },
+}  # fmt: skip
+"""Required is what any walking record has; what a simulated one has besides serves pictures and metrics."""
 
 _H = ("time", "contact")
 _P = ("time", "posture")
@@ -160,6 +187,7 @@ _TABLES: dict[str, dict[str, Variable]] = {
     "juggling": _JUGGLING,
     "planar": _PLANAR,
     "spatial": _SPATIAL,
+    "walking": _WALKING,
     "wallbounce": _WALLBOUNCE,
 }
 
@@ -195,14 +223,14 @@ def make_dataset(
     Parameters
     ----------
     kind : str
-        ``juggling``, ``planar`` or ``spatial`` (a tree of bodies in space).
+        ``juggling``, ``planar``, ``spatial`` (a tree of bodies in space) or ``walking``.
     time : array_like (n,)
         Times in s, not decreasing.
     arrays : mapping of str to array_like
-        One array for each variable of the kind, time first. ``mode`` holds names, or indices into `mode_names`. A
-        missing axis of length one (body, contact, joint) is put in; a missing ``torque`` is zero.
+        One array for each variable of the kind, time first. ``mode`` and ``phase`` hold names, or indices into
+        `mode_names`. A missing axis of length one (body, contact, joint) is put in; a missing ``torque`` is zero.
     mode_names : sequence of str
-        Names that integers in ``mode`` stand for.
+        Names that integers in ``mode`` and ``phase`` stand for.
     bodies, contacts, joints : sequence of str
         Labels of the axes; joints are the bodies unless given.
 
@@ -224,7 +252,7 @@ def make_dataset(
     _check_names(kind, given)
     data: dict[str, tuple[Any, ...]] = {}
     for name, variable in ((name, v) for name, v in variables.items() if name in given):
-        raw = _mode(given[name], mode_names) if name == "mode" else given[name]
+        raw = _mode(given[name], mode_names) if name in _NAMES else given[name]
         values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
         data[name] = (variable.dims, values, _attributes(variable))
     used = {dim for dims, *_ in data.values() for dim in dims}
@@ -290,7 +318,7 @@ def _mode(value: Any, names: Sequence[str]) -> NDArray[np.str_]:
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.asarray(value)
-    if array.dtype.kind not in ("U" if name == "mode" else "iuf"):
+    if array.dtype.kind not in ("U" if name in _NAMES else "iuf"):
         raise InputError(name, value, "an array of numbers")
     array = np.array(array, dtype=array.dtype if array.dtype.kind == "U" else np.float64)
     if array.shape != shape and [n for n in array.shape if n != 1] == [n for n in shape if n != 1]:

@@ -15,7 +15,7 @@ from trundle.report.metrics import TRIAL
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZES = {"contact_path": (6.0, 6.2), "planar_motion": (9.0, 5.0)}
+_SIZES = {"contact_path": (6.0, 6.2), "planar_motion": (9.0, 5.0), "snapshots": (11.0, 4.6), "phases": (7.0, 2.4)}
 _SIZE = (7.0, 4.4)
 _RESOLUTION = 150
 
@@ -93,10 +93,11 @@ def write_plots(
 
 
 def _plots(run: Trajectory, target: Path, prefix: str, say: Callable[[str], None]) -> Iterator[Path]:
+    from trundle.report import walking_plots
     from trundle.report.plane import lies_in_plane
     from trundle.report.plots import figures, further
 
-    known = figures(run.kind, lies_in_plane(run)) | further(run)
+    known = walking_plots.figures(run) or figures(run.kind, lies_in_plane(run)) | further(run)
     drawings = {name: partial(draw, run) for name, draw in known.items()}
     yield from _drawn(drawings, target, prefix, say)
 

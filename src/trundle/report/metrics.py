@@ -25,6 +25,17 @@ UNITS = {
     "friction_use": "1",
     "torsional_use": "1",
     "energy_drift": "1",
+    "base_residual": "N",
+    "torque_residual": "N m",
+    "stance_gap": "m",
+    "swing_clearance": "m",
+    "touch_down_behind": "m",
+    "lift_off_ahead": "m",
+    "arm_leg_phase": "deg",
+    "heel_strike": "%",
+    "double_support": "%",
+    "step_duration": "s",
+    "step_length": "m",
     "tick": "s",
     "ticks": "1",
 }
@@ -44,6 +55,9 @@ SPECIAL = {
     "rover-sinusoid": "metrics_planar:rover_sinusoid",
     "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
     "passive-walker": "metrics_walker:passive_walker",
+    "walk-flat": "metrics_walking:walk_flat",
+    "walk-flat-foot": "metrics_walking:flat_foot",
+    "ball-transfer": "metrics_ball:ball_transfer",
     "wallbounce-recover": "metrics_wallbounce:recover",
     "wallbounce-avoid": "metrics_wallbounce:avoid",
     "wallbounce-turn": "metrics_wallbounce:turn",
@@ -54,6 +68,7 @@ TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
 #: Modes without touch, and modes in which the material points may move against each other.
 APART = ("separated",)
 SLIDING = ("sliding", "impact")
+_TORQUES = ("torque", "joint_torque", "body_torque")
 
 
 def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] | None = None) -> dict[str, float]:
@@ -100,6 +115,8 @@ def unit(name: str) -> str:
 
 def general(run: Trajectory) -> dict[str, float]:
     """Return the metrics that mean something for every run: the worst over all contacts."""
+    if run.kind == "walking" and "walk" in run.metadata:
+        return getattr(import_module("trundle.report.metrics_walking"), "general")(run)  # noqa: B009
     if run.kind == "wallbounce":
         from trundle.report import metrics_wallbounce
 
@@ -144,7 +161,7 @@ def _of_contact(run: Trajectory, slot: int) -> dict[str, float]:
 def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
     """Return the samples (n,) at which a controller's new input ended a mode: its force belongs to neither mode."""
     jumps = np.zeros(len(run), dtype=bool)
-    if "hand_acceleration" in run or ("torque" in run and np.any(run["torque"])):
+    if "hand_acceleration" in run or any(name in run and np.any(run[name]) for name in _TORQUES):
         for change in run.transitions:
             jumps |= np.abs(run.time - change["time"]) < 1e-9
     return jumps
@@ -152,7 +169,7 @@ def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
 
 def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:
     """Return the relative speed (n,) of the two material points in m/s; in the plane that along the tangent."""
-    if run.kind in ("juggling", "spatial"):
+    if run.kind != "planar":
         return np.linalg.norm(touch.slip, axis=1)
     return np.abs(_along(touch))
 
@@ -248,7 +265,7 @@ def is_passive(run: Trajectory) -> bool:
         return False
     if run.kind == "juggling":
         return not (np.any(run["hand_velocity"]) or np.any(run["hand_angular_velocity"]))
-    return not np.any(run["torque"])
+    return not any(np.any(run[name]) for name in _TORQUES if name in run)
 
 
 def inertia_matrix(inertia: Any) -> Array:

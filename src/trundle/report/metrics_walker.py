@@ -25,7 +25,7 @@ LEGS = ("left", "right")
 
 def is_walker(run: Trajectory) -> bool:
     """Return whether a run is one of task `walk`."""
-    return "walk" in run.metadata
+    return run.kind == "planar" and "walk" in run.metadata
 
 
 def landings(run: Trajectory) -> tuple[Array, Array]:

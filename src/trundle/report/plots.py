@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
-from trundle.report import control_plots, metrics, recompute, style, walker_plots, wallbounce_plots
+from trundle.report import ball_plots, control_plots, metrics, recompute, style, walker_plots, wallbounce_plots
 from trundle.report.paths import contact_path, planar_motion
 from trundle.report.plane import lies_in_plane
 from trundle.report.trees import is_tree
@@ -69,9 +69,9 @@ def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, A
 
 
 def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return figures that only some runs have: the hand's acceleration, those of a controlled robot, of a walker."""
+    """Return figures that only some runs have: the hand's acceleration, those of controlled robots, walkers, balls."""
     hand = {"hand_acceleration": hand_acceleration} if "hand_acceleration" in run else {}
-    return hand | control_plots.figures(run) | walker_plots.figures(run)
+    return hand | control_plots.figures(run) | walker_plots.figures(run) | ball_plots.figures(run)
 
 
 def hand_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:

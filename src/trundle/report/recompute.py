@@ -61,7 +61,7 @@ def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
     Where a shape has no simple form here, or no point of nearest approach is found, the recorded contact points take
     its place: in space the gap is then the distance between the two recorded material points.
     """
-    if trajectory.kind == "spatial":
+    if trajectory.kind in ("spatial", "walking"):
         return _touch_recorded(trajectory, slot)
     if not lies_in_plane(trajectory):
         return _touch_space(trajectory)

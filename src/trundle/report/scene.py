@@ -19,6 +19,7 @@ from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, pl
 from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
+from trundle.report.walking_stage import walking_stage
 from trundle.report.wallbounce_stage import wallbounce_stage
 
 Array = NDArray[np.float64]
@@ -38,6 +39,8 @@ def build_stage(run: Trajectory) -> Stage:
         return wallbounce_stage(run)
     if not run.scene:
         raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
+    if run.kind == "walking" and "walk" in run.metadata:
+        return walking_stage(run)
     if is_tree(run):
         return tree_stage(run)
     return _stage_plane(run) if lies_in_plane(run) else _stage_space(run)

@@ -29,6 +29,8 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
     ("planar", "walk"): "trundle.scenarios.planar_walk:build",
+    ("walking", "walk"): "trundle.scenarios.walking:build",
+    ("walking", "transfer"): "trundle.scenarios.walking_transfer:build",
 }
 """(kind, task) -> its builder; a new kind or task is one line here."""
 

@@ -91,6 +91,8 @@ SCHEMAS: dict[tuple[str, str], str] = {
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
     ("planar", "track"): "trundle.scenarios.schema_planar_control:PlanarTrack",
     ("planar", "walk"): "trundle.scenarios.schema_planar_walk:PlanarWalk",
+    ("walking", "walk"): "trundle.scenarios.schema_walking:WalkingWalk",
+    ("walking", "transfer"): "trundle.scenarios.schema_walking_transfer:WalkingTransfer",
 }
 """(kind, task) -> where its schema stands; a new kind or task is one line here."""
 

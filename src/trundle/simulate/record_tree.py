@@ -48,8 +48,9 @@ def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
 
 
 def _joints(model: TreeModel) -> tuple[str, ...]:
-    """Return the joints, before them free bodies that an external torque turns: their joint with the world."""
-    return (*(name for name in model.driven if name not in model.parents), *model.joints)
+    """Return the joints, before them planar free bodies that an external torque turns: their joint with the world."""
+    free = (name for name in model.driven if name not in model.parents and model.d == 2)
+    return (*free, *model.joints)
 
 
 def _bodies(model: TreeModel, segment: Segment, bodies: Sequence[str]) -> dict[str, Any]:
@@ -76,6 +77,11 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Sequence[str]) -> dict[s
         if where is not None:
             torque[:, i] = out["input"][:, where.start]
     stacked = {name: np.stack(values, axis=1) for name, values in columns.items()}
+    external = [name for name in model.driven if name not in model.parents]
+    if model.d == 3 and external:
+        stacked["body_torque"] = np.zeros((len(segment.times), len(bodies), 3))
+        for name in external:
+            stacked["body_torque"][:, bodies.index(name)] = out["input"][:, model.input_layout[f"{name}.torque"]]
     return {
         **stacked,
         "energy": out["energy"][:, 0],
@@ -149,6 +155,7 @@ def _spatial(columns: dict[str, Any]) -> dict[str, Any]:
         "contact_normal": columns["normal"],
         "contact_moment": columns["moment"][..., 0],
         "slip": columns["slip"],
+        **{name: columns[name] for name in ("body_torque",) if name in columns},
     }
 
 

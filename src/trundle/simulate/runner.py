@@ -248,7 +248,9 @@ class Runner:
                 if found is not None:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
-            self._keep(phase, done, p, ended=end is not None)
+            # Forces under a new input that end a mode at once never acted.
+            if not (end is not None and done.t_end == now.t and self.policy is not None and self.log.segments):
+                self._keep(phase, done, p, ended=end is not None)
             self.log.count(phase, done, lasted=end is None or done.t_end > now.t)
             if done.status is not Status.SUCCESS:
                 return done.status

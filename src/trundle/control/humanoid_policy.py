@@ -1,0 +1,245 @@
+"""A humanoid's controller: estimate, gate the contacts, look ahead, and turn aims into torques."""
+
+from __future__ import annotations
+
+import time as clock
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from trundle.checks import FloatArray, non_negative, positive
+from trundle.contact.packed import FrameMotion
+from trundle.control.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
+from trundle.control.preview import Preview
+from trundle.control.preview_plan import PreviewPlan
+from trundle.control.stepping import Footsteps, Travel
+from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController
+from trundle.models.articulated import ArticulatedTerms, Momentum
+from trundle.models.centroidal import CentroidalState
+from trundle.numerics.turning import quaternion_of, rotation_by
+from trundle.status import Status
+
+Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Gating:
+    """When a foot counts as landed.
+
+    Parameters
+    ----------
+    force : float, N
+        Of the ground along the foothold's normal.
+    descent : float, m/s
+        How fast a foot looks for ground that is late.
+    patience : float, s
+        After which it counts as landed anyway.
+    early : float
+        Share of the way after which a force ends the travel.
+    """
+
+    force: float = 8.0
+    descent: float = 0.1
+    patience: float = 0.25
+    early: float = 0.7
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            non_negative(name, getattr(self, name))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Periods, s, of the whole-body controller and of the preview."""
+
+    control: float = 0.002
+    preview: float = 0.04
+
+    def __post_init__(self) -> None:
+        positive("control", self.control, "s")
+        positive("preview", self.preview, "s")
+
+
+@dataclass(eq=False)
+class Insight:
+    """What the controller thought at its last tick, for records."""
+
+    com: FloatArray = field(default_factory=lambda: np.zeros(3))
+    com_rate: FloatArray = field(default_factory=lambda: np.zeros(3))
+    momentum: FloatArray = field(default_factory=lambda: np.zeros(3))
+    aim: FloatArray = field(default_factory=lambda: np.zeros(3))
+    base: FloatArray = field(default_factory=lambda: np.zeros(3))
+    plan_time: float = 0.0
+    solve_time: float = 0.0
+    preview_time: float = 0.0
+    standing: tuple[str, ...] = ()
+
+
+class HumanoidPolicy:
+    """Policy of a robot that walks, or stands, on given footholds (final).
+
+    Every tick: odometry, then the clock of the plan, which waits while a foot looks for ground that is late; every
+    `rates.preview` a plan of the centre of mass from its MEASURED state with the angular momentum taken as zero; then
+    whole-body control.
+
+    Parameters
+    ----------
+    controller : WholeBodyController
+    steps : Footsteps
+    path : callable
+        Times (n,) -> positions (n, 3), velocities (n, 3) that the centre of mass should follow.
+    preview : Preview, optional
+        Without it the path itself is tracked.
+    q : (nq,)
+        Where the robot starts: only the base's position is read.
+    gating : Gating
+    rates : Rates
+    """
+
+    def __init__(
+        self,
+        controller: WholeBodyController,
+        steps: Footsteps,
+        path: Path,
+        q: FloatArray,
+        preview: Preview | None = None,
+        *,
+        gating: Gating | None = None,
+        rates: Rates | None = None,
+    ) -> None:
+        self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
+        self.gating, self.rates = gating or Gating(), rates or Rates()
+        self._start = np.array(q)
+        robot = controller.humanoid.robot
+        self._n, self._ends = len(robot.joints), tuple(controller.humanoid.ends)
+        self.reset()
+
+    @property
+    def period(self) -> float:
+        """Time between two calls, s."""
+        return self.rates.control
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.odometry = LegOdometry(period=self.rates.control)
+        self.odometry.reset(self._start[:3])
+        self.attitude = AttitudeFilter(period=self.rates.control)
+        self.insight, self.statuses = Insight(), Counter[Status]()
+        self.plan: PreviewPlan | None = None
+        self._clock, self._next, self._late, self._lift = 0.0, 0.0, 0.0, 0.0
+        self._left: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._landed: set[Travel] = set()
+        self._last = np.zeros(self._n)
+        self._standing = tuple(sorted(self.steps.standing(0.0)))
+
+    def measured(self, state: FloatArray) -> Measured:
+        """Return a measurement of `trundle.simulate.humanoid_plant` by its parts."""
+        n = self._n
+        forces = state[2 * n + 6 :].reshape(-1, 3)
+        named = dict(zip(self._ends, forces, strict=True))
+        gyro = state[2 * n + 3 : 2 * n + 6]
+        R = self.attitude(rotation_by(state[2 * n : 2 * n + 3]), gyro)
+        return Measured(state[:n], state[n : 2 * n], R, R @ gyro, named)
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return torques (n,) for a measurement."""
+        begin = clock.thread_time()
+        told = self.measured(state)
+        q, nu, terms, ends = self._estimated(told)
+        travels = self._gated(told, ends)
+        momentum = terms.momentum
+        if momentum is None:
+            raise RuntimeError("no momentum")
+        target = self._looked_ahead(momentum)
+        aims = {t.name: self._aim(t, ends[t.name]) for t in travels}
+        com, rate, acceleration = target
+        lift = self._height(com, momentum)
+        aim = WholeBodyAim(com, np.eye(3), self._standing, aims, rate, acceleration + np.array([0.0, 0.0, lift]))
+        command = self.command = self.controller(q, nu, aim, (terms, ends))
+        self.statuses[command.status] += 1
+        if command.usable:
+            self._last = command.u
+        i = self.insight
+        i.com, i.com_rate, i.momentum, i.aim = momentum.com, momentum.com_rate, momentum.angular, com
+        i.base, i.plan_time, i.standing = q[:3], self._clock, self._standing
+        i.solve_time = clock.thread_time() - begin
+        return self._last
+
+    # parts of a tick ------------------------------------------------------------------------------------
+
+    def _estimated(self, told: Measured) -> tuple[FloatArray, FloatArray, ArticulatedTerms, dict[str, FrameMotion]]:
+        n = self._n
+        q, nu = np.zeros(7 + n), np.zeros(6 + n)
+        q[3:7], q[7:], nu[:3], nu[6:] = quaternion_of(told.R), told.joints, told.omega, told.rates
+        terms, ends = self.controller.terms(q, nu)
+        feet = tuple(name for name in self._standing if name.endswith("_foot"))
+        q[:3], nu[3:6] = self.odometry(ends, told.forces, feet, self.rates.control)
+        terms, ends = shifted(terms, ends, q[:3], nu[3:6])
+        return q, nu, terms, ends
+
+    def _gated(self, told: Measured, ends: dict[str, FrameMotion]) -> tuple[Travel, ...]:
+        """Advance the plan's clock unless the ground is late; return what travels."""
+        period, gate = self.rates.control, self.gating
+        ahead = self._clock + period
+        waiting = []
+        for travel in self.steps.travels:
+            if travel in self._landed or travel.start > ahead:
+                continue
+            if travel.name not in self._left:
+                self._left[travel.name] = (ends[travel.name].p.copy(), ends[travel.name].R.copy())
+            touching = float(told.forces[travel.name] @ travel.target.R_world_patch[:, 2]) > gate.force
+            share = (ahead - travel.start) / (travel.end - travel.start)
+            if (touching and share > gate.early) or (share >= 1.0 and self._late > gate.patience):
+                self._landed.add(travel)
+                del self._left[travel.name]
+                continue
+            waiting.append(travel)
+        late = [travel for travel in waiting if travel.end <= ahead]
+        self._late = self._late + period if late else 0.0
+        if not late:
+            self._clock = ahead
+        away = {travel.name for travel in waiting}
+        places = {*self.steps.standing(self._clock), *(t.name for t in self._landed if t.end > self._clock)}
+        self._standing = tuple(sorted(places - away))
+        for name in self._standing:
+            place = self.steps.standing(self._clock).get(name)
+            if place is not None and name.endswith("_foot"):
+                self.odometry.settle(name, float(place.position[2]), 0.01)
+        return tuple(waiting)
+
+    def _aim(self, travel: Travel, end: FrameMotion) -> Aim:
+        p, R = self._left[travel.name]
+        aim = travel.aim(self._clock, p, R)
+        if self._late > 0.0 and travel.end <= self._clock + self.rates.control:
+            down = self.gating.descent * travel.target.R_world_patch[:, 2]
+            return replace(aim, position=aim.position - self._late * down, velocity=-down)
+        return aim
+
+    def _looked_ahead(self, momentum: Momentum) -> tuple[FloatArray, FloatArray, FloatArray]:
+        now = self._clock
+        if self.preview is None:
+            p, v = self.path(np.array([now]))
+            return p[0], v[0], np.zeros(3)
+        if now >= self._next - 1e-9 or self.plan is None:
+            begin = clock.thread_time()
+            state = CentroidalState(momentum.com, momentum.com_rate)
+            plan = self.preview(now, state, self.steps.forecast, self.path)
+            self._next = now + self.rates.preview
+            if plan.usable:
+                self.plan = plan
+            self.insight.preview_time = clock.thread_time() - begin
+        if self.plan is None:
+            p, v = self.path(np.array([now]))
+            return p[0], v[0], np.zeros(3)
+        position, velocity, acceleration, _, _ = self.plan.at(now)
+        return position, velocity, acceleration
+
+    def _height(self, com: FloatArray, momentum: Momentum) -> float:
+        g = self.controller.gains
+        if g.height == 0.0:
+            return 0.0
+        change = g.height * self.rates.control * (float(self.path(np.array([self._clock]))[0][0, 2]) - momentum.com[2])
+        self._lift = float(np.clip(self._lift + change, -g.height_most, g.height_most))
+        return self._lift

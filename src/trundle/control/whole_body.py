@@ -1,0 +1,311 @@
+"""Whole-body control of a robot with feet: tasks, contact cones and limits, one quadratic program a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trundle.checks import FloatArray, non_negative, number, positive
+from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import FlatPatch
+from trundle.control.id_algebra import Numbers
+from trundle.control.id_assembly import Shape, assemble, shape_of
+from trundle.control.id_command import Command, Solvers, command
+from trundle.control.inverse_dynamics import DAMPING
+from trundle.control.tasks import Limit, Task
+from trundle.errors import InputError
+from trundle.models.articulated import ArticulatedTerms
+from trundle.models.humanoid import Humanoid
+from trundle.numerics.qp import TOLERANCE
+from trundle.numerics.turning import turn_between
+
+_ZERO = np.zeros(3)
+_ZERO.setflags(write=False)
+_HARDEST = 1e3
+"""Most a limit of a joint may brake, rad/s2: beyond the limit itself it is not kept at any price."""
+
+
+@dataclass(frozen=True)
+class WholeBodyGains:
+    """Weights of squared errors (accelerations) and gains: k_p in 1/s2, k_d in 1/s.
+
+    Of the centre of mass, the angular momentum about it, the base's attitude, the posture, ends that move freely, and
+    forces; `damping` (1/s) brakes what slips at contacts, `height` (1/s3) integrates the error of the height, up to
+    `height_most` (m/s2); torques stay within the part `torque_part` of their limits.
+    """
+
+    com: float = 1000.0
+    com_kp: float = 60.0
+    com_kd: float = 15.0
+    momentum: float = 1.0
+    momentum_kd: float = 4.0
+    base: float = 20.0
+    base_kp: float = 60.0
+    base_kd: float = 15.0
+    posture: float = 2.0
+    posture_kp: float = 30.0
+    posture_kd: float = 11.0
+    swing: float = 200.0
+    swing_turn: float = 200.0
+    swing_kp: float = 300.0
+    swing_kd: float = 35.0
+    hand: float = 100.0
+    hand_kp: float = 200.0
+    hand_kd: float = 28.0
+    force: float = 1e-6
+    damping: float = 20.0
+    height: float = 100.0
+    height_most: float = 1.5
+    torque_part: float = 0.95
+    sole_part: float = 0.9
+    friction: float = 0.6
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            non_negative(name, getattr(self, name))
+        positive("friction", self.friction)
+        for name in ("torque_part", "sole_part"):
+            number(name, getattr(self, name), above=0.0, maximum=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """Where a foot or hand should be: position (3,) m, velocity, acceleration, and for a foot its attitude (3, 3)."""
+
+    position: FloatArray
+    velocity: FloatArray = field(default_factory=lambda: _ZERO)
+    acceleration: FloatArray = field(default_factory=lambda: _ZERO)
+    R: FloatArray | None = None
+    omega: FloatArray = field(default_factory=lambda: _ZERO)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeBodyAim:
+    """What a tick is asked for, world axes.
+
+    Attributes
+    ----------
+    com, com_rate, com_acceleration : (3,) m, m/s, m/s2
+    R_base : (3, 3)
+    contacts : tuple of str
+        Feet, and hands, that stand where they are: names of `Humanoid.feet` and `Humanoid.hands`.
+    ends : mapping of str to Aim
+        Of the others; those left out follow the posture.
+    angular_momentum : (3,) kg m2/s
+    posture : (n,) rad, optional
+        That of the robot unless given.
+    """
+
+    com: FloatArray
+    R_base: FloatArray
+    contacts: tuple[str, ...]
+    ends: Mapping[str, Aim] = field(default_factory=dict)
+    com_rate: FloatArray = field(default_factory=lambda: _ZERO)
+    com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
+    angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
+    posture: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """What stays the same while the same ends stand and the same swing: sizes, and arrays that ticks write into."""
+
+    shape: Shape
+    solvers: Solvers
+    tasks: Mapping[str, Task]
+    limits: Mapping[str, Limit]
+    standing: tuple[str, ...]
+    moving: tuple[str, ...]
+    J: FloatArray
+    b: FloatArray
+    D: FloatArray
+
+
+class WholeBodyController:
+    """Whole-body control (final): from a state and an aim to torques.
+
+    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole and the force of each hand in its own axes;
+    M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
+    (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
+    acceleration they are still inside.
+
+    Parameters
+    ----------
+    humanoid : Humanoid
+    gains : WholeBodyGains
+    horizon : float, s
+    solver : str
+        See `trundle.numerics.qp.QpSolver`.
+    """
+
+    def __init__(
+        self,
+        humanoid: Humanoid,
+        gains: WholeBodyGains | None = None,
+        *,
+        horizon: float = 0.05,
+        solver: str = "daqp",
+    ) -> None:
+        self.humanoid, self.gains = humanoid, gains or WholeBodyGains()
+        self.horizon = positive("horizon", horizon, "s")
+        self._solver = solver
+        self._programs: dict[tuple[tuple[str, ...], tuple[str, ...]], _Program] = {}
+        robot, g = humanoid.robot, self.gains
+        self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
+        self.patches |= {f"{name}_hand": FlatPatch.point(g.friction) for name in humanoid.hands}
+        n = len(robot.joints)
+        self._torque = g.torque_part * robot.torque_limit
+        self._kp = g.posture_kp * humanoid.joint_stiffness
+        self._kd = g.posture_kd * np.sqrt(humanoid.joint_stiffness)
+        self._frames = (*humanoid.links, humanoid.base)
+        self._S = np.vstack((np.zeros((6, n)), np.eye(n)))
+
+    def terms(self, q: FloatArray, nu: FloatArray) -> tuple[ArticulatedTerms, dict[str, FrameMotion]]:
+        """Return inertia, momentum and motions: of all ends, and of the "base"."""
+        terms = self.humanoid.robot.terms(q, nu, self._frames, momentum=True)
+        ends = self.humanoid.end_motions(terms.motions[:-1])
+        return terms, ends | {"base": terms.motions[-1]}
+
+    def __call__(
+        self,
+        q: FloatArray,
+        nu: FloatArray,
+        aim: WholeBodyAim,
+        known: tuple[ArticulatedTerms, Mapping[str, FrameMotion]] | None = None,
+    ) -> Command:
+        """Return the command at the state q (nq,), nu (nv,); `known` is what `terms` returned for it.
+
+        ``command.u`` (n,) are torques, ``command.lam`` the wrenches, see `wrenches`; nothing is raised where there is
+        no solution: see `Command.status`.
+
+        Raises
+        ------
+        InputError
+            If the aim names an end that the robot does not have, or a foot without a wanted attitude.
+        """
+        terms, ends = self.terms(q, nu) if known is None else known
+        moving = tuple(name for name in aim.ends if name not in aim.contacts)
+        program = self._programs.get((aim.contacts, moving)) or self._program(aim.contacts, moving)
+        J, b = self._contact_rows(program, ends)
+        self._write(program, terms, ends, q, nu, aim)
+        data = assemble(program.shape, (terms.M, terms.h, self._S, J, b, J, program.D), DAMPING, Numbers)
+        return command(program.shape, data, program.solvers)
+
+    def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
+        """Return (moment, force) of each end that stands, in its own axes, about its middle."""
+        found, at = {}, 0
+        for name in contacts:
+            width = self._width(name)
+            found[name] = np.concatenate((np.zeros(6 - width), command.lam[at : at + width]))
+            at += width
+        return found
+
+    # the program ----------------------------------------------------------------------------------------
+
+    def _width(self, name: str) -> int:
+        return 3 if self.patches[name].is_point else 6
+
+    def _program(self, standing: tuple[str, ...], moving: tuple[str, ...]) -> _Program:
+        for name in (*standing, *moving):
+            if name not in self.patches:
+                raise InputError("aim", name, "one of " + ", ".join(self.patches))
+        robot, g = self.humanoid.robot, self.gains
+        nv, n = robot.nv, len(robot.joints)
+        tasks = {
+            "com": Task("com", np.zeros((3, nv)), np.zeros(3), np.full(3, g.com)),
+            "momentum": Task("momentum", np.zeros((3, nv)), np.zeros(3), np.full(3, g.momentum), unit="N m"),
+            "base": Task("base", np.zeros((3, nv)), np.zeros(3), np.full(3, g.base), unit="rad/s2"),
+            "posture": Task("posture", self._S.T, np.zeros(n), np.full(n, g.posture), unit="rad/s2"),
+        }
+        for name in moving:
+            point = self.patches[name].is_point
+            weight = np.full(3, g.hand) if point else np.repeat([g.swing_turn, g.swing], 3)
+            tasks[name] = Task(name, np.zeros((len(weight), nv)), np.zeros(len(weight)), weight)
+        widths = [self._width(name) for name in standing]
+        starts, m = np.concatenate(([0], np.cumsum(widths))).astype(int), sum(widths)
+        limits = {
+            "torque": Limit("torque", "torque", -self._torque, self._torque, unit="N m"),
+            "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), price=1.0),
+        }
+        for name, start, width in zip(standing, starts[:-1], widths, strict=True):
+            rows = self.patches[name].rows[:, 6 - width :]
+            A = np.zeros((len(rows), m))
+            A[:, start : start + width] = rows
+            limits[f"cone.{name}"] = Limit(f"cone.{name}", "force", 0.0, np.inf, A)
+        if m:
+            tasks["force"] = Task("force", np.eye(m), np.zeros(m), np.full(m, g.force), on="force", unit="N")
+        shape = shape_of(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
+        solvers = Solvers(shape, self._solver, TOLERANCE, DAMPING)
+        bounds = {limit.name: limit for limit in shape.limits}
+        made = _Program(
+            shape, solvers, tasks, bounds, standing, moving, np.zeros((m, nv)), np.zeros(m), np.zeros((m, m))
+        )
+        self._programs[standing, moving] = made
+        return made
+
+    def _contact_rows(self, program: _Program, ends: Mapping[str, FrameMotion]) -> tuple[FloatArray, FloatArray]:
+        J, b, at, damping = program.J, program.b, 0, self.gains.damping
+        for name in program.standing:
+            end, R = ends[name], ends[name].R.T
+            if not self.patches[name].is_point:
+                np.matmul(R, end.Jw, out=J[at : at + 3])
+                b[at : at + 3] = R @ (end.al + damping * end.w)
+                at += 3
+            np.matmul(R, end.Jv, out=J[at : at + 3])
+            b[at : at + 3] = R @ (end.a + damping * end.v)
+            at += 3
+        return J, b
+
+    def _write(
+        self,
+        program: _Program,
+        terms: ArticulatedTerms,
+        ends: Mapping[str, FrameMotion],
+        q: FloatArray,
+        nu: FloatArray,
+        aim: WholeBodyAim,
+    ) -> None:
+        g, tasks, momentum = self.gains, program.tasks, terms.momentum
+        if momentum is None:
+            raise InputError("known", "no momentum", "what `terms` returned")
+        wanted = aim.com_acceleration + g.com_kp * (aim.com - momentum.com)
+        wanted = wanted + g.com_kd * (aim.com_rate - momentum.com_rate)
+        _set(tasks["com"], momentum.J_com, wanted - momentum.com_bias)
+        change = g.momentum_kd * (aim.angular_momentum - momentum.angular)
+        _set(tasks["momentum"], momentum.J_angular, change - momentum.angular_bias)
+        base = ends["base"]
+        turn = g.base_kp * turn_between(base.R, aim.R_base) - g.base_kd * base.w
+        _set(tasks["base"], base.Jw, turn - base.al)
+        rest = self.humanoid.joint_posture if aim.posture is None else aim.posture
+        tasks["posture"].target[:] = self._kp * (rest - q[7:]) - self._kd * nu[6:]
+        for name in program.moving:
+            self._swing(tasks[name], ends[name], aim.ends[name], self.patches[name].is_point)
+        self._joint_bounds(program.limits["joints"], q, nu)
+
+    def _swing(self, task: Task, end: FrameMotion, aim: Aim, point: bool) -> None:
+        g = self.gains
+        kp, kd = (g.hand_kp, g.hand_kd) if point else (g.swing_kp, g.swing_kd)
+        wanted = aim.acceleration + kp * (aim.position - end.p) + kd * (aim.velocity - end.v) - end.a
+        if point:
+            _set(task, end.Jv, wanted)
+            return
+        if aim.R is None:
+            raise InputError("aim", task.name, "an aim with the attitude R of the sole")
+        turn = kp * turn_between(end.R, aim.R) + kd * (aim.omega - end.w) - end.al
+        task.A[:3], task.A[3:] = end.Jw, end.Jv
+        task.target[:3], task.target[3:] = turn, wanted
+
+    def _joint_bounds(self, limit: Limit, q: FloatArray, nu: FloatArray) -> None:
+        robot, T = self.humanoid.robot, self.horizon
+        ahead = q[7:] + T * nu[6:]
+        low = np.maximum(2 * (robot.lower - ahead) / T**2, (-robot.rate_limit - nu[6:]) / T)
+        high = np.minimum(2 * (robot.upper - ahead) / T**2, (robot.rate_limit - nu[6:]) / T)
+        np.clip(low, -np.inf, _HARDEST, out=limit.lower[6:])
+        np.clip(high, -_HARDEST, np.inf, out=limit.upper[6:])
+        np.minimum(limit.lower[6:], limit.upper[6:], out=limit.lower[6:])
+
+
+def _set(task: Task, A: FloatArray, target: FloatArray) -> None:
+    task.A[:], task.target[:] = A, target

@@ -1,0 +1,228 @@
+"""A legged robot as a controller and a plant know it: its tree, soles, hands, posture and drives."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, number, positive
+from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import FlatPatch
+from trundle.errors import InputError
+from trundle.models.articulated import Articulated
+from trundle.models.example_robots import example_robots, load_example_robot
+from trundle.models.urdf_checks import CheckedUrdf, load_urdf
+
+HUMANOIDS = ("g1", "talos")
+"""Robots that come with a file of their own."""
+_TABLES = ("robot", "feet", "hands", "posture", "armature", "stiffness")
+
+
+@dataclass(frozen=True)
+class Sole:
+    """A flat rectangle that may stand on the ground.
+
+    Parameters
+    ----------
+    link : str
+    at : (3,) m
+        Its centre in the axes of the link, which are those of the sole: x ahead, z out of the ground.
+    length, width : float, m
+    """
+
+    link: str
+    at: Any
+    length: float
+    width: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("length", self.length, "m")
+        positive("width", self.width, "m")
+
+    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
+        """Return the patch, its sides shrunk to this part."""
+        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
+
+
+@dataclass(frozen=True)
+class Palm:
+    """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
+
+    link: str
+    at: Any
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("radius", self.radius, "m")
+
+
+@dataclass(frozen=True)
+class Humanoid:
+    """A robot with feet (final); arrays (n,) are in the order of `Articulated.joints`.
+
+    Parameters
+    ----------
+    name, licence : str
+    base : str
+        Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
+    urdf : CheckedUrdf
+    feet : mapping of str to Sole
+    hands : mapping of str to Palm
+    posture : (n,) rad
+        Of a start; the zero configuration of a robot is rarely one.
+    armature : (n,) kg m2
+        Inertia of rotors and gears about the joints.
+    stiffness : (n,)
+        Of the posture, against that of a leg.
+    """
+
+    name: str
+    licence: str
+    base: str
+    urdf: CheckedUrdf
+    feet: Mapping[str, Sole]
+    hands: Mapping[str, Palm]
+    posture: Mapping[str, float]
+    armature: Mapping[str, float]
+    stiffness: Mapping[str, float]
+    robot: Articulated = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        plain = Articulated(self.urdf)
+        rotors = _by_joint("armature", self.armature, plain.joints, minimum=0.0)
+        object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
+        if self.base not in self.urdf.links:
+            raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
+        if len(self.feet) < 1:
+            raise InputError("feet", self.feet, "at least one")
+        for group in ("feet", "hands"):
+            for name, end in getattr(self, group).items():
+                if end.link not in self.urdf.links:
+                    raise InputError(f"{group}.{name}.link", end.link, "one of " + ", ".join(self.urdf.links))
+        _ = self.joint_posture, self.joint_stiffness
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[str, FloatArray]]:
+        """Link and point (3,) m of everything that may touch: "left_foot", "right_hand", ..., feet first."""
+        feet = {f"{name}_foot": (sole.link, sole.at) for name, sole in self.feet.items()}
+        return feet | {f"{name}_hand": (palm.link, palm.at) for name, palm in self.hands.items()}
+
+    @cached_property
+    def joint_posture(self) -> FloatArray:
+        """The posture (n,), rad."""
+        return _by_joint("posture", self.posture, self.robot.joints)
+
+    @cached_property
+    def joint_armature(self) -> FloatArray:
+        """The armature (n,), kg m2."""
+        return _by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
+
+    @cached_property
+    def joint_stiffness(self) -> FloatArray:
+        """The stiffness (n,) of the posture."""
+        return _by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
+
+    def standing(self) -> FloatArray:
+        """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
+        q = self.robot.neutral
+        q[7:] = self.joint_posture
+        motions = self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+        q[:3] -= np.mean([motion.p for name, motion in motions.items() if name.endswith("_foot")], axis=0)
+        return q
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Links of all ends, in their order."""
+        return tuple(link for link, _ in self.ends.values())
+
+    def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
+        """Return the motions of all ends, in the axes of their links, from those of `links`."""
+        return {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
+
+
+def load_humanoid(name: str | Path) -> Humanoid:
+    """Return a robot of `HUMANOIDS`, or that of a TOML file of the same form.
+
+    Raises
+    ------
+    InputError
+        For an unknown robot, a file that is not complete, or a link or joint that the description does not have.
+    MissingExtraError
+        If Pinocchio or example-robot-data is not installed.
+    """
+    if str(name) in HUMANOIDS:
+        text = (files("trundle.models") / "humanoids" / f"{name}.toml").read_text(encoding="utf-8")
+        return _read(text, str(name), None)
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
+    try:
+        return _read(path.read_text(encoding="utf-8"), path.stem, path.parent)
+    except InputError as error:
+        raise error.within("", str(path)) if error.file is None else error from None
+
+
+def _read(text: str, name: str, folder: Path | None) -> Humanoid:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("robot", name, f"a TOML file ({error})") from None
+    for key in data:
+        if key not in _TABLES:
+            raise InputError(key, data[key], "one of the tables " + ", ".join(_TABLES))
+    robot = _table(data, "robot")
+    source = robot.get("urdf")
+    if not isinstance(source, str):
+        raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
+    if folder is not None and source not in example_robots() and (folder / source).is_file():
+        urdf = load_urdf(folder / source, meshes=False, repair=True)
+    else:
+        urdf = load_example_robot(source)
+    ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}}
+    for group, kind in (("feet", Sole), ("hands", Palm)):
+        for end, given in _table(data, group, optional=group == "hands").items():
+            try:
+                ends[group][end] = kind(**given)
+            except TypeError:
+                keys = ", ".join(kind.__dataclass_fields__)
+                raise InputError(f"{group}.{end}", given, f"a table with the keys {keys}") from None
+            except InputError as error:
+                raise error.within(f"{group}.{end}") from None
+    tables = (_table(data, key) for key in ("posture", "armature", "stiffness"))
+    return Humanoid(
+        robot.get("name", name),
+        robot.get("licence", ""),
+        robot.get("base", urdf.root),
+        urdf,
+        ends["feet"],
+        ends["hands"],
+        *tables,
+    )
+
+
+def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:
+    found = data.get(key, {} if optional else None)
+    if not isinstance(found, Mapping):
+        raise InputError(key, found, "a table")
+    return found
+
+
+def _by_joint(key: str, table: Mapping[str, float], joints: tuple[str, ...], minimum: float = -np.inf) -> FloatArray:
+    """Return one number a joint: that of the first pattern that fits its name."""
+    found = []
+    for joint in joints:
+        value = next((v for pattern, v in table.items() if fnmatchcase(joint, pattern)), None)
+        if value is None:
+            raise InputError(f"{key}.{joint}", None, 'given, by its name or a pattern such as "*"')
+        found.append(number(f"{key}.{joint}", value, minimum=minimum))
+    return array(key, found, (len(joints),))

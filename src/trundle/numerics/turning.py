@@ -1,0 +1,69 @@
+"""Turns in space as numbers: rotation matrices, rotation vectors and the errors controllers steer by."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trundle.checks import FloatArray
+
+
+def turn_between(R: FloatArray, R_wanted: FloatArray) -> FloatArray:
+    """Return the turn (3,) in the world from R to R_wanted: 1/2 sum_i r_i x r_wanted,i, the axis times sin(angle)."""
+    E = R_wanted @ R.T
+    return 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
+
+
+def rotation_vector(R: FloatArray, R_to: FloatArray) -> FloatArray:
+    """Return the turn (3,) rad in the world from R to R_to, below half a turn: the axis times the angle."""
+    sine = turn_between(R, R_to)
+    size, cosine = float(np.linalg.norm(sine)), (float(np.trace(R_to @ R.T)) - 1) / 2
+    return sine if size < 1e-9 else sine * (math.atan2(size, cosine) / size)
+
+
+def rotation_of(quaternion: FloatArray) -> FloatArray:
+    """Return the rotation (3, 3) of a quaternion (w, x, y, z), whatever its length."""
+    w, x, y, z = quaternion / math.sqrt(float(quaternion @ quaternion))
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_of(R: FloatArray) -> FloatArray:
+    """Return the quaternion (w, x, y, z) of a rotation (3, 3); its largest entry is positive."""
+    # Of the four ways the one without cancellation: 4 q q' from R's entries, its column of the largest square.
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    table = np.array(
+        [
+            [1 + a + e + i, h - f, c - g, d - b],
+            [h - f, 1 + a - e - i, b + d, c + g],
+            [c - g, b + d, 1 - a + e - i, f + h],
+            [d - b, c + g, f + h, 1 - a - e + i],
+        ]
+    )
+    found = table[int(np.argmax(np.diag(table)))]
+    return found / math.sqrt(float(found @ found))
+
+
+def rotation_rpy(rpy: FloatArray) -> FloatArray:
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll) (3, 3), angles (3,) rad."""
+    return (
+        rotation_by(np.array([0, 0, rpy[2]]))
+        @ rotation_by(np.array([0, rpy[1], 0]))
+        @ rotation_by(np.array([rpy[0], 0, 0]))
+    )
+
+
+def rotation_by(turn: FloatArray) -> FloatArray:
+    """Return the rotation (3, 3) by the rotation vector `turn` (3,), rad."""
+    angle = math.sqrt(float(turn @ turn))
+    if angle < 1e-12:
+        return np.eye(3)
+    x, y, z = turn / angle
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K

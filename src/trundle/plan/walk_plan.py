@@ -1,0 +1,196 @@
+"""WalkPlan: one cycle of an optimal walk, its continuation over many steps, and its file."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, integer
+from trundle.errors import InputError
+from trundle.status import Status
+
+_FORMAT = 1
+_ARRAYS = ("times", "q", "nu", "acceleration", "torque", "force", "moment", "point", "standing", "phase", "mirror")
+
+
+@dataclass(frozen=True, eq=False)
+class WalkPlan:
+    """A planned walk: nodes, and what acts in the N intervals between them.
+
+    Within an interval accelerations are constant: nu is linear and q quadratic in time up to O(h^2).
+
+    Attributes
+    ----------
+    times : (N + 1,) s
+    q, nu : (N + 1, n)
+        Base (x, y, z m, yaw, pitch, roll rad; R = Rz Ry Rx) and joints in the order of `joints`, world; their rates.
+    acceleration : (N, n)
+        d nu/dt.
+    torque : (N, n - 6) N m
+    force, moment, point : (N, 2, 3) N, N m, m
+        On the left and the right foot, world, at the middle of the interval: the force at ``point`` and the moment
+        about it (zero of a rolling sole).
+    standing : (N, 2) bool
+        Whether the left, the right foot stands.
+    phase : (N,) int
+        Number of the name in `phases`.
+    phases, joints : tuple of str
+    mirror : (n, n)
+        The next step, where the plan is one step of a mirrored walk: q -> mirror q. None of a full cycle.
+    gravity : (3,) m/s2
+        In the world, whose ground is z = 0: tilted on a slope.
+    status : Status
+    statistics : mapping
+        ``iterations``, ``cost``, ``kkt_residual``, ``constraint_violation``, wall times ``build`` and ``solve``, ...
+    settings : mapping
+        What was asked, JSON-able.
+    z : (size,)
+        Unknowns of the program, for warm starts.
+    """
+
+    times: FloatArray
+    q: FloatArray
+    nu: FloatArray
+    acceleration: FloatArray
+    torque: FloatArray
+    force: FloatArray
+    moment: FloatArray
+    point: FloatArray
+    standing: FloatArray
+    phase: FloatArray
+    phases: tuple[str, ...]
+    joints: tuple[str, ...]
+    mirror: FloatArray | None
+    gravity: FloatArray
+    status: Status = Status.SUCCESS
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    z: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last node, s."""
+        return float(self.times[-1] - self.times[0])
+
+    @property
+    def length(self) -> float:
+        """Way of the base along x, m."""
+        return float(self.q[-1, 0] - self.q[0, 0])
+
+    @property
+    def middles(self) -> FloatArray:
+        """Times of the middles of the intervals (N,), s."""
+        return (self.times[1:] + self.times[:-1]) / 2
+
+    def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+        """Return (q, nu, acceleration) at `time`, held outside, and the number of its interval.
+
+        q is the cubic through positions and rates of both nodes.
+        """
+        t = float(np.clip(time, self.times[0], self.times[-1]))
+        k = int(np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 2))
+        h = self.times[k + 1] - self.times[k]
+        s = (t - self.times[k]) / h
+        q0, q1, v0, v1 = self.q[k], self.q[k + 1], self.nu[k], self.nu[k + 1]
+        q = (
+            (1 + 2 * s) * (1 - s) ** 2 * q0
+            + s * (1 - s) ** 2 * h * v0
+            + s**2 * (3 - 2 * s) * q1
+            - s**2 * (1 - s) * h * v1
+        )
+        return q, (1 - s) * v0 + s * v1, self.acceleration[k], k
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plan (.npz, without pickle)."""
+        target = Path(path)
+        content = {
+            "format": _FORMAT,
+            "phases": self.phases,
+            "joints": self.joints,
+            "status": self.status.label,
+            "statistics": dict(self.statistics),
+            "settings": dict(self.settings),
+        }
+        arrays = {name: getattr(self, name) for name in (*_ARRAYS, "gravity", "z") if getattr(self, name) is not None}
+        try:
+            with target.open("wb") as file:
+                np.savez(file, content=np.array(json.dumps(content)), **arrays)
+        except OSError as error:
+            raise InputError("path", str(target), f"a file in a folder that can be written to ({error})") from None
+        return target
+
+
+def load_walk(path: str | Path) -> WalkPlan:
+    """Read what `WalkPlan.save` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or no plan of a walk.
+    """
+    source = Path(path)
+    try:
+        with source.open("rb") as file, np.load(file, allow_pickle=False) as data:
+            content = json.loads(str(data["content"]))
+            if content["format"] != _FORMAT:
+                raise ValueError(f"format {content['format']}")
+            arrays = {name: data[name] if name in data else None for name in (*_ARRAYS, "gravity", "z")}
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError("path", str(source), f"the plan of a walk ({error})") from None
+    names = {key: tuple(content[key]) for key in ("phases", "joints")}
+    status = Status.from_label(content["status"])
+    return WalkPlan(**arrays, **names, status=status, statistics=content["statistics"], settings=content["settings"])  # type: ignore[arg-type]
+
+
+def repeat(plan: WalkPlan, steps: int) -> WalkPlan:
+    """Return the plan gone through `steps` times one after the other, mirrored each time if it is one step.
+
+    Raises
+    ------
+    InputError
+        If `steps` is not a positive integer.
+    """
+    count = integer("steps", steps, minimum=1)
+    parts, base, M = [], plan.q[0, 0], plan.mirror
+    for i in range(count):
+        odd = M is not None and i % 2 == 1
+        one = plan if not odd else _mirrored(plan, array("mirror", M, (None, None)))
+        q = one.q.copy()
+        q[:, 0] += i * plan.length + (base - one.q[0, 0])
+        point = one.point.copy()
+        point[..., 0] += i * plan.length + (base - one.q[0, 0])
+        parts.append(replace(one, q=q, point=point, times=one.times + i * plan.duration))
+    names = tuple(dict.fromkeys(name for part in parts for name in part.phases))
+    phase = np.concatenate([[names.index(part.phases[int(k)]) for k in part.phase] for part in parts])
+    inner = ("acceleration", "torque", "force", "moment", "point", "standing")
+    nodes = ("times", "q", "nu")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in inner}
+    joined |= {
+        name: np.concatenate([getattr(part, name)[: None if part is parts[-1] else -1] for part in parts])
+        for name in nodes
+    }
+    return replace(plan, **joined, phase=phase, phases=names, mirror=None if count % 2 == 0 else plan.mirror)
+
+
+def _mirrored(plan: WalkPlan, M: FloatArray) -> WalkPlan:
+    n = len(M)
+    flip = np.array([1.0, -1.0, 1.0])
+    swap = {"left": "right", "right": "left"}
+    return replace(
+        plan,
+        q=plan.q @ M.T,
+        nu=plan.nu @ M.T,
+        acceleration=plan.acceleration @ M.T,
+        torque=plan.torque @ M[6:n, 6:n].T,
+        force=plan.force[:, ::-1] * flip,
+        moment=plan.moment[:, ::-1] * -flip,
+        point=plan.point[:, ::-1] * flip,
+        standing=plan.standing[:, ::-1],
+        phases=tuple(" ".join(swap.get(word, word) for word in name.split()) for name in plan.phases),
+    )

@@ -1,0 +1,176 @@
+"""Soles: how a foot may stand on flat ground, as rows of velocities and the forces conjugate to them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import casadi as ca
+
+from trundle.checks import FloatArray, array
+from trundle.contact.motion import Motion
+from trundle.errors import InputError
+from trundle.geometry.support import Support, ellipsoid_support
+
+UP = ca.SX(ca.DM([0.0, 0.0, 1.0]))
+
+
+@dataclass(frozen=True)
+class Stance:
+    """One way of standing, written with the symbols of a foot's `Motion` in the world; the ground is z = 0.
+
+    Attributes
+    ----------
+    rows : (m,)
+        Velocities that are zero while the foot stands so.
+    gaps : (g,)
+        Positions (m) and slopes that are zero while the foot stands so, g <= m.
+    points : tuple of (3,) m
+        Where the ground pushes, world.
+    velocities : tuple of (3,) m/s
+        Of the foot's material points there: what the forces are conjugate to.
+    """
+
+    rows: ca.SX
+    gaps: ca.SX
+    points: tuple[ca.SX, ...]
+    velocities: tuple[ca.SX, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of force components: three a point."""
+        return 3 * len(self.points)
+
+    def margins(self, force: ca.SX, friction: float) -> ca.SX:
+        """Return what is >= 0 while the ground can give `force` (size,): a pyramid |f_x|, |f_y| <= mu f_z a point."""
+        sides = []
+        for i in range(len(self.points)):
+            f_x, f_y, bound = force[3 * i], force[3 * i + 1], friction * force[3 * i + 2]
+            sides += [bound - f_x, bound + f_x, bound - f_y, bound + f_y]
+        return ca.vertcat(*sides)
+
+    def wrench(self, force: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return force (3,), moment (3,) about the middle of the points, and that middle (3,), world."""
+        middle = sum(self.points, ca.SX(3, 1)) / len(self.points)
+        pushes = [force[3 * i : 3 * i + 3] for i in range(len(self.points))]
+        moment = sum((ca.cross(p - middle, f) for p, f in zip(self.points, pushes, strict=True)), ca.SX(3, 1))
+        return sum(pushes, ca.SX(3, 1)), moment, middle
+
+
+class Sole(ABC):
+    """What a foot is below (abstract).
+
+    Contract: ``modes`` names the ways it can stand, the first one in single support; ``stance(motion, mode)`` gives
+    each; ``clearance(motion)`` gives heights (m) above the ground that are >= 0 in swing, ``probe(motion)`` the frame
+    of which a record tells place and velocity.
+    """
+
+    modes: tuple[str, ...]
+
+    @abstractmethod
+    def stance(self, motion: Motion, mode: str) -> Stance:
+        """Return the rows of a foot with this `motion` (of its ankle's frame) that stands in `mode`."""
+
+    @abstractmethod
+    def clearance(self, motion: Motion) -> ca.SX:
+        """Return heights above the ground."""
+
+    @abstractmethod
+    def probe(self, motion: Motion) -> Motion:
+        """Return the frame at the lowest point of a smooth sole, at the middle of a flat one."""
+
+
+@final
+@dataclass(frozen=True)
+class RollingSole(Sole):
+    """A smooth convex sole that rolls: one point, P = C + R grad h(-R'e_z), of zero velocity.
+
+    Parameters
+    ----------
+    shape : Support
+    center : (3,) m
+        The shape's origin C in the foot's frame.
+    """
+
+    shape: Support
+    center: FloatArray
+
+    modes = ("rolling",)
+
+    @classmethod
+    def ellipsoid(cls, semi_axes: FloatArray, center: FloatArray) -> RollingSole:
+        """Return the sole of an ellipsoid with `semi_axes` (3,) m."""
+        return cls(ellipsoid_support(semi_axes), array("center", center, (3,), unit="m"))  # type: ignore[arg-type]
+
+    def local(self, motion: Motion) -> ca.SX:
+        """Return C to P (3,), m, in the foot's axes: the contact, or the lowest point of a foot in the air."""
+        return self.shape.point_and_radii(-(motion.R.T @ UP))[0]
+
+    def stance(self, motion: Motion, mode: str) -> Stance:
+        """Return the rows of rolling; spin about the normal is free."""
+        _known(mode, self.modes)
+        touch = self.probe(motion)
+        return Stance(touch.v, touch.p[2], (touch.p,), (touch.v,))
+
+    def clearance(self, motion: Motion) -> ca.SX:
+        """Return the gap (1,)."""
+        return self.stance(motion, "rolling").gaps
+
+    def probe(self, motion: Motion) -> Motion:
+        """Return the frame at the lowest point."""
+        return motion.at(ca.SX(ca.DM(self.center)) + self.local(motion))
+
+
+@final
+@dataclass(frozen=True)
+class FlatSole(Sole):
+    """A flat rectangular sole that stands on its face, on an edge (toe, heel) or on a corner.
+
+    Parameters
+    ----------
+    corners : (4, 3) m
+        In the foot's frame; heel left and right, toe left and right.
+    """
+
+    corners: FloatArray
+
+    modes = ("flat", "toe", "heel", "toe-point")
+
+    def stance(self, motion: Motion, mode: str) -> Stance:
+        """Return the rows of the face (6), of an edge (5) or of the middle of the toe's edge as a point (3).
+
+        The ground pushes at the corners: on the face twelve forces for six rows, as many as four points have.
+        """
+        _known(mode, self.modes)
+        heel, toe = self.corners[:2], self.corners[2:]
+        bearing = {"flat": self.corners, "toe": toe, "heel": heel, "toe-point": toe.mean(axis=0, keepdims=True)}[mode]
+        corners = [motion.at(ca.SX(ca.DM(corner))) for corner in bearing]
+        middle = motion.at(ca.SX(ca.DM(bearing.mean(axis=0))))
+        # An edge lies along the foot's y and may turn about that line alone.
+        along, w = motion.R[:, 1], motion.w
+        rows, gaps = {
+            "flat": (w, ca.vertcat(motion.R[1, 2], motion.R[0, 2])),
+            "toe": (ca.vertcat(w[0] * along[1] - w[1] * along[0], w[2]), along[2]),
+            "heel": (ca.vertcat(w[0] * along[1] - w[1] * along[0], w[2]), along[2]),
+            "toe-point": (ca.SX(0, 1), ca.SX(0, 1)),
+        }[mode]
+        return Stance(
+            ca.vertcat(middle.v, rows),
+            ca.vertcat(middle.p[2], gaps),
+            tuple(corner.p for corner in corners),
+            tuple(corner.v for corner in corners),
+        )
+
+    def clearance(self, motion: Motion) -> ca.SX:
+        """Return the heights of the corners (4,)."""
+        return ca.vertcat(*(motion.at(ca.SX(ca.DM(corner))).p[2] for corner in self.corners))
+
+    def probe(self, motion: Motion) -> Motion:
+        """Return the frame at the middle of the face."""
+        return motion.at(ca.SX(ca.DM(self.corners.mean(axis=0))))
+
+
+def _known(mode: str, modes: tuple[str, ...]) -> None:
+    if mode not in modes:
+        raise InputError("mode", mode, "one of " + ", ".join(modes))

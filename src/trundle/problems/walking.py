@@ -1,0 +1,327 @@
+"""Walking: phases of single and double support of an avatar, tied into a cycle, by inverse dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.models.avatar import Avatar
+from trundle.models.urdf_robot import robot_from_urdf
+from trundle.problems.gait import Gait
+from trundle.problems.phase import Condition, Phase
+from trundle.problems.problem import Link, Problem, continuous
+from trundle.problems.soles import FlatSole, RollingSole, Sole, Stance
+
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class Support:
+    """One phase of the cycle: which feet stand, and how.
+
+    Attributes
+    ----------
+    name : str
+    stances : mapping of side to mode
+        The foot that has stood longer first.
+    landing : str
+        The side that touches down when the phase begins; empty: none.
+    """
+
+    name: str
+    stances: dict[str, str]
+    landing: str = ""
+
+
+class Walking:
+    """The walking problem of an avatar (final).
+
+    States x = (q, nu): coordinates of the tree with ``base="joints"`` (x, y, z, yaw, pitch, roll of the base, then
+    joints) and their rates. Inputs u = (nudot, torques over their references, forces of each foot over the weight,
+    eta). With the implicit midpoint rule,
+
+        q' = nu - v e_x + e_z eta_0 + sum_i (d gap_i/dq)' eta_i,   nu' = nudot,
+        0 = ID(q, nu, nudot, forces) - (0_6, torques);
+
+    x is measured in a frame that moves at the mean speed v, so that a step is periodic. At the nodes the gaps of
+    the feet that stand, and the velocities of their points, are zero: eta are the multipliers that make room for
+    both (Gear, Leimkuhler & Gupta 1985); they are of the order h^2.
+
+    Attributes
+    ----------
+    avatar, gait : as given
+    model : TreeModel
+    supports : tuple of Support
+    problem : Problem
+    """
+
+    def __init__(self, avatar: Avatar, gait: Gait) -> None:
+        self.avatar, self.gait = avatar, gait
+        self.gravity = 9.81 * np.array([-np.sin(gait.slope), 0.0, -np.cos(gait.slope)])
+        robot = robot_from_urdf(avatar.robot, gravity=self.gravity.tolist(), base="joints")
+        self.model = robot.model()
+        self.weight = 9.81 * avatar.robot.mass
+        self.n = self.model.nu.shape[0]
+        self.joints = tuple(_joint_names(avatar))
+        self.sole: Sole = (
+            RollingSole.ellipsoid(avatar.foot.semi_axes, avatar.foot.center)
+            if gait.sole == "rolling"
+            else FlatSole(avatar.foot.flat)
+        )
+        self.supports = _supports(gait, self.sole)
+        self.problem = self._problem()
+
+    # symbols and expressions ---------------------------------------------------------------------------
+
+    @property
+    def q(self) -> ca.SX:
+        """Coordinates (n,)."""
+        return self.model.x[: self.n]
+
+    @property
+    def nu(self) -> ca.SX:
+        """Their rates (n,)."""
+        return self.model.nu
+
+    @cached_property
+    def references(self) -> FloatArray:
+        """Reference torque of each joint (n - 6,), N m."""
+        return np.array([self.gait.torques[bare(name)] for name in self.joints])
+
+    @cached_property
+    def stances(self) -> dict[tuple[str, str], Stance]:
+        """Every way either foot can stand in the cycle."""
+        used = {(side, mode) for support in self.supports for side, mode in support.stances.items()}
+        used |= {(side, self.sole.modes[0]) for side in SIDES}
+        return {(side, mode): self.sole.stance(self.model.motions[f"{side}_foot"], mode) for side, mode in sorted(used)}
+
+    @cached_property
+    def inputs(self) -> dict[str, ca.SX]:
+        """Symbols by name: acceleration, torque, force-<side>-<mode> (over the weight), lift, eta-<side>-<mode>."""
+        made = {"acceleration": ca.SX.sym("a", self.n), "torque": ca.SX.sym("tau", self.n - 6)}
+        for (side, mode), stance in self.stances.items():
+            made[f"force-{side}-{mode}"] = ca.SX.sym(f"f_{side}_{mode}", stance.size)
+        made["lift"] = ca.SX.sym("eta_z")
+        for (side, mode), stance in self.stances.items():
+            made[f"eta-{side}-{mode}"] = ca.SX.sym(f"eta_{side}_{mode}", stance.gaps.numel())
+        return made
+
+    def places(self) -> dict[str, slice]:
+        """Return where each of `inputs` stands in u."""
+        at, places = 0, {}
+        for name, symbol in self.inputs.items():
+            places[name] = slice(at, at + symbol.numel())
+            at += symbol.numel()
+        return places
+
+    @cached_property
+    def residual(self) -> ca.SX:
+        """Inverse dynamics (n,): of the base over the weight, of joints over their references, minus torques."""
+        inputs = self.inputs
+        balance = self.model.inverse_dynamics([], inputs["acceleration"], ca.SX(0, 1))
+        for (side, mode), stance in self.stances.items():
+            force = self.weight * inputs[f"force-{side}-{mode}"]
+            balance = balance - ca.jtimes(ca.vertcat(*stance.velocities), self.nu, force, True)
+        scaled = balance[6:] / ca.SX(ca.DM(self.references)) - inputs["torque"]
+        return ca.vertcat(balance[:6] / self.weight, scaled)
+
+    @cached_property
+    def rate(self) -> ca.SX:
+        """Rates of x (2n,)."""
+        forward = ca.vertcat(self.gait.speed, ca.DM.zeros(self.n - 1, 1))
+        up = ca.vertcat(0, 0, 1, ca.DM.zeros(self.n - 3, 1))
+        velocity = self.nu - forward + up * self.inputs["lift"]
+        for (side, mode), stance in self.stances.items():
+            slopes = ca.jacobian(stance.gaps, self.q)
+            velocity += slopes.T @ self.inputs[f"eta-{side}-{mode}"]
+        return ca.vertcat(velocity, self.inputs["acceleration"])
+
+    def _arms(self) -> ca.SX:
+        """Return the sum of squares of what shoulders differ from their share of the hips, rad2."""
+        share, total = self.gait.arm_swing[0], ca.SX(1, 1)
+        for side in SIDES:
+            shoulder, hip = (6 + self.joints.index(f"{side}_{name}_pitch") for name in ("shoulder", "hip"))
+            total += (self.q[shoulder] + share * self.q[hip]) ** 2
+        return total
+
+    # the problem ---------------------------------------------------------------------------------------
+
+    def _problem(self) -> Problem:
+        inputs = self.inputs
+        clock = ca.SX.sym("clock")
+        forces = [symbol for name, symbol in inputs.items() if name.startswith("force")]
+        running = ca.sumsqr(inputs["torque"]) + self.gait.acceleration * ca.sumsqr(inputs["acceleration"])
+        running += self.gait.force * sum(ca.sumsqr(force) for force in forces)
+        running += self.gait.arm_swing[1] * self._arms()
+        every = Phase(
+            name="every",
+            x=ca.vertcat(self.q, self.nu),
+            u=ca.vertcat(*inputs.values()),
+            rate=self.rate,
+            residual=self.residual,
+            running=running,
+            clock=clock,
+            duration=self.gait.single,
+            x_bounds=self._x_bounds(),
+        )
+        phases = [self._phase(every, i) for i in range(len(self.supports))]
+        links = [continuous(a, b, i) for i, (a, b) in enumerate(pairwise(phases))]
+        links.append(self._cycle(len(phases) - 1))
+        return Problem(phases, links, mean=True)
+
+    def _phase(self, every: Phase, number: int) -> Phase:
+        support, gait = self.supports[number], self.gait
+        after = self.supports[(number + 1) % len(self.supports)]
+        if number + 1 == len(self.supports) and gait.periodicity == "mirrored":
+            after = _swapped(after)
+        nodes: list[Condition] = []
+        start, end = [], []
+        for side, mode in support.stances.items():
+            # A foot that comes to stand on its face at the end has the rows of the face there, which imply the edge's.
+            settles = mode != self.sole.modes[0] and after.stances.get(side) == self.sole.modes[0]
+            nodes += [replace(row, inner=settles) for row in self._rows(side, mode)]
+            end += self._rows(side, after.stances[side]) if settles else []
+        single = len(support.stances) == 1
+        if single:
+            swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
+            height = self.sole.clearance(self.model.motions[f"{swing}_foot"])
+            bump = 4 * gait.clearance * every.clock * (1 - every.clock)  # type: ignore[operator]
+            nodes.append(Condition(f"clearance {swing}", height - bump, 0.0, np.inf, inner=True))
+        if support.landing:
+            start += self._rows(support.landing, support.stances[support.landing])
+            start += self._imposed(support.landing, gait.landing)
+        if number == 0:
+            start.append(Condition("origin", self.q[0]))
+        if single:
+            start += self._imposed(next(iter(support.stances)), gait.rolling_on, lateral=False)
+        path = self._loads(support) + [
+            Condition(
+                f"force {side}", self.stances[side, mode].margins(self._force(side, mode), gait.friction), 0, np.inf
+            )
+            for side, mode in support.stances.items()
+        ]
+        return replace(
+            every,
+            name=support.name,
+            duration=gait.single if single else gait.double,
+            share=None if single or gait.double_share is None else gait.double_share,
+            path=path,
+            nodes=nodes,
+            start=start,
+            end=end,
+            u_bounds=self._u_bounds(support),
+        )
+
+    def _loads(self, support: Support) -> list[Condition]:
+        """Return the bound of each foot's normal force, where several points bear it."""
+        total = {side: ca.sum1(self._force(side, mode)[2::3]) for side, mode in support.stances.items()}
+        points = {side: len(self.stances[side, mode].points) for side, mode in support.stances.items()}
+        return [
+            Condition(f"load {side}", load, -np.inf, self.gait.load) for side, load in total.items() if points[side] > 1
+        ]
+
+    def _force(self, side: str, mode: str) -> ca.SX:
+        return self.inputs[f"force-{side}-{mode}"]
+
+    def _rows(self, side: str, mode: str) -> list[Condition]:
+        stance = self.stances[side, mode]
+        return [Condition(f"gap {side}", stance.gaps), Condition(f"slip {side}", stance.rows)]
+
+    def _imposed(self, side: str, at: float | None, lateral: bool = True) -> list[Condition]:
+        if at is None or not isinstance(self.sole, RollingSole):
+            return []
+        local = self.sole.local(self.model.motions[f"{side}_foot"])
+        wanted = [at, 0.0] if lateral else [at]
+        return [Condition(f"contact {side}", local[: len(wanted)], wanted, wanted)]
+
+    def _x_bounds(self) -> tuple[FloatArray, FloatArray]:
+        joints = {joint.name: joint for joint in self.avatar.robot.joints}
+        roll, pitch, yaw = self.gait.pelvis
+        upper = [5.0, 1.0, 2.0 * self.avatar.base_height, yaw, pitch, roll]
+        lower = [-5.0, -1.0, 0.3 * self.avatar.base_height, -yaw, -pitch, -roll]
+        for name in self.joints:
+            low, high = self.gait.ranges.get(bare(name), (-np.inf, np.inf))
+            if name.startswith("right_") and joints[name].axis[1] == 0.0:
+                low, high = -high, -low
+            lower.append(max(low, joints[name].lower))
+            upper.append(min(high, joints[name].upper))
+        rates = [10.0] * 6 + [joints[name].rate for name in self.joints]
+        return np.array([*lower, *(-rate for rate in rates)]), np.array([*upper, *rates])
+
+    def _u_bounds(self, support: Support) -> tuple[FloatArray, FloatArray]:
+        """What does not act in this phase is zero."""
+        joints = {joint.name: joint for joint in self.avatar.robot.joints}
+        places = self.places()
+        upper = np.zeros(sum(symbol.numel() for symbol in self.inputs.values()))
+        upper[places["acceleration"]] = np.inf
+        upper[places["torque"]] = [joints[name].torque for name in self.joints] / self.references
+        stands = list(support.stances.items())
+        for side, mode in stands:
+            upper[places[f"force-{side}-{mode}"]] = np.inf
+        # The height of the whole body takes up the gap of the foot that stood first: dynamics do not feel it.
+        lifted = self.sole.modes[0] == "rolling"
+        upper[places["lift"]] = np.inf if lifted else 0.0
+        for side, mode in stands[1:] if lifted else stands:
+            upper[places[f"eta-{side}-{mode}"]] = np.inf
+        lower = -upper
+        for side, mode in stands:
+            where = places[f"force-{side}-{mode}"]
+            lower[where][2::3], upper[where][2::3] = 0.0, self.gait.load
+        return lower, upper
+
+    def _cycle(self, last: int) -> Link:
+        size = 2 * self.n
+        x_end, x_start = ca.SX.sym("x_end", size), ca.SX.sym("x_start", size)
+        one = self.mirror if self.gait.periodicity == "mirrored" else np.eye(self.n)
+        image = ca.SX(ca.sparsify(ca.DM(np.kron(np.eye(2), one)))) @ x_start
+        return Link(last, 0, x_end, x_start, Condition(self.gait.periodicity, x_end - image))
+
+    @cached_property
+    def mirror(self) -> FloatArray:
+        """The mirror image in the plane y = 0, of q and of nu: (n, n)."""
+        M = np.zeros((self.n, self.n))
+        M[range(6), range(6)] = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0]
+        axes = {joint.name: joint.axis for joint in self.avatar.robot.joints}
+        for i, name in enumerate(self.joints):
+            M[6 + i, 6 + self.joints.index(other(name))] = 1.0 if axes[name][1] else -1.0
+        return M
+
+
+def bare(name: str) -> str:
+    """Return the name of a joint without its side."""
+    return name.removeprefix("left_").removeprefix("right_")
+
+
+def other(name: str) -> str:
+    """Return the name of the joint on the other side."""
+    if name.startswith("left"):
+        return "right" + name[4:]
+    return "left" + name[5:] if name.startswith("right") else name
+
+
+def _joint_names(avatar: Avatar) -> list[str]:
+    from trundle.models.urdf_tree import urdf_tree
+
+    return list(urdf_tree(avatar.robot).joints)
+
+
+def _supports(gait: Gait, sole: Sole) -> tuple[Support, ...]:
+    first = sole.modes[0]
+    trailing, leading = gait.trailing or first, gait.leading or first
+    step = (
+        Support("single left", {"left": first}),
+        Support("double left", {"left": trailing, "right": leading}, "right"),
+    )
+    return step if gait.periodicity == "mirrored" else (*step, *(_swapped(support) for support in step))
+
+
+def _swapped(support: Support) -> Support:
+    stances = {other(side): mode for side, mode in support.stances.items()}
+    first = next(iter(stances))
+    kind = "single" if len(stances) == 1 else "double"
+    return Support(f"{kind} {first}", stances, other(support.landing) if support.landing else "")

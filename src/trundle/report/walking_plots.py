@@ -1,0 +1,208 @@
+"""Figures of walks: snapshots, torques over the cycle, ground forces, phases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
+
+from trundle.records import SceneBody, Trajectory
+from trundle.report import recompute, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+Figures = dict[str, Callable[[Trajectory, "Axes | None"], "Axes"]]
+
+_SNAPSHOTS = 7
+_LEG = (("hip_pitch", "hip", style.BLUE), ("knee", "knee", style.ORANGE), ("ankle_pitch", "ankle", style.RED))
+_PUBLISHED = {0.0: 40.0, 10.0: 55.0, -10.0: 55.0}
+"""Paper 1, section 4.2: heel strike, % of the cycle, on slopes of 0, 10 and -10 degrees."""
+
+
+def figures(run: Trajectory) -> Figures:
+    """Return the figures of a walk by name, the most telling first."""
+    if run.kind != "walking" or "walk" not in run.metadata:
+        return {}
+    return {
+        "snapshots": snapshots,
+        "torques": torques,
+        "ground_forces": ground_forces,
+        "forces": forces,
+        "phases": phases,
+        "angles": angles,
+    }
+
+
+def tilt(run: Trajectory) -> float:
+    """Return the slope, rad, > 0 uphill."""
+    g = run.metadata["physics"]["gravity"]
+    return float(np.arctan2(-g[0], -g[2]))
+
+
+def uphill(run: Trajectory, points: Array) -> Array:
+    """Return points (..., 3) of the ground's frame with the vertical upright."""
+    c, s = np.cos(tilt(run)), np.sin(tilt(run))
+    return points @ np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+def outlines(run: Trajectory, body: SceneBody, i: int) -> list[Array]:
+    """Return the outlines (m, 2) of the convex parts of a body seen from the right at sample i, vertical upright."""
+    k = [str(name) for name in run["body"]].index(body.name)
+    R = recompute.rotation_matrices(run["body_quaternion"][i : i + 1, k])[0]
+    placed = run["body_position"][i, k] + (body.vertices - np.asarray(body.center_of_mass)) @ R.T
+    flat = uphill(run, placed)[:, [0, 2]]
+    parts = np.split(flat, np.cumsum(body.shape["parts"])[:-1])
+    return [part[ConvexHull(part).vertices] for part in parts]
+
+
+def snapshots(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the walker at a few instants of one cycle, seen from its right; far limbs are pale. Forces are arrows."""
+    ax = ax or style.new_axes(11.0, 4.6)
+    last = min(len(run) - 1, int(np.searchsorted(run.time, run.time[0] + _cycle(run))))
+    instants = np.linspace(0, last, _SNAPSHOTS).round().astype(int)
+    apart = max(0.0, 0.75 - float(run["base_position"][last, 0] - run["base_position"][0, 0]) / (_SNAPSHOTS - 1))
+    weight = float(run.metadata["physics"]["mass"]) * 9.81
+    seen = []
+    for rank, i in enumerate(instants):
+        shift = uphill(run, np.array([apart * rank, 0.0, 0.0]))[[0, 2]]
+        for body in sorted(run.scene, key=_depth):
+            colour = {"left": style.ORANGE, "right": style.BLUE}.get(body.name.split("_")[0], style.INK)
+            pale = 0.35 if body.name.startswith("left") else 0.75
+            for part in outlines(run, body, int(i)):
+                seen.append(part + shift)
+                look = {"alpha": 0.6 * pale, "linewidth": 0.7, "zorder": 2 + _depth(body)}
+                ax.fill(*seen[-1].T, facecolor=colour, edgecolor=colour, **look)
+        for at, push in zip(run["contact_position"][i], run["contact_force"][i], strict=True):
+            if push[2] > 1.0:
+                foot = uphill(run, at)[[0, 2]] + shift
+                tip = foot + 0.8 * uphill(run, push)[[0, 2]] / weight
+                arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
+                ax.annotate("", tuple(tip), tuple(foot), arrowprops=arrow, zorder=9)
+        share = 100 * float(run.time[i] - run.time[0]) / _cycle(run)
+        head = max(seen[-2 * len(run.scene) :], key=lambda part: float(part[:, 1].max()))
+        ax.text(float(np.mean(head[:, 0])), float(head[:, 1].max()) + 0.04, f"{share:.0f} %", ha="center", fontsize=8)
+    every = np.vstack(seen)
+    ends = np.array([every[:, 0].min() - 0.3, every[:, 0].max() + 0.3])
+    ax.plot(ends, ends * np.tan(tilt(run)), color=style.INK, linewidth=1.4, zorder=1)
+    ax.set_aspect("equal", adjustable="box")
+    style.dress(ax, f"One cycle of the walk, snapshots drawn {apart:.2g} m further apart", "x (m)", "z (m)", run)
+    return ax
+
+
+def torques(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the right hip's, knee's and ankle's torque over the cycle that begins with the right foot's lift-off."""
+    ax = ax or style.new_axes()
+    names = [str(name) for name in run["joint"]]
+    share, order = _percent(run)
+    for key, label, colour in _LEG:
+        values = run["joint_torque"][order, names.index(f"right_{key}")]
+        ax.step(share, values, where="post", color=colour, linewidth=1.6, label=label)
+    strike = _strike(run)
+    ax.axvline(strike, color=style.GREY, linestyle="--", linewidth=1.0)
+    published = _PUBLISHED.get(round(float(np.degrees(tilt(run))), 1))
+    ax.annotate(f" heel strike {strike:.0f} %", (strike, 0.95), xycoords=("data", "axes fraction"), fontsize=8)
+    if published is not None:
+        ax.axvline(published, color=style.GREY, linestyle=":", linewidth=1.0)
+        ax.annotate(f" paper {published:.0f} %", (published, 0.04), xycoords=("data", "axes fraction"), fontsize=8)
+    style.dress(ax, "Torques of the right leg", "cycle from lift-off (%)", "torque (N m)", run)
+    style.legend(ax)
+    return ax
+
+
+def angles(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the angles of the right leg and of the right shoulder over the same cycle."""
+    ax = ax or style.new_axes()
+    names = [str(name) for name in run["joint"]]
+    share, order = _percent(run)
+    for key, label, colour in (*_LEG, ("shoulder_pitch", "shoulder", style.GREEN)):
+        values = np.degrees(run["joint_position"][order, names.index(f"right_{key}")])
+        ax.plot(share, values, color=colour, linewidth=1.6, label=label)
+    ax.axvline(_strike(run), color=style.GREY, linestyle="--", linewidth=1.0)
+    style.dress(ax, "Angles of the right side", "cycle from lift-off (%)", "angle (deg)", run)
+    style.legend(ax)
+    return ax
+
+
+def ground_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the ground's force as arrows from where it acts, seen from the side, and the path of that point."""
+    ax = ax or style.new_axes(9.0, 4.2)
+    weight = float(run.metadata["physics"]["mass"]) * 9.81
+    scale = 0.45 / weight
+    for i, colour in enumerate((style.ORANGE, style.BLUE)):
+        stands = run["contact_force"][:, i, 2] > 1.0
+        at, force = run["contact_position"][stands, i], run["contact_force"][stands, i]
+        for point, push in zip(at, force, strict=True):
+            arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "alpha": 0.8}
+            ax.annotate("", tuple(point[[0, 2]] + scale * push[[0, 2]]), tuple(point[[0, 2]]), arrowprops=arrow)
+        ax.plot(at[:, 0], at[:, 2], ".", color=colour, markersize=4, label=f"{run['contact'][i]} foot")
+    x = run["contact_position"][..., 0][run["contact_force"][..., 2] > 1.0]
+    ax.set_xlim(float(x.min()) - 0.2, float(x.max()) + 0.3)
+    ax.set_ylim(-0.06, scale * float(np.max(run["contact_force"][..., 2])) * 1.15)
+    ax.axhline(0.0, color=style.INK, linewidth=1.0)
+    ax.set_aspect("equal", adjustable="box")
+    style.dress(ax, "Ground forces and centres of pressure", "along the ground (m)", "0.45 m = body weight", run)
+    style.legend(ax)
+    return ax
+
+
+def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw normal and tangential forces of both feet over time, over the weight."""
+    ax = ax or style.new_axes()
+    weight = float(run.metadata["physics"]["mass"]) * 9.81
+    for i, colour in enumerate((style.ORANGE, style.BLUE)):
+        for k, label, dashes in ((2, "normal", "-"), (0, "forward", "--"), (1, "sideways", ":")):
+            values = run["contact_force"][:, i, k] / weight
+            name = f"{run['contact'][i]}, {label}"
+            ax.step(run.time, values, dashes, where="post", color=colour, linewidth=1.3, label=name)
+    style.dress(ax, "Ground forces", "time (s)", "force over weight", run)
+    style.legend(ax)
+    return ax
+
+
+def phases(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw which foot stands when, over one cycle, beside the paper's heel strike."""
+    ax = ax or style.new_axes(7.0, 2.6)
+    cycle, start = _cycle(run), run.time[0]
+    for i, colour in enumerate((style.ORANGE, style.BLUE)):
+        for k in range(len(run) - 1):
+            share = 100 * (run.time[k] - start) / cycle
+            if share < 100 - 1e-9 and run["contact_force"][k, i, 2] > 0:
+                width = 100 * (run.time[k + 1] - run.time[k]) / cycle
+                ax.barh(i, width, left=share, height=0.55, color=colour, align="center")
+    ax.set_yticks([0, 1], [str(name) for name in run["contact"]])
+    strike, published = _strike(run), _PUBLISHED.get(round(float(np.degrees(tilt(run))), 1))
+    beside = f"; paper {published:.0f} %" if published is not None else ""
+    style.dress(ax, f"Feet on the ground; heel strike at {strike:.1f} % of the cycle{beside}", "cycle (%)", "", run)
+    return ax
+
+
+def _cycle(run: Trajectory) -> float:
+    walk = run.metadata["walk"]
+    return float(walk["duration"]) * (2.0 if walk["mirror"] is not None else 1.0)
+
+
+def _percent(run: Trajectory) -> tuple[Array, NDArray[np.intp]]:
+    """Return the shares (%) and samples of one cycle from the right foot's lift-off."""
+    inside = np.flatnonzero(run.time - run.time[0] < _cycle(run) * (1 - 1e-9))
+    swings = run["contact_force"][inside, 1, 2] <= 0
+    first = int(np.flatnonzero(swings & ~np.roll(swings, 1))[0])
+    order = np.roll(inside, -first)
+    share = 100 * np.mod(run.time[order] - run.time[inside[first]], _cycle(run)) / _cycle(run)
+    return np.append(share, 100.0), np.append(order, order[0])
+
+
+def _strike(run: Trajectory) -> float:
+    """Return the % of the cycle, from lift-off, at which the right foot lands."""
+    share, order = _percent(run)
+    lands = np.flatnonzero(run["contact_force"][order, 1, 2] > 0)
+    return float(share[lands[0]])
+
+
+def _depth(body: SceneBody) -> int:
+    side = body.name.split("_")[0]
+    return {"left": 0, "right": 4}.get(side, 2)

@@ -1,0 +1,139 @@
+"""Measured gait from a text file: markers of one leg and a force plate, in the sagittal plane."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.scenarios.files import read_bytes, reason
+
+BYTES = 64_000_000
+ROWS = 1_000_000
+_FEWEST = 20
+_TALL = 5.0
+"""Largest distance (m) between two markers of one leg: beyond, they are not in metres."""
+
+
+@dataclass(frozen=True)
+class GaitData:
+    """Samples of one leg: sagittal plane, x forward, y up, m, s, N.
+
+    Attributes
+    ----------
+    time : (N,) s
+    ankle, knee : (N, 2) m
+    hip : (N, 2) m, or None
+    force : (N,) N
+        Upward force of the plate.
+    pressure : (N,) m
+        Centre of pressure x = moment / force where the force is positive, else NaN.
+    missing : int
+        Rows that lack a number; they have NaN.
+    """
+
+    time: FloatArray
+    ankle: FloatArray
+    knee: FloatArray
+    hip: FloatArray | None
+    force: FloatArray
+    pressure: FloatArray
+    missing: int
+
+
+def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | None = None) -> GaitData:
+    """Read markers and plate from a table with named columns, separated by tabs, commas or blanks.
+
+    The first line names the columns (it may begin with % or #): ``TimeStamp`` (s), ``<marker>.PosX`` and ``.PosY`` (m;
+    x forward, y up), ``<plate>.ForY`` (N, upwards) and ``<plate>.MomZ`` (N m): the centre of pressure is at
+    x = MomZ / ForY. ``NaN`` stands for a missing number.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a column is missing, a field is no number, time does not ascend, or the numbers
+        cannot be metres; line and column are named.
+    """
+    shown = str(path)
+    names, rows = _table(read_bytes(Path(path), BYTES, "DATA", shown), shown)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError("DATA", f"{shown}, line 1", f"columns with names of their own ({twice} is there twice)")
+
+    def columns(*wanted: str) -> FloatArray:
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise InputError("DATA", shown, f"a file with the columns {', '.join(missing)} (it has {', '.join(names)})")
+        return rows[:, [names.index(name) for name in wanted]]
+
+    time = columns("TimeStamp")[:, 0]
+    markers = {name: columns(f"{name}.PosX", f"{name}.PosY") for name in (ankle, knee, *([hip] if hip else []))}
+    force, moment = columns(f"{plate}.ForY", f"{plate}.MomZ").T
+    if len(rows) < _FEWEST:
+        raise InputError("DATA", f"{shown}: {len(rows)} rows", f"a file of at least {_FEWEST} rows under their names")
+    if not np.all(np.isfinite(time)) or not np.all(np.diff(time) > 0):
+        raise InputError("DATA", shown, "a file whose TimeStamp is a number in every row and ascends (s)")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pressure = np.where(force > 0, moment / force, np.nan)
+    used = np.column_stack([force, moment, *markers.values()])
+    shank = np.linalg.norm(markers[knee] - markers[ankle], axis=1)
+    if not np.any(np.isfinite(shank)) or not 0.01 < float(np.nanmedian(shank)) < _TALL:
+        raise InputError("DATA", f"{shown}: {ankle} to {knee}", f"markers in m, from 0.01 to {_TALL:g} m apart")
+    missing = int(np.sum(~np.all(np.isfinite(used), axis=1)))
+    return GaitData(time, markers[ankle], markers[knee], markers[hip] if hip else None, force, pressure, missing)
+
+
+def _table(content: bytes, shown: str) -> tuple[list[str], FloatArray]:
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError("DATA", shown, f"a text file in UTF-8 (byte {error.start} is not)") from None
+    if not lines:
+        raise InputError("DATA", shown, "a file that is not empty")
+    separator = "\t" if "\t" in lines[0] else "," if "," in lines[0] else None
+    names = [name.strip() for name in re.sub(r"^\s*[%#]\s*", "", lines[0]).split(separator)]
+    rows: list[Sequence[float]] = []
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip() or line.lstrip().startswith(("%", "#")):
+            continue
+        fields = [field.strip() for field in line.split(separator)]
+        if len(fields) != len(names):
+            raise InputError("DATA", f"{shown}, line {number}: {len(fields)} fields", f"{len(names)}, as line 1 names")
+        rows.append([_number(field, name, number, shown) for field, name in zip(fields, names, strict=True)])
+        if len(rows) > ROWS:
+            raise InputError("DATA", shown, f"a file of at most {ROWS:,} rows")
+    return names, np.array(rows, dtype=np.float64).reshape(-1, len(names))
+
+
+def _number(field: str, name: str, line: int, shown: str) -> float:
+    """Return a number; NaN, in any spelling, or nothing is a missing one. Infinity is none."""
+    if field.lower() in ("", "nan", "na"):
+        return float("nan")
+    try:
+        value = float(field)
+    except ValueError:
+        value = float("inf")
+    if not np.isfinite(value) or "_" in field:
+        raise InputError("DATA", f"{shown}, line {line}, {name}: {field[:40]}", "a finite number, or NaN where missing")
+    return value
+
+
+def make_folder(out: str | Path) -> Path:
+    """Return the folder, created.
+
+    Raises
+    ------
+    InputError
+        If it cannot be created or is a file.
+    """
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise InputError("--out", str(out), f"a folder that can be written to ({reason(error)})") from None
+    return folder

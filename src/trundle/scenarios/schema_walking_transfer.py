@@ -1,0 +1,121 @@
+"""Scenario files of kind `walking`, task `transfer`: a ball rolls from pose to pose by torques of least square."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import (
+    Array,
+    Duration,
+    Mass,
+    NonNegative,
+    Place,
+    ScenarioTable,
+    Table,
+    Tolerance,
+    Vector4,
+    fault,
+)
+from trundle.scenarios.schema_shapes import SphereTable
+
+Point = Annotated[tuple[Place, Place], Array, Allowed("2 numbers, each from -1e6 to 1e6 (m)")]
+Moment = Annotated[float, Field(gt=0, le=1e12)]
+Nodes = Annotated[int, Field(ge=4, le=2000), Allowed("an integer from 4 to 2000")]
+Starts = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
+Parts = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
+_UNIT = 1e-3
+
+
+class BallTable(Table):
+    """The ball."""
+
+    shape: SphereTable = Field(description="a sphere")
+    mass: Mass = Field(description="kg")
+    inertia: Annotated[
+        Literal["solid", "shell"] | Moment, Allowed("'solid', 'shell' or a number > 0, at most 1e12 (kg m^2)")
+    ] = Field(default="solid", description="'solid', 'shell' or a moment about the centre (kg m^2)")
+
+
+class BallContactTable(Table):
+    """The ball on the ground."""
+
+    law: Literal["rolling", "pure-rolling"] = Field(
+        default="rolling", description="'rolling': spin about the normal is free; 'pure-rolling': there is none"
+    )
+    friction: NonNegative = Field(default=1.0, description="Coulomb's coefficient; a slip ends the replay")
+
+
+class BallInitialTable(Table):
+    """Where the ball starts, at rest, with the orientation (1, 0, 0, 0)."""
+
+    position: Point = Field(default=(0.0, 0.0), description="m, of the contact point")
+
+
+class BallGoalTable(Table):
+    """Where it ends, at rest."""
+
+    position: Point = Field(description="m, of the contact point")
+    quaternion: Vector4 | None = Field(
+        default=None, description="(w, x, y, z), world from body; left out: as after rolling there straight"
+    )
+
+    @model_validator(mode="after")
+    def _is_unit(self) -> Self:
+        if self.quaternion is not None:
+            norm = math.hypot(*self.quaternion)
+            if abs(norm - 1.0) > _UNIT:
+                text = f"must be a unit quaternion (w, x, y, z), norm 1 within 1e-3; its norm is {norm:.6g}"
+                raise fault("quaternion", text)
+        return self
+
+
+class BallPlanTable(Table):
+    """How the motion is planned."""
+
+    model: Literal["dynamic", "kinematic"] = Field(
+        default="dynamic",
+        description="'dynamic': least int |torque|^2 dt; 'kinematic': least int |angular velocity|^2 dt, without spin",
+    )
+    duration: Duration = Field(default=1.0, description="s")
+    nodes: Nodes = Field(default=100, description="intervals of the mesh")
+    starts: Starts = Field(default=8, description="guesses: the straight roll, and random detours drawn with the seed")
+    parts: Parts = Field(default=50, description="pieces of an interval over which the replay holds a torque")
+
+
+class BallSimulationTable(Table):
+    """How the plan is replayed."""
+
+    gravity: Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6 (m/s^2)")] = Field(
+        default=9.81, description="m/s^2, downward"
+    )
+    output_step: Duration = Field(default=0.005, description="s, between samples of the result")
+    relative_tolerance: Annotated[Tolerance, Allowed("a number from 1e-14 to 1e-2")] = Field(
+        default=1e-10, description="of the adaptive integrator"
+    )
+
+
+class WalkingTransfer(ScenarioTable):
+    """A scenario of kind `walking`, task `transfer`: the optimal control of one rolling ball."""
+
+    kind: Literal["walking"]
+    task: Literal["transfer"]
+    object: BallTable
+    contact: BallContactTable = BallContactTable()
+    initial: BallInitialTable = BallInitialTable()
+    goal: BallGoalTable
+    plan: BallPlanTable = BallPlanTable()
+    simulation: BallSimulationTable = BallSimulationTable()
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.plan.model == "kinematic" and self.contact.law != "pure-rolling":
+            raise fault("contact.law", "must be 'pure-rolling' where plan.model is 'kinematic': there is no spin")
+        if self.goal.position == self.initial.position and self.goal.quaternion is None:
+            raise fault("goal.position", "must differ from initial.position, or goal.quaternion be given")
+        if self.simulation.output_step > self.plan.duration:
+            raise fault("simulation.output_step", f"must be at most plan.duration = {self.plan.duration:g} (s)")
+        return self

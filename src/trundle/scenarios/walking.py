@@ -1,0 +1,102 @@
+"""Builder of kind `walking`, task `walk`: the optimal walk of the avatar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import radians
+from typing import TYPE_CHECKING, Any
+
+from trundle.models.avatar import Avatar, build_avatar
+from trundle.problems.gait import TORQUES, Gait
+from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    from trundle.plan.walk_plan import WalkPlan
+    from trundle.records import Trajectory
+
+
+def build(scenario: Scenario) -> PlannedWalk:
+    """Return the work of a scenario of task `walk`."""
+    tables: Any = scenario.tables
+    with keys("avatar", scenario):
+        avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
+    walk, phases, cost, limits = tables.walk, tables.phases, tables.cost, tables.limits
+    with keys("walk", scenario):
+        gait = Gait(
+            speed=walk.speed,
+            slope=radians(walk.slope),
+            sole=tables.avatar.sole,
+            trailing=phases.trailing,
+            leading=phases.leading,
+            periodicity=phases.periodicity,
+            single=phases.single,
+            double=phases.double,
+            double_share=phases.double_share,
+            landing=walk.landing,
+            rolling_on=walk.rolling_on,
+            clearance=walk.clearance,
+            friction=walk.friction,
+            load=limits.load,
+            torques={**TORQUES, **cost.torques},
+            acceleration=cost.acceleration,
+            force=cost.force,
+            arm_swing=cost.arm_swing,
+            pelvis=limits.pelvis,
+            ranges=dict(limits.joints),
+            intervals=tables.plan.intervals,
+        )
+    guess = None
+    if tables.plan.warm_from is not None:
+        from trundle.plan.walk_record import walk_of
+        from trundle.records import load_trajectory
+
+        with keys("plan.warm_from", scenario):
+            guess = walk_of(load_trajectory(scenario.data_path("plan.warm_from", tables.plan.warm_from)))
+    return PlannedWalk(scenario, avatar, gait, guess)
+
+
+@dataclass(frozen=True)
+class PlannedWalk:
+    """A walk to plan.
+
+    Attributes
+    ----------
+    scenario, avatar, gait : as given
+    guess : WalkPlan, optional
+        Where to start from.
+    found : dict
+        The plan, under ``plan``, once its job was run.
+    """
+
+    scenario: Scenario
+    avatar: Avatar
+    gait: Gait
+    guess: WalkPlan | None = None
+    found: dict[str, WalkPlan] = field(default_factory=dict)
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the plan as the only job."""
+        yield Job("", self.plan, "solve")
+
+    def plan(self, share: Share | None) -> Trajectory:
+        """Return the record of the optimal walk."""
+        from trundle.plan.walk_record import record_walk
+        from trundle.plan.walking import plan_walk
+        from trundle.problems.walking import Walking
+
+        table: Any = getattr(self.scenario.tables, "plan")  # noqa: B009
+        walking = Walking(self.avatar, self.gait)
+        plan = plan_walk(
+            self.gait,
+            self.avatar,
+            self.guess,
+            max_iterations=table.max_iterations,
+            perturbation=table.perturbation,
+            seed=self.scenario.seed,
+            walking=walking,
+            progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
+        )
+        self.found["plan"] = plan
+        return record_walk(walking, plan, table.steps)

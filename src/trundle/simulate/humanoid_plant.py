@@ -1,0 +1,232 @@
+"""A humanoid in MuJoCo: bodies written from its description at run time, soles and hands that collide, its sensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, number, positive
+from trundle.errors import MissingExtraError
+from trundle.models.humanoid import Humanoid
+from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
+from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
+
+_BALL = 0.005
+"""Radius of the balls at the corners of a sole, m."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A box that does not move: ground, step, slope, ridge, beam.
+
+    Parameters
+    ----------
+    center, half_size : (3,) m
+    rpy : (3,) rad
+        R = Rz(yaw) Ry(pitch) Rx(roll).
+    """
+
+    center: Any
+    half_size: Any
+    rpy: Any = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "center", array("center", self.center, (3,), unit="m"))
+        object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
+        object.__setattr__(self, "rpy", array("rpy", self.rpy, (3,), unit="rad"))
+
+
+@dataclass(frozen=True)
+class Imprecision:
+    """Standard deviations of what a robot's sensors tell.
+
+    Parameters
+    ----------
+    position, rate : float rad, rad/s
+        Of joints.
+    attitude, gyro : float rad, rad/s
+    force : float, N
+        Of each component at each foot and hand.
+    """
+
+    position: float = 1e-4
+    rate: float = 0.01
+    attitude: float = 0.002
+    gyro: float = 0.01
+    force: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            number(name, getattr(self, name), minimum=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class HumanoidPlant:
+    """A robot in MuJoCo; the masses of its plant may differ from those the controller believes (final).
+
+    A measurement is (joint positions (n), joint rates (n), turn of the base as rotation vector (3), angular velocity
+    of the base in its own axes (3), forces on soles and hands (3 each), world axes). A command is (n,) N m, limited
+    by the torque limits of the description.
+
+    Parameters
+    ----------
+    humanoid : Humanoid
+    blocks : sequence of Block
+        Besides the floor at z = 0, if there is one.
+    floor : bool
+    friction : float
+    mass_factor : float
+        Of all masses and inertias.
+    step : float, s
+    """
+
+    humanoid: Humanoid
+    blocks: Sequence[Block] = ()
+    floor: bool = True
+    friction: float = 0.8
+    mass_factor: float = 1.0
+    step: float = 0.001
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "mass_factor", "step"):
+            positive(name, getattr(self, name))
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Geoms' names of soles and hands, in the order of the forces of a measurement."""
+        return tuple(self.humanoid.ends)
+
+    def specification(self) -> Any:
+        """Return a fresh MjSpec: bodies and joints are named as in the description."""
+        mj = _mujoco()
+        spec = mj.MjSpec()
+        spec.modelname = self.humanoid.name
+        spec.compiler.degree = False
+        option = spec.option
+        option.timestep, option.gravity = self.step, self.humanoid.robot.gravity
+        option.integrator, option.cone = mj.mjtIntegrator.mjINT_IMPLICITFAST, mj.mjtCone.mjCONE_ELLIPTIC
+        option.impratio = 10.0
+        ground = {"contype": 0, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
+        if self.floor:
+            spec.worldbody.add_geom(name="floor", type=mj.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], **ground)
+        for i, block in enumerate(self.blocks):
+            spec.worldbody.add_geom(
+                name=f"block{i}",
+                type=mj.mjtGeom.mjGEOM_BOX,
+                size=block.half_size,
+                pos=block.center,
+                quat=quaternion_of(rotation_rpy(block.rpy)),
+                **ground,
+            )
+        self._add_robot(spec, mj)
+        return spec
+
+    def _add_robot(self, spec: Any, mj: Any) -> None:
+        h, robot, made = self.humanoid, self.humanoid.robot, []
+        for i, body in enumerate(robot.bodies()):
+            parent = spec.worldbody if body.parent < 0 else made[body.parent]
+            inertia, k = body.inertia, self.mass_factor
+            here = parent.add_body(
+                name=body.name,
+                pos=body.p,
+                quat=quaternion_of(body.R),
+                mass=k * body.mass,
+                ipos=body.com,
+                fullinertia=k * inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]],
+                explicitinertial=True,
+            )
+            made.append(here)
+            if i == 0:
+                here.add_freejoint(name="base")
+                continue
+            kind = mj.mjtJoint.mjJNT_SLIDE if body.slides else mj.mjtJoint.mjJNT_HINGE
+            here.add_joint(name=body.name, type=kind, axis=body.axis, armature=h.joint_armature[i - 1])
+            motor = spec.add_actuator(name=body.name, target=body.name, trntype=mj.mjtTrn.mjTRN_JOINT)
+            motor.gainprm[0] = 1.0
+        touching = {"contype": 1, "conaffinity": 0, "mass": 0.0, "friction": [self.friction, 0.005, 0.0001]}
+        for name, sole in h.feet.items():
+            i, R, p = robot.place_on_body(sole.link)
+            x, y = sole.length / 2, sole.width / 2
+            for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
+                at = p + R @ (sole.at + np.array([*corner, _BALL]))
+                made[i].add_geom(
+                    name=f"{name}_foot{j}", type=mj.mjtGeom.mjGEOM_SPHERE, size=[_BALL, 0, 0], pos=at, **touching
+                )
+        for name, palm in h.hands.items():
+            i, R, p = robot.place_on_body(palm.link)
+            at, size = p + R @ palm.at, [palm.radius, 0, 0]
+            made[i].add_geom(name=f"{name}_hand0", type=mj.mjtGeom.mjGEOM_SPHERE, size=size, pos=at, **touching)
+
+    def plant(self, q: Any, nu: Any = None, lowest: float = 0.4, tilt: float = math.radians(60.0)) -> MujocoPlant:
+        """Return the plant that starts at the state q (nq,), nu (nv,) of the robot.
+
+        It has fallen when the base is below the part `lowest` of its height at the start, or leans by `tilt` (rad).
+        """
+        robot = self.humanoid.robot
+        start = array("q", q, (robot.nq,))
+        rates = np.zeros(robot.nv) if nu is None else array("nu", nu, (robot.nv,))
+        falls = (Fall("base", lowest * float(start[2])), Fall("base", 0.0, tilt))
+
+        def put(view: PlantView) -> None:
+            view.data.qpos[:], view.data.qvel[:] = start, to_mujoco(start, rates)
+
+        limit = robot.torque_limit
+        return MujocoPlant(self._model, lambda view, u: np.clip(u, -limit, limit), falls, put)
+
+    def sensors(self, noise: Imprecision | None = None, delay: float = 0.0, seed: int = 0) -> Sensors:
+        """Return the sensors with this noise and delay (s)."""
+        n = len(self.humanoid.robot.joints)
+        if noise is None:
+            return Sensors(self.measure, 0.0, delay, seed)
+        sizes = {n: (noise.position, noise.rate), 3: (noise.attitude, noise.gyro)}
+        parts = [np.full(size, s) for size, pair in sizes.items() for s in pair]
+        return Sensors(self.measure, np.concatenate([*parts, np.full(3 * len(self.ends), noise.force)]), delay, seed)
+
+    def measure(self, view: PlantView) -> FloatArray:
+        """Return a measurement."""
+        q, v = view.data.qpos, view.data.qvel
+        turn = np.zeros(3)
+        view.mujoco.mju_quat2Vel(turn, q[3:7], 1.0)
+        return np.concatenate([q[7:], v[6:], turn, v[3:6], self.forces(view).ravel()])
+
+    @cached_property
+    def _geoms(self) -> list[list[int]]:
+        count = [4] * len(self.humanoid.feet) + [1] * len(self.humanoid.hands)
+        model, ends = self._model.compile(), zip(self.ends, count, strict=True)
+        return [[int(model.geom(f"{end}{j}").id) for j in range(k)] for end, k in ends]
+
+    @cached_property
+    def _model(self) -> Any:
+        return self.specification()
+
+    def forces(self, view: PlantView) -> FloatArray:
+        """Return the forces (ends, 3) of the world on soles and hands, world axes, N."""
+        return np.array([sum(view.contact_force(geom) for geom in geoms) for geoms in self._geoms])
+
+    def state(self, view: PlantView) -> tuple[FloatArray, FloatArray]:
+        """Return the true q (nq,), nu (nv,) of the robot."""
+        q = np.array(view.data.qpos)
+        return q, from_mujoco(q, np.array(view.data.qvel))
+
+
+def to_mujoco(q: FloatArray, nu: FloatArray) -> FloatArray:
+    """Return MuJoCo's velocities (linear in the world, angular in the base's axes, joints) of nu (nv,)."""
+    return np.concatenate([nu[3:6], rotation_of(q[3:7]).T @ nu[:3], nu[6:]])
+
+
+def from_mujoco(q: FloatArray, v: FloatArray) -> FloatArray:
+    """Return nu (angular and linear in the world, joints) of MuJoCo's velocities; accelerations map alike."""
+    return np.concatenate([rotation_of(q[3:7]) @ v[3:6], v[:3], v[6:]])
+
+
+def _mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingExtraError("mujoco", "sim") from None
+    return mujoco

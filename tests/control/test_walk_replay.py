@@ -1,0 +1,110 @@
+"""Walks in the simulator: the regulator of the cycle, and steps with touch-downs, impacts and lift-offs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trundle.control.walk_gains import WalkWeights, walk_gains
+from trundle.control.walk_replay import WalkTracking, replay_walk, walking_robot
+from trundle.errors import InputError
+from trundle.models.avatar import build_avatar
+from trundle.models.urdf_robot import robot_from_urdf
+from trundle.status import Status
+
+PLAN = Path(__file__).parents[1] / "data" / "walk.npz"
+"""One optimal step of the avatar at 1.2 m/s on the flat, 16 + 6 intervals."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    times: np.ndarray
+    q: np.ndarray
+    nu: np.ndarray
+    torque: np.ndarray
+    standing: np.ndarray
+    mirror: np.ndarray
+    gravity: np.ndarray
+
+    def at(self, time: float):
+        k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, len(self.times) - 2))
+        h, t = self.times[k + 1] - self.times[k], time - self.times[k]
+        a = (self.nu[k + 1] - self.nu[k]) / h
+        return self.q[k] + t * self.nu[k] + t * t / 2 * a, self.nu[k] + t * a, a, k
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    with np.load(PLAN) as data:
+        return Plan(**{name: data[name].astype(data[name].dtype if name == "standing" else float) for name in data})
+
+
+@pytest.fixture(scope="module")
+def robot(plan: Plan):
+    return walking_robot(build_avatar(), plan.gravity)
+
+
+@pytest.mark.slow
+def test_the_avatar_walks_three_steps(plan: Plan, robot) -> None:
+    """It would fall within one step without feedback; with it the base stays within centimetres of the plan."""
+    replay = replay_walk(robot, plan, 3)
+    run = replay.run
+    assert run.status is Status.SUCCESS
+    assert replay.steps == 3
+    assert replay.gains.free[0] > 1e3
+    assert replay.gains.multipliers[0] < 1.0
+    place, attitude = replay.largest[1:3], replay.largest[3:6]
+    assert place.max() < 0.02
+    assert attitude.max() < 0.05
+    assert run["gap"].min() > -1e-9
+    standing = run["mode"] == "rolling"
+    assert np.abs(run["gap"][standing]).max() < 1e-12
+    assert np.linalg.norm(run["slip"][standing], axis=-1).max() < 1e-12
+    force, normal = run["contact_force"], run["contact_force"][..., 2]
+    assert normal.min() >= 0.0
+    sideways = np.linalg.norm(force[..., :2], axis=-1)
+    assert np.all(sideways <= normal * (1 + 1e-9))
+    # Each foot has landed in turn.
+    landed = [t["contact"] for t in run.transitions if t["reason"] == "the gap closed"]
+    assert {"left_foot", "right_foot"} == set(landed)
+
+
+def test_a_walk_of_another_robot_is_refused(plan: Plan, robot) -> None:
+    posed = robot_from_urdf(build_avatar().robot)
+    with pytest.raises(InputError) as caught:
+        walk_gains(posed, plan)
+    assert caught.value.key == "robot"
+    with pytest.raises(InputError) as caught:
+        replay_walk(robot, plan, 0)
+    assert caught.value.key == "steps"
+    with pytest.raises(InputError) as caught:
+        WalkWeights(joints=0.0).state(29)
+    assert caught.value.key == "weights"
+
+
+def test_the_plan_goes_by_touch_downs_and_mirrors_every_other_step(plan: Plan, robot) -> None:
+    class Gains:
+        K = np.zeros((23, 58))
+
+        def at(self, time: float) -> np.ndarray:
+            return self.K
+
+    policy = WalkTracking(robot, plan, Gains(), 0.0)  # type: ignore[arg-type]
+    landing = plan.times[np.flatnonzero(plan.standing.all(axis=1))[0]]
+    standing = np.concatenate([plan.q[-1], plan.nu[-1]])
+    np.testing.assert_array_equal(policy(0.0, standing), plan.torque[0])
+    np.testing.assert_array_equal(policy(0.5 * landing, standing), plan.torque[plan.at(0.5 * landing)[3]])
+    touching = np.concatenate([plan.q[plan.standing.all(axis=1).argmax()], plan.nu[0]])
+    # The plan lands to within 1e-8 m: a foot that touches late in its swing ends it.
+    early = policy(0.9 * landing, touching)
+    np.testing.assert_array_equal(early, plan.torque[plan.at(landing)[3]])
+    later = 0.9 * landing + (plan.times[-1] - landing) + 1e-3
+    mirrored = plan.mirror[6:, 6:] @ plan.torque[0]
+    np.testing.assert_allclose(policy(later, standing), mirrored)
+    x, _, _ = policy.reference()
+    assert x[0] == pytest.approx(plan.q[-1, 0], abs=0.01)
+    policy.reset()
+    assert policy.steps == 0

@@ -66,6 +66,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import Centroidal as Centroidal
     from trundle.models import CentroidalState as CentroidalState
     from trundle.models import Coast as Coast
+    from trundle.models import Foot as Foot
     from trundle.models import Forecast as Forecast
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
@@ -81,7 +82,11 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import SampledMotion as SampledMotion
     from trundle.models import SinusoidMotion as SinusoidMotion
     from trundle.models import Tree as Tree
+    from trundle.models import build_avatar as build_avatar
     from trundle.models import control_affine as control_affine
+    from trundle.models import load_example_robot as load_example_robot
+    from trundle.models import load_urdf as load_urdf
+    from trundle.models import robot_from_urdf as robot_from_urdf
     from trundle.plan import ContactLimits as ContactLimits
     from trundle.plan import Goal as Goal
     from trundle.plan import HandLimits as HandLimits
@@ -117,9 +122,9 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "AxisChange Centroidal CentroidalState Coast Forecast Ground Hand Held MassChange Push Pushed "
+        "AxisChange Centroidal CentroidalState Coast Foot Forecast Ground Hand Held MassChange Push Pushed "
         "RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion Tree "
-        "control_affine"
+        "build_avatar control_affine load_example_robot load_urdf robot_from_urdf"
     ),
     "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights plan",
     "trundle.problems": "PointPath",

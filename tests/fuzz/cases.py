@@ -226,6 +226,25 @@ BASES: dict[str, dict[str, Any]] = {
         "trials": {"count": 4, "errors": [0.01, 0.1], "strides": 8},
         "simulation": {"strides": 6, "output_step": 0.01, "relative_tolerance": 1e-9},
     },
+    "stander": {
+        "kind": "multicontact",
+        "task": "stand",
+        "robot": {"name": "g1", "lowered": 0.01},
+        "mass_factors": [1.0],
+        "pushes": {"fore_aft": [2.0, 5.0], "lateral": [4.0], "axes": ["lateral", "fore-aft"], "start": 0.5},
+        "controller": {"gains": {"com_kp": 50.0, "friction": 0.5}, "preview": {"use": False}},
+        "noise": {"position": 1e-3, "delay": 0.004},
+        "simulation": {"output_step": 0.02, "settle": 1.0},
+    },
+    "stepper": {
+        "kind": "multicontact",
+        "task": "walk",
+        "steps": {"count": 3, "length": 0.1, "single": 0.7, "lift": 0.05, "sway": 0.7},
+        "trials": {"count": 2, "mass_factors": [0.98, 1.02]},
+        "controller": {"period": 0.004, "gating": {"force": 10.0}, "preview": {"period": 0.02, "position": 20.0}},
+        "plant": {"friction": 0.7, "fallen_tilt": 0.9},
+        "parts": {"longer": {"steps": {"length": 0.12}}},
+    },
     "walk": {
         "kind": "walking",
         "task": "walk",
@@ -241,6 +260,7 @@ BASES: dict[str, dict[str, Any]] = {
         "cost": {"torques": {"knee": 40.0}, "acceleration": 1e-4, "force": 0.1, "arm_swing": [0.5, 2.0]},
         "limits": {"load": 1.5, "pelvis": [0.1, 0.2, 0.1], "joints": {"elbow": [-0.8, -0.1]}},
         "plan": {"intervals": [8, 3], "max_iterations": 3, "perturbation": 0.01, "steps": 2},
+        "replay": {"steps": 2, "period": 0.002},
     },
     "ball": {
         "kind": "walking",
@@ -375,7 +395,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
             "shoulder_roll": [0.05, 0.3], "shoulder_yaw": [-0.2, 0.2], "elbow": [-0.9, -0.15],
         },
         "plan.intervals": [16, 6], "plan.max_iterations": 400, "plan.perturbation": 0, "plan.steps": 4,
-        "simulation.gravity": 9.81,
+        "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
     },
 }  # fmt: skip
 BY_KIND["wallbounce"] = documented("recover")
@@ -390,6 +410,31 @@ WALKER: dict[str, dict[str, Any]] = {
     "trials": {"count": 24, "errors": [0.01, 0.05, 0.1], "strides": 10},
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
+HUMANOID: dict[str, dict[str, Any]] = {
+    "robot": {"name": "g1", "lowered": 0.02},
+    "controller": {"period": 0.002},
+    "controller.gains": {
+        "com": 1000, "com_kp": 60, "com_kd": 15, "momentum": 1, "momentum_kd": 4, "base": 20, "base_kp": 60,
+        "base_kd": 15, "posture": 2, "posture_kp": 30, "posture_kd": 11, "swing": 200, "swing_turn": 200,
+        "swing_kp": 300, "swing_kd": 35, "force": 1e-6, "damping": 20, "height": 100, "height_most": 1.5,
+        "torque_part": 0.95, "sole_part": 0.9, "friction": 0.6,
+    },
+    "controller.preview": {
+        "use": True, "period": 0.04, "sole_part": 0.75, "friction": 0.54, "position": 30, "velocity": 3,
+        "angular_momentum": 1, "force": 1e-7, "moment": 1e-5,
+    },
+    "controller.gating": {"force": 8, "descent": 0.1, "patience": 0.25, "early": 0.7},
+    "plant": {"friction": 0.8, "step": 0.001, "fallen_height": 0.6, "fallen_tilt": 1.05},
+    "noise": {"position": 1e-4, "rate": 0.01, "attitude": 0.002, "gyro": 0.01, "force": 1, "delay": 0.002},
+    "simulation": {"output_step": 0.01, "settle": 1.5},
+    "pushes": {
+        "fore_aft": [8], "lateral": [15], "axes": ["fore-aft", "lateral"], "start": 1, "duration": 0.1,
+    },
+    "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6},
+    "trials": {"count": 1, "mass_factors": [1.05, 0.95]},
+}  # fmt: skip
+BY_KIND["multicontact"] = {f"{table}.{key}": value for table, keys in HUMANOID.items() for key, value in keys.items()}
+BY_KIND["multicontact"]["mass_factors"] = [1.05, 0.95]
 BALL: dict[str, dict[str, Any]] = {
     "initial": {"position": [0, 0]},
     "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},

@@ -12,6 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.contact.packed import FrameMotion
 from trundle.control.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
+from trundle.control.id_command import Command
 from trundle.control.preview import Preview
 from trundle.control.preview_plan import PreviewPlan
 from trundle.control.stepping import Footsteps, Travel
@@ -64,7 +65,28 @@ class Rates:
 
 @dataclass(eq=False)
 class Insight:
-    """What the controller thought at its last tick, for records."""
+    """What the controller thought at its last tick, for records.
+
+    Attributes
+    ----------
+    com, com_rate, momentum : (3,)
+        Estimated.
+    aim : (3,) m
+        Of the centre of mass.
+    base : (3,) m
+        Estimated.
+    plan_time : float, s
+        Of the plan's clock, which waits for late ground.
+    solve_time, preview_time : float, s
+        Processor time of the last tick without the preview, and of the last preview.
+    standing : tuple of str
+    spent : float, s
+        Processor time of all ticks and previews since the start.
+    torque_use : float
+        Largest |torque| / limit since the start.
+    begun : int
+        Travels that have begun.
+    """
 
     com: FloatArray = field(default_factory=lambda: np.zeros(3))
     com_rate: FloatArray = field(default_factory=lambda: np.zeros(3))
@@ -75,6 +97,9 @@ class Insight:
     solve_time: float = 0.0
     preview_time: float = 0.0
     standing: tuple[str, ...] = ()
+    spent: float = 0.0
+    torque_use: float = 0.0
+    begun: int = 0
 
 
 class HumanoidPolicy:
@@ -113,6 +138,7 @@ class HumanoidPolicy:
         self.gating, self.rates = gating or Gating(), rates or Rates()
         self._start = np.array(q)
         robot = controller.humanoid.robot
+        self._limit = robot.torque_limit
         self._n, self._ends = len(robot.joints), tuple(controller.humanoid.ends)
         self.reset()
 
@@ -128,6 +154,8 @@ class HumanoidPolicy:
         self.attitude = AttitudeFilter(period=self.rates.control)
         self.insight, self.statuses = Insight(), Counter[Status]()
         self.plan: PreviewPlan | None = None
+        self.command: Command | None = None
+        self._previewed = False
         self._clock, self._next, self._late, self._lift = 0.0, 0.0, 0.0, 0.0
         self._left: dict[str, tuple[FloatArray, FloatArray]] = {}
         self._landed: set[Travel] = set()
@@ -145,7 +173,7 @@ class HumanoidPolicy:
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return torques (n,) for a measurement."""
-        begin = clock.thread_time()
+        begin, self._previewed = clock.thread_time(), False
         told = self.measured(state)
         q, nu, terms, ends = self._estimated(told)
         travels = self._gated(told, ends)
@@ -164,8 +192,30 @@ class HumanoidPolicy:
         i = self.insight
         i.com, i.com_rate, i.momentum, i.aim = momentum.com, momentum.com_rate, momentum.angular, com
         i.base, i.plan_time, i.standing = q[:3], self._clock, self._standing
-        i.solve_time = clock.thread_time() - begin
+        i.torque_use = max(i.torque_use, float(np.max(np.abs(self._last) / self._limit)))
+        taken = clock.thread_time() - begin
+        i.spent += taken
+        i.solve_time = taken - (i.preview_time if self._previewed else 0.0)
         return self._last
+
+    @property
+    def landed(self) -> int:
+        """How many travels have ended."""
+        return len(self._landed)
+
+    def planned(self) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+        """Return position (3,) and angular momentum (3,) of the plan in force, and its forces (3,) by end, world."""
+        if self.plan is None:
+            return self.insight.aim, np.zeros(3), {}
+        position, _, _, momentum, _ = self.plan.at(self._clock)
+        last = len(self.plan.times) - 2
+        k = int(np.clip(np.searchsorted(self.plan.times, self._clock, side="right") - 1, 0, last))
+        forces = {
+            contact.name: contact.R_world_patch @ self.plan.wrenches[k, i, 3:]
+            for i, contact in enumerate(self.plan.contacts)
+            if self.plan.window.held[k, i]
+        }
+        return position, momentum, forces
 
     # parts of a tick ------------------------------------------------------------------------------------
 
@@ -188,6 +238,7 @@ class HumanoidPolicy:
             if travel in self._landed or travel.start > ahead:
                 continue
             if travel.name not in self._left:
+                self.insight.begun += 1
                 self._left[travel.name] = (ends[travel.name].p.copy(), ends[travel.name].R.copy())
             touching = float(told.forces[travel.name] @ travel.target.R_world_patch[:, 2]) > gate.force
             share = (ahead - travel.start) / (travel.end - travel.start)
@@ -229,7 +280,7 @@ class HumanoidPolicy:
             self._next = now + self.rates.preview
             if plan.usable:
                 self.plan = plan
-            self.insight.preview_time = clock.thread_time() - begin
+            self.insight.preview_time, self._previewed = clock.thread_time() - begin, True
         if self.plan is None:
             p, v = self.path(np.array([now]))
             return p[0], v[0], np.zeros(3)

@@ -1,7 +1,9 @@
 """State manifolds and their rates: trees of bodies, rolling joints, rolling kinematics."""
 
+from trundle.models.avatar import build_avatar
 from trundle.models.ball_balancer import BallBalancer
 from trundle.models.centroidal import Centroidal, CentroidalState, Push
+from trundle.models.example_robots import load_example_robot
 from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
@@ -11,6 +13,8 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
+from trundle.models.urdf_checks import load_urdf
+from trundle.models.urdf_robot import Foot, robot_from_urdf
 from trundle.models.walker import PassiveWalker
 
 __all__ = [
@@ -22,6 +26,7 @@ __all__ = [
     "Coast",
     "ContactSystem",
     "Dynamics",
+    "Foot",
     "Forecast",
     "Ground",
     "Hand",
@@ -47,5 +52,9 @@ __all__ = [
     "Terms",
     "Tree",
     "TreeModel",
+    "build_avatar",
     "control_affine",
+    "load_example_robot",
+    "load_urdf",
+    "robot_from_urdf",
 ]

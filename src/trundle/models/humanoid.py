@@ -73,6 +73,8 @@ class Humanoid:
     Parameters
     ----------
     name, licence : str
+    notice : str
+        What the licence asks to go with its meshes, in pages that show them; empty: they are not shown.
     base : str
         Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
     urdf : CheckedUrdf
@@ -88,6 +90,7 @@ class Humanoid:
 
     name: str
     licence: str
+    notice: str
     base: str
     urdf: CheckedUrdf
     feet: Mapping[str, Sole]
@@ -198,16 +201,13 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
                 raise InputError(f"{group}.{end}", given, f"a table with the keys {keys}") from None
             except InputError as error:
                 raise error.within(f"{group}.{end}") from None
-    tables = (_table(data, key) for key in ("posture", "armature", "stiffness"))
-    return Humanoid(
-        robot.get("name", name),
-        robot.get("licence", ""),
-        robot.get("base", urdf.root),
-        urdf,
-        ends["feet"],
-        ends["hands"],
-        *tables,
-    )
+    tables: dict[str, Any] = {key: _table(data, key) for key in ("posture", "armature", "stiffness")}
+    said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
+    said |= {key: robot[key] for key in said if key in robot}
+    for key, value in said.items():
+        if not isinstance(value, str):
+            raise InputError(f"robot.{key}", value, "a text")
+    return Humanoid(**said, urdf=urdf, feet=ends["feet"], hands=ends["hands"], **tables)
 
 
 def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:

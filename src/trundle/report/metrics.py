@@ -55,6 +55,8 @@ SPECIAL = {
     "rover-sinusoid": "metrics_planar:rover_sinusoid",
     "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
     "passive-walker": "metrics_walker:passive_walker",
+    "humanoid-stand": "metrics_multicontact:stand",
+    "humanoid-walk": "metrics_multicontact:walk",
     "walk-flat": "metrics_walking:walk_flat",
     "walk-flat-foot": "metrics_walking:flat_foot",
     "ball-transfer": "metrics_ball:ball_transfer",
@@ -107,14 +109,19 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
 
 def unit(name: str) -> str:
     """Return the unit of a general metric, also of a part's (``slip_pure_rolling``); empty if there is none."""
+    from trundle.report.metrics_multicontact import UNITS as MULTICONTACT
     from trundle.report.metrics_wallbounce import UNITS as WALLBOUNCE
 
-    known = UNITS | WALLBOUNCE
+    known = UNITS | MULTICONTACT | WALLBOUNCE
     return next((known[key] for key in known if name == key or name.startswith(f"{key}_")), "")
 
 
 def general(run: Trajectory) -> dict[str, float]:
     """Return the metrics that mean something for every run: the worst over all contacts."""
+    if run.kind == "multicontact":
+        from trundle.report import metrics_multicontact
+
+        return metrics_multicontact.general(run)
     if run.kind == "walking" and "walk" in run.metadata:
         return getattr(import_module("trundle.report.metrics_walking"), "general")(run)  # noqa: B009
     if run.kind == "wallbounce":

@@ -15,6 +15,7 @@ from trundle.report.meshes import (
     extruded_hand,
     extruded_terrain,
 )
+from trundle.report.multicontact_stage import multicontact_stage
 from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view, quaternions
 from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
 from trundle.report.tree_stage import tree_stage
@@ -35,6 +36,8 @@ def build_stage(run: Trajectory) -> Stage:
     InputError
         If the record holds no surfaces to draw.
     """
+    if run.kind == "multicontact":
+        return multicontact_stage(run)
     if run.kind == "wallbounce":
         return wallbounce_stage(run)
     if not run.scene:

@@ -37,6 +37,9 @@ def write_viewer(run: Trajectory, path: str | Path) -> Path:
     """
     target = Path(path)
     page = render(build_stage(run))
+    if run.metadata.get("notice"):
+        # What a licence asks to go wherever the shapes go; a comment may not hold two dashes in a row.
+        page += "\n<!--\n" + str(run.metadata["notice"]).replace("--", "- -") + "\n-->\n"
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     part.write_text(page, encoding="utf-8")
     os.replace(part, target)

@@ -24,6 +24,8 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "transfer"): "trundle.scenarios.juggling_control:build_transfer",
     ("juggling", "balance"): "trundle.scenarios.juggling_control:build_balance",
     ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
+    ("multicontact", "stand"): "trundle.scenarios.multicontact:build",
+    ("multicontact", "walk"): "trundle.scenarios.multicontact:build",
     ("wallbounce", "recover"): "trundle.scenarios.wallbounce:build",
     ("wallbounce", "navigate"): "trundle.scenarios.wallbounce:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",

@@ -208,6 +208,13 @@ class HumanoidPlant:
         """Return the forces (ends, 3) of the world on soles and hands, world axes, N."""
         return np.array([sum(view.contact_force(geom) for geom in geoms) for geoms in self._geoms])
 
+    def gaps(self, view: PlantView) -> FloatArray:
+        """Return the distance (ends,) of each sole's and hand's lowest point from the ground, at most 1 m."""
+        ground = [view.geom("floor")] if self.floor else []
+        ground += [view.geom(f"block{i}") for i in range(len(self.blocks))]
+        each = [[view.distance(g, geom, 1.0) for g in ground for geom in geoms] for geoms in self._geoms]
+        return np.array([min(found, default=1.0) for found in each])
+
     def state(self, view: PlantView) -> tuple[FloatArray, FloatArray]:
         """Return the true q (nq,), nu (nv,) of the robot."""
         q = np.array(view.data.qpos)

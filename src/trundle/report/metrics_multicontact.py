@@ -1,0 +1,91 @@
+"""Metrics of kind `multicontact`: what came of the trials of the main run and of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trundle.errors import InputError
+from trundle.records import Trajectory
+
+Runs = Mapping[str, Trajectory]
+
+#: Units of the metrics every run of the kind has.
+UNITS = {
+    "trials_ok": "1",
+    "trials": "1",
+    "com_rms_xy": "m",
+    "torque_use": "1",
+    "real_time_factor": "1",
+    "solve_time_wholebody": "s",
+    "solve_time_preview": "s",
+    "odometry_drift": "m",
+    "friction_use": "1",
+    "ticks_unsolved": "1",
+}
+
+
+def trials(run: Trajectory) -> list[dict[str, Any]]:
+    """Return the facts of the trials."""
+    found = run.metadata.get("trials")
+    if not found:
+        raise InputError("metadata.trials", found, "a list of trials, in a run of kind multicontact")
+    return list(found)
+
+
+def general(run: Trajectory) -> dict[str, float]:
+    """Return what every run of the kind has: over its trials the worst, over the recorded one the median of times."""
+    facts = trials(run)
+    held = [one for one in facts if one["survived"]] or facts
+    preview = run["solve_time_preview"][run["solve_time_preview"] > 0]
+    return {
+        "trials_ok": float(sum(one["survived"] for one in facts)),
+        "trials": float(len(facts)),
+        "com_rms_xy": max(one["com_rms_xy"] for one in held),
+        "torque_use": max(one["torque_use"] for one in facts),
+        "real_time_factor": sum(one["simulated"] for one in facts) / sum(one["spent"] for one in facts),
+        "odometry_drift": max(one["drift"] for one in held),
+        "ticks_unsolved": float(sum(one["unsolved"] for one in held)),
+        "friction_use": float(friction_use(run).max()),
+        "solve_time_wholebody": float(np.median(run["solve_time_wholebody"])),
+        "solve_time_preview": float(np.median(preview)) if len(preview) else 0.0,
+    }
+
+
+def friction_use(run: Trajectory) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return |f_t| / (mu f_n) (n, contacts) of the planned forces on level ground; 0 where there are none."""
+    f, mu = run["contact_force_planned"], float(run.metadata["friction"])
+    normal = np.maximum(f[..., 2], 1e-9)
+    return np.where(f[..., 2] > 1.0, np.hypot(f[..., 0], f[..., 1]) / (mu * normal), 0.0)
+
+
+def survived(run: Trajectory, axis: str) -> float:
+    """Return the largest impulse (N s) along "fore-aft" or "lateral" that no trial of this size fell from; 0: none."""
+    facts = [one for one in trials(run) if one["axis"] == axis]
+    sizes = sorted({round(float(np.linalg.norm(one["push"])), 9) for one in facts})
+    best = 0.0
+    for size in sizes:
+        here = [one for one in facts if abs(np.linalg.norm(one["push"]) - size) < 1e-6]
+        if not all(one["survived"] for one in here):
+            break
+        best = size
+    return best
+
+
+def stand(run: Trajectory, parts: Runs) -> dict[str, float]:
+    """Return the metrics of `humanoid-stand`."""
+    values = {"push_fore_aft": survived(run, "fore-aft"), "push_lateral": survived(run, "lateral")}
+    if "talos" in parts:
+        values["push_talos"] = min(survived(parts["talos"], axis) for axis in ("fore-aft", "lateral"))
+    return values
+
+
+def walk(run: Trajectory, parts: Runs) -> dict[str, float]:
+    """Return the metrics of `humanoid-walk`: the worst of all its trials."""
+    facts = trials(run)
+    return {
+        "seeds_ok": float(sum(one["survived"] for one in facts)),
+        "com_rms_xy": max(one["com_rms_xy"] for one in facts),
+    }

@@ -1,0 +1,154 @@
+"""Figures of kind `multicontact`: the centre of mass planned and measured, forces, momentum, solve times, trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import Trajectory
+from trundle.report import metrics_multicontact, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+Runs = Mapping[str, Trajectory]
+_COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
+
+
+def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the figures of a run of the kind by name, the most telling first."""
+    return {
+        "com_path": com_path,
+        "com": com,
+        "forces": forces,
+        "cones": cones,
+        "angular_momentum": angular_momentum,
+        "torque_use": torque_use,
+        "solve_times": solve_times,
+    }
+
+
+def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+    """Return the figures that set trials and parts beside each other."""
+    return {"trials": all_trials} if runs[""].kind == "multicontact" else {}
+
+
+def com_path(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the centre of mass over the footholds, seen from above: nominal, planned and measured."""
+    ax = ax or style.new_axes(7.0, 3.6)
+    for place in run.metadata.get("footholds", []):
+        corners = np.array([*place["corners"], place["corners"][0]])
+        ax.plot(corners[:, 0], corners[:, 1], color=style.GREY, linewidth=0.8)
+    names = (("nominal", style.GREY, "--", "_nominal"), ("measured", style.BLUE, "-", ""))
+    for label, colour, line, suffix in names:
+        path = run[f"com_position{suffix}"]
+        ax.plot(path[:, 0], path[:, 1], line, color=colour, linewidth=1.5, label=f"centre of mass, {label}")
+    ax.set_aspect("equal", adjustable="datalim")
+    style.dress(ax, "Centre of mass over the footholds", "x (m)", "y (m)", run)
+    style.legend(ax)
+    return ax
+
+
+def com(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the centre of mass minus the nominal motion over time, measured and as the last preview has it."""
+    ax = ax or style.new_axes()
+    for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
+        nominal = run["com_position_nominal"][:, i]
+        ax.plot(run.time, 1e3 * (run["com_position"][:, i] - nominal), color=colour, label=f"{name}, measured")
+        planned = 1e3 * (run["com_position_planned"][:, i] - nominal)
+        ax.plot(run.time, planned, "--", color=colour, linewidth=0.9, label=f"{name}, preview")
+    style.dress(ax, "Centre of mass against the nominal motion", "time (s)", "difference (mm)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the vertical force on each sole and hand over time, planned and measured."""
+    ax = ax or style.new_axes()
+    names = [str(name) for name in run.dataset["contact"].values]
+    for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
+        measured, planned = run["contact_force"][:, i, 2], run["contact_force_planned"][:, i, 2]
+        if not np.any(np.abs(measured) > 1.0) and not np.any(np.abs(planned) > 1.0):
+            continue
+        label = name.replace("_", " ")
+        ax.plot(run.time, measured, color=colour, linewidth=0.8, alpha=0.75, label=f"{label}, measured")
+        ax.step(run.time, planned, where="post", color=colour, linewidth=1.3, linestyle="--", label=f"{label}, preview")
+    ax.set_ylim(0.0, 1.5 * float(np.median(run["contact_force"][..., 2].sum(axis=1))) + 1.0)
+    style.dress(ax, "Forces of the ground", "time (s)", "vertical force (N)", run)
+    style.legend(ax, 2)
+    return ax
+
+
+def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the planned tangential force over the normal force of all contacts, and the plant's friction cone."""
+    ax = ax or style.new_axes(5.6, 4.6)
+    names = [str(name) for name in run.dataset["contact"].values]
+    f = run["contact_force_planned"]
+    for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
+        on = f[:, i, 2] > 1.0
+        if np.any(on):
+            side = np.hypot(f[on, i, 0], f[on, i, 1])
+            ax.plot(f[on, i, 2], side, ".", color=colour, markersize=3, label=name.replace("_", " "))
+    most = max(float(f[..., 2].max()), 1.0)
+    ax.plot([0, most], [0, run.metadata["friction"] * most], color=style.RED, label="limit of friction")
+    style.dress(ax, "Planned forces inside their cones", "normal force (N)", "tangential force (N)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the angular momentum about the centre of mass: the whole body's, and the preview's (paper 3, figure 5)."""
+    ax = ax or style.new_axes()
+    for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
+        ax.plot(run.time, run["angular_momentum"][:, i], color=colour, linewidth=1.0, label=f"{name}, whole body")
+        planned = run["angular_momentum_planned"][:, i]
+        ax.plot(run.time, planned, "--", color=colour, linewidth=0.9, label=f"{name}, preview")
+    style.dress(ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def torque_use(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the torques of the six joints that do most, N m."""
+    ax = ax or style.new_axes()
+    torque = run["joint_torque"]
+    names = [str(name) for name in run.dataset["joint"].values]
+    palette = (*_COLOURS, style.RED, style.GREY)
+    for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=True):
+        ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))
+    style.dress(ax, "Torques of the joints that do most", "time (s)", "torque (N m)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the processor time of ticks and previews over time."""
+    ax = ax or style.new_axes()
+    names = (("wholebody", "whole body, a tick", style.BLUE), ("preview", "preview, a plan", style.ORANGE))
+    for key, label, colour in names:
+        ax.plot(run.time, 1e3 * run[f"solve_time_{key}"], ".", markersize=2, color=colour, label=label)
+    ax.set_ylim(bottom=0.0)
+    style.dress(ax, "Processor time of the controller", "time (s)", "time (ms)", run)
+    style.legend(ax)
+    return ax
+
+
+def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw what came of all trials: rms of the centre of mass against the nominal motion, crosses where it fell."""
+    ax = ax or style.new_axes()
+    at = 0
+    for (part, run), colour in zip(runs.items(), (*_COLOURS, style.RED) * 20, strict=False):
+        facts = metrics_multicontact.trials(run)
+        for good, mark in ((True, "o"), (False, "x")):
+            chosen = [(at + k, 1e3 * one["com_rms_xy"]) for k, one in enumerate(facts) if one["survived"] is good]
+            if chosen:
+                label = f"{part or 'main run'}{'' if good else ', fallen'}"
+                ax.plot(*np.array(chosen).T, mark, color=colour, label=label)
+        at += len(facts) + 1
+    style.dress(ax, "All trials", "trial", "rms in x and y (mm)", runs[""])
+    style.legend(ax)
+    return ax

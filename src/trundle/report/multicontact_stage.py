@@ -1,0 +1,182 @@
+"""What the moving picture of a humanoid shows: the robot's own meshes where they are found, footholds and forces."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import TrundleError
+from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of, rotation_rpy
+from trundle.records import Trajectory
+from trundle.report.meshes import Part
+from trundle.report.staging import Actor, Stage, frame_times, sampled
+
+Array = NDArray[np.float64]
+
+_GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
+_FORCE = 0.0015  # m of arrow a newton
+_CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
+
+
+def multicontact_stage(run: Trajectory) -> Stage:
+    """Return the stage; the robot is drawn from the description that the run names, with sticks where it is missing."""
+    times, seconds, lapse = frame_times(run)
+    q = np.column_stack([run["base_position"], run["base_quaternion"], run["joint_position"]])
+    index = np.clip(np.searchsorted(run.time, times), 0, len(run.time) - 1)
+    try:
+        actors = _robot(run, q[index])
+    except TrundleError:
+        actors = []
+    loads = np.abs(run["contact_force"]).max(axis=(0, 2))
+    carrying = [i for i in range(len(loads)) if loads[i] > 0.0] or [0]
+    points = [sampled(run, run["contact_position"][:, i], times) for i in carrying]
+    pushes = [sampled(run, run["contact_force"][:, i], times) for i in carrying]
+    low, high = run["com_position"].min(axis=0), run["com_position"].max(axis=0)
+    middle, reach = 0.5 * (low + high), 1.9 + 0.6 * float(np.max(high[:2] - low[:2]))
+    actors += _ground(run, len(times), middle, reach)
+    look_at = middle * [1.0, 1.0, 0.95]
+    others = tuple(zip(points[1:], pushes[1:], strict=True))
+    up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
+    path = (run["com_position"][:: max(1, len(run.time) // 400)], (36, 110, 185))
+    return Stage(
+        seconds, lapse, tuple(actors), points[0], up, pushes[0], _FORCE, None, 0.35,
+        look_at, look_at + reach * np.array([0.55, -1.0, 0.35]), (path,), others,
+    )  # fmt: skip
+
+
+def _robot(run: Trajectory, q: Array) -> list[Actor]:
+    """Return an actor for each link of the robot that has a mesh; sticks where it keeps meshes out of pages."""
+    from trundle.models.humanoid import load_humanoid
+
+    humanoid = load_humanoid(str(run.metadata["robot"]))
+    if not humanoid.notice:
+        return _sticks(humanoid.robot, q)
+    shapes = link_meshes(humanoid.urdf)
+    robot, still = humanoid.robot, np.zeros(humanoid.robot.nv)
+    names = [name for name in shapes if shapes[name]]
+    poses: dict[str, list[Any]] = {name: [] for name in names}
+    for state in q:
+        for name, motion in zip(names, robot.terms(state, still, names).motions, strict=True):
+            poses[name].append((motion.p, quaternion_of(motion.R)))
+    return [
+        Actor(name, shapes[name], np.array([p for p, _ in poses[name]]), np.array([r for _, r in poses[name]]))
+        for name in names
+    ]
+
+
+def _sticks(robot: Any, q: Array) -> list[Actor]:
+    """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
+    bodies = robot.bodies()
+    ends: list[list[Array]] = [[body.com] for body in bodies]
+    for body in bodies[1:]:
+        ends[body.parent].append(body.p)
+    places = np.zeros((len(bodies), len(q), 3))
+    turns = np.zeros((len(bodies), len(q), 3, 3))
+    places[0], turns[0] = q[:, :3], [rotation_of(state[3:7]) for state in q]
+    for i, body in enumerate(bodies[1:], start=1):
+        before = turns[body.parent]
+        slide = q[:, 6 + i, None] * body.axis if body.slides else np.zeros((len(q), 3))
+        places[i] = places[body.parent] + np.einsum("kij,kj->ki", before, body.p + slide @ body.R.T)
+        own = [np.eye(3) if body.slides else rotation_by(angle * body.axis) for angle in q[:, 6 + i]]
+        turns[i] = before @ body.R @ np.array(own)
+    actors = []
+    for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
+        parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        if parts:
+            actors.append(Actor(body.name, parts, place, np.array([quaternion_of(R) for R in turn])))
+    return actors
+
+
+def _bar(end: Array, width: float = 0.03) -> Part:
+    """Return a square bar from the origin to `end` (3,)."""
+    along = end / np.linalg.norm(end)
+    side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+    side = width * side / np.linalg.norm(side)
+    other = np.cross(along, side)
+    ring = np.array([side, other, -side, -other])
+    faces = [[i, (i + 1) % 4, 4 + (i + 1) % 4] for i in range(4)] + [[i, 4 + (i + 1) % 4, 4 + i] for i in range(4)]
+    faces += [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]]
+    corners = np.asarray(np.vstack([ring, ring + end]), dtype=np.float64)
+    return Part(corners, np.array(faces), (120, 130, 142), None, True, True)
+
+
+def link_meshes(urdf: Any) -> dict[str, tuple[Part, ...]]:
+    """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
+    import xml.etree.ElementTree as ET
+
+    found: dict[str, tuple[Part, ...]] = {}
+    for link in ET.fromstring(urdf.text).iter("link"):
+        parts = []
+        for visual in link.findall("visual"):
+            mesh = visual.find("geometry/mesh")
+            file = None if mesh is None else mesh_file(str(mesh.get("filename")), urdf.file)
+            if mesh is None or file is None:
+                continue
+            origin = visual.find("origin")
+            xyz, rpy = ([0.0] * 3 if origin is None else _numbers(origin.get(key)) for key in ("xyz", "rpy"))
+            scale = _numbers(mesh.get("scale")) if mesh.get("scale") else [1.0] * 3
+            vertices, faces = read_coarse(file)
+            R = rotation_rpy(np.array(rpy))
+            placed = np.asarray(vertices * np.array(scale) @ R.T + np.array(xyz), dtype=np.float64)
+            parts.append(Part(placed, faces, _shade(str(link.get("name"))), None, True, True))
+        found[str(link.get("name"))] = tuple(parts)
+    return found
+
+
+def mesh_file(address: str, urdf: Path | None) -> Path | None:
+    """Return the file of a mesh's address, ``package://`` looked for in the folders above the description; or None."""
+    if urdf is None:
+        return None
+    if not address.startswith("package://"):
+        place = urdf.parent / address.removeprefix("file://")
+        return place if place.is_file() else None
+    inside = address.removeprefix("package://")
+    return next((folder / inside for folder in urdf.parents if (folder / inside).is_file()), None)
+
+
+@cache
+def read_coarse(file: Path, cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
+    """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell merged to their mean."""
+    coal = import_module("coal")
+    mesh = coal.MeshLoader().load(str(file), np.ones(3))
+    vertices = np.array(mesh.vertices(), dtype=np.float64).reshape(-1, 3)
+    corners = [mesh.tri_indices(i) for i in range(mesh.num_tris)]
+    faces = np.array([[t[0], t[1], t[2]] for t in corners], dtype=np.int64)
+    _, groups = np.unique(np.round(vertices / cell).astype(np.int64), axis=0, return_inverse=True)
+    groups = groups.ravel()
+    merged = np.column_stack([np.bincount(groups, vertices[:, i]) for i in range(3)]) / np.bincount(groups)[:, None]
+    faces = groups[faces]
+    a, b, c = faces.T
+    faces = faces[(a != b) & (b != c) & (a != c)]
+    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    return merged, faces[np.sort(first)]
+
+
+def _shade(name: str) -> tuple[int, int, int]:
+    """Dark feet and hands, light torso: parts are told apart by their brightness."""
+    if any(word in name for word in ("ankle", "hand", "gripper", "sole", "head")):
+        return (58, 64, 72)
+    return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
+
+
+def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Actor]:
+    zero, still = np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+    square = 0.6 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
+    faces = np.array([[0, 1, 2], [0, 2, 3]])
+    floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
+    actors = [Actor("floor", (floor,), zero, still)]
+    for i, place in enumerate(run.metadata.get("footholds", [])):
+        corners = np.array(place["corners"]) + np.array([0.0, 0.0, -0.002])
+        if len(corners) >= 3:
+            fan = np.array([[0, j, j + 1] for j in range(1, len(corners) - 1)])
+            actors.append(Actor(f"foothold_{i}", (Part(corners, fan, _HOLD, 0.8, True, True),), zero, still))
+    return actors
+
+
+def _numbers(text: str | None) -> list[float]:
+    return [float(word) for word in (text or "0 0 0").split()]

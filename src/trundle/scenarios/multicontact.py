@@ -1,0 +1,182 @@
+"""Builder of kind `multicontact`: a humanoid in MuJoCo that stands under pushes, or walks, under preview control."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.patch import PlacedPatch
+from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
+from trundle.control.nominal import gross_path, nominal_path
+from trundle.control.preview import Preview, PreviewWeights
+from trundle.control.stepping import Footsteps, straight_walk
+from trundle.control.whole_body import WholeBodyController, WholeBodyGains
+from trundle.errors import InputError
+from trundle.models.centroidal import Centroidal
+from trundle.models.humanoid import HUMANOIDS, load_humanoid
+from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
+from trundle.scenarios.scenario import Scenario
+from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+_AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
+
+
+def build(scenario: Scenario) -> MulticontactWork:
+    """Return the work of a `multicontact` scenario, robot and footholds checked."""
+    work = MulticontactWork(scenario)
+    with keys("robot", scenario, {"robot": "robot.name"}):
+        _ = work.controller
+    with keys("steps", scenario):
+        _ = work.steps
+    return work
+
+
+@dataclass(frozen=True, eq=False)
+class MulticontactWork:
+    """A humanoid, its footholds and its trials; the first trial is the trajectory."""
+
+    scenario: Scenario
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield all trials as one job."""
+        yield Job("", self._run)
+
+    def _run(self, share: Share | None) -> Trajectory:
+        outcomes: list[Outcome] = []
+        with keys("steps", self.scenario):
+            _ = self.path
+        most = len(self._pushes()) if self.tables.task == "stand" else self.tables.trials.count
+        for trial in self.trials(outcomes):
+            if share:
+                share(min(len(outcomes) / most, 1.0))
+            outcomes.append(run_trial(self, trial))
+        return trajectory(self, outcomes)
+
+    def trials(self, outcomes: list[Outcome]) -> Iterator[Trial]:
+        """Yield the trials; of an axis no harder push follows one that felled the robot, as `outcomes` tells."""
+        if self.tables.task == "walk":
+            table = self.tables.trials
+            for k in range(table.count):
+                yield Trial(self.scenario.seed + k, table.mass_factors[k % len(table.mass_factors)])
+            return
+        felled: dict[str, float] = {}
+        for k, (axis, impulse, mass, sign) in enumerate(self._pushes()):
+            if impulse <= felled.get(axis, np.inf):
+                trial = Trial(self.scenario.seed + k, mass, tuple(sign * impulse * _AXES[axis]), axis)
+                yield trial
+                if not outcomes[-1].facts["survived"]:
+                    felled[axis] = impulse
+
+    def _pushes(self) -> list[tuple[str, float, float, float]]:
+        table = self.tables.pushes
+        impulses = {"fore-aft": table.fore_aft, "lateral": table.lateral}
+        return [
+            (axis, impulse, mass, sign)
+            for axis in table.axes
+            for impulse in impulses[axis]
+            for mass in self.tables.mass_factors
+            for sign in (1.0, -1.0)
+        ]
+
+    # what is made once ----------------------------------------------------------------------------------
+
+    @cached_property
+    def controller(self) -> WholeBodyController:
+        """Of the robot that the file names."""
+        name = self.tables.robot.name
+        source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
+        return WholeBodyController(load_humanoid(source), WholeBodyGains(**self.tables.controller.gains.model_dump()))
+
+    def _own(self, name: str) -> Path:
+        return self.scenario.data_path("robot.name", name)
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """State q (nq,) at the start."""
+        return self.controller.humanoid.standing()
+
+    @cached_property
+    def com(self) -> FloatArray:
+        """Centre of mass (3,) at the start, m."""
+        terms, _ = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
+        if terms.momentum is None:
+            raise InputError("robot.name", self.tables.robot.name, "a robot with mass")
+        return terms.momentum.com
+
+    @cached_property
+    def steps(self) -> Footsteps:
+        """The footholds."""
+        humanoid, table = self.controller.humanoid, self.tables.controller.preview
+        _, ends = self.controller.terms(self.start, np.zeros(humanoid.robot.nv))
+        start = {}
+        for name, sole in humanoid.feet.items():
+            patch, end = sole.patch(table.friction, table.sole_part), ends[f"{name}_foot"]
+            start[f"{name}_foot"] = PlacedPatch(f"{name}_foot", patch, end.p * [1, 1, 0])
+        if self.tables.task == "stand":
+            return Footsteps(start)
+        if set(start) != {"left_foot", "right_foot"}:
+            raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to walk")
+        given = self.tables.steps.model_dump()
+        given.pop("sway")
+        return straight_walk(start, given.pop("count"), **given)
+
+    def preview(self) -> Preview:
+        """Return a fresh preview."""
+        names = ("position", "velocity", "angular_momentum", "force", "moment")
+        table = self.tables.controller.preview
+        weights = PreviewWeights(**{name: getattr(table, name) for name in names})
+        return Preview(Centroidal(self.controller.humanoid.robot.mass), weights=weights)
+
+    @cached_property
+    def duration(self) -> float:
+        """Of a trial, s."""
+        if self.tables.task == "stand":
+            pushes = self.tables.pushes
+            return pushes.start + pushes.duration + self.tables.simulation.settle
+        return self.steps.duration + self.tables.simulation.settle
+
+    @cached_property
+    def path(self) -> Any:
+        """Nominal motion of the centre of mass."""
+        sway = self.tables.steps.sway if self.tables.task == "walk" else 0.0
+        gross = gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=sway)
+        return nominal_path(self.preview(), self.steps, gross, self.com, self.duration + 1.0)
+
+    def policy(self) -> HumanoidPolicy:
+        """Return a fresh policy."""
+        table = self.tables.controller
+        return HumanoidPolicy(
+            self.controller,
+            self.steps,
+            self.path,
+            self.start,
+            self.preview() if table.preview.use else None,
+            gating=Gating(**table.gating.model_dump()),
+            rates=Rates(table.period, table.preview.period),
+        )
+
+    def plant(self, trial: Trial) -> HumanoidPlant:
+        """Return the simulated robot of a trial."""
+        table = self.tables.plant
+        return HumanoidPlant(
+            self.controller.humanoid, friction=table.friction, mass_factor=trial.mass_factor, step=table.step
+        )
+
+    def noise(self) -> Imprecision:
+        """Return the noise of the sensors."""
+        return Imprecision(**{k: v for k, v in self.tables.noise.model_dump().items() if k != "delay"})

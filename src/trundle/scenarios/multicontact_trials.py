@@ -1,0 +1,181 @@
+"""One trial of kind `multicontact`: the controlled plant, what is recorded, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.control.humanoid_policy import HumanoidPolicy
+from trundle.simulate.humanoid_plant import HumanoidPlant
+from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+_STILL = 0.15
+"""Speed of the base, m/s, below which a pushed robot has come to rest."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Seed, mass factor and push (N s, world) with its axis of one trial."""
+
+    seed: int
+    mass_factor: float
+    push: tuple[float, ...] = (0.0, 0.0, 0.0)
+    axis: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one trial left: the run, and the facts that judge it."""
+
+    run: PlantRun
+    facts: dict[str, Any]
+
+
+def run_trial(work: Any, trial: Trial) -> Outcome:
+    """Run one trial; `work` is a `trundle.scenarios.multicontact.MulticontactWork`."""
+    tables, plant, policy = work.tables, work.plant(trial), work.policy()
+    pushes = []
+    if any(trial.push):
+        table = tables.pushes
+        force = np.array(trial.push) / table.duration
+        pushes.append(Push("base", np.zeros(3), force, table.start, table.duration))
+    made = plant.plant(work.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
+    run = made.run(
+        policy,
+        work.duration,
+        sensors=plant.sensors(work.noise(), tables.noise.delay, trial.seed),
+        pushes=pushes,
+        record=_records(work, plant, policy),
+        output_step=tables.simulation.output_step,
+    )
+    return Outcome(run, _facts(work, trial, run, policy))
+
+
+def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
+    controller, ends = work.controller, plant.ends
+
+    def thought(name: str) -> Callable[[PlantView], Any]:
+        return lambda _: getattr(policy.insight, name)
+
+    def truth(view: PlantView) -> FloatArray:
+        q, nu = plant.state(view)
+        terms, motions = controller.terms(q, nu)
+        forces = plant.forces(view)
+        loaded = np.linalg.norm(forces, axis=1) > 1.0
+        points = np.array([motions[name].p for name in ends])
+        slip = np.array([motions[name].v for name in ends]) * loaded[:, None]
+        m = terms.momentum
+        return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
+
+    def planned(_: PlantView) -> FloatArray:
+        position, momentum, forces = policy.planned()
+        each = np.array([forces.get(name, np.zeros(3)) for name in ends])
+        return np.concatenate([position, momentum, each.ravel()])
+
+    def state(view: PlantView) -> FloatArray:
+        return np.concatenate(plant.state(view))
+
+    return {
+        "truth": truth,
+        "planned": planned,
+        "state": state,
+        "forces": plant.forces,
+        "gap": plant.gaps,
+        "torque": lambda view: view.data.ctrl.copy(),
+        "nominal": lambda _: work.path(np.array([policy.insight.plan_time]))[0][0],
+        "estimated": thought("base"),
+        "begun": thought("begun"),
+        "tick": thought("solve_time"),
+        "preview": thought("preview_time"),
+    }
+
+
+def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:
+    insight, records = policy.insight, run.records
+    nq = work.controller.humanoid.robot.nq
+    off = records["truth"][:, :2] - records["nominal"][:, :2]
+    speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
+    held = run.status is Status.SUCCESS
+    landed = policy.landed
+    return {
+        "seed": trial.seed,
+        "mass_factor": trial.mass_factor,
+        "push": list(trial.push),
+        "axis": trial.axis,
+        "status": run.status.label,
+        "reason": run.reason,
+        "survived": bool(held and speed < _STILL and landed == len(work.steps.travels)),
+        "steps": landed,
+        "end_speed": speed,
+        "com_rms_xy": float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
+        "drift": float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
+        "torque_use": insight.torque_use,
+        "simulated": float(run.time[-1]),
+        "spent": insight.spent,
+        "unsolved": int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
+    }
+
+
+def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
+    """Return the first trial as a trajectory that knows what came of all trials."""
+    from trundle.records import Trajectory, make_dataset
+
+    run, robot = outcomes[0].run, work.controller.humanoid.robot
+    ends = tuple(work.controller.humanoid.ends)
+    r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
+    q, nu, truth, planned = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["planned"]
+    hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
+    forces, forces_planned = r["forces"], planned[:, 6:].reshape(n, k, 3)
+    arrays = {
+        "com_position": truth[:, :3],
+        "com_velocity": truth[:, 3:6],
+        "angular_momentum": truth[:, 6:9],
+        "contact_position": truth[:, 9 : 9 + 3 * k].reshape(n, k, 3),
+        "slip": truth[:, 9 + 3 * k :].reshape(n, k, 3),
+        "com_position_planned": planned[:, :3],
+        "angular_momentum_planned": planned[:, 3:6],
+        "com_position_nominal": r["nominal"],
+        "joint_position": q[:, 7:],
+        "joint_velocity": nu[:, 6:],
+        "joint_torque": r["torque"],
+        "base_position": q[:, :3],
+        "base_quaternion": q[:, 3:7],
+        "base_velocity": nu[:, 3:6],
+        "base_angular_velocity": nu[:, :3],
+        "base_position_estimated": r["estimated"],
+        "contact_force": forces,
+        "contact_force_planned": forces_planned,
+        "gap": r["gap"],
+        "hand_load": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
+        "hand_load_planned": np.linalg.norm(forces_planned[:, hands], axis=2).sum(axis=1),
+        "phase": r["begun"],
+        "solve_time_preview": r["preview"],
+        "solve_time_wholebody": r["tick"],
+    }
+    dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
+    tables = work.tables
+    metadata = {
+        "kind": "multicontact",
+        "task": tables.task,
+        "message": run.reason,
+        "trials": [outcome.facts for outcome in outcomes],
+        "robot": tables.robot.name,
+        "licence": work.controller.humanoid.licence,
+        "notice": work.controller.humanoid.notice,
+        "friction": tables.plant.friction,
+        "footholds": [
+            {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
+            for c in work.steps.forecast.contacts
+        ],
+    }
+    worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
+    # The plant's contacts neither pull nor leave their cones: what it did can be done.
+    return Trajectory(dataset, worst, True, metadata)

@@ -1,0 +1,190 @@
+"""Scenario files of kind `multicontact`: humanoids that stand and walk on their soles, under preview control."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import Array, Duration, NonNegative, ScenarioTable, Table, Text, fault
+from trundle.scenarios.schema_planar_control import Factor, Period, Positive
+
+Factors = Annotated[
+    tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors > 0, each at most 100")
+]
+Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
+Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
+Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
+Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
+Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
+Impulses = Annotated[
+    tuple[Positive, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers > 0 (N s)")
+]
+Axis = Literal["fore-aft", "lateral"]
+Axes = Annotated[
+    tuple[Axis, ...],
+    Array,
+    Field(min_length=1, max_length=2),
+    Allowed("a list of 'fore-aft' and 'lateral', each at most once"),
+]
+
+
+class RobotTable(Table):
+    """Which robot."""
+
+    name: Text = Field(default="g1", description="g1, talos, or a TOML file of the same form as theirs")
+    lowered: Lift = Field(default=0.02, description="m, by which the centre of mass sinks below the start's posture")
+
+
+class GainsTable(Table):
+    """Weights and gains of the whole-body controller; see `trundle.control.whole_body.WholeBodyGains`."""
+
+    com: NonNegative = Field(default=1000.0, description="weight of the centre of mass")
+    com_kp: NonNegative = Field(default=60.0, description="1/s^2")
+    com_kd: NonNegative = Field(default=15.0, description="1/s")
+    momentum: NonNegative = Field(default=1.0, description="weight of the angular momentum")
+    momentum_kd: NonNegative = Field(default=4.0, description="1/s")
+    base: NonNegative = Field(default=20.0, description="weight of the base's attitude")
+    base_kp: NonNegative = Field(default=60.0, description="1/s^2")
+    base_kd: NonNegative = Field(default=15.0, description="1/s")
+    posture: NonNegative = Field(default=2.0, description="weight of the posture")
+    posture_kp: NonNegative = Field(default=30.0, description="1/s^2")
+    posture_kd: NonNegative = Field(default=11.0, description="1/s")
+    swing: NonNegative = Field(default=200.0, description="weight of a travelling sole's place")
+    swing_turn: NonNegative = Field(default=200.0, description="weight of its attitude")
+    swing_kp: NonNegative = Field(default=300.0, description="1/s^2")
+    swing_kd: NonNegative = Field(default=35.0, description="1/s")
+    force: NonNegative = Field(default=1e-6, description="weight of the contact wrenches")
+    damping: NonNegative = Field(default=20.0, description="1/s, of what slips at contacts")
+    height: NonNegative = Field(default=100.0, description="1/s^3, integral of the height's error")
+    height_most: NonNegative = Field(default=1.5, description="m/s^2, most of it")
+    torque_part: Share = Field(default=0.95, description="of the torque limits that may be used")
+    sole_part: Share = Field(default=0.9, description="of the soles' sides that may carry")
+    friction: Positive = Field(default=0.6, description="coefficient of friction that may be used")
+
+
+class PreviewTable(Table):
+    """The preview of the centre of mass; see `trundle.control.preview.Preview`."""
+
+    use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
+    period: Period = Field(default=0.04, description="s, between two plans")
+    sole_part: Share = Field(default=0.75, description="of the soles' sides that plans may load")
+    friction: Positive = Field(default=0.54, description="coefficient of friction in plans")
+    position: NonNegative = Field(default=30.0, description="weight, 1/m^2")
+    velocity: NonNegative = Field(default=3.0, description="weight, s^2/m^2")
+    angular_momentum: NonNegative = Field(default=1.0, description="weight, 1/(kg m^2/s)^2")
+    force: Positive = Field(default=1e-7, description="weight, 1/N^2")
+    moment: Positive = Field(default=1e-5, description="weight, 1/(N m)^2")
+
+
+class GatingTable(Table):
+    """When a sole counts as landed."""
+
+    force: NonNegative = Field(default=8.0, description="N")
+    descent: NonNegative = Field(default=0.1, description="m/s, of a sole whose ground is late")
+    patience: NonNegative = Field(default=0.25, description="s")
+    early: NonNegative = Field(default=0.7, description="share of the way after which a force ends it")
+
+
+class ControllerTable(Table):
+    """The controller."""
+
+    period: Period = Field(default=0.002, description="s")
+    gains: GainsTable = Field(default=GainsTable())
+    preview: PreviewTable = Field(default=PreviewTable())
+    gating: GatingTable = Field(default=GatingTable())
+
+
+class PlantTable(Table):
+    """The simulated robot; masses are those of the trials."""
+
+    friction: Positive = Field(default=0.8, description="coefficient of friction of soles and ground")
+    step: Period = Field(default=0.001, description="s")
+    fallen_height: Share = Field(default=0.6, description="of the base's height at the start: below, it has fallen")
+    fallen_tilt: Positive = Field(default=1.05, description="rad, of the base: beyond, it has fallen")
+
+
+class NoiseTable(Table):
+    """Standard deviations of the sensors' noise, and their delay."""
+
+    position: NonNegative = Field(default=1e-4, description="rad, of joints")
+    rate: NonNegative = Field(default=0.01, description="rad/s, of joints")
+    attitude: NonNegative = Field(default=0.002, description="rad, of the base")
+    gyro: NonNegative = Field(default=0.01, description="rad/s, of the base")
+    force: NonNegative = Field(default=1.0, description="N, each component at soles and hands")
+    delay: Delay = Field(default=0.002, description="s")
+
+
+class TrialsTable(Table):
+    """Repetitions: trial k has the k-th mass factor (they repeat) and the noise of seed + k."""
+
+    count: Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")] = Field(default=1)
+    mass_factors: Factors = Field(default=(1.05, 0.95), description="of all masses of the simulated robot")
+
+
+class PushesTable(Table):
+    """Pushes on the base, from both sides, with each mass factor: each impulse until one fells the robot."""
+
+    fore_aft: Impulses = Field(default=(8.0,), description="N s, ascending, along x")
+    lateral: Impulses = Field(default=(15.0,), description="N s, ascending, along y")
+    axes: Axes = Field(default=("fore-aft", "lateral"), description="which are tried")
+    start: Duration = Field(default=1.0, description="s")
+    duration: Duration = Field(default=0.1, description="s")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> PushesTable:
+        for key in ("fore_aft", "lateral"):
+            values = getattr(self, key)
+            if any(b <= a for a, b in pairwise(values)):
+                raise fault(key, "must ascend")
+        if len(set(self.axes)) != len(self.axes):
+            raise fault("axes", "must name each axis at most once")
+        return self
+
+
+class StepsTable(Table):
+    """Steps straight ahead, the right foot first; the first and the last have half the length."""
+
+    count: Steps = Field(default=20)
+    length: Length = Field(default=0.14, description="m, way of the robot a step")
+    first: Duration = Field(default=1.0, description="s, when the first sole leaves")
+    single: Duration = Field(default=0.6, description="s, on one foot")
+    double: Duration = Field(default=0.2, description="s, on both feet between two steps")
+    lift: Lift = Field(default=0.06, description="m, height of the soles' way")
+    sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
+        default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
+    )
+
+
+class SimulationTable(Table):
+    """Recording."""
+
+    output_step: Period = Field(default=0.01, description="s")
+    settle: Duration = Field(default=1.5, description="s, simulated after the last step or push")
+
+
+class _Multicontact(ScenarioTable):
+    kind: Literal["multicontact"]
+    robot: RobotTable = Field(default=RobotTable())
+    controller: ControllerTable = Field(default=ControllerTable())
+    plant: PlantTable = Field(default=PlantTable())
+    noise: NoiseTable = Field(default=NoiseTable())
+    simulation: SimulationTable = Field(default=SimulationTable())
+
+
+class MulticontactStand(_Multicontact):
+    """A humanoid that stands and is pushed."""
+
+    task: Literal["stand"]
+    pushes: PushesTable = Field(default=PushesTable())
+    mass_factors: Factors = Field(default=(1.05, 0.95), description="of all masses of the simulated robot")
+
+
+class MulticontactWalk(_Multicontact):
+    """A humanoid that walks on flat ground."""
+
+    task: Literal["walk"]
+    steps: StepsTable = Field(default=StepsTable())
+    trials: TrialsTable = Field(default=TrialsTable())

@@ -1,0 +1,141 @@
+"""Feet of any shape: the tree and Pinocchio with the packed contact agree, on a plane and on another body; drops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import trundle as tr
+import trundle.geometry as tg
+from tests.models.test_articulated import LEG, one_link
+from trundle.contact.choice import contact_form, make_contact
+from trundle.contact.laws import LAWS
+from trundle.contact.packed import contact_function, still_frame
+from trundle.models.articulated import Articulated, accelerations
+from trundle.models.conversion import to_matrix
+from trundle.models.example_robots import load_example_robot
+from trundle.models.urdf_checks import check_urdf
+from trundle.models.urdf_robot import Foot, robot_from_urdf
+
+G = (0.3, -0.2, -9.81)
+AT = (0.03, 0.0, -0.3)
+SHAPES = {
+    "ellipsoid": tg.Ellipsoid((0.15, 0.08, 0.05)),
+    "superellipsoid": tg.Superellipsoid((0.15, 0.08, 0.05), (1.8, 1.9), 0.01),
+    "blunt superellipsoid": tg.Superellipsoid((0.15, 0.08, 0.05), 4.0, 0.01),
+    "capsule": tg.Capsule(0.05, 0.2),
+    "disc": tg.Disc(0.1, 0.02),
+    "box": tg.Rounded(tg.Box((0.12, 0.06, 0.04)), 0.02),
+}
+
+
+@pytest.mark.parametrize("law", ["rolling", "pure-rolling", "fixed"])
+@pytest.mark.parametrize("ground", [tg.Plane(), tg.Ellipsoid((0.5, 0.6, 0.4))], ids=["plane", "ellipsoid"])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_both_routes_have_the_same_accelerations_and_forces(shape: Any, ground: Any, law: str) -> None:
+    pytest.importorskip("pinocchio")
+    form = contact_form(shape, ground)
+    if form not in ("support", "pair"):
+        pytest.skip("found by charts, which is for simulation alone")
+    rng = np.random.default_rng(3)
+    other = Articulated(check_urdf(LEG), G)
+    robot = robot_from_urdf(check_urdf(LEG), {"shin": Foot(shape, position=AT, law=law)}, ground, gravity=G)
+    model = robot.model()
+    dynamics = model.dynamics([LAWS[law]] + [LAWS["separated"]] * (len(model.joined) - 1))
+    function = ca.Function("f", [model.x, model.u], [dynamics.nudot, dynamics.lam])
+    contact = make_contact(shape, ground, form, AT)
+    touch = contact_function(contact, LAWS[law], compiled=False)
+    for _ in range(3):
+        q = other.neutral + 0.4 * rng.normal(size=other.nq)
+        q[3:7] /= np.linalg.norm(q[3:7])
+        nu, torque = rng.normal(size=other.nv), rng.normal(size=1)
+        s = rng.normal(size=contact.size)
+        x = np.concatenate([q, *[s] * len(model.joined), nu])
+        terms = other.terms(q, nu, ["shin"])
+        a, push = accelerations(terms, torque, [touch.rows(terms.motions[0], still_frame(7), s)])
+        ours, lam = (np.asarray(value).ravel() for value in function(x, torque))
+        np.testing.assert_allclose(ours, a, rtol=0, atol=1e-9 * (1 + np.abs(a).max()))
+        np.testing.assert_allclose(lam, push, rtol=0, atol=1e-9 * (1 + np.abs(push).max()))
+
+
+class RungeKutta:
+    """A single body on Pinocchio's route: classical Runge-Kutta of order 4 on (position, quaternion, nu)."""
+
+    def __init__(self, mass: float, com: tuple[float, ...], shape: Any) -> None:
+        self.body = Articulated(check_urdf(one_link(mass, com)), G)
+        self.touch = contact_function(make_contact(shape, tg.Plane(), "support"), LAWS["rolling"], compiled=False)
+
+    def rate(self, y: np.ndarray) -> np.ndarray:
+        turn = y[3:7] / np.linalg.norm(y[3:7])
+        terms = self.body.terms(np.concatenate([y[:3], turn]), y[7:], ["foot"])
+        nudot, _ = accelerations(terms, [], [self.touch.rows(terms.motions[0], still_frame(6))])
+        w, x, z = y[7:10], y[4:7], y[3]
+        return np.concatenate([y[10:13], [-w @ x / 2], (z * w + np.cross(w, x)) / 2, nudot])
+
+    def run(self, y: np.ndarray, duration: float, count: int) -> np.ndarray:
+        h = duration / count
+        for _ in range(count):
+            k1 = self.rate(y)
+            k2 = self.rate(y + h / 2 * k1)
+            k3 = self.rate(y + h / 2 * k2)
+            y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + self.rate(y + h * k3))
+        return y
+
+
+@pytest.mark.slow
+def test_a_single_ellipsoid_rolls_as_the_pair_does_with_order_four() -> None:
+    """2 s down a plane (gravity tilted): within 1e-7 m of the rolling pair; the error falls with the fourth power."""
+    pytest.importorskip("pinocchio")
+    com, axes = (0.02, -0.01, -0.015), (0.15, 0.08, 0.05)
+    tensor = np.array([[0.0045, 0.0003, 0.0], [0.0003, 0.0085, -0.0002], [0.0, -0.0002, 0.0105]])
+    body = tr.RigidBody(tr.Ellipsoid(axes), 1.2, tensor, com)
+    pair = tr.RollingPair(body, tr.Ground(tr.Plane()), gravity=G, on_slip="ignore", on_separation="ignore")
+    turn = np.array([0.9, 0.3, -0.2, 0.25]) / np.linalg.norm([0.9, 0.3, -0.2, 0.25])
+    w = np.array([0.6, -0.4, 1.0])
+    start = pair.place(contact_on_hand=[0, 0, 0], object_quaternion=turn, object_angular_velocity=w)
+    run = tr.simulate(pair, start, 2.0, relative_tolerance=1e-12)
+    R = to_matrix(turn)
+    center = run["object_position"][0] - R @ com
+    y = np.concatenate([center, turn, w, np.cross(w, center)])
+    route = RungeKutta(1.2, com, tr.Ellipsoid(axes))
+    ends = []
+    for count in (250, 500, 1000):
+        end = route.run(y, 2.0, count)
+        ends.append(end[:3] + to_matrix(end[3:7] / np.linalg.norm(end[3:7])) @ com)
+    errors = [float(np.linalg.norm(end - run["object_position"][-1])) for end in ends]
+    assert errors[0] / errors[1] == pytest.approx(16, rel=0.15)
+    assert errors[1] / errors[2] == pytest.approx(16, rel=0.1)
+    # Of order 4: the limit of small steps is where the pair is.
+    limit = (16 * ends[2] - ends[1]) / 15
+    assert np.linalg.norm(limit - run["object_position"][-1]) < 1e-7
+
+
+@pytest.mark.slow
+def test_a_robot_drops_onto_its_feet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The biped Bolt: free fall keeps its energy, landings lose some, feet stay on or above the ground."""
+    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    try:
+        urdf = load_example_robot("bolt")
+    except tr.errors.MissingExtraError:
+        pytest.skip("example-robot-data is not installed")
+    feet = {link: Foot(tg.Sphere(0.02)) for link in urdf.links if link.endswith("FOOT")}
+    assert len(feet) == 2
+    robot = robot_from_urdf(urdf, feet, friction=0.8, on_slip="slide", on_separation="fly")
+    model = robot.system.model()
+    gaps = [k.gap[2] for k in model.terms([LAWS["rolling"]] * 2).kin]
+    places = ca.Function("p", [model.x], [ca.vertcat(*gaps)])
+    base = next(iter(robot.origins))
+    low = robot.place(contacts=[], **{base: (0.0, 0.0, 2.0)})
+    height = float(np.min(np.asarray(places(low.x))))
+    start = robot.place(contacts=[], **{base: (0.0, 0.0, 2.0 - height + 0.01)}, rates={base: (0.3, 0.2, 0.0)})
+    run = tr.simulate(robot, start, 0.06, relative_tolerance=1e-9)
+    landed = next(t["time"] for t in run.transitions if t["reason"] == "the gap closed")
+    falling = run.time < landed
+    energy = run["energy"]
+    assert np.ptp(energy[falling]) < 1e-8 * np.abs(energy).max()
+    assert energy[-1] < energy[0]
+    assert run["gap"].min() > -1e-9
+    assert run["contact_force"][..., 2].min() >= 0.0

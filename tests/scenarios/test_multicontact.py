@@ -1,0 +1,105 @@
+"""Kind multicontact: humanoids stand under pushes and walk, their metrics, figures and errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trundle.errors import InputError
+from trundle.report.comparisons import comparisons
+from trundle.report.metrics import compute, unit
+from trundle.report.plots import figures
+from trundle.report.scene import build_stage
+from trundle.scenarios import build, load_scenario
+
+pytest.importorskip("pinocchio")
+pytest.importorskip("mujoco")
+
+
+def only(name: str, *overrides: str):
+    (job,) = build(load_scenario(name, list(overrides))).jobs()
+    return job.run(None)
+
+
+@pytest.fixture(scope="module")
+def walked():
+    return only("humanoid-walk", "steps.count=1", "trials.count=1", "simulation.settle=0.6")
+
+
+@pytest.mark.slow
+def test_a_walk_follows_its_nominal_motion(walked) -> None:
+    values = compute("humanoid-walk", walked)
+    assert values["seeds_ok"] == 1
+    assert values["com_rms_xy"] < 0.01
+    assert values["torque_use"] <= 1.0
+    assert values["ticks_unsolved"] == 0
+    assert 0 < values["friction_use"] < 1
+    assert all(unit(key) for key in values if key not in ("seeds_ok",))
+    feet = walked["contact_force"][:, :2, 2]
+    alone = (feet[:, 0] > 200) & (feet[:, 1] < 1)
+    assert alone.mean() > 0.15, "one foot carries while the other travels"
+    moved = walked["contact_position"][-1] - walked["contact_position"][0]
+    assert moved[1] == pytest.approx([0.14, 0, 0], abs=0.01)
+    assert moved[0] == pytest.approx([0, 0, 0], abs=0.005)
+    assert walked["gap"][alone, 1].max() == pytest.approx(0.06, abs=0.01)
+
+
+@pytest.mark.slow
+def test_what_is_recorded_agrees_with_itself(walked) -> None:
+    rate = np.gradient(walked["com_position"], walked.time, axis=0)
+    assert np.abs(rate - walked["com_velocity"])[5:-5].max() < 0.02
+    mass = 33.34114 * 1.05
+    weight = mass * 9.81
+    acceleration = np.gradient(walked["com_velocity"], walked.time, axis=0)[20:, 2]
+    force = walked["contact_force"].sum(axis=1)[20:, 2]
+    assert np.median(np.abs(force - weight - mass * acceleration)) < 0.02 * weight
+
+
+@pytest.mark.slow
+def test_figures_and_moving_picture(walked) -> None:
+    drawn = figures("multicontact")
+    assert {"com_path", "com", "forces", "cones", "angular_momentum", "torque_use", "solve_times"} == set(drawn)
+    for draw in drawn.values():
+        assert draw(walked, None).get_title(loc="left")
+    assert set(comparisons({"": walked})) == {"trials"}
+    for draw in comparisons({"": walked}).values():
+        draw({"": walked}, None)
+    stage = build_stage(walked)
+    names = {actor.name for actor in stage.actors}
+    assert {"left_ankle_roll_link", "torso_link", "floor", "foothold_0"} <= names
+    assert "Unitree" in walked.metadata["notice"]
+
+
+@pytest.mark.slow
+def test_harder_pushes_stop_at_the_first_that_fells() -> None:
+    run = only(
+        "humanoid-stand",
+        "pushes.axes=['fore-aft']",
+        "pushes.fore_aft=[4.0, 60.0, 80.0]",
+        "mass_factors=[1.0]",
+        "simulation.settle=1.2",
+    )
+    facts = run.metadata["trials"]
+    assert [round(abs(one["push"][0])) for one in facts] == [4, 4, 60, 60]
+    assert [one["survived"] for one in facts] == [True, True, False, False]
+    assert facts[2]["reason"]
+    values = compute("humanoid-stand", run)
+    assert values["push_fore_aft"] == 4.0
+    assert values["push_lateral"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("robot.name='atlas'", "robot.name"),
+        ("robot.name='no.toml'", "robot.name"),
+        ("pushes.fore_aft=[9.0, 8.0]", "pushes"),
+        ("pushes.axes=['up']", "pushes.axes"),
+        ("controller.gains.friction=0.0", "controller.gains.friction"),
+        ("noise.delay=1.0", "noise.delay"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_starts(override: str, key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build(load_scenario("humanoid-stand", [override]))
+    assert key in str(caught.value)

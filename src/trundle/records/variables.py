@@ -96,6 +96,7 @@ _PLANAR: dict[str, Variable] = {
     "body_velocity": Variable((*_B, "xz"), "m/s", "world", "velocity of the body's centre of mass"),
     "body_angular_velocity": Variable(_B, "rad/s", "world", "angular velocity of the body, counter-clockwise"),
     "contact_position": Variable((*_C, "xz"), "m", "world", "contact point; in flight the terrain's nearest point"),
+    "contact_normal": Variable((*_C, "xz"), "1", "world", "unit normal at the contact, out of the terrain", False),
     "contact_force": Variable((*_C, "xz"), "N", "world", "contact force on the body; zero in flight"),
     "gap": Variable(_C, "m", "contact", "distance between body and terrain, positive apart"),
     "slip": Variable(

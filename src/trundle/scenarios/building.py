@@ -130,6 +130,9 @@ def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None
         place = (moved or {}).get(error.key)
         if place is not None:
             raise _told(error, place, _given(scenario, place), scenario) from None
+        head, _, rest = error.key.partition(".")
+        if rest and moved and head in moved:
+            raise _told(error, f"{moved[head]}.{rest}", error.value, scenario) from None
         inside = error.key == prefix or error.key.startswith(f"{prefix}.")
         raise _told(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
 

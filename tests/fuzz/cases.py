@@ -146,6 +146,13 @@ BASES: dict[str, dict[str, Any]] = {
         "initial": {"contact_x": 0.3, "angle": 0.4, "angular_velocity": 0.0},
         "simulation": {"gravity": 9.81, "duration": 10.0, "output_step": 0.01, "step": 0.001},
     },
+    "recover": {
+        "kind": "wallbounce",
+        "task": "recover",
+        "walls": [{"point": [0.5, 0.0, 0.0], "normal": [-1.0, 0.0, 0.0]}],
+        "trials": {"count": 2, "impulse": [18.0, 32.0]},
+        "simulation": {"duration": 4.0, "output_step": 0.01},
+    },
     "rock": {
         "kind": "planar",
         "task": "simulate",
@@ -338,6 +345,22 @@ CONTROLLED: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 DEFAULTS |= {f"{table}.{key}": value for table, keys in CONTROLLED.items() for key, value in keys.items()}
+
+
+def documented(task: str) -> dict[str, Any]:
+    """Return the defaults of kind `wallbounce` by dotted keys, as docs/scenarios.md shows them."""
+    text = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    blocks = [tomllib.loads(part.split("```")[0]) for part in text.split("```toml")[1:]]
+    data = next(b for b in blocks if (b.get("kind"), b.get("task")) == ("wallbounce", task))
+    return {"walls": []} | {k: v for table in data for k, v in _flat(table, data[table]).items() if table != "walls"}
+
+
+def _flat(place: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {place: value}
+    return {k: v for key, inner in value.items() for k, v in _flat(f"{place}.{key}", inner).items()}
+
+
 BY_KIND: dict[str, dict[str, Any]] = {
     "juggling": {
         "contact.on_slip": "stop",
@@ -375,6 +398,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
     },
 }  # fmt: skip
+BY_KIND["wallbounce"] = documented("recover")
 
 WALKER: dict[str, dict[str, Any]] = {
     "walker": {

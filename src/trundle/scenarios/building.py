@@ -26,6 +26,8 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
     ("multicontact", "stand"): "trundle.scenarios.multicontact:build",
     ("multicontact", "walk"): "trundle.scenarios.multicontact:build",
+    ("wallbounce", "recover"): "trundle.scenarios.wallbounce:build",
+    ("wallbounce", "navigate"): "trundle.scenarios.wallbounce:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
     ("planar", "walk"): "trundle.scenarios.planar_walk:build",

@@ -178,7 +178,7 @@ def phases(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_yticks([0, 1], [str(name) for name in run["contact"]])
     strike, published = _strike(run), _PUBLISHED.get(round(float(np.degrees(tilt(run))), 1))
     beside = f"; paper {published:.0f} %" if published is not None else ""
-    style.dress(ax, f"Feet on the ground; heel strike at {strike:.1f} % of the cycle{beside}", "cycle (%)", "", run)
+    style.dress(ax, "Feet on the ground", f"cycle (%); heel strike {strike:.1f} % after lift-off{beside}", "", run)
     return ax
 
 

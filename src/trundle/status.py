@@ -37,7 +37,11 @@ class Status(Enum):
         "the relative curvature reached zero: the bodies conform and the contact point jumps; "
         "use a rounder object or a flatter hand"
     )
-    SECOND_CONTACT = "a second point of the body touched, and the motion with both contacts is not decided"
+    SECOND_CONTACT = (
+        "a further point touched, and which contacts roll, slide or open then is not decided: round the ground's "
+        "corners and the bodies, move more slowly, set contact.on_slip = 'slide' and contact.on_separation = 'fly', or "
+        "lower contact.friction"
+    )
     JAMMED = (
         "no motion - rolling, sliding, coming apart - agrees with this much friction (Painleve's paradox): lower "
         "contact.friction"

@@ -146,6 +146,13 @@ BASES: dict[str, dict[str, Any]] = {
         "initial": {"contact_x": 0.3, "angle": 0.4, "angular_velocity": 0.0},
         "simulation": {"gravity": 9.81, "duration": 10.0, "output_step": 0.01, "step": 0.001},
     },
+    "recover": {
+        "kind": "wallbounce",
+        "task": "recover",
+        "walls": [{"point": [0.5, 0.0, 0.0], "normal": [-1.0, 0.0, 0.0]}],
+        "trials": {"count": 2, "impulse": [18.0, 32.0]},
+        "simulation": {"duration": 4.0, "output_step": 0.01},
+    },
     "rock": {
         "kind": "planar",
         "task": "simulate",
@@ -253,6 +260,7 @@ BASES: dict[str, dict[str, Any]] = {
         "cost": {"torques": {"knee": 40.0}, "acceleration": 1e-4, "force": 0.1, "arm_swing": [0.5, 2.0]},
         "limits": {"load": 1.5, "pelvis": [0.1, 0.2, 0.1], "joints": {"elbow": [-0.8, -0.1]}},
         "plan": {"intervals": [8, 3], "max_iterations": 3, "perturbation": 0.01, "steps": 2},
+        "replay": {"steps": 2, "period": 0.002},
     },
     "ball": {
         "kind": "walking",
@@ -337,6 +345,22 @@ CONTROLLED: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 DEFAULTS |= {f"{table}.{key}": value for table, keys in CONTROLLED.items() for key, value in keys.items()}
+
+
+def documented(task: str) -> dict[str, Any]:
+    """Return the defaults of kind `wallbounce` by dotted keys, as docs/scenarios.md shows them."""
+    text = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    blocks = [tomllib.loads(part.split("```")[0]) for part in text.split("```toml")[1:]]
+    data = next(b for b in blocks if (b.get("kind"), b.get("task")) == ("wallbounce", task))
+    return {"walls": []} | {k: v for table in data for k, v in _flat(table, data[table]).items() if table != "walls"}
+
+
+def _flat(place: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {place: value}
+    return {k: v for key, inner in value.items() for k, v in _flat(f"{place}.{key}", inner).items()}
+
+
 BY_KIND: dict[str, dict[str, Any]] = {
     "juggling": {
         "contact.on_slip": "stop",
@@ -371,9 +395,10 @@ BY_KIND: dict[str, dict[str, Any]] = {
             "shoulder_roll": [0.05, 0.3], "shoulder_yaw": [-0.2, 0.2], "elbow": [-0.9, -0.15],
         },
         "plan.intervals": [16, 6], "plan.max_iterations": 400, "plan.perturbation": 0, "plan.steps": 4,
-        "simulation.gravity": 9.81,
+        "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
     },
 }  # fmt: skip
+BY_KIND["wallbounce"] = documented("recover")
 
 WALKER: dict[str, dict[str, Any]] = {
     "walker": {

@@ -14,8 +14,8 @@ CONTRACT = {
     "juggling": "object_position object_quaternion object_velocity object_angular_velocity hand_position "
     "hand_quaternion hand_velocity hand_angular_velocity contact_position contact_normal contact_force "
     "contact_moment contact_on_hand contact_on_object gap slip energy mode hand_acceleration",
-    "planar": "body_position body_angle body_velocity body_angular_velocity contact_position contact_force gap slip "
-    "energy mode torque joint_position joint_velocity",
+    "planar": "body_position body_angle body_velocity body_angular_velocity contact_position contact_normal "
+    "contact_force gap slip energy mode torque joint_position joint_velocity",
     "spatial": "body_position body_quaternion body_velocity body_angular_velocity contact_position contact_normal "
     "contact_force contact_moment gap slip energy mode torque joint_position joint_velocity body_torque",
     "walking": "com_position com_velocity joint_position joint_velocity joint_torque base_position base_quaternion "

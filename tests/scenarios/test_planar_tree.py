@@ -100,6 +100,21 @@ def test_three_wheels_on_a_measured_profile(tmp_path: Path) -> None:
         ("positions = {", "contact_x = 1.0\npositions = {", "initial.contact_x = 1.0: must be left out"),
         ("rates = { base", "rates = { bose", "initial.rates = {"),
         (
+            "rates = { base = [0.0, 0.6, 0.0] }",
+            "rates = { base = [0.0, 0.6] }",
+            "initial.rates.base = [0.0, 0.6]: must be",
+        ),
+        (
+            "positions = { base",
+            "positions = { bogy = 0.1, base",
+            "initial.positions.bogy = 0.1: must be a position of one",
+        ),
+        (
+            'name = "middle"',
+            'name = "front-second"',
+            "bodies[3].name = 'front-second': must be a name that does not end",
+        ),
+        (
             "[terrain]",
             '[body]\nmass = 1.0\ninertia = 1.0\ncurve = { type = "circle", radius = 1.0 }\n[terrain]',
             "bodies",

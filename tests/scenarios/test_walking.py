@@ -11,7 +11,7 @@ from trundle.report.metrics_walking import general
 from trundle.scenarios import load_scenario, run
 
 pytest.importorskip("pinocchio")
-COARSE = ("plan.intervals=[8, 3]", "plan.steps=2")
+COARSE = ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0")
 
 
 @pytest.fixture(scope="module")

@@ -222,3 +222,21 @@ def test_noise_is_repeatable_and_of_the_size_asked_for() -> None:
     np.testing.assert_array_equal(states[0], states[1])
     assert np.all(states[0][:, 1] == 0)
     assert 0.09 < np.std(states[0][:, 0]) < 0.11
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.02])
+def test_two_wheels_that_begin_to_slide_at_once(mu: float) -> None:
+    """A cart on an icy slope slides down by g (sin - mu cos): both contacts leave their cones at the same instant."""
+    slope = 0.4
+    robot = tr.Robot(on_slip="slide", on_separation="fly")
+    base = robot.free(5.0, 0.4)
+    for side, x in (("rear", -0.3), ("front", 0.3)):
+        robot.revolute(base, (x, 0.0), 1.0, 0.02, shape=tr.Circle(0.1), name=side, actuated=False)
+    robot.terrain(tr.Line(np.tan(slope)), friction=mu)
+    cart = robot.finish()
+    run = tr.simulate(cart, cart.place(base=(0.0, 0.11, slope), tolerance=0.1), 0.5, relative_tolerance=1e-10)
+    assert run.status is Status.SUCCESS
+    assert np.all(run["mode"][-1] == "sliding")
+    down = -9.81 * (np.sin(slope) - mu * np.cos(slope))
+    velocity = run["body_velocity"][-1, 0]
+    np.testing.assert_allclose(velocity, 0.5 * down * np.array([np.cos(slope), np.sin(slope)]), atol=1e-8)

@@ -14,17 +14,19 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, Wall
-from trundle.control.contact_implicit import ContactImplicit, Disc, Weights
+from trundle.control.balancer_level import BalancerLevel
+from trundle.control.contact_implicit import ContactImplicit, Disc, KeepOut, Weights
 from trundle.control.hybrid_mpc import HybridControl
 from trundle.control.schedule import ScheduleRules, contact_schedule, on_grid
-from trundle.numerics.ilqr import ControlSolution, Guess, Limits
+from trundle.numerics.compile import compile_function
+from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.status import Status
 
 __all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
 
 NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
 """A law by which hands find nothing to push."""
-_LAW, _WEIGHTS, _RULES = SoftLaw(), Weights(), ScheduleRules()
+_LAW, _WEIGHTS, _RULES, _KEEP_OUT = SoftLaw(), Weights(), ScheduleRules(), KeepOut()
 _IMPLICIT, _EVENT, _HYBRID = Limits(5), Limits(15), Limits(3)
 
 
@@ -42,6 +44,9 @@ class BalancerPlan:
     schedule : (N, pairs) of bool
         Planned contacts of left hand with each wall, then of the right one.
     forces, distances : (N, pairs) N, m
+        Normal forces and signed distances.
+    speeds, slips : (N, pairs) m/s
+        Of the hands' centres, and along the wall.
     """
 
     begin: float
@@ -52,6 +57,8 @@ class BalancerPlan:
     schedule: NDArray[np.bool_]
     forces: FloatArray
     distances: FloatArray
+    speeds: FloatArray
+    slips: FloatArray
 
     @property
     def horizon(self) -> float:
@@ -91,6 +98,7 @@ class ImplicitPlanner:
     law : SoftLaw
     weights : Weights
     rules : ScheduleRules
+    keep_out : KeepOut
     update, event : Limits
         Iterations of an update, and of each law of the homotopy.
     """
@@ -99,6 +107,7 @@ class ImplicitPlanner:
     law: SoftLaw = _LAW
     weights: Weights = _WEIGHTS
     rules: ScheduleRules = _RULES
+    keep_out: KeepOut = _KEEP_OUT
     update: Limits = _IMPLICIT
     event: Limits = _EVENT
 
@@ -138,20 +147,20 @@ class ImplicitPlanner:
             Whether to read a schedule.
         """
         control = self.control
-        p = control.parameters(reference, walls, self.law, self.weights, disc)
+        p = control.parameters(reference, walls, self.law, self.weights, disc, self.keep_out)
         found = []
         if last is not None:
             found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
         if last is None or event:
             found.append(control.discover(x, p, control.still(x), self.event))
         best = cheapest(found)
-        distances, forces, on_hands = self._seen(best, p)
+        distances, forces, on_hands, speeds, slips = seen(control, self._observe, best, p, walls)
         schedule = np.zeros(forces.shape, dtype=bool)
         if touching and np.isfinite(np.sum(forces)):
             near, lasted = self._contacts(begin, distances[0], since)
             schedule = contact_schedule(forces, distances, control.step, self.rules, near, lasted)
         inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
-        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances)
+        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds, slips)
 
     def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
         """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
@@ -159,15 +168,9 @@ class ImplicitPlanner:
         near = np.logical_not(np.isnan(felt)) & (distances < 0.02)
         return near, np.where(near, begin - felt, 0.0)
 
-    def _seen(self, solution: ControlSolution, p: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        n = self.control.stages
-        found = self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)
-        distances, forces, on_hands = (np.array(value) for value in found[:3])
-        return distances.T, forces.T, on_hands.T.reshape(n, 6)
-
     @cached_property
     def _observe(self) -> ca.Function:
-        return self.control.observe.map(self.control.stages)
+        return compile_function(self.control.observe).map(self.control.stages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,12 +183,14 @@ class TrackingPlanner:
     largest : float, N
         f_max.
     weights : Weights
+    keep_out : KeepOut
     update : Limits
     """
 
     control: HybridControl
     largest: float = 60.0
     weights: Weights = _WEIGHTS
+    keep_out: KeepOut = _KEEP_OUT
     update: Limits = _HYBRID
 
     @property
@@ -223,35 +228,30 @@ class TrackingPlanner:
         control = self.control
         passed = begin - source.begin
         schedule = on_grid(source.schedule, source.step, self.times[:-1] + passed)
-        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc)
+        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc, self.keep_out)
         guesses = [] if last is None else [last.later(begin)]
         if fresh or not guesses:
             guesses.append(control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step))
         best = control.solve(x, p, guesses, self.update)
-        contact = best.inputs[:, 9:].reshape(control.stages, control.pairs, 3) * schedule[:, :, None]
-        on_hands = self._world(contact, walls)
+        distances, forces, on_hands, speeds, slips = seen(control, self._observe, best, p, walls)
         inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
-        distances = self._distances(best, p)
-        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, contact[:, :, 0], distances)
-
-    def _world(self, contact: FloatArray, walls: Sequence[Wall]) -> FloatArray:
-        """Forces on the hands (N, 6), world axes, of (N, pairs, 3) in the walls' frames."""
-        frames = np.zeros((self.control.walls, 3, 3))
-        for j, wall in enumerate(walls):
-            n = wall.numbers
-            frames[j] = np.column_stack([n[:3], n[4:7], n[7:10]])
-        by_hand = contact.reshape(len(contact), 2, self.control.walls, 3)
-        return np.einsum("kijc,jac->kia", by_hand, frames).reshape(len(contact), 6)
-
-    def _distances(self, solution: ControlSolution, p: FloatArray) -> FloatArray:
-        n = self.control.stages
-        return np.array(self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)[0]).T
+        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds, slips)
 
     @cached_property
     def _observe(self) -> ca.Function:
-        return self.control.observe.map(self.control.stages)
+        return compile_function(self.control.observe).map(self.control.stages)
 
 
-def cheapest(found: Sequence[ControlSolution]) -> ControlSolution:
-    """Return the cheapest solution without gaps, else the cheapest that is finite, else the first."""
-    return min(found, key=lambda s: (not math.isfinite(s.cost), s.gap > 1e-6, s.cost if math.isfinite(s.cost) else 0.0))
+def seen(
+    control: BalancerLevel, observe: ca.Function, solution: ControlSolution, p: FloatArray, walls: Sequence[Wall]
+) -> tuple[Any, ...]:
+    """Return distances, normal forces (N, pairs), forces on the hands (N, 6), speeds and slips (N, pairs)."""
+    n = control.stages
+    found = [np.array(value) for value in observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
+    velocities = found[4].T.reshape(n, 2, control.walls, 3)
+    normals = np.zeros((control.walls, 3))
+    for j, wall in enumerate(walls):
+        normals[j] = wall.normal
+    along = velocities - np.einsum("kijc,jc->kij", velocities, normals)[..., None] * normals
+    speeds, slips = (np.linalg.norm(v, axis=3).reshape(n, -1) for v in (velocities, along))
+    return found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, slips

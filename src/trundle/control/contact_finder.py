@@ -45,7 +45,7 @@ class ContactFinder:
         self._system, self._atlas = system, atlas
         layout = system.model(atlas).layout
         self._places = [layout[f"{meeting.contact}.coordinates"] for meeting in system.meetings]
-        self._reach = _NEAR * min(meeting.shape_A.reference_length for meeting in system.meetings)
+        self._reach = _NEAR * min((meeting.shape_A.reference_length for meeting in system.meetings), default=0.0)
         function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
         # CasADi's stubs ask for a size that its code does not.
         buffer: tuple[Any, Any] = function.buffer()

@@ -8,7 +8,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.rolling_tree import RollingTree
+from trundle.models.rolling_tree import SECOND, RollingTree
 from trundle.records import Policy, tell_contacts
 
 
@@ -47,9 +47,9 @@ class PlantView:
                 keys = ("position", "turn", "velocity", "angular_velocity")
                 self._free.append((arm, *(here[f"{name}.{key}"] for key in keys)))
         parts = {part.name: i for i, part in enumerate(model.parts)}
-        self._part_of = [parts[meeting.contact.removesuffix("-second")] for meeting in plant.system.meetings]
+        self._part_of = [parts[meeting.contact.removesuffix(SECOND)] for meeting in plant.system.meetings]
         contacts = [meeting.contact for meeting in model.system.meetings]
-        self._seen = [(parts[name.removesuffix("-second")], 2 if name.endswith("-second") else 1) for name in contacts]
+        self._seen = [(parts[name.removesuffix(SECOND)], 2 if name.endswith(SECOND) else 1) for name in contacts]
 
     @property
     def period(self) -> float | None:

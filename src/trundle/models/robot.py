@@ -12,7 +12,7 @@ from trundle.checks import array, choice, non_negative, number
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
-from trundle.models.rolling_tree import Part, RollingTree
+from trundle.models.rolling_tree import SECOND, Part, RollingTree
 from trundle.models.system import Rules
 from trundle.models.tree import Link, Tree
 
@@ -168,6 +168,8 @@ class Robot:
         label = name or link.name
         if any(part.name == label for part in self._parts):
             raise InputError("name", label, "a name no other shape of the robot has")
+        if label.endswith(SECOND):
+            raise InputError("name", label, f"a name that does not end in {SECOND!r}: so second contacts are called")
         place = tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
         mu = None if friction is None else non_negative("friction", friction)
         least = None if ahead is None else number("ahead", ahead, unit="m")

@@ -25,7 +25,8 @@ from trundle.models.tree import Tree, TreeModel
 from trundle.models.tree_model import ContactSpec
 
 _NEAR = 0.1
-_SECOND = "{}-second"
+SECOND = "-second"
+"""What the name of a part's second contact ends in."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class RollingTree:
             return ()
         first = [self._meeting(part, part.name, self.terrain) for part in self.parts]
         second = [
-            self._meeting(part, _SECOND.format(part.name), self.terrain)
+            self._meeting(part, part.name + SECOND, self.terrain)
             for part in self.parts
             if not one_contact_only(part.shape, self.terrain)
         ]
@@ -139,7 +140,7 @@ class RollingTree:
                 make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts),
                 numbers[m.body_A],
                 numbers[m.body_B],
-                by_name.get(m.contact, by_name.get(m.contact.removesuffix("-second"), frictions[m.body_A])),
+                by_name.get(m.contact, by_name.get(m.contact.removesuffix(SECOND), frictions[m.body_A])),
             )
             for m, charts in zip(self._meetings, atlas or ((0, 0),) * len(self._meetings), strict=True)
         ]
@@ -242,7 +243,9 @@ class RollingTree:
         """Return x (n_x,) with the poses and velocities the user gave."""
         model = self.system.model()
         x = np.zeros(model.x.shape[0])
-        self._known("name", positions)
+        for name, value in positions.items():
+            if name not in self.origins:
+                raise InputError(name, value, "a position of one of " + ", ".join(self.origins))
         self._known("rates", rates)
         for name in self.origins:
             if self._spec(name).kind == "free":

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
@@ -268,6 +270,12 @@ class TreeModel(Multibody):
     def turns(self, name: str) -> bool:
         """Whether the joint of the body `name` is a hinge."""
         return any(spec.name == name and spec.kind == "revolute" for spec in self._specs)
+
+    @property
+    def slides(self) -> dict[str, FloatArray]:
+        """Axis (d,) of every body that slides, in its own axes."""
+        slides = (spec for spec in self._specs if spec.kind == "prismatic")
+        return {s.name: np.asarray(s.axis) @ (np.eye(self.d) if s.turn is None else np.asarray(s.turn)) for s in slides}
 
     @property
     def joint_places(self) -> dict[str, tuple[float, ...]]:

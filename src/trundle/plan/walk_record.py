@@ -66,11 +66,11 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
 
 
 def feasible(plan: WalkPlan) -> bool:
-    """Return whether no foot pulls and the pyramid of friction holds at every interval."""
+    """Return whether no foot pulls and the friction cone holds at every interval."""
     mu = float(plan.settings["gait"]["friction"])
     f = plan.force[plan.standing.astype(bool)]
     scale = float(np.max(np.abs(f)))
-    within = np.max(np.abs(f[:, :2]), axis=1) <= mu * f[:, 2] + _FRICTION_SLACK * scale
+    within = np.linalg.norm(f[:, :2], axis=1) <= mu * f[:, 2] + _FRICTION_SLACK * scale
     return bool(plan.status is Status.SUCCESS and np.all(f[:, 2] >= -_FRICTION_SLACK * scale) and np.all(within))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
@@ -43,10 +44,13 @@ class Stance:
         return 3 * len(self.points)
 
     def margins(self, force: ca.SX, friction: float) -> ca.SX:
-        """Return what is >= 0 while the ground can give `force` (size,): a pyramid |f_x|, |f_y| <= mu f_z a point."""
+        """Return what is >= 0 while the ground can give `force` (size,): a pyramid inside the cone of each point.
+
+        |f_x|, |f_y| <= mu f_z / sqrt(2).
+        """
         sides = []
         for i in range(len(self.points)):
-            f_x, f_y, bound = force[3 * i], force[3 * i + 1], friction * force[3 * i + 2]
+            f_x, f_y, bound = force[3 * i], force[3 * i + 1], friction / math.sqrt(2) * force[3 * i + 2]
             sides += [bound - f_x, bound + f_x, bound - f_y, bound + f_y]
         return ca.vertcat(*sides)
 

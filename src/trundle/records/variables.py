@@ -41,6 +41,8 @@ LABELS: dict[str, tuple[str, ...]] = {
     "xyz": ("x", "y", "z"),
     "xz": ("x", "z"),
     "wxyz": ("w", "x", "y", "z"),
+    "rpy": ("roll", "pitch", "yaw"),
+    "posture": ("x", "y", "yaw", "pitch", "roll", *(f"{side}_{i}" for side in ("left", "right") for i in (1, 2, 3))),
     "twist": ("angular_x", "angular_y", "angular_z", "linear_x", "linear_y", "linear_z"),
 }
 
@@ -50,6 +52,8 @@ _COORDINATES: dict[str, Variable] = {
     "xz": Variable(("xz",), "1", "none", "component of a vector in the plane, x right and z up"),
     "wxyz": Variable(("wxyz",), "1", "none", "component of a unit quaternion, scalar first"),
     "twist": Variable(("twist",), "1", "none", "component of a twist, angular first"),
+    "rpy": Variable(("rpy",), "1", "none", "angle of an orientation"),
+    "posture": Variable(("posture",), "1", "none", "coordinate of a ball balancer"),
     "body": Variable(("body",), "1", "none", "name of the body"),
     "contact": Variable(("contact",), "1", "none", "name of the contact"),
     "joint": Variable(("joint",), "1", "none", "name of the joint or actuator"),
@@ -92,6 +96,7 @@ _PLANAR: dict[str, Variable] = {
     "body_velocity": Variable((*_B, "xz"), "m/s", "world", "velocity of the body's centre of mass"),
     "body_angular_velocity": Variable(_B, "rad/s", "world", "angular velocity of the body, counter-clockwise"),
     "contact_position": Variable((*_C, "xz"), "m", "world", "contact point; in flight the terrain's nearest point"),
+    "contact_normal": Variable((*_C, "xz"), "1", "world", "unit normal at the contact, out of the terrain", False),
     "contact_force": Variable((*_C, "xz"), "N", "world", "contact force on the body; zero in flight"),
     "gap": Variable(_C, "m", "contact", "distance between body and terrain, positive apart"),
     "slip": Variable(
@@ -177,12 +182,44 @@ _WALKING: dict[str, Variable] = {
 }  # fmt: skip
 """Required is what any walking record has; what a simulated one has besides serves pictures and metrics."""
 
+_H = ("time", "contact")
+_P = ("time", "posture")
+_WALLBOUNCE: dict[str, Variable] = {
+    "base_position": Variable(_V, "m", "world", "centre of the ball"),
+    "base_velocity": Variable(_V, "m/s", "world", "velocity of the ball's centre"),
+    "base_rpy": Variable(
+        ("time", "rpy"), "rad", "world", "roll, pitch and yaw of the body: R = Rz(yaw) Ry(pitch) Rx(roll)"
+    ),
+    "joint_position": Variable(_J, "rad", "none", "angle of the arm's joint"),
+    "hand_position": Variable((*_H, "xyz"), "m", "world", "centre of the hand"),
+    "torso_distance": Variable(
+        _T, "m", "world", "distance of the torso from walls and boxes, negative inside, at most 5"
+    ),
+    "hand_force_planned": Variable((*_H, "xyz"), "N", "world", "force on the hand that the low level feeds forward"),
+    "hand_force_measured": Variable((*_H, "xyz"), "N", "world", "contact force on the hand"),
+    "wall_distance": Variable(_H, "m", "world", "distance of the hand's surface from the nearest wall, at most 5"),
+    "active_contact": Variable(_H, "1", "none", "1 where the plan in force has the hand in contact, else 0"),
+    "solve_time_implicit": Variable(_T, "s", "none", "time the last contact-implicit plan took on this machine"),
+    "solve_time_hybrid": Variable(_T, "s", "none", "time the last hybrid plan took on this machine"),
+    "drive_force": Variable(_V, "N", "world", "force of the drive on the floor that is asked for", False),
+    "push_force": Variable(_V, "N", "world", "force of the push on the body", False),
+    "hand_speed_implicit": Variable(_H, "m/s", "world", "speed of the hand in the contact-implicit plan", False),
+    "hand_speed_hybrid": Variable(_H, "m/s", "world", "speed of the hand in the hybrid plan", False),
+    "hand_distance_implicit": Variable(_H, "m", "world", "distance to a wall in the contact-implicit plan", False),
+    "hand_distance_hybrid": Variable(_H, "m", "world", "distance to a wall in the hybrid plan", False),
+    "hand_press_implicit": Variable(_H, "N", "world", "normal force of the hand in the contact-implicit plan", False),
+    "hand_press_hybrid": Variable(_H, "N", "world", "normal force of the hand in the hybrid plan", False),
+    "ahead_implicit": Variable(_P, "m or rad", "world", "posture planned 0.4 s ahead, contact-implicit", False),
+    "ahead_hybrid": Variable(_P, "m or rad", "world", "posture planned 0.4 s ahead, hybrid", False),
+}
+
 _TABLES: dict[str, dict[str, Variable]] = {
     "juggling": _JUGGLING,
     "planar": _PLANAR,
     "spatial": _SPATIAL,
     "multicontact": _MULTICONTACT,
     "walking": _WALKING,
+    "wallbounce": _WALLBOUNCE,
 }
 
 

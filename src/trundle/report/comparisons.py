@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation, RotationSpline
 
 from trundle.records import Trajectory
-from trundle.report import ball_plots, control_plots, metrics, multicontact_plots, style, walker_plots
+from trundle.report import (
+    ball_plots,
+    control_plots,
+    metrics,
+    multicontact_plots,
+    style,
+    walker_plots,
+    wallbounce_plots,
+)
 from trundle.report.metrics_control import object_angle, trials
 from trundle.report.plane import lies_in_plane
 
@@ -28,8 +36,8 @@ def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
     """Return the figures that fit the runs of a scenario (the main run under the empty name), by name."""
     found: dict[str, Callable[[Runs, Axes | None], Axes]] = {}
     if runs[""].kind != "juggling":
-        planar = control_plots.comparisons(runs) | walker_plots.comparisons(runs)
-        return planar | ball_plots.comparisons(runs) | multicontact_plots.comparisons(runs)
+        planar = control_plots.comparisons(runs) | walker_plots.comparisons(runs) | ball_plots.comparisons(runs)
+        return planar | multicontact_plots.comparisons(runs) | wallbounce_plots.comparisons(runs)
     if "plan" in runs and others(runs):
         found["tracking"] = tracking
     if lies_in_plane(runs[""]) and len(trials(runs, "closed")) > 1:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Runs = Mapping[str, Trajectory]
 
 _COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED, style.GREY, style.INK)
-_SHOWN = 7
+_DASHES = ("-", "--", ":")
 _FLOOR = 1e-7
 
 
@@ -32,17 +33,23 @@ def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Ax
     return found
 
 
+def _looks() -> Iterator[dict[str, Any]]:
+    """Yield colours, then the same ones dashed and dotted: as many lines as there are."""
+    return cycle({"color": colour, "linestyle": dashes} for dashes in _DASHES for colour in _COLOURS)
+
+
 def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
     """Return the figures that set parts beside the main run: the first task of all (paper 4, figures 7B and 8)."""
     return {"first_task": first_task} if len(runs) > 1 and metrics_planar.is_controlled(runs[""]) else {}
 
 
 def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw how far every task is from its reference over time."""
+    """Draw how far every task is from its reference over time, while it is served."""
     ax = ax or style.new_axes()
-    for (name, task), colour in zip(metrics_planar.tracked(run).items(), _COLOURS[:_SHOWN], strict=False):
+    for (name, task), look in zip(metrics_planar.tracked(run).items(), _looks(), strict=False):
         unit = task.unit if task.follows else f"{task.unit}/s"
-        ax.plot(run.time, np.maximum(np.abs(task.error), _FLOOR), color=colour, linewidth=1.3, label=f"{name} ({unit})")
+        shown = np.where(task.served, np.maximum(np.abs(task.error), _FLOOR), np.nan)
+        ax.plot(run.time, shown, **look, linewidth=1.3, label=f"{name} ({unit})")
     ax.set_yscale("log")
     style.mark_transitions(ax, run)
     style.dress(ax, "Distance of the tasks from their references", "time (s)", "error", run)
@@ -53,9 +60,9 @@ def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
 def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the torques of the joints (forces of slides) over time: held from one call of the controller to the next."""
     ax = ax or style.new_axes()
-    for column, name, colour in zip(run["torque"].T, run["joint"], _COLOURS, strict=False):
+    for column, name, look in zip(run["torque"].T, run["joint"], _looks(), strict=False):
         if np.any(column):
-            ax.step(run.time, column, where="post", color=colour, linewidth=1.1, label=str(name))
+            ax.step(run.time, column, where="post", **look, linewidth=1.1, label=str(name))
     slides = run.metadata["control"].get("slides", ())
     style.mark_transitions(ax, run)
     style.dress(ax, "Torques of the controller", "time (s)", "torque (N m)" + (", force (N)" if slides else ""), run)
@@ -66,8 +73,8 @@ def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
 def joint_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the joints' accelerations over time, differences of their rates (paper 4, figure 9)."""
     ax = ax or style.new_axes()
-    for column, name, colour in zip(run["joint_velocity"].T, run["joint"], _COLOURS, strict=False):
-        ax.plot(run.time, _slope(run.time, column), color=colour, linewidth=1.1, label=str(name))
+    for column, name, look in zip(run["joint_velocity"].T, run["joint"], _looks(), strict=False):
+        ax.plot(run.time, _slope(run.time, column), **look, linewidth=1.1, label=str(name))
     slides = run.metadata["control"].get("slides", ())
     style.mark_transitions(ax, run)
     unit = "acceleration (rad/s²)" + (", slides (m/s²)" if slides else "")

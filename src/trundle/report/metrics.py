@@ -60,6 +60,10 @@ SPECIAL = {
     "walk-flat": "metrics_walking:walk_flat",
     "walk-flat-foot": "metrics_walking:flat_foot",
     "ball-transfer": "metrics_ball:ball_transfer",
+    "wallbounce-recover": "metrics_wallbounce:recover",
+    "wallbounce-avoid": "metrics_wallbounce:avoid",
+    "wallbounce-turn": "metrics_wallbounce:turn",
+    "wallbounce-models": "metrics_wallbounce:models",
 }
 #: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
 TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
@@ -106,8 +110,9 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
 def unit(name: str) -> str:
     """Return the unit of a general metric, also of a part's (``slip_pure_rolling``); empty if there is none."""
     from trundle.report.metrics_multicontact import UNITS as MULTICONTACT
+    from trundle.report.metrics_wallbounce import UNITS as WALLBOUNCE
 
-    known = UNITS | MULTICONTACT
+    known = UNITS | MULTICONTACT | WALLBOUNCE
     return next((known[key] for key in known if name == key or name.startswith(f"{key}_")), "")
 
 
@@ -119,6 +124,10 @@ def general(run: Trajectory) -> dict[str, float]:
         return metrics_multicontact.general(run)
     if run.kind == "walking" and "walk" in run.metadata:
         return getattr(import_module("trundle.report.metrics_walking"), "general")(run)  # noqa: B009
+    if run.kind == "wallbounce":
+        from trundle.report import metrics_wallbounce
+
+        return metrics_wallbounce.general(run)
     each = [_of_contact(run, slot) for slot in range(contacts(run))]
     values = {key: max(one[key] for one in each if key in one) for key in each[0]}
     for key in ("normal_force_min", "recomputed_share"):

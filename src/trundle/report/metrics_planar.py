@@ -29,7 +29,8 @@ FALLEN = np.pi / 3
 class Tracked:
     """A task over time: what it was and what it was to be, (n,) each, in the task's unit and a second of it.
 
-    ``follows`` says whether the value is fed back; otherwise the rate alone.
+    ``follows`` says whether the value is fed back; otherwise the rate alone. ``served`` (n,): when the task is, see
+    `active` of [[controller.tasks]].
     """
 
     value: Array
@@ -38,6 +39,7 @@ class Tracked:
     wanted_rate: Array
     follows: bool
     unit: str
+    served: NDArray[np.bool_]
 
     @property
     def error(self) -> Array:
@@ -71,7 +73,18 @@ def _tracked(run: Trajectory, task: Mapping[str, Any]) -> Tracked:
     wanted, wanted_rate, _ = signal(task["reference"]).at(run.time)
     slides = task["type"] == "joint" and str(task["body"]) in run.metadata["control"].get("slides", ())
     unit = "m" if task["type"] == "position" or slides else "rad"
-    return Tracked(value, rate, wanted, wanted_rate, float(task["kp"]) > 0, unit)
+    return Tracked(value, rate, wanted, wanted_rate, float(task["kp"]) > 0, unit, _served(run, task))
+
+
+def _served(run: Trajectory, task: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Return when (n,) a task is served: by which of the contacts of the bodies it names touch."""
+    active = task.get("active", "always")
+    if active == "always":
+        return np.ones(len(run), dtype=bool)
+    body_of, bodies = run.metadata["contacts"], task.get("contacts")
+    slots = [k for k, name in enumerate(run["contact"]) if bodies is None or body_of[str(name)] in bodies]
+    touching = np.any(run["mode"][:, slots] != "separated", axis=1)
+    return touching if active == "touching" else ~touching
 
 
 def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Any) -> tuple[Array, Array]:
@@ -105,10 +118,13 @@ def loop(run: Trajectory) -> dict[str, float]:
 
 
 def tracking(run: Trajectory) -> dict[str, float]:
-    """Return the largest error of each task over the second half of a run, in the task's unit, and `loop`."""
+    """Return the largest error of each task over the second half of a run, in the task's unit, and `loop`.
+
+    What happens while a task is not served does not count; one that is not served at all there has no error.
+    """
     late = run.time >= (run.time[0] + run.time[-1]) / 2
-    values = {f"{name}_late_error": float(np.max(np.abs(task.error[late]))) for name, task in tracked(run).items()}
-    return values | loop(run)
+    errors = {name: np.abs(task.error[late & task.served]) for name, task in tracked(run).items()}
+    return {f"{name}_late_error": float(np.max(error)) for name, error in errors.items() if error.size} | loop(run)
 
 
 def rock_hill(run: Trajectory, parts: Parts) -> dict[str, float]:

@@ -138,8 +138,8 @@ class Walk:
         first, last = self.standing[:1], self.standing[-1:]
         return np.vstack([first, self.standing]) | np.vstack([self.standing, last])
 
-    def feet(self, q: Array, nu: Array | None = None) -> list[tuple[Array, Array, Array]]:
-        """Return rotation, origin and velocity of the material point at the sole's point, of each foot."""
+    def feet(self, q: Array, nu: Array | None = None) -> list[tuple[Array, Array, Array, Array]]:
+        """Return rotation, origin, velocity of the origin and angular velocity of each foot, world."""
         pin, found = self.pin, []
         pin.forwardKinematics(self.model, self.data, q, np.zeros(self.model.nv) if nu is None else nu)
         pin.updateFramePlacements(self.model, self.data)
@@ -147,7 +147,7 @@ class Walk:
             place = self.data.oMf[frame]
             R, p = np.array(place.rotation), np.array(place.translation)
             twist = pin.getFrameVelocity(self.model, self.data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-            found.append((R, p, np.array(twist.linear) + np.cross(twist.angular, R @ self.sole.point(R))))
+            found.append((R, p, np.array(twist.linear), np.array(twist.angular)))
         return found
 
     def dynamics(self) -> dict[str, float]:
@@ -170,7 +170,7 @@ class Walk:
         pushes = pin.StdVec_Force()
         pushes.extend([pin.Force.Zero() for _ in range(self.model.njoints)])
         feet = self.feet(q)
-        for i, (frame, (R, p, _)) in enumerate(zip(self.frames, feet, strict=True)):
+        for i, (frame, (R, p, *_)) in enumerate(zip(self.frames, feet, strict=True)):
             force = self.run["contact_force"][k, i]
             about = self.run["contact_moment"][k, i] if "contact_moment" in self.run else 0.0
             moment = np.array([0.0, 0.0, about])
@@ -186,13 +186,13 @@ class Walk:
         """Return gaps and slips of feet that stand, and the clearance at mid-swing."""
         nodes = [self.feet(q, nu) for q, nu in zip(self.q, self.nu, strict=True)]
         pairs = [(node[i], k, i) for k, node in enumerate(nodes) for i in range(2) if self.at_nodes[k, i]]
-        gaps = [abs(self.sole.gap(R, p)) for (R, p, _), _, _ in pairs]
-        slips = [float(np.linalg.norm(v)) for (_, _, v), _, _ in pairs]
+        gaps = [abs(self.sole.gap(R, p)) for (R, p, *_), _, _ in pairs]
+        slips = [self._slip(nodes[k + after][i], k, i) for k, i in np.argwhere(self.standing) for after in (0, 1)]
         between = 0.0
         for k, h in enumerate(np.diff(self.run.time)):
             for share in _BETWEEN:
                 feet = self.feet(self.curve(self.run.time[k] + share * h))
-                stands = [abs(self.sole.gap(R, p)) for i, (R, p, _) in enumerate(feet) if self.standing[k, i]]
+                stands = [abs(self.sole.gap(R, p)) for i, (R, p, *_) in enumerate(feet) if self.standing[k, i]]
                 between = max(between, *stands)
         clearance = [self.sole.gap(*self.feet(self.curve(t))[i][:2]) for t, i in self._mid_swings()]
         return {
@@ -201,6 +201,13 @@ class Walk:
             "slip_nodes": max(slips),
             "swing_clearance": min(clearance),
         }
+
+    def _slip(self, foot: tuple[Array, Array, Array, Array], k: int, i: int) -> float:
+        """Return the speed of the material point of a foot at which the ground bears it in interval k."""
+        R, p, v, w = foot
+        flat = self.sole.shape["type"] == "flat"
+        arm = self.run["contact_position"][k, i] - p if flat else R @ self.sole.point(R)
+        return float(np.linalg.norm(v + np.cross(w, arm)))
 
     def _mid_swings(self) -> list[tuple[float, int]]:
         """Return time and foot of the middle of every swing."""
@@ -243,7 +250,7 @@ class Walk:
             for first, last in _runs(~self.standing[:, i]):
                 for k, values, sign in ((last + 1, behind, -1.0), (first, ahead, 1.0)):
                     if 0 < k < len(self.run) - 1:
-                        R, p, _ = self.feet(self.q[k])[i]
+                        R, p, *_ = self.feet(self.q[k])[i]
                         along = self.run["contact_position"][k, i, 0] if self.sole.shape["type"] == "flat" else None
                         at = (p + R @ self.sole.point(R))[0] if along is None else along
                         values.append(sign * (at - p[0]))

@@ -87,7 +87,9 @@ def planar_view(run: Trajectory, slot: int = 0) -> PlanarView:
     )
     still = Pose(*(np.zeros_like(value) for value in (body.position, body.angle, body.velocity, body.angular_velocity)))
     contact = (run["contact_position"][:, slot], run["contact_force"][:, slot], run["gap"][:, slot])
-    return PlanarView(shown, run.body("terrain"), body, still, *contact, None)
+    normal = run["contact_normal"][:, slot] if "contact_normal" in run else np.full((len(run), 2), np.nan)
+    known = bool(np.all(np.isfinite(normal)))  # older records have none
+    return PlanarView(shown, run.body("terrain"), body, still, *contact, normal if known else None)
 
 
 def flat(vectors: Array) -> Array:

@@ -9,7 +9,16 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
-from trundle.report import ball_plots, control_plots, metrics, multicontact_plots, recompute, style, walker_plots
+from trundle.report import (
+    ball_plots,
+    control_plots,
+    metrics,
+    multicontact_plots,
+    recompute,
+    style,
+    walker_plots,
+    wallbounce_plots,
+)
 from trundle.report.paths import contact_path, planar_motion
 from trundle.report.plane import lies_in_plane
 from trundle.report.trees import is_tree
@@ -59,6 +68,8 @@ def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, A
     """Return the report's figures of a `kind` by name, the most telling first; ``plane``: the shapes are planar."""
     if kind == "multicontact":
         return multicontact_plots.figures()
+    if kind == "wallbounce":
+        return wallbounce_plots.figures()
     flat = plane or kind == "planar"
     first = {"motion": planar_motion} if flat else {"contact_path": contact_path} if kind == "juggling" else {}
     common = {"force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals}

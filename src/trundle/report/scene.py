@@ -21,6 +21,7 @@ from trundle.report.staging import Actor, Stage, force_scale, frame_times, frict
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
 from trundle.report.walking_stage import walking_stage
+from trundle.report.wallbounce_stage import wallbounce_stage
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,8 @@ def build_stage(run: Trajectory) -> Stage:
     """
     if run.kind == "multicontact":
         return multicontact_stage(run)
+    if run.kind == "wallbounce":
+        return wallbounce_stage(run)
     if not run.scene:
         raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
     if run.kind == "walking" and "walk" in run.metadata:

@@ -52,6 +52,8 @@ class Stage:
         Where the camera looks and stands.
     others : tuple
         Of each further contact its points (k, 3) and forces (k, 3).
+    arrows : tuple
+        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, and colour.
     """
 
     seconds: float
@@ -67,6 +69,7 @@ class Stage:
     camera: Array
     paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
     others: tuple[tuple[Array, Array], ...] = field(default=())
+    arrows: tuple[tuple[Array, Array, tuple[int, int, int]], ...] = field(default=())
 
 
 def frame_times(run: Trajectory) -> tuple[Array, float, float]:

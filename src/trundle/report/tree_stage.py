@@ -13,6 +13,8 @@ from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times
 _ORANGE = (224, 130, 20)
 _STEEL = (96, 108, 118)
 _GROUND = (214, 205, 188)
+_TALL = 1.6
+"""How far back, in half heights, the camera sees all of what is tall: the page is wider than high."""
 
 
 def tree_stage(run: Trajectory) -> Stage:
@@ -30,6 +32,7 @@ def tree_stage(run: Trajectory) -> Stage:
     low, high = (lift(value[None])[0] if plane else value for value in (shown.min(axis=0), shown.max(axis=0)))
     look_at = 0.5 * (low + high)
     reach = 0.5 * float(np.linalg.norm(high - low)) + 2 * size
+    reach = max(reach, _TALL * (0.5 * float(high[2] - low[2]) + 1.5 * size))
     direction = np.array([0.12, -1.75, 0.42]) if plane else 2.5 * np.array([0.41, -0.73, 0.55])
     first = _first(run, times, plane)
     traces = tuple(

@@ -8,6 +8,7 @@ import os
 import tempfile
 import webbrowser
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,7 @@ def _record(server: Any, stage: Stage) -> str:
     server.initial_camera.fov = 0.72
     server.initial_camera.near = 0.01 * stage.size
     updates = [_actor(scene, stage, i) for i in range(len(stage.actors))] + [_contact(scene, stage)]
+    updates += [_arrow(scene, stage, f"/arrow_{i}", *arrow) for i, arrow in enumerate(stage.arrows)]
     for name, (points, colour) in enumerate(stage.paths):
         _line(scene, f"/path_{name}", points, colour, stage.size)
     for update in updates:
@@ -128,22 +130,29 @@ def _force(scene: Any, stage: Stage, name: str, contact: Array, forces: Array) -
     """Draw a contact's point, where it ever has a force only while it has one, and its force."""
     size, red = stage.size, (197, 27, 58)
     ball = scene.add_icosphere(f"/contact{name}", radius=0.045 * size, color=red, subdivisions=2, cast_shadow=False)
+    updates = [_assign(ball, "position", contact), _arrow(scene, stage, f"/force{name}", contact, forces, red)]
+    if np.any(forces != 0.0) and np.any(forces == 0.0):
+        updates.append(_assign(ball, "visible", np.any(forces != 0.0, axis=1)[:, None]))
+    return _together(*updates)
+
+
+def _arrow(
+    scene: Any, stage: Stage, name: str, foot: Array, forces: Array, colour: tuple[int, int, int]
+) -> Callable[[int], None]:
+    """Draw a force (k, 3) as an arrow from its foot (k, 3)."""
+    size = stage.size
     lengths = stage.force_scale * np.linalg.norm(forces, axis=1)
     shown = lengths > 1e-3 * size
     # The frame moves and the arrow in it is scaled: when a page starts over, viser forgets to move what it scales.
-    foot = scene.add_frame(f"/force{name}", show_axes=False)
-    arrow = _mesh(scene, f"/force{name}/arrow", arrow_mesh(0.03 * size, 0.085 * size, 0.12))
+    frame = scene.add_frame(name, show_axes=False)
+    arrow = _mesh(scene, f"{name}/arrow", replace(arrow_mesh(0.03 * size, 0.085 * size, 0.12), colour=colour))
     scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-3 * size)])
-    updates = [
-        _assign(ball, "position", contact),
-        _assign(foot, "position", contact),
-        _assign(foot, "wxyz", _from_z(forces)),
+    return _together(
+        _assign(frame, "position", foot),
+        _assign(frame, "wxyz", _from_z(forces)),
         _assign(arrow, "scale", scales),
         _assign(arrow, "visible", shown[:, None]),
-    ]
-    if np.any(shown) and np.any(forces == 0.0):
-        updates.append(_assign(ball, "visible", np.any(forces != 0.0, axis=1)[:, None]))
-    return _together(*updates)
+    )
 
 
 def _assign(handle: Any, name: str, values: NDArray[Any]) -> Callable[[int], None]:

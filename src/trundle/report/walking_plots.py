@@ -70,6 +70,7 @@ def snapshots(run: Trajectory, ax: Axes | None = None) -> Axes:
     seen = []
     for rank, i in enumerate(instants):
         shift = uphill(run, np.array([apart * rank, 0.0, 0.0]))[[0, 2]]
+        before = len(seen)
         for body in sorted(run.scene, key=_depth):
             colour = {"left": style.ORANGE, "right": style.BLUE}.get(body.name.split("_")[0], style.INK)
             pale = 0.35 if body.name.startswith("left") else 0.75
@@ -84,7 +85,7 @@ def snapshots(run: Trajectory, ax: Axes | None = None) -> Axes:
                 arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", tuple(tip), tuple(foot), arrowprops=arrow, zorder=9)
         share = 100 * float(run.time[i] - run.time[0]) / _cycle(run)
-        head = max(seen[-2 * len(run.scene) :], key=lambda part: float(part[:, 1].max()))
+        head = max(seen[before:], key=lambda part: float(part[:, 1].max()))
         ax.text(float(np.mean(head[:, 0])), float(head[:, 1].max()) + 0.04, f"{share:.0f} %", ha="center", fontsize=8)
     every = np.vstack(seen)
     ends = np.array([every[:, 0].min() - 0.3, every[:, 0].max() + 0.3])
@@ -177,7 +178,7 @@ def phases(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_yticks([0, 1], [str(name) for name in run["contact"]])
     strike, published = _strike(run), _PUBLISHED.get(round(float(np.degrees(tilt(run))), 1))
     beside = f"; paper {published:.0f} %" if published is not None else ""
-    style.dress(ax, f"Feet on the ground; heel strike at {strike:.1f} % of the cycle{beside}", "cycle (%)", "", run)
+    style.dress(ax, "Feet on the ground", f"cycle (%); heel strike {strike:.1f} % after lift-off{beside}", "", run)
     return ax
 
 

@@ -26,6 +26,8 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
     ("multicontact", "stand"): "trundle.scenarios.multicontact:build",
     ("multicontact", "walk"): "trundle.scenarios.multicontact:build",
+    ("wallbounce", "recover"): "trundle.scenarios.wallbounce:build",
+    ("wallbounce", "navigate"): "trundle.scenarios.wallbounce:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
     ("planar", "walk"): "trundle.scenarios.planar_walk:build",
@@ -128,6 +130,9 @@ def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None
         place = (moved or {}).get(error.key)
         if place is not None:
             raise _told(error, place, _given(scenario, place), scenario) from None
+        head, _, rest = error.key.partition(".")
+        if rest and moved and head in moved:
+            raise _told(error, f"{moved[head]}.{rest}", error.value, scenario) from None
         inside = error.key == prefix or error.key.startswith(f"{prefix}.")
         raise _told(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
 

@@ -35,6 +35,10 @@ SHARED = 1e-3
 """By how much a body's second contact gives way, in parts of 1/mass: two contacts of a body hold it more than fully."""
 
 
+_TOLD = ("name", "type", "body", "axis", "relative_to", "kp", "kd", "active", "contacts")
+"""What a record keeps of a task."""
+
+
 def build(scenario: Scenario) -> TrackWork:
     """Return the work of a scenario of task `track`, its controller compiled."""
     tree, start = build_tree(scenario)
@@ -177,7 +181,7 @@ class TrackWork:
         coms = {b.name: np.add(b.center_of_mass, offsets.get(b.name, (0.0, 0.0))) for b in self.tables.bodies}
         tasks = []
         for task, follows in zip(table.tasks, self.signals, strict=True):
-            entry = {key: getattr(task, key) for key in ("name", "type", "body", "axis", "relative_to", "kp", "kd")}
+            entry = {key: getattr(task, key) for key in _TOLD}
             entry["arm"] = (np.array(task.point) - coms[task.body]).tolist()
             if task.relative_to is not None:
                 entry["relative_arm"] = (np.array(task.relative_point) - coms[task.relative_to]).tolist()

@@ -88,6 +88,8 @@ SCHEMAS: dict[tuple[str, str], str] = {
     ("juggling", "throw"): "trundle.scenarios.schema_juggling_control:JugglingThrow",
     ("multicontact", "stand"): "trundle.scenarios.schema_multicontact:MulticontactStand",
     ("multicontact", "walk"): "trundle.scenarios.schema_multicontact:MulticontactWalk",
+    ("wallbounce", "recover"): "trundle.scenarios.schema_wallbounce:WallbounceRecover",
+    ("wallbounce", "navigate"): "trundle.scenarios.schema_wallbounce:WallbounceNavigate",
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
     ("planar", "track"): "trundle.scenarios.schema_planar_control:PlanarTrack",
     ("planar", "walk"): "trundle.scenarios.schema_planar_walk:PlanarWalk",

@@ -199,7 +199,7 @@ def _default(key: str) -> Any:
 
 
 def _check_tree(bodies: tuple[LinkTable, ...]) -> None:
-    """Refuse names that are not unique, parents that do not exist and bodies that hang on themselves."""
+    """Refuse names given twice, parents that do not exist, bodies that hang on themselves, and no curve at all."""
     parents: dict[str, str | None] = {}
     for i, body in enumerate(bodies):
         if body.name in parents:
@@ -217,3 +217,5 @@ def _check_tree(bodies: tuple[LinkTable, ...]) -> None:
                 raise fault(f"bodies[{i}].parent", f"must lead to a body without a parent: {up!r} closes a loop")
             seen.add(up)
             up = parents[up]
+    if bodies and all(body.curve is None for body in bodies):
+        raise fault("bodies", "must have a curve on one of them at least: nothing could touch the terrain")

@@ -146,6 +146,17 @@ class WalkPlanTable(Table):
     )
 
 
+class WalkReplayTable(Table):
+    """The plan tracked in the simulator, through lift-offs and touch-downs with impacts; of rolling soles."""
+
+    steps: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
+        default=0, description="to walk in the part `replay`; 0: there is none"
+    )
+    period: Annotated[float, Field(ge=1e-4, le=0.05), Allowed("a time from 1e-4 to 0.05 (s)")] = Field(
+        default=0.004, description="s, between two calls of the policy"
+    )
+
+
 class WalkingWalk(ScenarioTable):
     """A scenario of kind `walking`, task `walk`: the walk of least torques."""
 
@@ -157,6 +168,7 @@ class WalkingWalk(ScenarioTable):
     cost: WalkCostTable = WalkCostTable()
     limits: WalkLimitsTable = WalkLimitsTable()
     plan: WalkPlanTable = WalkPlanTable()
+    replay: WalkReplayTable = WalkReplayTable()
 
     @model_validator(mode="after")
     def _stands(self) -> Self:

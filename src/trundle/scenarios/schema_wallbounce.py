@@ -8,7 +8,6 @@ from pydantic import Field, model_validator
 
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
-    Angle,
     Array,
     Duration,
     Mass,
@@ -177,9 +176,9 @@ class BalancerControllerTable(Table):
     )
     stages: Stages = Field(default=25, description="of a plan")
     step: Period = Field(default=0.04, description="s, of a stage")
-    iterations: Iterations = Field(default=5, description="of a contact-implicit update")
+    iterations: Iterations = Field(default=15, description="of a contact-implicit update, at most")
     event_iterations: Iterations = Field(default=15, description="for each law of the homotopy at an event")
-    hybrid_iterations: Iterations = Field(default=3, description="of a hybrid update")
+    hybrid_iterations: Iterations = Field(default=5, description="of a hybrid update")
     event_momentum: Positive = Field(default=4.0, description="N s, departure from the plan that is an event")
     torso_margins: Reach2 = Field(default=(0.20, 0.18), description="m, of ball and torso at 1.05 m from walls")
     law: LawTable = Field(default_factory=LawTable)
@@ -206,6 +205,7 @@ class PushesTable(Table):
     """Pushes, one a trial, drawn evenly with the scenario's seed."""
 
     count: Trials = Field(default=20, description="of trials")
+    record: Trials = Field(default=1, description="number of the trial that becomes the trajectory, at most count")
     start: Duration = Field(default=0.5, description="s")
     impulse: Range = Field(default=(18.0, 32.0), description="N s")
     length: Range = Field(default=(0.15, 0.35), description="s")
@@ -217,6 +217,7 @@ class TripsTable(Table):
     """Trips, one a trial."""
 
     count: Trials = Field(default=10, description="of trials")
+    record: Trials = Field(default=1, description="number of the trial that becomes the trajectory, at most count")
     start_speed: Range = Field(default=(0.0, 0.0), description="m/s, forward at the start, drawn evenly")
 
 
@@ -298,4 +299,4 @@ def _check_range(table: str, key: str, value: tuple[float, float]) -> None:
         raise fault(f"{table}.{key}", "must be 2 numbers, the smaller first")
 
 
-__all__ = ["Angle", "WallbounceNavigate", "WallbounceRecover"]
+__all__ = ["WallbounceNavigate", "WallbounceRecover"]

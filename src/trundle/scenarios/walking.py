@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import radians
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from trundle.models.avatar import Avatar, build_avatar
 from trundle.problems.gait import TORQUES, Gait
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.scenario import Scenario
+from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.plan.walk_plan import WalkPlan
@@ -77,8 +78,29 @@ class PlannedWalk:
     found: dict[str, WalkPlan] = field(default_factory=dict)
 
     def jobs(self) -> Iterator[Job]:
-        """Yield the plan as the only job."""
+        """Yield the plan, then its replay in the simulator, if one is asked for."""
         yield Job("", self.plan, "solve")
+        table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
+        plan = self.found.get("plan")
+        if table.steps and plan is not None and plan.status is Status.SUCCESS and self.gait.sole == "rolling":
+            yield Job("replay", self.replay)
+
+    def replay(self, share: Share | None) -> Trajectory:
+        """Return the plan's replay."""
+        from trundle.control.walk_replay import replay_walk, walking_robot
+
+        table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
+        plan = self.found["plan"]
+        robot = walking_robot(self.avatar, plan.gravity, self.gait.friction)
+        found = replay_walk(robot, plan, table.steps, period=table.period)
+        n = len(found.largest) // 2
+        told = {
+            "steps": found.steps,
+            "asked": table.steps,
+            "largest_position": found.largest[:n].tolist(),
+            "largest_rate": found.largest[n:].tolist(),
+        }
+        return replace(found.run, metadata=dict(found.run.metadata) | {"replay": told})
 
     def plan(self, share: Share | None) -> Trajectory:
         """Return the record of the optimal walk."""

@@ -218,7 +218,7 @@ class BalancerPlant:
     def torso_distance(self, view: PlantView) -> float:
         """Return the least distance of the torso from walls and boxes, m; 5 m where there are none."""
         torso = view.geom("torso")
-        R, middle = view.data.geom(torso).xmat.reshape(3, 3), view.data.geom(torso).xpos
+        R, middle = view.data.geom_xmat[torso].reshape(3, 3), view.data.geom_xpos[torso]
         half, best = float(view.model.geom_size[torso][1]), 5.0
         for wall in self.walls:
             along = abs(float(wall.normal @ R[:, 2]))
@@ -230,7 +230,7 @@ class BalancerPlant:
 
     def hand_positions(self, view: PlantView) -> FloatArray:
         """Return the centres of the hands (2, 3), m, left first."""
-        return np.array([view.data.geom(f"{side}_hand").xpos for side in ("left", "right")])
+        return np.array([view.data.geom_xpos[view.geom(f"{side}_hand")] for side in ("left", "right")])
 
     def wall_distances(self, view: PlantView) -> FloatArray:
         """Return the distance (2,) of each hand's surface from the nearest wall, m; 5 m without walls."""
@@ -240,7 +240,7 @@ class BalancerPlant:
 
     def place_box(self, view: PlantView, number: int, center: Any) -> None:
         """Put a box elsewhere."""
-        i = int(view.model.body(f"box{number}").mocapid[0])
+        i = int(view.model.body_mocapid[view.body(f"box{number}")])
         view.data.mocap_pos[i, :2] = array("center", center, (2,), unit="m")
 
     def _start(self, view: PlantView, x: FloatArray, joint_rates: FloatArray) -> None:

@@ -32,6 +32,7 @@ class PlantView:
         self.mujoco, self.model, self.data = mujoco, model, data
         self._wrench = np.zeros(6)
         self._forces: dict[int, FloatArray] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
 
     @property
     def time(self) -> float:
@@ -40,17 +41,17 @@ class PlantView:
 
     def rotation(self, body: str) -> FloatArray:
         """Return R_world_body (3, 3)."""
-        return self.data.body(body).xmat.reshape(3, 3)
+        return self.data.xmat[self.body(body)].reshape(3, 3)
 
     def position(self, body: str) -> FloatArray:
         """Return the origin (3,) of the body's frame, m."""
-        return self.data.body(body).xpos
+        return self.data.xpos[self.body(body)]
 
     def velocity(self, body: str) -> FloatArray:
         """Return the twist (6,) of the body's frame, world axes, angular first."""
         result = np.zeros(6)
         kind = self.mujoco.mjtObj.mjOBJ_BODY
-        self.mujoco.mj_objectVelocity(self.model, self.data, kind, self.model.body(body).id, result, 0)
+        self.mujoco.mj_objectVelocity(self.model, self.data, kind, self.body(body), result, 0)
         return result
 
     def contact_force(self, geom: int) -> FloatArray:
@@ -76,7 +77,16 @@ class PlantView:
 
     def geom(self, name: str) -> int:
         """Return the number of the geom `name`."""
-        return int(self.model.geom(name).id)
+        return self._number("geom", name)
+
+    def body(self, name: str) -> int:
+        """Return the number of the body `name`."""
+        return self._number("body", name)
+
+    def _number(self, kind: str, name: str) -> int:
+        if (kind, name) not in self._numbers:  # looking a name up takes longer than a step
+            self._numbers[kind, name] = int(getattr(self.model, kind)(name).id)
+        return self._numbers[kind, name]
 
 
 @dataclass(frozen=True)
@@ -358,7 +368,7 @@ class _Run:
 
     def _finite(self) -> bool:
         data, kinds = self.view.data, self.view.mujoco.mjtWarning
-        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC, kinds.mjWARN_BADCTRL)
         return all(data.warning[int(kind)].number == 0 for kind in bad) and math.isfinite(
             float(np.sum(data.qpos) + np.sum(data.qvel))
         )

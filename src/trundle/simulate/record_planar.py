@@ -17,6 +17,7 @@ def planar_arrays(columns: dict[str, Any]) -> dict[str, Any]:
         "body_velocity": columns["A.velocity"][:, None],
         "body_angular_velocity": columns["A.angular_velocity"],
         "contact_position": columns["point"],
+        "contact_normal": n,
         "contact_force": columns["force"],
         "gap": columns["gap"][..., 0],
         "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),

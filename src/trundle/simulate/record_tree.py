@@ -37,8 +37,15 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
         joints=_joints(model),
     )
     where = {name: system.meetings[i].body_A for name, i in zip(names, slots, strict=True)}
-    scene = tree_scene(system, np.vstack([columns["point"].reshape(-1, system.d), columns["position"][:, 0]]))
+    path = np.vstack([columns["point"].reshape(-1, system.d), columns["position"][:, 0]])
+    travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
+    scene = tree_scene(system, path, travels)
     return Recorded(dataset, scene, {"contacts": where, "parents": model.parents})
+
+
+def _furthest(travel: FloatArray) -> float:
+    """Return the largest value, or the least where that is further from zero."""
+    return float(travel[np.argmax(np.abs(travel))])
 
 
 def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
@@ -152,7 +159,6 @@ def _spatial(columns: dict[str, Any]) -> dict[str, Any]:
         **_common(columns),
         "body_quaternion": quaternions * flips[..., None],
         "body_angular_velocity": columns["angular_velocity"],
-        "contact_normal": columns["normal"],
         "contact_moment": columns["moment"][..., 0],
         "slip": columns["slip"],
         **{name: columns[name] for name in ("body_torque",) if name in columns},
@@ -164,6 +170,7 @@ def _common(columns: dict[str, Any]) -> dict[str, Any]:
         "body_position": columns["position"],
         "body_velocity": columns["velocity"],
         "contact_position": columns["point"],
+        "contact_normal": columns["normal"],
         "contact_force": columns["force"],
         "gap": columns["gap"][..., 0],
         "energy": columns["energy"],

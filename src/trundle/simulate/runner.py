@@ -248,16 +248,17 @@ class Runner:
                 if found is not None:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+            lasted = done.t_end > now.t
             # Forces under a new input that end a mode at once never acted.
-            if not (end is not None and done.t_end == now.t and self.policy is not None and self.log.segments):
+            if not (end is not None and not lasted and self.policy is not None and self.log.segments):
                 self._keep(phase, done, p, ended=end is not None)
-            self.log.count(phase, done, lasted=end is None or done.t_end > now.t)
+            self.log.count(phase, done, lasted=end is None or lasted)
             if done.status is not Status.SUCCESS:
                 return done.status
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
                 self._note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
-            now = replace(now, t=done.t_end, x=done.x_end)
+            now = replace(now, t=done.t_end, x=done.x_end, unarmed=frozenset() if lasted else now.unarmed)
             if end is not None:
                 return now, end, phase
             if not armed.all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,13 @@ def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, .
     )
 
 
-def tree_scene(system: ContactSystem, path: FloatArray) -> tuple[SceneBody, ...]:
-    """Return the shapes of a tree, its links as lines between joints, and terrain around the points `path` (n, d)."""
+def tree_scene(
+    system: ContactSystem, path: FloatArray, travels: Mapping[str, float] | None = None
+) -> tuple[SceneBody, ...]:
+    """Return the shapes of a tree, its links as lines between joints, and terrain around the points `path` (n, d).
+
+    ``travels`` (m): how far, at most, bodies slide; their rods are so long.
+    """
     model = system.model()
     coms = {body.name: np.array(body.com) for body in model.bodies}
     scene = []
@@ -45,9 +51,13 @@ def tree_scene(system: ContactSystem, path: FloatArray) -> tuple[SceneBody, ...]
     for name, com in coms.items():
         joints = [np.array(at) for child, at in model.joint_places.items() if model.parents[child] == name]
         own = [np.zeros(model.d)] if name in model.parents else []
+        if name in model.slides:
+            own = [-(travels or {}).get(name, 0.0) * model.slides[name], *own]
         joints += _centers_apart(system, name, [*own, *joints])
         if own and not joints and not any(meeting.body_A == name for meeting in system.meetings):
             joints = [com]  # the last link of a chain, without a shape: as far as its centre of mass
+        if len(joints) == 1 and not own and _far(joints[0], com):
+            joints = [*joints, com]  # nothing but its centre of mass says where the rest of the body is
         points = [*own, *joints]
         if len(points) > 1:
             line = np.array(points) if own else np.array(points)[np.lexsort(np.array(points).T)]
@@ -66,9 +76,13 @@ def _centers_apart(system: ContactSystem, body: str, known: list[FloatArray]) ->
     for numbers in system.pairs:
         meeting = system.meetings[numbers[0]]
         center = np.array(meeting.center_A)
-        if meeting.body_A == body and all(np.linalg.norm(center - other) > 1e-9 for other in [*known, *found]):
+        if meeting.body_A == body and all(_far(center, other) for other in [*known, *found]):
             found.append(center)
     return found if known else []
+
+
+def _far(a: FloatArray, b: FloatArray) -> bool:
+    return float(np.linalg.norm(a - b)) > 1e-9
 
 
 def _window(meeting: Meeting, path: FloatArray) -> dict[str, Any]:

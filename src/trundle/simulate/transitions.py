@@ -40,7 +40,7 @@ _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 class Instant:
     """Where a simulation stands: time, state, mode, and the directions of slips that are still zero.
 
-    ``onsets`` (contacts, d); ``unarmed`` names margins that start at zero in this mode.
+    ``onsets`` (contacts, d); ``unarmed`` names margins that start at zero in this mode, at this instant.
     """
 
     t: float
@@ -158,8 +158,27 @@ def _start_sliding(board: Switchboard, now: Instant, contact: int, phase: Phase)
     onsets = np.array(now.onsets)
     if size > 0:
         onsets[contact] = -tangential / size
-    mode = board.with_law(now, contact, "sliding")
-    return Instant(now.t, now.x, mode, onsets, frozenset({f"{board.name(contact)}.slip_speed"}))
+    after = Instant(now.t, now.x, board.with_law(now, contact, "sliding"), onsets)
+    unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(contact)}.slip_speed"}
+    return replace(after, unarmed=unarmed)
+
+
+def _still_starting(board: Switchboard, now: Instant, unarmed: frozenset[str]) -> frozenset[str]:
+    """Return the slips of `unarmed` that start at this very instant, from zero, and grow the way they were meant to.
+
+    Of several contacts that begin to slide at once each is decided after the other: what the later ones change may
+    turn the slip of an earlier one, which is then decided again.
+    """
+    sliding = [
+        i for i, law in enumerate(now.mode.laws) if law == "sliding" and f"{board.name(i)}.slip_speed" in unarmed
+    ]
+    if not sliding:
+        return frozenset()
+    phase = board.phase_of(now.mode)
+    p = phase.parameters(board.inputs(now.t), now.onsets)
+    soon = now.x + _SOON * np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
+    slips = {i: slip_and_spin(board.system, now.mode.atlas, soon, i)[1] for i in sliding}
+    return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i]) > 0)
 
 
 def _spin(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
@@ -175,6 +194,7 @@ def _stick(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Inst
     p = rolling.parameters(board.inputs(now.t), now.onsets)
     stopped = projected(rolling, now.t, now.x, p)
     after = Instant(now.t, stopped, mode, _without(now.onsets, event.contact))
+    after = replace(after, unarmed=_still_starting(board, after, now.unarmed))
     margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
     return after if margin >= 0 else _start_sliding(board, after, event.contact, rolling)
 

@@ -1,0 +1,144 @@
+"""The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking [PART...]``).
+
+Parts: slopes, warm, sizes, speed, grid, starts, dofs; all of them unless named. CPU times: the machine is shared.
+The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from math import radians
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.models.avatar import build_avatar
+from trundle.plan.transcription import MIDPOINT, Transcription
+from trundle.plan.walk_plan import WalkPlan
+from trundle.plan.walking import meshes, plan_walk
+from trundle.problems.gait import RANGES, Gait
+from trundle.problems.walking import Walking
+
+SLOPES = (0.0, 10.0, -10.0)
+
+
+def planned(gait: Gait, **further: Any) -> tuple[WalkPlan, float]:
+    """Return a plan and the CPU time it took, s."""
+    began = time.process_time()
+    plan = plan_walk(gait, **further)
+    return plan, time.process_time() - began
+
+
+def told(name: str, plan: WalkPlan, seconds: float) -> None:
+    """Print one line."""
+    s = plan.statistics
+    print(
+        f"{name:28s} {plan.status.label:16s} {s['iterations']:4d} its  cost {s['cost']:.6f}  "
+        f"wall {s['build']:.1f} + {s['solve']:.1f} s  CPU {seconds:.1f} s  {s['variables']} x {s['rows']}",
+        flush=True,
+    )
+
+
+def slopes() -> None:
+    """Cold plans on three slopes, rolling and flat soles."""
+    for sole in ("rolling", "flat"):
+        for slope in SLOPES:
+            told(f"{sole}, {slope:+.0f} deg, cold", *planned(Gait(slope=radians(slope), sole=sole)))
+
+
+def warm() -> None:
+    """Plans that start from a neighbouring slope."""
+    flat, _ = planned(Gait())
+    for slope in (1.0, 2.0, 5.0, 10.0, -5.0, -10.0):
+        told(f"0 to {slope:+.0f} deg, warm", *planned(Gait(slope=radians(slope)), guess=flat))
+
+
+def sizes() -> None:
+    """Operations of the elements and nonzeros of the program."""
+    walking = Walking(build_avatar(), Gait())
+    program = Transcription(walking.problem, meshes(walking), MIDPOINT).program
+    for group in program.groups:
+        if group.function.name() == "interval":
+            print("operations of an interval:", group.kernel.instructions())
+            break
+    z = np.random.default_rng(0).normal(scale=0.1, size=program.size)
+    J, H = program.jacobian(z), program.hessian(z, 1.0, np.ones(program.rows))
+    print(f"{program.size} unknowns, {program.rows} rows, nonzeros: Jacobian {J.nnz}, Hessian {H.nnz}")
+
+
+def speed() -> None:
+    """Inverse dynamics by Pinocchio and by CasADi's virtual machine, and the derivatives of the latter."""
+    import pinocchio as pin
+
+    walking = Walking(build_avatar(), Gait())
+    w = ca.vertcat(walking.q, walking.nu, *walking.inputs.values())
+    f = ca.Function("id", [w], [walking.residual], {"cse": True})
+    J = ca.Function("J", [w], [ca.jacobian(walking.residual, w)], {"cse": True})
+    nu = ca.SX.sym("nu", walking.residual.numel())
+    H = ca.Function("H", [w, nu], [ca.triu(ca.hessian(ca.dot(nu, walking.residual), w)[0])], {"cse": True})
+    at, lam = np.random.default_rng(0).normal(scale=0.3, size=w.numel()), np.ones(nu.numel())
+    model = pin.buildModelFromXML(walking.avatar.robot.urdf(), pin.JointModelFreeFlyer())
+    data = model.createData()
+    q, v = pin.neutral(model), np.ones(model.nv)
+    cases: dict[str, Callable[[], Any]] = {
+        "Pinocchio rnea": lambda: pin.rnea(model, data, q, v, v),
+        "Pinocchio rnea derivatives": lambda: pin.computeRNEADerivatives(model, data, q, v, v),
+        f"CasADi value ({f.n_instructions()} operations)": lambda: f(at),
+        f"CasADi Jacobian ({J.n_instructions()})": lambda: J(at),
+        f"CasADi Hessian ({H.n_instructions()})": lambda: H(at, lam),
+    }
+    for name, call in cases.items():
+        call()
+        began = time.process_time()
+        for _ in range(50):
+            call()
+        print(f"{name:44s} {(time.process_time() - began) / 50 * 1e6:8.0f} us")
+
+
+def grid() -> None:
+    """Costs on finer grids."""
+    costs = {}
+    for N in ((16, 6), (32, 12)):
+        plan, seconds = planned(Gait(intervals=N))
+        told(f"{N[0]} + {N[1]} intervals", plan, seconds)
+        costs[N] = plan.statistics["cost"]
+    print(f"cost changes by {100 * abs(costs[32, 12] / costs[16, 6] - 1):.2f} % when the grid is doubled (aim 1 %)")
+
+
+def starts() -> None:
+    """Ten random starts: joint angles 0.2 rad off, times 20 % off."""
+    found = []
+    for seed in range(10):
+        plan, seconds = planned(Gait(), perturbation=0.2, seed=seed, max_iterations=200)
+        told(f"start {seed}", plan, seconds)
+        found.append(plan.statistics["cost"] if plan.status.label == "success" else np.nan)
+    kept = np.sort(np.array(found)[np.isfinite(found)])
+    optima = [] if not len(kept) else kept[np.concatenate([[True], np.diff(kept) > 1e-3 * kept[:-1]])]
+    print(f"{len(kept)} of 10 converged (aim 8); optima: {np.round(optima, 4)}")
+
+
+def dofs() -> None:
+    """Growth with the degrees of freedom that may move: arms and trunk held by their ranges."""
+    held = dict.fromkeys(("shoulder_roll", "shoulder_yaw", "trunk_yaw", "trunk_roll"), (0.0, 1e-06))
+    for name, ranges in (("all joints", dict(RANGES)), ("8 joints held", {**RANGES, **held})):
+        told(name, *planned(replace(Gait(), ranges=ranges)))
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "slopes": slopes, "warm": warm, "sizes": sizes, "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
+}  # fmt: skip
+
+
+def main(names: list[str]) -> None:
+    """Run the parts named, or all."""
+    for name in names or list(PARTS):
+        print(f"# {name}: {PARTS[name].__doc__}")
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,111 @@
+"""Builder of kind `wallbounce`: trials of a robot that balances on a ball and pushes walls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.errors import InputError
+from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.wallbounce_setup import Setup
+from trundle.scenarios.wallbounce_trials import QUALITY, Outcome, run_trial
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+_HANDS = ("left", "right")
+_PLAIN = (
+    "hand_position", "torso_distance", "hand_force_planned", "wall_distance", "active_contact",
+    "solve_time_implicit", "solve_time_hybrid", "drive_force", "push_force",
+    *(f"{name}_{level}" for name in ("hand_speed", "hand_distance", "hand_press", "ahead") for level in
+      ("implicit", "hybrid")),
+)  # fmt: skip
+
+
+def build(scenario: Scenario) -> TrialsWork:
+    """Return the work of a `wallbounce` scenario."""
+    tables: Any = scenario.tables
+    setup = Setup(tables, scenario.seed)
+    moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
+    with keys("robot", scenario, moved):
+        try:
+            setup.check()
+        except InputError as error:
+            if error.key.startswith("walls["):
+                raise InputError(error.key, error.value, error.allowed, scenario.file) from None
+            raise
+    return TrialsWork(scenario, setup)
+
+
+@dataclass(frozen=True, eq=False)
+class TrialsWork:
+    """The trials of a scenario, one after another; the first is the trajectory."""
+
+    scenario: Scenario
+    setup: Setup
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield all trials as one job."""
+        yield Job("", self._run)
+
+    def _run(self, share: Share | None) -> Trajectory:
+        trials, outcomes = self.setup.trials(), []
+        for k, trial in enumerate(trials):
+            if share:
+                share(k / len(trials))
+            outcomes.append(run_trial(self.setup, trial))
+        return trajectory(self.setup, outcomes)
+
+
+def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
+    """Return the first trial as a trajectory that knows what came of all trials."""
+    from trundle.records import Trajectory, make_dataset
+
+    shown = min(setup.tables.trials.record, len(outcomes)) - 1
+    run = outcomes[shown].run
+    y = run.records["measured"]
+    n = len(run.time)
+    flat = np.zeros((n, 1))
+    arrays = {name: run.records[name] for name in _PLAIN} | {
+        "base_position": np.column_stack([y[:, :2], np.full(n, setup.robot.ball_radius)]),
+        "base_velocity": np.column_stack([y[:, 11:13], flat]),
+        "base_rpy": y[:, [4, 3, 2]],
+        "joint_position": y[:, 5:11],
+        "hand_force_measured": y[:, 22:28].reshape(n, 2, 3),
+    }
+    joints = [f"{side}_{i}" for side in _HANDS for i in (1, 2, 3)]
+    dataset = make_dataset("wallbounce", run.time, arrays, contacts=_HANDS, joints=joints)
+    worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
+    metadata = {
+        "kind": "wallbounce",
+        "message": run.reason,
+        "trials": [outcome.facts for outcome in outcomes],
+        "shown": shown,
+        "plan_quality": _quality(outcomes),
+        "robot": {key: np.asarray(value).tolist() for key, value in vars(setup.robot).items() if key != "form"},
+        "torso_radius": setup.tables.plant.torso_radius,
+        "levels": setup.tables.controller.levels,
+        "walls": [{"point": wall.point.tolist(), "normal": wall.normal.tolist()} for wall in setup.walls],
+        "box": None if setup.box is None else np.asarray(setup.box.half_size).tolist(),
+        "task": setup.tables.task,
+    }
+    # The plant's contacts neither pull nor leave their cones: what it did can be done.
+    return Trajectory(dataset, worst, True, metadata)
+
+
+def _quality(outcomes: list[Outcome]) -> dict[str, dict[str, float | None]]:
+    """Return the 95 % and 50 % of each measure of all plans of all trials, by level."""
+    result: dict[str, dict[str, float | None]] = {}
+    for level in ("implicit", "hybrid"):
+        result[level] = {}
+        for name in QUALITY:
+            values = np.concatenate([outcome.quality[level][name] for outcome in outcomes])
+            result[level][f"{name}_count"] = float(values.size)
+            for share in (50, 95):
+                result[level][f"{name}_p{share}"] = float(np.percentile(values, share)) if values.size else None
+    return result

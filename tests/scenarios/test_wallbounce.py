@@ -1,0 +1,128 @@
+"""Scenarios of kind `wallbounce`: checked, built, run with parts, measured, drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trundle.contact.soft import SoftLaw
+from trundle.control.balancer_costs import Weights
+from trundle.control.balancer_low_level import LowLevelGains
+from trundle.control.schedule import ScheduleRules
+from trundle.control.two_level import Timing
+from trundle.errors import InputError
+from trundle.models.ball_balancer import BallBalancer
+from trundle.numerics.compile import find_compiler
+from trundle.report.metrics import compute
+from trundle.report.metrics_wallbounce import cleared, safe
+from trundle.scenarios import build, load_scenario, run
+from trundle.scenarios.schema_wallbounce import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
+from trundle.scenarios.wallbounce_setup import Setup
+
+NAMES = ("recover", "avoid", "turn", "models")
+
+
+@pytest.mark.parametrize(
+    ("table", "object_", "but"),
+    [
+        (RobotTable, BallBalancer, {"gravity"}),
+        (LawTable, SoftLaw, set()),
+        (RulesTable, ScheduleRules, set()),
+        (GainsTable, LowLevelGains, set()),
+        (TimingTable, Timing, set()),
+        (WeightsTable, Weights, {"joints", "angular", "contact_speed", "contact_distance"}),
+    ],
+)
+def test_defaults_of_files_are_those_of_the_objects(table, object_, but):
+    own, other = table().model_dump(), object_()
+    names = {f.name for f in dataclasses.fields(other)} - but
+    assert names <= set(own)
+    for name in names:
+        if isinstance(own[name], str):
+            assert own[name] == getattr(other, name)
+        else:
+            assert np.asarray(own[name]) == pytest.approx(np.asarray(getattr(other, name)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trials_are_drawn_with_the_seed_and_the_same_in_all_parts(name):
+    scenario = load_scenario(f"wallbounce-{name}")
+    build(scenario)
+    drawn = Setup(scenario.tables, scenario.seed).trials()
+    assert drawn == Setup(scenario.tables, scenario.seed).trials()
+    for part, other in scenario.parts.items():
+        if part != "gentle":
+            assert Setup(other.tables, other.seed).trials() == drawn
+    if name == "recover":
+        pushes = np.array([trial.push for trial in drawn])
+        assert len(pushes) == 20
+        assert np.all((pushes >= [18, 0.15, -0.611, 0.3]) & (pushes <= [32, 0.35, 0.611, 0.7]))
+        assert Setup(scenario.tables, 1).trials() != drawn
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("trials.impulse=[30.0, 20.0]", "trials.impulse"),
+        ("plant.arm_masses=[9.0, 5.0]", "plant.arm_masses"),
+        ("controller.rules.off=5.0", "controller.rules.off"),
+        ("robot.joint_lower=[2.0, 0.0, 0.0]", "robot.joint_lower"),
+        ('controller.levels="three"', "controller.levels"),
+        ("controller.timing.implicit=0.0", "controller.timing.implicit"),
+        ("noise.delay=-1.0", "noise.delay"),
+    ],
+)
+def test_what_cannot_be_is_named(override, key):
+    with pytest.raises(InputError) as caught:
+        build(load_scenario("wallbounce-recover", [override]))
+    assert key in str(caught.value)
+
+
+def test_a_wall_through_the_robot_is_named(tmp_path: Path):
+    path = tmp_path / "inside.toml"
+    text = 'kind = "wallbounce"\ntask = "recover"\n[[walls]]\npoint = [0.1, 0.0, 0.0]\nnormal = [-1.0, 0.0, 0.0]\n'
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"walls\[0\]\.point"):
+        build(load_scenario(path))
+
+
+def test_a_goal_at_the_start_is_named(tmp_path: Path):
+    path = tmp_path / "nowhere.toml"
+    path.write_text('kind = "wallbounce"\ntask = "navigate"\n')
+    with pytest.raises(InputError, match=r"goal\.position"):
+        load_scenario(path)
+
+
+def test_what_counts_as_safe_and_cleared():
+    good = {"status": "success", "torso_min": 0.05, "away": 0.1, "goal_time": 2.0}
+    assert safe(good)
+    assert cleared(good)
+    for change in ({"status": "fell"}, {"torso_min": -0.001}, {"away": 0.31}):
+        assert not safe(good | change)
+    assert not cleared(good | {"torso_min": 0.019})
+    assert not cleared(good | {"goal_time": None})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
+def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path):
+    pytest.importorskip("mujoco")
+    one = ["trials.count=1", "trials.impulse=[26.0, 26.0]", "trials.heading=[0.0, 0.0]", "trials.height=[0.6, 0.6]"]
+    scenario = load_scenario("wallbounce-models", [*one, "simulation.duration=1.2"])
+    result = run(scenario, tmp_path / "out")
+    made = result.trajectory
+    assert made is not None
+    assert made.kind == "wallbounce"
+    assert set(result.parts) == {"implicit-only"}
+    assert made["hand_force_measured"].shape == (121, 2, 3)
+    assert np.max(made["torso_distance"]) < 0.5
+    assert np.all(np.isin(made["active_contact"], (0.0, 1.0)))
+    values = compute("wallbounce-models", made, result.parts)
+    assert {"penetration_p95", "slip_p95", "off_wall_force_p95", "slip_p95_implicit"} <= set(values)
+    assert values["slip_p95"] < values["slip_p95_implicit"]
+    files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
+    assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
+    assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000

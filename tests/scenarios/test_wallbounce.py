@@ -110,7 +110,8 @@ def test_what_counts_as_safe_and_cleared():
 @pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
 def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path):
     pytest.importorskip("mujoco")
-    scenario = load_scenario("wallbounce-models", ["trials.count=1", "simulation.duration=1.2"])
+    one = ["trials.count=1", "trials.impulse=[26.0, 26.0]", "trials.heading=[0.0, 0.0]", "trials.height=[0.6, 0.6]"]
+    scenario = load_scenario("wallbounce-models", [*one, "simulation.duration=1.2"])
     result = run(scenario, tmp_path / "out")
     made = result.trajectory
     assert made is not None

@@ -130,20 +130,22 @@ def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
     ax = ax or style.new_axes()
     for (part, run), colour in zip(runs.items(), _PARTS, strict=False):
         facts = metrics_wallbounce.trials(run)
-        good = np.array([metrics_wallbounce.safe(one) or metrics_wallbounce.cleared(one) if "goal_time" in one
-                         else metrics_wallbounce.safe(one) for one in facts])  # fmt: skip
+        good = np.array([_well(one) for one in facts])
         least = np.array([one["torso_min"] for one in facts])
         k = np.arange(1, len(facts) + 1)
         name = part.replace("-", " ") or str(run.metadata.get("levels", "main run")).replace("-", " ")
         label = f"{name}: {int(good.sum())} of {len(facts)}"
         ax.plot(k[good], least[good], "o", color=colour, markersize=5, label=label)
         ax.plot(k[~good], least[~good], "o", color=colour, markersize=5, fillstyle="none")
-        if not good.any():
-            ax.plot([], [], "o", color=colour, markersize=5, fillstyle="none", label=label)
     ax.axhline(0.0, color=style.RED, linewidth=0.8)
-    style.dress(ax, "Least distance of the torso; filled: safe", "trial", "distance (m)", runs[""])
+    style.dress(ax, "Least distance of the torso; filled: safe (cleared)", "trial", "distance (m)", runs[""])
     style.legend(ax, 3)
     return ax
+
+
+def _well(one: Mapping[str, Any]) -> bool:
+    """Whether a trial went as wanted: round the box where there is one, else safely."""
+    return metrics_wallbounce.cleared(one) if one.get("box") else metrics_wallbounce.safe(one)
 
 
 def paths(runs: Runs, ax: Axes | None = None) -> Axes:

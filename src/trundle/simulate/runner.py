@@ -270,10 +270,7 @@ class Runner:
         return Status.SUCCESS
 
     def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
-        """Return which margins may end a mode at once: not those born zero, nor those that leave zero upwards.
-
-        These are seams that are left behind, and forces a controller let vanish for an instant.
-        """
+        """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +28,7 @@ from trundle.scenarios.planar_tree import build_tree, start_of
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
+from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.records import Policy, Trajectory
@@ -75,7 +77,8 @@ class TrackWork:
             further["policy"] = self._wrapped(inner)
         plant, start = self.plant
         run = simulate(plant, start, **settings(tables), **further)
-        return replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+        run = replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+        return run if inner is None else replace(run, status=_ended(run.status, inner.statuses))
 
     @cached_property
     def plant(self) -> tuple[RollingTree, Start]:
@@ -297,3 +300,11 @@ def deviations(model: TreeModel, noise: Any) -> FloatArray:
         else:
             sigma[where] = of.get(quantity, 0.0)
     return sigma
+
+
+def _ended(status: Status, commands: Counter[Status]) -> Status:
+    """Return how a controlled run ended: one whose controller had no usable command most of the time is no success."""
+    lost = Counter({s: n for s, n in commands.items() if s not in (Status.SUCCESS, Status.LIMITS_RELAXED)})
+    if status is not Status.SUCCESS or 2 * sum(lost.values()) <= sum(commands.values()):
+        return status
+    return lost.most_common(1)[0][0]

@@ -91,3 +91,17 @@ def test_a_late_switch_costs_accuracy_and_no_more() -> None:
     assert late.status is tr.Status.SUCCESS
     errors = [np.abs(metrics_planar.tracked(run)["pitch"].error).max() for run in (prompt, late)]
     assert errors[0] < errors[1] < 0.2
+
+
+@pytest.mark.slow
+def test_a_slow_rover_rolls_down_the_step_and_a_force_that_is_zero_for_an_instant_ends_nothing() -> None:
+    slow = [
+        'reference.speed={type="ramp", rate=1.2}',
+        "initial.rates={base=[0.0, 1.2, 0.0]}",
+        "simulation.duration=2.0",
+    ]
+    slow += [f'reference.{name}-spin={{type="ramp", rate=-10.0}}' for name in ("rear", "front")]
+    run = run_of(*slow)
+    assert run.status is tr.Status.SUCCESS
+    tasks = metrics_planar.tracked(run)
+    assert np.abs(tasks["speed"].error[run.time > 1.9]).max() < 0.03

@@ -247,3 +247,13 @@ def test_transitions_that_undo_each_other_end_the_run() -> None:
     assert run.status is Status.SECOND_CONTACT
     assert run.transitions[-1]["reason"] == "one transition undoes the other"
     assert len(run.transitions) < 20
+
+
+def test_a_touch_without_a_blow_closes_the_contact_and_changes_nothing() -> None:
+    noise = 1e-15 * np.random.default_rng(0).standard_normal((2, 2))
+    rows = (np.eye(3)[:2], np.array([[1.0, 0, 0.3], [0, 1.0, -0.2]]))
+    touching = {i: Candidate(J, v, np.array([0.6, 0.8]), 0.1) for i, (J, v) in enumerate(zip(rows, noise, strict=True))}
+    impact = plastic_impact(np.diag([1.0, 1.0, 0.1]), touching, 0)
+    assert impact.decided
+    assert impact.laws == {0: "rolling", 1: "rolling"}
+    assert np.abs(impact.jump).max() < 1e-13

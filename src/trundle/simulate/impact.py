@@ -14,6 +14,8 @@ from trundle.simulate.sharing import shared_impulses
 
 REST_SPEED = 1e-3
 """Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
+_NO_BLOW = 1e-12
+"""Speed (m/s) that is round-off: such a touch closes the contact and changes nothing."""
 
 
 def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact:
@@ -32,6 +34,8 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     contacts : dict of contact number -> Candidate
         The new contact and those that were closed.
     """
+    if all(float(np.linalg.norm(c.velocity)) < _NO_BLOW for c in contacts.values()):
+        return held_impact(M, contacts)
     alone = _single(M, contacts[new], new)
     others = [i for i in contacts if i != new]
     leaving = [float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ alone.jump)) for i in others]

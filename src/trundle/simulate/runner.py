@@ -42,7 +42,9 @@ MAX_STEPS = 1_000_000
 _SLIPS = 1e-9
 _ROUND = 1e-9
 _ACCURATE = 1e-7
-_AT_SEAM, _SOON = 1e-7, 1e-9
+_AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
+_LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
+"""Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
 
 
 @dataclass
@@ -237,7 +239,8 @@ class Runner:
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
             looked = needed or watch.full
-            stop = min(duration, until, now.t + WATCH_SPAN if looked else np.inf)
+            light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
+            stop = min(duration, until, now.t + (_BRIEF if light else WATCH_SPAN if looked else np.inf))
             looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else NO_LOOKS
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
@@ -267,15 +270,17 @@ class Runner:
         return Status.SUCCESS
 
     def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
-        """Return which margins may end a mode at once: not those born zero, nor a seam or a gap that is left behind."""
+        """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
-        seams = [name.endswith(".gap") or self._is_seam(name) for name in phase.margins]
-        if any(seams):
-            p = self._parameters(now)
-            values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
+        forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
+        rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
+        p = self._parameters(now)
+        values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
+        rising &= np.abs(values) < np.where(forces, _NO_LOAD * self.board.weight, _AT_SEAM)
+        if np.any(rising):
             rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
             soon = np.array(list(phase.margin_values(now.t, now.x + _SOON * rate, p).values()))
-            armed &= ~(np.array(seams) & (np.abs(values) < _AT_SEAM) & (soon > values))
+            armed &= ~(rising & (soon > values))
         return armed
 
     def _is_seam(self, name: str) -> bool:

@@ -63,7 +63,17 @@ def test_the_oracles_import_nothing_of_the_package():
         for node in ast.walk(ast.parse(file.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
-            known = {"__future__", "abc", "casadi", "collections", "dataclasses", "itertools", "numpy", "scipy"}
+            known = {
+                "__future__",
+                "abc",
+                "casadi",
+                "collections",
+                "dataclasses",
+                "itertools",
+                "numpy",
+                "scipy",
+                "typing",
+            }
             assert {n.split(".")[0] for n in names} <= known, file
 
 

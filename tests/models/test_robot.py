@@ -35,7 +35,7 @@ def test_held_joints_stay() -> None:
         ({"base": (0.0, 0.4, 0.0)}, "wheel_rear", "inside terrain"),
         ({"base": (0.0, 0.4, 0.0), "contacts": []}, "wheel_rear", "inside terrain"),
         ({"base": (0.0, 1.4, 0.0)}, "wheel_rear", "raise tolerance"),
-        ({"wheels": 1.0}, "name", "wheel_rear"),
+        ({"wheels": 1.0}, "wheels", "wheel_rear"),
         ({"contacts": ["base"]}, "contacts", "wheel_rear"),
         ({"hold": ["nobody"]}, "hold", "shin_rear"),
         ({"base": (0.0, 1.4)}, "wheel_rear", "away"),

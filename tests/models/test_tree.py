@@ -10,7 +10,6 @@ import trundle.geometry as tg
 from tests.models.test_rigid_body import refused
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import ROLLING
-from trundle.errors import InputError
 from trundle.models.robot import Robot
 from trundle.models.tree import Link, Tree, TreeModel
 
@@ -144,5 +143,15 @@ def test_an_external_torque_rolls_a_disc_and_masses_scale():
         rate = ca.Function("rate", [model.x, model.u], [dynamics.nudot])
         alpha = float(rate(start.x, [0.7])[0])
         assert alpha == pytest.approx(0.7 / (factor * (0.03 + 2.0 * 0.2**2)))
-    with pytest.raises(InputError, match="actuated"):
-        Robot((0.0, 0.0, -9.81)).free(1.0, (1.0, 1.0, 1.0), actuated=True)
+
+
+def test_an_external_torque_turns_a_body_in_space():
+    robot = Robot((0.0, 0.0, 0.0))
+    robot.free(2.0, (0.2, 0.25, 0.4), actuated=True, name="top")
+    model = robot.finish().tree.finish()
+    dynamics = model.dynamics([])
+    rate = ca.Function("rate", [model.x, model.u], [dynamics.nudot])
+    at_rest = np.zeros(model.x.shape[0])
+    at_rest[model.layout["top.turn"]] = [1.0, 0.0, 0.0, 0.0]
+    nudot = np.asarray(rate(at_rest, [0.3, 0.2, -0.4])).ravel()
+    assert nudot == pytest.approx([1.5, 0.8, -1.0, 0.0, 0.0, 0.0])

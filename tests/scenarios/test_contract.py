@@ -103,7 +103,7 @@ MISSED = {
 
 def limits() -> list[object]:
     """Return the named scenarios, those with a limit still missed expected to fail."""
-    marks = {name: [pytest.mark.xfail(reason=reason)] for name, reason in MISSED.items()}
+    marks = {name: [pytest.mark.xfail(reason=reason, strict=False)] for name, reason in MISSED.items()}
     return [pytest.param(name, marks=marks.get(name, [])) for name in catalogue.names()]
 
 

@@ -255,7 +255,7 @@ class _Known:
         self.kinds = np.array([sizes.index(shape) for shape in shapes], dtype=int)
         most = _most_at_once(forecast, self.kinds, len(sizes))
         self.slot_kinds = tuple(kind for kind, count in enumerate(most) for _ in range(count))
-        tables = [self._table(*size, least / scales.weight) for size in sizes]
+        tables = [self._table(size[0], size[1], least / scales.weight) for size in sizes]
         self.slots = tuple(tables[kind][0] for kind in self.slot_kinds)
         self.tables = [tables[kind][1:] for kind in self.slot_kinds]
         # The last entry, reached by the index -1, stands for an empty slot.

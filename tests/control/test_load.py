@@ -63,7 +63,7 @@ def test_robot_and_object_balance_with_the_same_forces(g1: WholeBodyController) 
     al, a = command.nudot[-6:-3], command.nudot[-3:]
     inertia = load.R @ INERTIA @ load.R.T
     assert inertia @ al + np.cross(omega, inertia @ omega) == pytest.approx(on_object[:3], abs=1e-8)
-    assert 2.0 * (a + [0, 0, 9.81]) == pytest.approx(on_object[3:], abs=1e-7)
+    assert 2.0 * (a + np.array([0, 0, 9.81])) == pytest.approx(on_object[3:], abs=1e-7)
 
 
 def test_hands_and_object_move_as_one(g1: WholeBodyController) -> None:

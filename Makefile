@@ -9,7 +9,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(she
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-JOBS ?= 1
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n > 4 ? 4 : n)))
 PIP := python -m pip --disable-pip-version-check --quiet install
 SOURCES := $(wildcard src tests bench examples docs/conf.py)
 

@@ -63,7 +63,8 @@ class Gait:
     rolling_on : float, m
         Likewise where the standing foot bears when single support begins; None: free.
     clearance : float, m
-        Height h of the swing foot: gap >= 4 h s (1 - s), s from 0 to 1 over the single support.
+        Height h of the swing foot: gap >= 16 h (s (1 - s))^2, s from 0 to 1 over the single support; its slope is zero
+        at both ends, as the foot's velocity is there.
     friction : float
     load : float
         Largest normal force of a foot over the weight: a straight leg bears peaks that torques do not tell.

@@ -190,7 +190,7 @@ class Walking:
         if single:
             swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
             height = self.sole.clearance(self.model.motions[f"{swing}_foot"])
-            bump = 4 * gait.clearance * every.clock * (1 - every.clock)  # type: ignore[operator]
+            bump = 16 * gait.clearance * (every.clock * (1 - every.clock)) ** 2  # type: ignore[operator]
             nodes.append(Condition(f"clearance {swing}", height - bump, 0.0, np.inf, inner=True))
         if support.landing:
             start += self._rows(support.landing, support.stances[support.landing])

@@ -7,7 +7,8 @@ import pytest
 
 from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.numerics.turning import rotation_of, rotation_rpy
-from trundle.simulate.humanoid_plant import Block, HumanoidPlant, Imprecision, from_mujoco, to_mujoco
+from trundle.models.terrain import Block, Terrain
+from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision, from_mujoco, to_mujoco
 
 pytest.importorskip("pinocchio")
 mujoco = pytest.importorskip("mujoco")
@@ -22,7 +23,7 @@ def g1() -> Humanoid:
 def test_accelerations_are_those_of_pinocchio(name: str) -> None:
     humanoid = load_humanoid(name)
     robot, rng = humanoid.robot, np.random.default_rng(4)
-    model = HumanoidPlant(humanoid, floor=False).specification().compile()
+    model = HumanoidPlant(humanoid, Terrain(floor=False)).specification().compile()
     data = mujoco.MjData(model)
     for _ in range(5):
         q = robot.moved(humanoid.standing(), 0.4 * rng.normal(size=robot.nv))
@@ -87,7 +88,7 @@ def test_a_measurement_has_joints_attitude_and_forces(g1: Humanoid) -> None:
 
 
 def test_noise_is_what_was_asked_for(g1: Humanoid) -> None:
-    plant, policy = HumanoidPlant(g1, floor=False), Still()
+    plant, policy = HumanoidPlant(g1, Terrain(floor=False)), Still()
     noise = Imprecision(position=1e-3, rate=0.2, attitude=0.03, gyro=0.4, force=5.0)
     plant.plant(g1.standing()).run(policy, 0.05, sensors=plant.sensors(noise, seed=1))
     exact = Still()
@@ -99,7 +100,7 @@ def test_noise_is_what_was_asked_for(g1: Humanoid) -> None:
 
 def test_blocks_are_ground(g1: Humanoid) -> None:
     block = Block((0.0, 0.0, 0.25), (0.5, 0.5, 0.05), (0.1, 0.2, 0.3))
-    spec = HumanoidPlant(g1, [block], floor=False).specification()
+    spec = HumanoidPlant(g1, Terrain([block], floor=False)).specification()
     model = spec.compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

@@ -23,6 +23,8 @@ from trundle.numerics.turning import turn_between
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
+_UPRIGHT = np.eye(3)
+_UPRIGHT.setflags(write=False)
 _HARDEST = 1e3
 """Most a limit of a joint may brake, rad/s2: beyond the limit itself it is not kept at any price."""
 
@@ -96,6 +98,8 @@ class WholeBodyAim:
     angular_momentum : (3,) kg m2/s
     posture : (n,) rad, optional
         That of the robot unless given.
+    surfaces : mapping of str to (3, 3)
+        Axes of what hands that stand roll on, z the normal into the robot; those of the world unless given.
     """
 
     com: FloatArray
@@ -106,6 +110,7 @@ class WholeBodyAim:
     com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
     angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
     posture: FloatArray | None = None
+    surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +131,8 @@ class _Program:
 class WholeBodyController:
     """Whole-body control (final): from a state and an aim to torques.
 
-    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole and the force of each hand in its own axes;
-    M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
+    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
+    those of the surface on which its ball rolls; M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
     (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
     acceleration they are still inside.
 
@@ -155,6 +160,7 @@ class WholeBodyController:
         robot, g = humanoid.robot, self.gains
         self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
         self.patches |= {f"{name}_hand": FlatPatch.point(g.friction) for name in humanoid.hands}
+        self._radii = {f"{name}_hand": palm.radius for name, palm in humanoid.hands.items()}
         n = len(robot.joints)
         self._torque = g.torque_part * robot.torque_limit
         self._kp = g.posture_kp * humanoid.joint_stiffness
@@ -188,13 +194,14 @@ class WholeBodyController:
         terms, ends = self.terms(q, nu) if known is None else known
         moving = tuple(name for name in aim.ends if name not in aim.contacts)
         program = self._programs.get((aim.contacts, moving)) or self._program(aim.contacts, moving)
-        J, b = self._contact_rows(program, ends)
+        J, b = self._contact_rows(program, ends, aim.surfaces)
         self._write(program, terms, ends, q, nu, aim)
         data = assemble(program.shape, (terms.M, terms.h, self._S, J, b, J, program.D), DAMPING, Numbers)
         return command(program.shape, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
-        """Return (moment, force) of each end that stands, in its own axes, about its middle."""
+        """Return (moment, force) of each end that stands: of a sole in its axes about its middle, of a hand in those
+        of its surface about the point of contact."""
         found, at = {}, 0
         for name in contacts:
             width = self._width(name)
@@ -245,16 +252,22 @@ class WholeBodyController:
         self._programs[standing, moving] = made
         return made
 
-    def _contact_rows(self, program: _Program, ends: Mapping[str, FrameMotion]) -> tuple[FloatArray, FloatArray]:
+    def _contact_rows(
+        self, program: _Program, ends: Mapping[str, FrameMotion], surfaces: Mapping[str, FloatArray]
+    ) -> tuple[FloatArray, FloatArray]:
         J, b, at, damping = program.J, program.b, 0, self.gains.damping
         for name in program.standing:
-            end, R = ends[name], ends[name].R.T
-            if not self.patches[name].is_point:
-                np.matmul(R, end.Jw, out=J[at : at + 3])
-                b[at : at + 3] = R @ (end.al + damping * end.w)
+            end = ends[name]
+            if self.patches[name].is_point:
+                R = surfaces.get(name, _UPRIGHT)
+                end = rolling(end, R[:, 2], self._radii[name])
+            else:
+                R = end.R
+                np.matmul(R.T, end.Jw, out=J[at : at + 3])
+                b[at : at + 3] = R.T @ (end.al + damping * end.w)
                 at += 3
-            np.matmul(R, end.Jv, out=J[at : at + 3])
-            b[at : at + 3] = R @ (end.a + damping * end.v)
+            np.matmul(R.T, end.Jv, out=J[at : at + 3])
+            b[at : at + 3] = R.T @ (end.a + damping * end.v)
             at += 3
         return J, b
 
@@ -305,6 +318,18 @@ class WholeBodyController:
         np.clip(low, -np.inf, _HARDEST, out=limit.lower[6:])
         np.clip(high, -_HARDEST, np.inf, out=limit.upper[6:])
         np.minimum(limit.lower[6:], limit.upper[6:], out=limit.lower[6:])
+
+
+def rolling(ball: FrameMotion, normal: FloatArray, radius: float) -> FrameMotion:
+    """Return the motion of the point where a ball of `radius` (m) touches a surface with this `normal` (3,) into it.
+
+    v = v_c + r n x w is the velocity of the material point there; its constraint v = 0 holds on as the ball rolls, so
+    the acceleration that belongs to it is v' = a_c + r n x w', without the centripetal part of a point of the body.
+    """
+    x, y, z = radius * normal
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # lever @ w = r n x w
+    Jv, v, a = ball.Jv + lever @ ball.Jw, ball.v + lever @ ball.w, ball.a + lever @ ball.al
+    return FrameMotion(ball.R, ball.p - radius * normal, ball.w, v, ball.Jw, Jv, ball.al, a)
 
 
 def _set(task: Task, A: FloatArray, target: FloatArray) -> None:

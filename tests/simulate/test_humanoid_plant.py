@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
-from trundle.numerics.turning import rotation_of, rotation_rpy
 from trundle.models.terrain import Block, Terrain
+from trundle.numerics.turning import rotation_of, rotation_rpy
 from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision, from_mujoco, to_mujoco
 
 pytest.importorskip("pinocchio")

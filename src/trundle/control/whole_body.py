@@ -132,7 +132,8 @@ class WholeBodyController:
     """Whole-body control (final): from a state and an aim to torques.
 
     Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
-    those of the surface on which its ball rolls; M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
+    those of the surface on which its ball rolls;
+    M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
     (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
     acceleration they are still inside.
 
@@ -200,8 +201,10 @@ class WholeBodyController:
         return command(program.shape, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
-        """Return (moment, force) of each end that stands: of a sole in its axes about its middle, of a hand in those
-        of its surface about the point of contact."""
+        """Return (moment, force) of each end that stands.
+
+        Of a sole in its axes about its middle, of a hand in those of its surface about the point of contact.
+        """
         found, at = {}, 0
         for name in contacts:
             width = self._width(name)

@@ -101,6 +101,7 @@ class Terrain:
             where = f"over block {only!r}" if only else "over a block, or with a floor"
             raise InputError("place", (round(x, 6), round(y, 6)), f"a place {where} (m)")
         z, normal = max(found, key=lambda one: one[0])
-        ahead = np.array([1.0, 0.0, 0.0]) - normal[0] * normal
-        ahead /= np.linalg.norm(ahead)
-        return np.array([x, y, z]), np.column_stack((ahead, np.cross(normal, ahead), normal))
+        ahead: FloatArray = np.array([1.0, 0.0, 0.0]) - normal[0] * normal
+        ahead = ahead / float(np.linalg.norm(ahead))
+        R: FloatArray = np.array([ahead, np.cross(normal, ahead), normal]).T
+        return np.array([x, y, z]), R

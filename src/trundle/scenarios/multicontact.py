@@ -208,8 +208,8 @@ class MulticontactWork:
     def gross(self) -> PointPath:
         """Coarse path of the centre of mass."""
         walk = self.tables.steps if self.tables.task == "walk" else None
-        ways = {"sway": walk.sway, "lean": walk.lean} if walk else {"sway": 0.0}
-        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, **ways)
+        sway, lean = (walk.sway, walk.lean) if walk else (0.0, {})
+        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=sway, lean=lean)
 
     @cached_property
     def rests(self) -> StancePlan | None:

@@ -16,6 +16,7 @@ from trundle.models.terrain import Terrain
 from trundle.numerics.turning import quaternion_of, rotation_of
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 
+_FLOOR = Terrain()
 _BALL = 0.005
 """Radius of the balls at the corners of a sole, m."""
 
@@ -64,7 +65,7 @@ class HumanoidPlant:
     """
 
     humanoid: Humanoid
-    terrain: Terrain = Terrain()
+    terrain: Terrain = _FLOOR
     friction: float = 0.8
     mass_factor: float = 1.0
     step: float = 0.001

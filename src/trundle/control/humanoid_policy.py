@@ -142,7 +142,7 @@ class HumanoidPolicy:
         self._start, self._posture = np.array(q), posture
         robot = controller.humanoid.robot
         self._limit = robot.torque_limit
-        self._radii = {f"{name}_hand": palm.radius for name, palm in controller.humanoid.hands.items()}
+        self._radii = controller.humanoid.radii
         self._n, self._ends = len(robot.joints), tuple(controller.humanoid.ends)
         self.reset()
 

@@ -117,7 +117,14 @@ def behind(run: Trajectory) -> float:
     return float(off[alone].max(initial=0.0))
 
 
-def without_hand(run: Trajectory) -> float:
-    """Return 1 if at some stance on one foot the robot could rest without its hand, or no such stance is known."""
-    stances = [one for one in run.metadata.get("stances", []) if sum(n.endswith("_foot") for n in one["contacts"]) == 1]
+def without_hand(run: Trajectory, foot: str = "right_foot") -> float:
+    """Return 1 if at some stance on this foot alone the robot could rest without its hand, or none is known.
+
+    Of the left hand the right foot is the one away from it: only there the weight needs it.
+    """
+    stances = [one for one in run.metadata.get("stances", []) if _soles(one) == [foot]]
     return float(not stances or any(one["without_hands"] for one in stances))
+
+
+def _soles(stance: Mapping[str, Any]) -> list[str]:
+    return [name for name in stance["contacts"] if name.endswith("_foot")]

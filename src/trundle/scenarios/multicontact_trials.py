@@ -206,10 +206,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
-        "terrain": {
-            "floor": work.terrain.floor,
-            "blocks": [{"name": block.name, "corners": block.corners.tolist()} for block in work.terrain.blocks],
-        },
+        "terrain": work.terrain.table,
         "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

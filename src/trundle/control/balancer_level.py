@@ -58,7 +58,7 @@ class BalancerLevel(ABC):
     least_normal : float, N
         Of the floor.
     surface : Surface
-        Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; a fifth slower) or a `Formula`.
+        Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; times in `bench.ilqr`) or a `Formula`.
     """
 
     robot: BallBalancer = field(default_factory=BallBalancer)

@@ -279,7 +279,12 @@ class MulticontactWork:
         """Return the simulated robot of a trial."""
         table = self.tables.plant
         return HumanoidPlant(
-            self.controller.humanoid, self.terrain, table.friction, mass_factor=trial.mass_factor, step=table.step
+            self.controller.humanoid,
+            self.terrain,
+            table.friction,
+            mass_factor=trial.mass_factor,
+            step=table.step,
+            sole_part=table.sole_part,
         )
 
     def noise(self) -> Imprecision:

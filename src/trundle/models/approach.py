@@ -82,7 +82,10 @@ def placed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, fou
 def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, near: Nearness) -> Approach | None:
     """Return the exact approach at a pair of nearly nearest points, or None if Newton's iteration loses it."""
     m = system.meetings[contact]
-    s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
+    x_B = near.x_B
+    if m.form in ("chart", "support-chart"):
+        x_B = m.shape_B.closest(x_B[None])[0]  # across a steep part a measured height misses the surface by far
+    s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, x_B, near.n_B)
     return refined(system, atlas, x, contact, s, charts)
 
 

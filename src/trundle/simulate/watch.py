@@ -23,6 +23,8 @@ _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
 _OVERLAPS = 1e-6
+_DEEP = 1e-3
+"""Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
 StateAt = Callable[[float], FloatArray]
 
@@ -194,4 +196,5 @@ class PairWatch:
         if low is not None and look(low).gap > 0:
             instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         found = self.nearest(state_at(instant)) or after
-        return instant, Event(self.apart[0], "touch", found.coordinates, found.charts)
+        deep = found.gap < -_DEEP * self.system.meetings[self.apart[0]].shape_A.reference_length
+        return instant, Event(self.apart[0], "overlap" if deep else "touch", found.coordinates, found.charts)

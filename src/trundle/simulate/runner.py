@@ -197,7 +197,7 @@ class Runner:
     def _mode(self, now: Instant, duration: float) -> Status | tuple[Instant, Event, Phase]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
-        watch = Watch(self.system, now.mode)
+        watch = Watch(self.system, now.mode, now.unarmed)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
         first_step: float | None = None

@@ -7,7 +7,7 @@ import pytest
 
 from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.numerics.turning import rotation_of, rotation_rpy
-from trundle.simulate.humanoid_plant import Block, HumanoidPlant, Imprecision, from_mujoco, to_mujoco
+from trundle.simulate.humanoid_plant import Block, FreeBox, HumanoidPlant, Imprecision, from_mujoco, to_mujoco
 
 pytest.importorskip("pinocchio")
 mujoco = pytest.importorskip("mujoco")
@@ -106,3 +106,24 @@ def test_blocks_are_ground(g1: Humanoid) -> None:
     assert data.geom("block0").xmat.reshape(3, 3) == pytest.approx(rotation_rpy(np.array([0.1, 0.2, 0.3])))
     assert model.geom("block0").conaffinity == model.geom("left_foot0").contype
     assert model.geom("left_foot0").conaffinity != model.geom("right_foot0").contype
+
+
+def test_a_box_on_a_stand_stays_and_hangs_on_nothing_else(g1: Humanoid) -> None:
+    stand, box = Block((0.6, 0, 0.3), (0.1, 0.1, 0.3)), FreeBox((0.2, 0.24, 0.2), 2.0, (0.6, 0, 0.7), yaw=0.3)
+    plant = HumanoidPlant(g1.gripping(), [stand], box=box)
+    run = plant.plant(g1.standing()).run(Still(), 0.3, record={"box": plant.box_pose})
+    pose = run.records["box"][-1]
+    assert pose[:3] == pytest.approx([0.6, 0, 0.7], abs=2e-3)
+    assert rotation_of(pose[3:]) == pytest.approx(rotation_rpy(np.array([0, 0, 0.3])), abs=2e-3)
+    assert box.inertia == pytest.approx(2 / 12 * np.diag([0.0976, 0.08, 0.0976]))
+
+
+def test_balls_of_pads_touch_their_planes_from_inside(g1: Humanoid) -> None:
+    plant = HumanoidPlant(g1.gripping(), floor=False)
+    view, robot = plant.plant(g1.standing()).view(), g1.robot
+    ends = g1.gripping().end_motions(robot.terms(g1.standing(), np.zeros(robot.nv), g1.links).motions)
+    for name in ("left_hand", "right_hand"):
+        end = ends[name]
+        balls = np.array([view.data.geom_xpos[view.geom(f"{name}{j}")] for j in range(4)])
+        assert (balls - end.p) @ end.R[:, 2] == pytest.approx(np.full(4, 0.005), abs=1e-9)
+        assert balls.mean(axis=0) - 0.005 * end.R[:, 2] == pytest.approx(end.p, abs=1e-9)

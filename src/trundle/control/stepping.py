@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
-from trundle.control.whole_body import Aim
+from trundle.control.aim import Aim
 from trundle.errors import InputError
 from trundle.models.forecast import Forecast, Held
 from trundle.numerics.turning import rotation_by, rotation_vector

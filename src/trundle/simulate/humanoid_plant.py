@@ -12,12 +12,12 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import MissingExtraError
-from trundle.models.humanoid import Humanoid
+from trundle.models.humanoid import Humanoid, Pad, Sole
 from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 
 _BALL = 0.005
-"""Radius of the balls at the corners of a sole, m."""
+"""Radius of the balls at the corners of a sole or pad, m."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,37 @@ class Block:
         object.__setattr__(self, "center", array("center", self.center, (3,), unit="m"))
         object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
         object.__setattr__(self, "rpy", array("rpy", self.rpy, (3,), unit="rad"))
+
+
+@dataclass(frozen=True)
+class FreeBox:
+    """A box that moves freely, of even density.
+
+    Parameters
+    ----------
+    size : (3,) m
+        Whole sides.
+    mass : float, kg
+    position : (3,) m
+        Of its centre at the start; it is upright and turned by `yaw` (rad).
+    """
+
+    size: Any
+    mass: float
+    position: Any
+    yaw: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", array("size", self.size, (3,), above=0.0, unit="m"))
+        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
+        positive("mass", self.mass, "kg")
+        number("yaw", self.yaw, unit="rad")
+
+    @property
+    def inertia(self) -> FloatArray:
+        """About the centre, (3, 3) kg m2."""
+        x, y, z = self.size**2
+        return self.mass / 12 * np.diag([y + z, x + z, x + y])
 
 
 @dataclass(frozen=True)
@@ -81,8 +112,10 @@ class HumanoidPlant:
     floor : bool
     friction : float
     mass_factor : float
-        Of all masses and inertias.
+        Of all masses and inertias of the robot.
     step : float, s
+    box : FreeBox, optional
+        Something to hold.
     """
 
     humanoid: Humanoid
@@ -91,6 +124,7 @@ class HumanoidPlant:
     friction: float = 0.8
     mass_factor: float = 1.0
     step: float = 0.001
+    box: FreeBox | None = None
 
     def __post_init__(self) -> None:
         for name in ("friction", "mass_factor", "step"):
@@ -124,6 +158,13 @@ class HumanoidPlant:
                 **ground,
             )
         self._add_robot(spec, mj)
+        if self.box:
+            turn = quaternion_of(rotation_rpy(np.array([0.0, 0.0, self.box.yaw])))
+            body = spec.worldbody.add_body(name="box", pos=self.box.position, quat=turn)
+            body.add_freejoint(name="box")
+            meets = {"contype": 1, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
+            half = self.box.size / 2
+            body.add_geom(name="box", type=mj.mjtGeom.mjGEOM_BOX, size=half, mass=self.box.mass, **meets)
         return spec
 
     def _add_robot(self, spec: Any, mj: Any) -> None:
@@ -150,17 +191,25 @@ class HumanoidPlant:
             motor.gainprm[0] = 1.0
         touching = {"contype": 1, "conaffinity": 0, "mass": 0.0, "friction": [self.friction, 0.005, 0.0001]}
         for name, sole in h.feet.items():
-            i, R, p = robot.place_on_body(sole.link)
-            x, y = sole.length / 2, sole.width / 2
-            for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
-                at = p + R @ (sole.at + np.array([*corner, _BALL]))
-                made[i].add_geom(
-                    name=f"{name}_foot{j}", type=mj.mjtGeom.mjGEOM_SPHERE, size=[_BALL, 0, 0], pos=at, **touching
-                )
+            self._add_rectangle(made, f"{name}_foot", sole, np.eye(3), touching)
         for name, palm in h.hands.items():
+            if isinstance(palm, Pad):
+                self._add_rectangle(made, f"{name}_hand", palm, palm.R_link_pad, touching)
+                continue
             i, R, p = robot.place_on_body(palm.link)
             at, size = p + R @ palm.at, [palm.radius, 0, 0]
             made[i].add_geom(name=f"{name}_hand0", type=mj.mjtGeom.mjGEOM_SPHERE, size=size, pos=at, **touching)
+
+    def _add_rectangle(
+        self, made: Sequence[Any], name: str, flat: Sole | Pad, R_link: FloatArray, touching: dict[str, Any]
+    ) -> None:
+        """Add balls at the corners of a sole or pad, tangent to it from inside."""
+        i, R, p = self.humanoid.robot.place_on_body(flat.link)
+        x, y = flat.length / 2, flat.width / 2
+        for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
+            at = p + R @ (flat.at + R_link @ np.array([*corner, _BALL]))
+            kind = _mujoco().mjtGeom.mjGEOM_SPHERE
+            made[i].add_geom(name=f"{name}{j}", type=kind, size=[_BALL, 0, 0], pos=at, **touching)
 
     def plant(self, q: Any, nu: Any = None, lowest: float = 0.4, tilt: float = math.radians(60.0)) -> MujocoPlant:
         """Return the plant that starts at the state q (nq,), nu (nv,) of the robot.
@@ -173,7 +222,7 @@ class HumanoidPlant:
         falls = (Fall("base", lowest * float(start[2])), Fall("base", 0.0, tilt))
 
         def put(view: PlantView) -> None:
-            view.data.qpos[:], view.data.qvel[:] = start, to_mujoco(start, rates)
+            view.data.qpos[: robot.nq], view.data.qvel[: robot.nv] = start, to_mujoco(start, rates)
 
         limit = robot.torque_limit
         return MujocoPlant(self._model, lambda view, u: np.clip(u, -limit, limit), falls, put)
@@ -189,14 +238,15 @@ class HumanoidPlant:
 
     def measure(self, view: PlantView) -> FloatArray:
         """Return a measurement."""
-        q, v = view.data.qpos, view.data.qvel
+        q, v = view.data.qpos[: self.humanoid.robot.nq], view.data.qvel[: self.humanoid.robot.nv]
         turn = np.zeros(3)
         view.mujoco.mju_quat2Vel(turn, q[3:7], 1.0)
         return np.concatenate([q[7:], v[6:], turn, v[3:6], self.forces(view).ravel()])
 
     @cached_property
     def _geoms(self) -> list[list[int]]:
-        count = [4] * len(self.humanoid.feet) + [1] * len(self.humanoid.hands)
+        count = [4] * len(self.humanoid.feet)
+        count += [4 if isinstance(hand, Pad) else 1 for hand in self.humanoid.hands.values()]
         model, ends = self._model.compile(), zip(self.ends, count, strict=True)
         return [[int(model.geom(f"{end}{j}").id) for j in range(k)] for end, k in ends]
 
@@ -217,8 +267,14 @@ class HumanoidPlant:
 
     def state(self, view: PlantView) -> tuple[FloatArray, FloatArray]:
         """Return the true q (nq,), nu (nv,) of the robot."""
-        q = np.array(view.data.qpos)
-        return q, from_mujoco(q, np.array(view.data.qvel))
+        robot = self.humanoid.robot
+        q = np.array(view.data.qpos[: robot.nq])
+        return q, from_mujoco(q, np.array(view.data.qvel[: robot.nv]))
+
+    def box_pose(self, view: PlantView) -> FloatArray:
+        """Return position (3,) m and quaternion (4,) (w, x, y, z) of the box; NaN without one."""
+        nq = self.humanoid.robot.nq
+        return np.array(view.data.qpos[nq : nq + 7]) if self.box else np.full(7, np.nan)
 
 
 def to_mujoco(q: FloatArray, nu: FloatArray) -> FloatArray:

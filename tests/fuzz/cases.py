@@ -412,7 +412,7 @@ WALKER: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 HUMANOID: dict[str, dict[str, Any]] = {
     "robot": {"name": "g1", "lowered": 0.02},
-    "controller": {"period": 0.002},
+    "controller": {"period": 0.002, "avoid": False},
     "controller.gains": {
         "com": 1000, "com_kp": 60, "com_kd": 15, "momentum": 1, "momentum_kd": 4, "base": 20, "base_kp": 60,
         "base_kd": 15, "posture": 2, "posture_kp": 30, "posture_kd": 11, "swing": 200, "swing_turn": 200,

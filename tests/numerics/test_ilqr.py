@@ -177,14 +177,27 @@ def test_the_optimum_is_that_of_ipopt(backend, made, x0, p):
     assert again.gradient == pytest.approx(solution.gradient, rel=1e-3, abs=1e-9)
 
 
-def test_both_backends_take_the_same_path(monkeypatch):
+def curved(stages=25):
+    """The ball with a part of its cost that is no sum of squares, and without its step's chain rule."""
+    problem = ball(stages)
+    stage = dataclasses.replace(problem.stage, smooth=0.1 * ca.cosh(problem.x[0] - problem.u[1]))
+    return dataclasses.replace(problem, stage=stage, step_jacobian=None)
+
+
+def multiplied_out(stages=25):
+    """The ball with the Jacobian of its step as one matrix."""
+    problem = ball(stages)
+    return dataclasses.replace(problem, step_jacobian=problem.step_jacobian.whole())
+
+
+@pytest.mark.parametrize("made", [ball, curved, multiplied_out])
+def test_both_backends_take_the_same_path(monkeypatch, made):
     if find_compiler() is None:
         pytest.skip("no C compiler")
-    problem = ball()
     x0, p, guess = np.zeros(6), np.array([1.0, 0.8]), Guess(np.zeros((25, 2)), np.zeros((26, 6)))
-    native = Optimiser(problem)
+    native = Optimiser(made())
     monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
-    plain = Optimiser(ball())
+    plain = Optimiser(made())
     assert (native.backend, plain.backend) == ("c", "numpy")
     for count in (1, 3, 8):
         a, b = (o.solve(x0, p, guess, Limits(count)) for o in (native, plain))

@@ -13,7 +13,8 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, integer, number, positive
 from trundle.errors import InputError
-from trundle.numerics.ilqr_backend import Backend, make_backend
+from trundle.numerics.compile import compile_library, library_source
+from trundle.numerics.ilqr_backend import Backend
 from trundle.numerics.ilqr_stage import ControlProblem, Cost, midpoint, relaxed_barrier
 from trundle.status import Status
 
@@ -185,7 +186,7 @@ class Optimiser:
     def __init__(self, problem: ControlProblem, damping: float = 0.0) -> None:
         self.problem = problem
         self.damping = number("damping", damping, minimum=0.0)
-        self._backend: Backend = make_backend(problem)
+        self._backend = _make_backend(problem)
 
     @property
     def backend(self) -> str:
@@ -351,6 +352,19 @@ def recompute(problem: ControlProblem, solution: ControlSolution, x0: Any, param
     return Recomputed(
         float(cost[0, 0]), float(np.max(np.abs(path.T - solution.states))), float(np.max(np.abs(gradient)))
     )
+
+
+def _make_backend(problem: ControlProblem) -> Backend:
+    """Return compiled operations, or numpy's without a compiler."""
+    names, source = library_source(dict(problem.functions), dense=True)
+    stages = compile_library("trundle_ilqr_stages", source)
+    if stages is None:
+        from trundle.numerics.ilqr_numpy import NumpyBackend
+
+        return NumpyBackend(problem)
+    from trundle.numerics.ilqr_native import NativeBackend
+
+    return NativeBackend(problem, stages, names)
 
 
 def _damping(rho: float, alpha: float, ratio: float) -> float:

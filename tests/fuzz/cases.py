@@ -411,7 +411,7 @@ WALKER: dict[str, dict[str, Any]] = {
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
 HUMANOID: dict[str, dict[str, Any]] = {
-    "robot": {"name": "g1", "lowered": 0.02, "posture": {"waist_*": 0}},
+    "robot": {"name": "g1", "lowered": 0.02, "posture": {}},
     "controller": {"period": 0.002, "avoid": False},
     "controller.gains": {
         "com": 1000, "com_kp": 60, "com_kd": 15, "momentum": 1, "momentum_kd": 4, "base": 20, "base_kp": 60,

@@ -48,7 +48,7 @@ def test_every_job_of_a_task_is_reserved() -> None:
 )
 def test_a_part_with_the_name_of_a_job_is_refused_before_anything_runs(tmp_path, scenario, parts, wrong):
     text = (LIBRARY / f"{scenario}.toml").read_text()
-    text += "".join(f"\n[parts.{part}.simulation]\noutput_step = 0.02\n" for part in parts)
+    text += "".join(f"\n[parts.{part}]\ntitle = 'Another'\n" for part in parts)
     file = tmp_path / "own.toml"
     file.write_text(text)
     with pytest.raises(InputError, match=rf"parts\.{wrong}\b.*another name"):

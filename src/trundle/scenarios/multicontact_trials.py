@@ -76,7 +76,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
     def planned(_: PlantView) -> FloatArray:
-        position, _, forces = policy.planned()
+        position, _momentum, forces = policy.planned()
         turning = np.zeros(3) if policy.plan is None else policy.plan.at(policy.insight.plan_time)[4]
         each = np.array([forces.get(name, np.zeros(3)) for name in ends])
         return np.concatenate([position, turning, each.ravel()])

@@ -320,3 +320,26 @@ def test_a_problem_is_checked():
     for change in ({"iterations": -1}, {"seconds": 0.0}, {"tolerance": -1.0}, {"seconds": math.nan}):
         with pytest.raises(InputError):
             Limits(**change)
+
+
+def test_stages_about_any_motion(backend):
+    """Gaps, cost and derivatives about states that no dynamics ties together, against the stages' own functions."""
+    problem, rng = ball(4), np.random.default_rng(5)
+    x, u, p = 0.1 * rng.normal(size=(5, 6)), 0.1 * rng.normal(size=(4, 2)), rng.uniform(0.5, 1.0, (5, 2))
+    optimiser = Optimiser(problem)
+    found = optimiser.linearise(x, u, p)
+    total = float(problem.functions["end"](x[4], p[4]))
+    for k in range(4):
+        following, cost = problem.functions["step"](x[k], u[k], p[k])
+        jacobian, gradient, hessian = (np.array(v) for v in problem.functions["slope"](x[k], u[k], p[k]))
+        total += float(cost)
+        assert found.gap[k] == pytest.approx(np.array(following).ravel() - x[k + 1], abs=1e-14)
+        assert found.M[k] == pytest.approx(jacobian.T, abs=1e-13)
+        assert found.g[k] == pytest.approx(gradient.ravel(), abs=1e-12)
+        assert found.H[k] == pytest.approx(hessian, abs=1e-11)
+    assert found.cost == pytest.approx(total, rel=1e-13)
+    lost = optimiser.linearise(np.full((5, 6), np.nan), u, p)
+    assert np.isnan(lost.cost)
+    assert np.isnan(lost.gap).all()
+    with pytest.raises(InputError, match="inputs"):
+        optimiser.linearise(x, u[:3], p)

@@ -12,7 +12,7 @@ from trundle.plan.walk_plan import load_walk
 from trundle.plan.walking import plan_walk
 from trundle.problems.gait import Gait
 
-GAIT = Gait(intervals=(8, 3))
+GAIT = Gait(intervals=(8, 3), clearance_power=2)
 
 
 @pytest.fixture(scope="module")

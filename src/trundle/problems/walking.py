@@ -190,7 +190,8 @@ class Walking:
         if single:
             swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
             height = self.sole.clearance(self.model.motions[f"{swing}_foot"])
-            bump = 16 * gait.clearance * (every.clock * (1 - every.clock)) ** 2  # type: ignore[operator]
+            arch = 4 * every.clock * (1 - every.clock)  # type: ignore[operator]
+            bump = gait.clearance * (arch if gait.clearance_power == 1 else arch**2)
             nodes.append(Condition(f"clearance {swing}", height - bump, 0.0, np.inf, inner=True))
         if support.landing:
             start += self._rows(support.landing, support.stances[support.landing])

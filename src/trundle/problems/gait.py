@@ -136,7 +136,7 @@ class Gait:
             if name not in TORQUES:
                 raise InputError("ranges", name, "one of " + ", ".join(TORQUES))
             number(f"ranges.{name}[1]", bounds[1], minimum=number(f"ranges.{name}[0]", bounds[0]), unit="rad")
-        choice("clearance_power", self.clearance_power, (1, 2))
+        integer("clearance_power", self.clearance_power, minimum=1, maximum=2)
         for count in self.intervals:
             integer("intervals", count, minimum=2)
         for part in self.arm_swing:

@@ -130,7 +130,7 @@ def test_limbs_of_a_robot_without_pairs_cannot_be_kept_apart() -> None:
     [
         ('link = "l_sole"', 'link = "l_toe"', r"feet\.left\.link"),
         ("width = 0.09 ", "width = 0.0 ", "width"),
-        ('"*" = 0.0\n', '"Nothing" = 0.0\n', r" posture\\.TrunkYaw"),
+        ('"*" = 0.0\n', '"Nothing" = 0.0\n', r"posture\.LHipYaw"),
         ('urdf = "romeo_small"', 'urdf = "romeo_tiny"', "name"),
     ],
 )

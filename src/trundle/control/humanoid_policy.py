@@ -193,7 +193,8 @@ class HumanoidPolicy:
         surfaces = {name: self._places[name].R_world_patch for name in self._standing}
         aim = WholeBodyAim(com, np.eye(3), self._standing, aims, rate, acceleration, surfaces=surfaces)
         if self._posture is not None:
-            aim = replace(aim, posture=self._posture(self._clock))
+            now, ahead = (self._posture(self._clock + late) for late in (0.0, self.rates.control))
+            aim = replace(aim, posture=now, posture_rate=(ahead - now) / self.rates.control)
         command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
         if command.usable:

@@ -13,12 +13,15 @@ from trundle.control.humanoid_policy import HumanoidPolicy
 from trundle.simulate.humanoid_plant import HumanoidPlant
 from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
 from trundle.status import Status
+from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
 _SHIFTED = 0.03
 """Way of a sole's middle, m, beyond which a robot that should stand has stepped."""
+_LOOK = 0.05
+"""Time between two looks at how near a robot's bodies are, s."""
 _STILL = 0.15
 """Speed of the base, m/s, below which a pushed robot has come to rest."""
 
@@ -58,7 +61,7 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
         record=_records(work, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    return Outcome(run, _facts(work, trial, run, policy))
+    return Outcome(run, _facts(work, trial, run, policy) | _leaning(work, trial, run))
 
 
 def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
@@ -96,6 +99,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "nominal": lambda _: work.path(np.array([policy.insight.plan_time]))[0][0],
         "estimated": thought("base"),
         "begun": thought("begun"),
+        "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
     }
@@ -135,6 +139,33 @@ def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
     points = truth[:, 9 : 9 + 3 * len(ends)].reshape(len(truth), len(ends), 3)
     feet = points[:, [i for i, name in enumerate(ends) if name.endswith("_foot")]]
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
+
+
+def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
+    """Return what the hand did in a trial of a robot that leans, and how near its bodies came to each other."""
+    hand = work.tables.hand if work.tables.task == "walk" else None
+    if hand is None:
+        return {}
+    humanoid, r = work.controller.humanoid, run.records
+    i = tuple(humanoid.ends).index(hand.end)
+    placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
+    weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
+    runs = np.split(np.arange(len(placed)), np.flatnonzero(np.diff(placed)) + 1)
+    loads = [float(force[one].mean()) for one in runs if placed[one[0]]]
+    clearance, pair = min(
+        (
+            work.distances(q)
+            for q in r["state"][:: max(1, round(_LOOK / work.tables.simulation.output_step)), : humanoid.robot.nq]
+        ),
+        key=lambda one: one[0],
+    )
+    return {
+        "placements": int(sum(load > work.tables.controller.gating.force for load in loads)),
+        "hand_load_share": float(force[placed].mean() / weight) if placed.any() else 0.0,
+        "hand_load_most": float(force.max()),
+        "self_clearance": clearance,
+        "nearest": list(pair),
+    }
 
 
 def _built_up(time: FloatArray, rate: FloatArray) -> FloatArray:
@@ -193,6 +224,8 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
+        "terrain": work.terrain.table,
+        "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     # The plant's contacts neither pull nor leave their cones: what it did can be done.

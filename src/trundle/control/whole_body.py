@@ -11,6 +11,7 @@ from trundle.checks import FloatArray, non_negative, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.control.aim import Aim
+from trundle.control.collision import CollisionRows
 from trundle.control.id_algebra import Numbers
 from trundle.control.id_assembly import Shape, assemble, shape_of
 from trundle.control.id_command import Command, Solvers, command
@@ -25,6 +26,8 @@ from trundle.numerics.turning import turn_between
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
+_UPRIGHT = np.eye(3)
+_UPRIGHT.setflags(write=False)
 _HARDEST = 1e3
 """Most a limit of a joint may brake, rad/s2: beyond the limit itself it is not kept at any price."""
 
@@ -91,6 +94,10 @@ class WholeBodyAim:
     angular_momentum : (3,) kg m2/s
     posture : (n,) rad, optional
         That of the robot unless given.
+    posture_rate : (n,) rad/s, optional
+        At rest unless given.
+    surfaces : mapping of str to (3, 3)
+        Axes of what hands that stand roll on, z the normal into the robot; those of the world unless given.
     load : Load, optional
         What the hands hold: then `com`, its rates and `angular_momentum` are of robot and load together.
     """
@@ -103,6 +110,8 @@ class WholeBodyAim:
     com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
     angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
     posture: FloatArray | None = None
+    posture_rate: FloatArray | None = None
+    surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
     load: Load | None = None
 
 
@@ -128,7 +137,8 @@ class _Program:
 class WholeBodyController:
     """Whole-body control (final): from a state and an aim to torques.
 
-    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole and the force of each hand in its own axes;
+    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
+    those of the surface on which its ball rolls;
     M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
     (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
     acceleration they are still inside. A load in the hands has six accelerations of its own, see `Load`.
@@ -140,6 +150,8 @@ class WholeBodyController:
     horizon : float, s
     solver : str
         See `trundle.numerics.qp.QpSolver`.
+    collisions : CollisionRows, optional
+        Limbs that keep apart, and away from what is around.
     """
 
     def __init__(
@@ -149,10 +161,11 @@ class WholeBodyController:
         *,
         horizon: float = 0.05,
         solver: str = "daqp",
+        collisions: CollisionRows | None = None,
     ) -> None:
         self.humanoid, self.gains = humanoid, gains or WholeBodyGains()
         self.horizon = positive("horizon", horizon, "s")
-        self._solver = solver
+        self._solver, self.collisions = solver, collisions
         self._programs: dict[tuple[tuple[str, ...], ...], _Program] = {}
         robot, g = humanoid.robot, self.gains
         self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
@@ -162,13 +175,15 @@ class WholeBodyController:
         self._torque = g.torque_part * robot.torque_limit
         self._kp = g.posture_kp * humanoid.joint_stiffness
         self._kd = g.posture_kd * np.sqrt(humanoid.joint_stiffness)
-        self._frames = (*humanoid.links, humanoid.base)
+        self._frames = (*humanoid.links, humanoid.base, *(collisions.links if collisions else ()))
 
     def terms(self, q: FloatArray, nu: FloatArray) -> tuple[ArticulatedTerms, dict[str, FrameMotion]]:
-        """Return inertia, momentum and motions: of all ends, and of the "base"."""
+        """Return inertia, momentum and motions: of all ends, of the "base", and of links whose distances are kept."""
         terms = self.humanoid.robot.terms(q, nu, self._frames, momentum=True)
-        ends = self.humanoid.end_motions(terms.motions[:-1])
-        return terms, ends | {"base": terms.motions[-1]}
+        count = len(self.humanoid.links)
+        ends = self.humanoid.end_motions(terms.motions[:count])
+        limbs = dict(zip(self._frames[count + 1 :], terms.motions[count + 1 :], strict=True))
+        return terms, limbs | ends | {"base": terms.motions[count]}
 
     def __call__(
         self,
@@ -192,7 +207,7 @@ class WholeBodyController:
         contacts = tuple(name for name in aim.contacts if name not in held)
         moving = tuple(name for name in aim.ends if name not in contacts and name not in held)
         program = self._programs.get((contacts, moving, held)) or self._program(contacts, moving, held)
-        J, b = self._contact_rows(program, ends, aim.load)
+        J, b = self._contact_rows(program, ends, aim)
         self._write(program, terms, ends, q, nu, aim)
         M, h = terms.M, terms.h
         if aim.load:
@@ -203,7 +218,10 @@ class WholeBodyController:
         return command(program.shape, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
-        """Return (moment, force) of each end that stands, then of those that hold, in its own axes, on the robot."""
+        """Return (moment, force) on the robot of each end that stands, then of those that hold.
+
+        Of a sole or pad in its axes about its middle, of a ball that stands in those of its surface where it touches.
+        """
         found, at = {}, 0
         for name in contacts:
             width = self._width(name)
@@ -231,6 +249,10 @@ class WholeBodyController:
             "torque": Limit("torque", "torque", -self._torque, self._torque, unit="N m"),
             "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), price=1.0),
         }
+        if self.collisions:
+            k = len(self.collisions.pairs)
+            low, high = np.full(k, -np.inf), np.full(k, np.inf)
+            limits["collision"] = Limit("collision", "acceleration", low, high, np.zeros((k, nv)), 1.0, "m/s2")
         starts = np.concatenate(([0], np.cumsum(widths))).astype(int)
         for name, start, width in zip((*standing, *held), starts[:-1], widths, strict=True):
             rows = self.patches[name].rows[:, 6 - width :]
@@ -267,12 +289,15 @@ class WholeBodyController:
         return tasks
 
     def _contact_rows(
-        self, program: _Program, ends: Mapping[str, FrameMotion], load: Load | None
+        self, program: _Program, ends: Mapping[str, FrameMotion], aim: WholeBodyAim
     ) -> tuple[FloatArray, FloatArray]:
         J, b, at, damping, nv = program.J, program.b, 0, self.gains.damping, self.humanoid.robot.nv
         for name in (*program.standing, *program.held):
             end, R = ends[name], ends[name].R.T
-            under = load.under(end.p) if load and name in program.held else None
+            under = aim.load.under(end.p) if aim.load and name in program.held else None
+            if name in self.humanoid.radii and not under:
+                surface = aim.surfaces.get(name, _UPRIGHT)
+                end, R = rolling(end, surface[:, 2], self.humanoid.radii[name]), surface.T
             if not self.patches[name].is_point:
                 np.matmul(R, end.Jw, out=J[at : at + 3, :nv])
                 b[at : at + 3] = R @ (end.al + damping * end.w)
@@ -312,10 +337,14 @@ class WholeBodyController:
         turn = g.base_kp * turn_between(base.R, aim.R_base) - g.base_kd * base.w
         _set(tasks["base"], base.Jw, turn - base.al)
         rest = self.humanoid.joint_posture if aim.posture is None else aim.posture
-        tasks["posture"].target[:] = self._kp * (rest - q[7:]) - self._kd * nu[6:]
+        slower = -nu[6:] if aim.posture_rate is None else aim.posture_rate - nu[6:]
+        tasks["posture"].target[:] = self._kp * (rest - q[7:]) + self._kd * slower
         for name in program.moving:
             self._swing(tasks[name], ends[name], aim.ends[name])
         self._joint_bounds(program.limits["joints"], q, nu)
+        if self.collisions:
+            rows = program.limits["collision"]
+            self.collisions.write(rows.A, rows.lower, ends, nu)
 
     def _carry(self, program: _Program, load: Load) -> None:
         g, task, aim = self.gains, program.tasks["object"], load.aim
@@ -348,6 +377,18 @@ class WholeBodyController:
         np.clip(low, -np.inf, _HARDEST, out=lower)
         np.clip(high, -_HARDEST, np.inf, out=upper)
         np.minimum(lower, upper, out=lower)
+
+
+def rolling(ball: FrameMotion, normal: FloatArray, radius: float) -> FrameMotion:
+    """Return the motion of the point where a ball of `radius` (m) touches a surface with this `normal` (3,) into it.
+
+    v = v_c + r n x w is the velocity of the material point there; its constraint v = 0 holds on as the ball rolls, so
+    the acceleration that belongs to it is v' = a_c + r n x w', without the centripetal part of a point of the body.
+    """
+    x, y, z = radius * normal
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # lever @ w = r n x w
+    Jv, v, a = ball.Jv + lever @ ball.Jw, ball.v + lever @ ball.w, ball.a + lever @ ball.al
+    return FrameMotion(ball.R, ball.p - radius * normal, ball.w, v, ball.Jw, Jv, ball.al, a)
 
 
 def _set(task: Task, A: FloatArray, target: FloatArray) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,32 +13,13 @@ import numpy as np
 from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import MissingExtraError
 from trundle.models.humanoid import Humanoid, Pad, Sole
+from trundle.models.terrain import Terrain
 from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 
+_FLOOR = Terrain()
 _BALL = 0.005
 """Radius of the balls at the corners of a sole or pad, m."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """A box that does not move: ground, step, slope, ridge, beam.
-
-    Parameters
-    ----------
-    center, half_size : (3,) m
-    rpy : (3,) rad
-        R = Rz(yaw) Ry(pitch) Rx(roll).
-    """
-
-    center: Any
-    half_size: Any
-    rpy: Any = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "center", array("center", self.center, (3,), unit="m"))
-        object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
-        object.__setattr__(self, "rpy", array("rpy", self.rpy, (3,), unit="rad"))
 
 
 @dataclass(frozen=True)
@@ -107,28 +88,30 @@ class HumanoidPlant:
     Parameters
     ----------
     humanoid : Humanoid
-    blocks : sequence of Block
-        Besides the floor at z = 0, if there is one.
-    floor : bool
+    terrain : Terrain
+        Boxes, and the floor.
     friction : float
     mass_factor : float
         Of all masses and inertias of the robot.
     step : float, s
+    sole_part : float
+        Of the soles' sides, between the corners that touch the ground.
     box : FreeBox, optional
         Something to hold.
     """
 
     humanoid: Humanoid
-    blocks: Sequence[Block] = ()
-    floor: bool = True
+    terrain: Terrain = _FLOOR
     friction: float = 0.8
     mass_factor: float = 1.0
     step: float = 0.001
+    sole_part: float = 1.0
     box: FreeBox | None = None
 
     def __post_init__(self) -> None:
         for name in ("friction", "mass_factor", "step"):
             positive(name, getattr(self, name))
+        number("sole_part", self.sole_part, above=0.0, maximum=1.0)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -146,15 +129,15 @@ class HumanoidPlant:
         option.integrator, option.cone = mj.mjtIntegrator.mjINT_IMPLICITFAST, mj.mjtCone.mjCONE_ELLIPTIC
         option.impratio = 10.0
         ground = {"contype": 0, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
-        if self.floor:
+        if self.terrain.floor:
             spec.worldbody.add_geom(name="floor", type=mj.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], **ground)
-        for i, block in enumerate(self.blocks):
+        for i, block in enumerate(self.terrain.blocks):
             spec.worldbody.add_geom(
                 name=f"block{i}",
                 type=mj.mjtGeom.mjGEOM_BOX,
                 size=block.half_size,
                 pos=block.center,
-                quat=quaternion_of(rotation_rpy(block.rpy)),
+                quat=quaternion_of(block.R),
                 **ground,
             )
         self._add_robot(spec, mj)
@@ -171,7 +154,7 @@ class HumanoidPlant:
         h, robot, made = self.humanoid, self.humanoid.robot, []
         for i, body in enumerate(robot.bodies()):
             parent = spec.worldbody if body.parent < 0 else made[body.parent]
-            inertia, k = body.inertia, self.mass_factor
+            inertia, k = _thick(body.inertia), self.mass_factor
             here = parent.add_body(
                 name=body.name,
                 pos=body.p,
@@ -191,7 +174,8 @@ class HumanoidPlant:
             motor.gainprm[0] = 1.0
         touching = {"contype": 1, "conaffinity": 0, "mass": 0.0, "friction": [self.friction, 0.005, 0.0001]}
         for name, sole in h.feet.items():
-            self._add_rectangle(made, f"{name}_foot", sole, np.eye(3), touching)
+            part = replace(sole, length=self.sole_part * sole.length, width=self.sole_part * sole.width)
+            self._add_rectangle(made, f"{name}_foot", part, np.eye(3), touching)
         for name, palm in h.hands.items():
             if isinstance(palm, Pad):
                 self._add_rectangle(made, f"{name}_hand", palm, palm.R_link_pad, touching)
@@ -260,8 +244,8 @@ class HumanoidPlant:
 
     def gaps(self, view: PlantView) -> FloatArray:
         """Return the distance (ends,) of each sole's and hand's lowest point from the ground, at most 1 m."""
-        ground = [view.geom("floor")] if self.floor else []
-        ground += [view.geom(f"block{i}") for i in range(len(self.blocks))]
+        ground = [view.geom("floor")] if self.terrain.floor else []
+        ground += [view.geom(f"block{i}") for i in range(len(self.terrain.blocks))]
         each = [[view.distance(g, geom, 1.0) for g in ground for geom in geoms] for geoms in self._geoms]
         return np.array([min(found, default=1.0) for found in each])
 
@@ -293,3 +277,9 @@ def _mujoco() -> Any:
     except ImportError:
         raise MissingExtraError("mujoco", "sim") from None
     return mujoco
+
+
+def _thick(inertia: FloatArray) -> FloatArray:
+    """Return an inertia (3, 3) with A + B > C by more than round-off: that of a flat body is refused by MuJoCo."""
+    a, b, c = np.linalg.eigvalsh(inertia)
+    return inertia if a + b > c * (1 + 1e-9) else inertia + 1e-8 * c * np.eye(3)

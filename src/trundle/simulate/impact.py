@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
-from trundle.simulate.impact_sets import Candidate, Impact, inside, some_of
+from trundle.simulate.impact_cone import cone_laws
+from trundle.simulate.impact_sets import Candidate, Impact, checked, inside, some_of
 from trundle.simulate.sharing import shared_impulses
 
 REST_SPEED = 1e-3
@@ -45,7 +46,13 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
     if alone.decided and all(speed > -REST_SPEED for speed in leaving):
         return replace(together, decided=True, rests=True)
-    return together if together.decided else some_of(M, contacts, new) or together
+    return together if together.decided else some_of(M, contacts, new) or _by_cones(M, contacts) or together
+
+
+def _by_cones(M: FloatArray, contacts: dict[int, Candidate]) -> Impact | None:
+    """Return the impact that the projections onto the cones lead to, if its impulses and velocities agree."""
+    found = cone_laws(M, contacts)
+    return None if found is None else checked(M, contacts, *found)
 
 
 def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:

@@ -13,6 +13,7 @@ from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
 from trundle.models.touching import velocities_changed
 from trundle.simulate.handover import handed_over, has_neighbour
+from trundle.simulate.impact import REST_SPEED
 from trundle.simulate.impact_sets import Impact
 from trundle.simulate.phase import Mode, Phase
 from trundle.simulate.rest import Hold, can_rest
@@ -33,6 +34,7 @@ _STILL = 1e-14
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _SAME = 1e-9
+JAM = "the slip jammed and stopped"
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
@@ -96,7 +98,10 @@ class Switchboard:
         if family == "friction" and self._at_the_tip(now, event, phase):
             family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
-        return resolve(self, now, event, phase), reason
+        following = resolve(self, now, event, phase)
+        if resolve is _separate and law == "sliding" and isinstance(following, Instant):
+            reason = reason if following.mode.laws[event.contact] == "separated" else JAM
+        return following, reason
 
     def _at_the_tip(self, now: Instant, event: Event, phase: Phase) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
@@ -128,9 +133,25 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
     if not _falls_in(board, after, gap):
         return after
-    if now.mode.laws[event.contact] != "sliding" and board.system.rules.on_slip == "slide":
-        return _start_sliding(board, now, event.contact, phase)
+    if board.system.rules.on_slip == "slide":
+        if now.mode.laws[event.contact] != "sliding":
+            return _start_sliding(board, now, event.contact, phase)
+        return _stopped_by_a_jam(board, now, event, phase)
     return Status.JAMMED
+
+
+def _stopped_by_a_jam(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+    """A slip whose force has grown without bound stops: an impact without approach.
+
+    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J', and beyond neither sliding nor flight is possible (Painleve).
+    In the plane that is where the plastic impulse -D^-1 v that stops the slip v enters the cone. In space the direction
+    e of a slip that comes to rest may turn that far: such a slip stops without.
+    """
+    after = _landed(board, now, event)
+    if isinstance(after, Instant) and after.mode.laws[event.contact] not in ("sliding", "separated"):
+        return _resting(board, after)
+    slip = slip_and_spin(board.system, now.mode.atlas, now.x, event.contact)[1]
+    return _stick(board, now, event, phase) if float(np.linalg.norm(slip)) < REST_SPEED else Status.JAMMED
 
 
 def _falls_in(board: Switchboard, now: Instant, gap: str) -> bool:

@@ -104,7 +104,7 @@ def _limb(body: SceneBody, radius: float) -> tuple[Part, ...]:
     a, b, c = (points[hull.simplices[:, i]] for i in range(3))
     inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
     faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
-    return (Part(points, faces.astype(np.int64), _STEEL),)
+    return (Part(points, faces.astype(np.int64), _STEEL, sharp=True),)
 
 
 def _slabs(body: SceneBody, size: float) -> tuple[Part, ...]:

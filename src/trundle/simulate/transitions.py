@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, SLIP_END
 from trundle.models.system import Atlas, ContactSystem
 from trundle.models.touching import velocities_changed
 from trundle.simulate.handover import handed_over, has_neighbour
@@ -341,6 +341,7 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
     ("pure-rolling", "torsion"): ("the torsional moment left its bound", _spin),
     **{("sliding", margin): rule for margin, rule in _TOUCHING.items()},
     ("sliding", "slip_speed"): ("the slip came to rest", _stick),
+    ("sliding", SLIP_END): ("the slip came to rest", _stick),
     ("separated", "gap"): ("the gap closed", _land),
     ("separated", "touch"): ("the gap closed", _land),
 }

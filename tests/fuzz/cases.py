@@ -462,8 +462,10 @@ ROBOT: dict[str, dict[str, Any]] = {
     "simulation": {"gravity": [0, 0, -9.81], "duration": 1, "output_step": 0.005, "relative_tolerance": 1e-8},
 }  # fmt: skip
 LEG = """<robot name="leg">
-<link name="base"><inertial><mass value="3"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="shin"><inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="base"><inertial><mass value="3"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="shin"><inertial><mass value="1"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="hinge" type="revolute"><parent link="base"/><child link="shin"/><origin xyz=".1 0 -.2"/>
 <axis xyz=".6 .8 0"/><limit lower="-9" upper="9" effort="1" velocity="1"/></joint></robot>
 """

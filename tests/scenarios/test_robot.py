@@ -44,39 +44,42 @@ def hopper(folder: Path, text: str | None = None, **tables: Any) -> Path:
         },
         "joints": {"stiffness": 60.0, "damping": 3.0},
         "initial": {"joints": {"left_hip": -0.4, "right_hip": -0.4, "left_knee": 0.8, "right_knee": 0.8}},
-        "simulation": {"duration": 0.2, "relative_tolerance": 1e-6},
+        "simulation": {"duration": 0.14, "relative_tolerance": 1e-8},
     }
     file = folder / "case.toml"
     file.write_text(tomli_w.dumps(data | tables))
     return file
 
 
+@pytest.mark.slow
 def test_a_robot_lands_and_the_run_can_be_run_again(tmp_path: Path) -> None:
     result = run(hopper(tmp_path), tmp_path / "run", plots=False)
     assert result.exit_code == 0
     walked = load_trajectory(tmp_path / "run" / "trajectory.nc")
     assert walked.kind == "walking"
-    assert {"flight", "left + right"} <= set(walked["phase"])
+    assert walked["phase"][0] == "flight"
+    assert set(walked["phase"]) & {"left", "right", "left + right"}
     assert walked["gap"].min() > -1e-9
     assert walked["gap"][0].min() == pytest.approx(0.05, abs=1e-9)
-    knee = list(walked["joint"]).index("left_shank")
+    knee = [str(name) for name in walked["joint"]].index("left_shank")
     stretch = walked["joint_position"][:, knee] - 0.8
     expected = -60.0 * stretch - 3.0 * walked["joint_velocity"][:, knee]
     np.testing.assert_allclose(walked["joint_torque"][:, knee], expected, atol=1e-12)
     energy = walked["energy"]
     assert energy[-1] < energy[0]
-    assert len(build_stage(walked).actors) == 2 + 5 + 1  # feet, links, ground
+    assert len(build_stage(walked).actors) == 2 + 7 + 1  # feet, links, ground
     again = load_scenario(tmp_path / "run" / "scenario.toml")
     assert build(again)
 
 
+@pytest.mark.slow
 def test_on_a_moving_deck_feet_move_with_it(tmp_path: Path) -> None:
     ground = {"motion": DECK, "velocity": [0.3, 0.0, 0.0], "rpy": [0.0, 0.1, 0.0]}
     result = run(hopper(tmp_path, ground=ground), tmp_path / "run", plots=False)
     walked = result.trajectory
     assert walked is not None
     assert result.exit_code == 0
-    k = list(walked["body"]).index("terrain")
+    k = [str(name) for name in walked["body"]].index("terrain")
     assert np.ptp(walked["body_position"][:, k, 0]) > 0.03
     assert result.summary["metrics"]["slip"]["value"] < 1e-6
     standing = walked["mode"] == "rolling"

@@ -168,8 +168,8 @@ class Sliding(Law):
         The slip speed at which the mode ends. |v_t| alone touches zero without crossing it, so an event
         on it would be missed and the integrator would stall.
     onset : (d,), optional
-        Unit vector, resolved: the direction of the slip while it is still zero. It is weighted with
-        `stick_speed`, so that the direction is defined from the first instant and soon the slip's own.
+        Unit vector, resolved: the direction of the slip while it is still zero. It is weighted with `stick_speed`, or
+        a tenth of `end_speed`, so that the direction is defined from the first instant and soon the slip's own.
     end_speed : float, m/s
         Slip speed at which the mode ends, too, once the slip was 20 times faster; 0: there is no such end.
     """
@@ -195,7 +195,9 @@ class Sliding(Law):
 
     def direction(self, k: Kinematics, friction: Friction) -> ca.SX:
         """Return n - mu e, (d,)."""
-        slip = k.slip if self.onset is None else k.slip + self.stick_speed * self.onset
+        # The slip's direction turns as fast as the force over the slip: at round-off no explicit step can follow.
+        smallest = max(self.stick_speed, self.end_speed / 10)
+        slip = k.slip if self.onset is None else k.slip + smallest * self.onset
         return k.n - friction.mu * slip / ca.norm_2(slip)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:

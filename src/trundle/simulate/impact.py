@@ -76,6 +76,8 @@ def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
         without = _single(M, replace(c, spin=None), number)
         return replace(without, laws={number: "spinning"}) if "rolling" in without.laws.values() else without
     spread = c.J @ np.linalg.solve(M, c.J.T)
+    if float(np.linalg.norm(c.velocity)) < _NO_BLOW:
+        return Impact(jump, {number: "rolling"}, {number: push})
     for e in _slips_after(c, spread):
         edge = c.n - c.mu * e
         impulse = edge * (-float(c.n @ c.velocity) / float(c.n @ spread @ edge))
@@ -112,7 +114,10 @@ def _slips_after(c: Candidate, spread: FloatArray) -> Iterator[FloatArray]:
 
     def after(e: FloatArray) -> FloatArray:
         edge = c.n - c.mu * e
-        left = c.velocity - spread @ edge * (float(c.n @ c.velocity) / float(c.n @ spread @ edge))
+        closing = float(c.n @ spread @ edge)
+        if closing == 0.0:
+            return np.zeros_like(e)  # no impulse along this edge stops the approach
+        left = c.velocity - spread @ edge * (float(c.n @ c.velocity) / closing)
         return left - c.n * float(c.n @ left)
 
     if len(c.n) == 2:

@@ -268,7 +268,9 @@ def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) 
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
     mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
     names = [joined.name for joined in system.model(atlas).joined]
-    unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law in zip(names, laws, strict=True) if law in _BORN_ZERO}
+    # A contact in flight that reaches the ground at this very instant lands next: its gap stays armed.
+    moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]
+    unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law, new in zip(names, laws, moved, strict=True) if new}
     return Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
 

@@ -117,7 +117,7 @@ def test_feet_of_every_kind_fall(tmp_path: Path, shape: dict[str, Any], contacts
         (('izz="0.05"', 'izz="0.5"'), "link[trunk].inertial.inertia", "I1 + I2 >= I3"),
         (('axis xyz="0 1 0"', 'axis xyz="0 0 0"'), "joint[left_hip].axis.xyz", "not zero"),
         (('lower="-1.5" upper="1.5"', 'lower="1.6" upper="1.5"'), "joint[left_hip].limit", "lower <= upper"),
-        (('<parent link="trunk"/>', '<parent link="left_thigh"/>'), "joint[left_hip]", "two different links"),
+        (('<parent link="trunk"/>', '<parent link="left_hip"/>'), "joint[left_spread]", "two different links"),
     ],
 )
 def test_a_broken_urdf_is_refused_with_element_and_rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,14 @@ class NominalPath:
         return self._curve(inside), np.where(moving, self._rate(inside), 0.0)
 
 
-def gross_path(steps: Footsteps, com: FloatArray, *, lowered: float = 0.0, sway: float = 0.6) -> PointPath:
+def gross_path(
+    steps: Footsteps,
+    com: FloatArray,
+    *,
+    lowered: float = 0.0,
+    sway: float = 0.6,
+    lean: Mapping[str, float] | None = None,
+) -> PointPath:
     """Return a coarse path of the centre of mass: over the middle of what stands while something travels.
 
     Parameters
@@ -55,7 +63,10 @@ def gross_path(steps: Footsteps, com: FloatArray, *, lowered: float = 0.0, sway:
         By how much it sinks in the first half second.
     sway : float
         Share of the way from the middle of all ends to that of those that stand, across the direction of motion (y).
+    lean : mapping of str to float, m
+        Where it is across, from the middle of both soles, while an end travels; those left out: by `sway`.
     """
+    aside = lean or {}
     first, last = _middle(steps, 0.0), _middle(steps, steps.duration + 1.0)
     height = float(com[2]) - lowered - first[2]
     times, points = [0.0, 0.5], [np.array(com), np.array([first[0], first[1], height + first[2]])]
@@ -65,7 +76,8 @@ def gross_path(steps: Footsteps, com: FloatArray, *, lowered: float = 0.0, sway:
             continue
         here, before = _middle(steps, time), _middle(steps, travel.start - 1e-6)
         times.append(time)
-        points.append(np.array([here[0], before[1] + sway * (here[1] - before[1]), height + here[2]]))
+        across = aside.get(travel.name, sway * (here[1] - before[1]))
+        points.append(np.array([here[0], before[1] + across, height + here[2]]))
     times.append(max(steps.duration, 0.6) + 0.4)
     points.append(np.array([last[0], last[1], height + last[2]]))
     return PointPath(times, points, "smooth")

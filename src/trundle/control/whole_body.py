@@ -10,19 +10,24 @@ import numpy as np
 from trundle.checks import FloatArray, non_negative, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
+from trundle.control.aim import Aim
+from trundle.control.collision import CollisionRows
 from trundle.control.id_algebra import Numbers
 from trundle.control.id_assembly import Shape, assemble, shape_of
 from trundle.control.id_command import Command, Solvers, command
 from trundle.control.inverse_dynamics import DAMPING
+from trundle.control.load import Load
 from trundle.control.tasks import Limit, Task
 from trundle.errors import InputError
 from trundle.models.articulated import ArticulatedTerms
-from trundle.models.humanoid import Humanoid
+from trundle.models.humanoid import Humanoid, Pad
 from trundle.numerics.qp import TOLERANCE
 from trundle.numerics.turning import turn_between
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
+_UPRIGHT = np.eye(3)
+_UPRIGHT.setflags(write=False)
 _HARDEST = 1e3
 """Most a limit of a joint may brake, rad/s2: beyond the limit itself it is not kept at any price."""
 
@@ -31,9 +36,9 @@ _HARDEST = 1e3
 class WholeBodyGains:
     """Weights of squared errors (accelerations) and gains: k_p in 1/s2, k_d in 1/s.
 
-    Of the centre of mass, the angular momentum about it, the base's attitude, the posture, ends that move freely, and
-    forces; `damping` (1/s) brakes what slips at contacts, `height` (1/s3) integrates the error of the height, up to
-    `height_most` (m/s2); torques stay within the part `torque_part` of their limits.
+    Of the centre of mass, the angular momentum about it, the base's attitude, the posture, ends that move freely, an
+    object in the hands, and forces; `damping` (1/s) brakes what slips at contacts, `height` (1/s3) integrates the error
+    of the height, up to `height_most` (m/s2); torques stay within the part `torque_part` of their limits.
     """
 
     com: float = 1000.0
@@ -54,6 +59,10 @@ class WholeBodyGains:
     hand: float = 100.0
     hand_kp: float = 200.0
     hand_kd: float = 28.0
+    object: float = 20.0
+    object_turn: float = 20.0
+    object_kp: float = 100.0
+    object_kd: float = 20.0
     force: float = 1e-6
     damping: float = 20.0
     height: float = 100.0
@@ -71,17 +80,6 @@ class WholeBodyGains:
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
-    """Where a foot or hand should be: position (3,) m, velocity, acceleration, and for a foot its attitude (3, 3)."""
-
-    position: FloatArray
-    velocity: FloatArray = field(default_factory=lambda: _ZERO)
-    acceleration: FloatArray = field(default_factory=lambda: _ZERO)
-    R: FloatArray | None = None
-    omega: FloatArray = field(default_factory=lambda: _ZERO)
-
-
-@dataclass(frozen=True, eq=False)
 class WholeBodyAim:
     """What a tick is asked for, world axes.
 
@@ -96,6 +94,12 @@ class WholeBodyAim:
     angular_momentum : (3,) kg m2/s
     posture : (n,) rad, optional
         That of the robot unless given.
+    posture_rate : (n,) rad/s, optional
+        At rest unless given.
+    surfaces : mapping of str to (3, 3)
+        Axes of what hands that stand roll on, z the normal into the robot; those of the world unless given.
+    load : Load, optional
+        What the hands hold: then `com`, its rates and `angular_momentum` are of robot and load together.
     """
 
     com: FloatArray
@@ -106,6 +110,9 @@ class WholeBodyAim:
     com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
     angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
     posture: FloatArray | None = None
+    posture_rate: FloatArray | None = None
+    surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
+    load: Load | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,18 +125,23 @@ class _Program:
     limits: Mapping[str, Limit]
     standing: tuple[str, ...]
     moving: tuple[str, ...]
+    held: tuple[str, ...]
     J: FloatArray
     b: FloatArray
     D: FloatArray
+    S: FloatArray
+    M: FloatArray
+    h: FloatArray
 
 
 class WholeBodyController:
     """Whole-body control (final): from a state and an aim to torques.
 
-    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole and the force of each hand in its own axes;
+    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
+    those of the surface on which its ball rolls;
     M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
     (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
-    acceleration they are still inside.
+    acceleration they are still inside. A load in the hands has six accelerations of its own, see `Load`.
 
     Parameters
     ----------
@@ -138,6 +150,8 @@ class WholeBodyController:
     horizon : float, s
     solver : str
         See `trundle.numerics.qp.QpSolver`.
+    collisions : CollisionRows, optional
+        Limbs that keep apart, and away from what is around.
     """
 
     def __init__(
@@ -147,26 +161,29 @@ class WholeBodyController:
         *,
         horizon: float = 0.05,
         solver: str = "daqp",
+        collisions: CollisionRows | None = None,
     ) -> None:
         self.humanoid, self.gains = humanoid, gains or WholeBodyGains()
         self.horizon = positive("horizon", horizon, "s")
-        self._solver = solver
-        self._programs: dict[tuple[tuple[str, ...], tuple[str, ...]], _Program] = {}
+        self._solver, self.collisions = solver, collisions
+        self._programs: dict[tuple[tuple[str, ...], ...], _Program] = {}
         robot, g = humanoid.robot, self.gains
         self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
-        self.patches |= {f"{name}_hand": FlatPatch.point(g.friction) for name in humanoid.hands}
-        n = len(robot.joints)
+        for name, hand in humanoid.hands.items():
+            flat = isinstance(hand, Pad)
+            self.patches[f"{name}_hand"] = hand.patch(g.friction, g.sole_part) if flat else FlatPatch.point(g.friction)
         self._torque = g.torque_part * robot.torque_limit
         self._kp = g.posture_kp * humanoid.joint_stiffness
         self._kd = g.posture_kd * np.sqrt(humanoid.joint_stiffness)
-        self._frames = (*humanoid.links, humanoid.base)
-        self._S = np.vstack((np.zeros((6, n)), np.eye(n)))
+        self._frames = (*humanoid.links, humanoid.base, *(collisions.links if collisions else ()))
 
     def terms(self, q: FloatArray, nu: FloatArray) -> tuple[ArticulatedTerms, dict[str, FrameMotion]]:
-        """Return inertia, momentum and motions: of all ends, and of the "base"."""
+        """Return inertia, momentum and motions: of all ends, of the "base", and of links whose distances are kept."""
         terms = self.humanoid.robot.terms(q, nu, self._frames, momentum=True)
-        ends = self.humanoid.end_motions(terms.motions[:-1])
-        return terms, ends | {"base": terms.motions[-1]}
+        count = len(self.humanoid.links)
+        ends = self.humanoid.end_motions(terms.motions[:count])
+        limbs = dict(zip(self._frames[count + 1 :], terms.motions[count + 1 :], strict=True))
+        return terms, limbs | ends | {"base": terms.motions[count]}
 
     def __call__(
         self,
@@ -177,8 +194,8 @@ class WholeBodyController:
     ) -> Command:
         """Return the command at the state q (nq,), nu (nv,); `known` is what `terms` returned for it.
 
-        ``command.u`` (n,) are torques, ``command.lam`` the wrenches, see `wrenches`; nothing is raised where there is
-        no solution: see `Command.status`.
+        ``command.u`` (n,) are torques, ``command.lam`` the wrenches, see `wrenches`; with a load ``command.nudot`` ends
+        with its twist's rate (6,). Nothing is raised where there is no solution: see `Command.status`.
 
         Raises
         ------
@@ -186,15 +203,25 @@ class WholeBodyController:
             If the aim names an end that the robot does not have, or a foot without a wanted attitude.
         """
         terms, ends = self.terms(q, nu) if known is None else known
-        moving = tuple(name for name in aim.ends if name not in aim.contacts)
-        program = self._programs.get((aim.contacts, moving)) or self._program(aim.contacts, moving)
-        J, b = self._contact_rows(program, ends)
+        held = aim.load.hands if aim.load else ()
+        contacts = tuple(name for name in aim.contacts if name not in held)
+        moving = tuple(name for name in aim.ends if name not in contacts and name not in held)
+        program = self._programs.get((contacts, moving, held)) or self._program(contacts, moving, held)
+        J, b = self._contact_rows(program, ends, aim)
         self._write(program, terms, ends, q, nu, aim)
-        data = assemble(program.shape, (terms.M, terms.h, self._S, J, b, J, program.D), DAMPING, Numbers)
+        M, h = terms.M, terms.h
+        if aim.load:
+            M, h, nv = program.M, program.h, self.humanoid.robot.nv
+            M[:nv, :nv], h[:nv] = terms.M, terms.h
+            M[nv:, nv:], h[nv:] = aim.load.dynamics(self.humanoid.robot.gravity)
+        data = assemble(program.shape, (M, h, program.S, J, b, J, program.D), DAMPING, Numbers)
         return command(program.shape, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
-        """Return (moment, force) of each end that stands, in its own axes, about its middle."""
+        """Return (moment, force) on the robot of each end that stands, then of those that hold.
+
+        Of a sole or pad in its axes about its middle, of a ball that stands in those of its surface where it touches.
+        """
         found, at = {}, 0
         for name in contacts:
             width = self._width(name)
@@ -207,54 +234,82 @@ class WholeBodyController:
     def _width(self, name: str) -> int:
         return 3 if self.patches[name].is_point else 6
 
-    def _program(self, standing: tuple[str, ...], moving: tuple[str, ...]) -> _Program:
-        for name in (*standing, *moving):
+    def _program(self, standing: tuple[str, ...], moving: tuple[str, ...], held: tuple[str, ...]) -> _Program:
+        for name in (*standing, *moving, *held):
             if name not in self.patches:
                 raise InputError("aim", name, "one of " + ", ".join(self.patches))
-        robot, g = self.humanoid.robot, self.gains
-        nv, n = robot.nv, len(robot.joints)
-        tasks = {
-            "com": Task("com", np.zeros((3, nv)), np.zeros(3), np.full(3, g.com)),
-            "momentum": Task("momentum", np.zeros((3, nv)), np.zeros(3), np.full(3, g.momentum), unit="N m"),
-            "base": Task("base", np.zeros((3, nv)), np.zeros(3), np.full(3, g.base), unit="rad/s2"),
-            "posture": Task("posture", self._S.T, np.zeros(n), np.full(n, g.posture), unit="rad/s2"),
-        }
-        for name in moving:
-            point = self.patches[name].is_point
-            weight = np.full(3, g.hand) if point else np.repeat([g.swing_turn, g.swing], 3)
-            tasks[name] = Task(name, np.zeros((len(weight), nv)), np.zeros(len(weight)), weight)
-        widths = [self._width(name) for name in standing]
-        starts, m = np.concatenate(([0], np.cumsum(widths))).astype(int), sum(widths)
+        robot = self.humanoid.robot
+        n, nv = len(robot.joints), robot.nv + (6 if held else 0)
+        widths = [self._width(name) for name in (*standing, *held)]
+        m = sum(widths)
+        S = np.zeros((nv, n))
+        S[6 : robot.nv] = np.eye(n)
+        tasks = self._tasks(S, m, moving, bool(held))
         limits = {
             "torque": Limit("torque", "torque", -self._torque, self._torque, unit="N m"),
             "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), price=1.0),
         }
-        for name, start, width in zip(standing, starts[:-1], widths, strict=True):
+        if self.collisions:
+            k = len(self.collisions.pairs)
+            low, high = np.full(k, -np.inf), np.full(k, np.inf)
+            limits["collision"] = Limit("collision", "acceleration", low, high, np.zeros((k, nv)), 1.0, "m/s2")
+        starts = np.concatenate(([0], np.cumsum(widths))).astype(int)
+        for name, start, width in zip((*standing, *held), starts[:-1], widths, strict=True):
             rows = self.patches[name].rows[:, 6 - width :]
             A = np.zeros((len(rows), m))
             A[:, start : start + width] = rows
-            limits[f"cone.{name}"] = Limit(f"cone.{name}", "force", 0.0, np.inf, A)
-        if m:
-            tasks["force"] = Task("force", np.eye(m), np.zeros(m), np.full(m, g.force), on="force", unit="N")
+            limits[f"cone.{name}"] = Limit(f"cone.{name}", "force", np.zeros(len(rows)), np.inf, A)
         shape = shape_of(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
         solvers = Solvers(shape, self._solver, TOLERANCE, DAMPING)
         bounds = {limit.name: limit for limit in shape.limits}
-        made = _Program(
-            shape, solvers, tasks, bounds, standing, moving, np.zeros((m, nv)), np.zeros(m), np.zeros((m, m))
-        )
-        self._programs[standing, moving] = made
+        blank = np.zeros((m, nv)), np.zeros(m), np.zeros((m, m)), S, np.zeros((nv, nv)), np.zeros(nv)
+        made = _Program(shape, solvers, tasks, bounds, standing, moving, held, *blank)
+        self._programs[standing, moving, held] = made
         return made
 
-    def _contact_rows(self, program: _Program, ends: Mapping[str, FrameMotion]) -> tuple[FloatArray, FloatArray]:
-        J, b, at, damping = program.J, program.b, 0, self.gains.damping
-        for name in program.standing:
+    def _tasks(self, S: FloatArray, m: int, moving: tuple[str, ...], loaded: bool) -> dict[str, Task]:
+        g, (nv, n) = self.gains, S.shape
+        tasks = {
+            "com": Task("com", np.zeros((3, nv)), np.zeros(3), np.full(3, g.com)),
+            "momentum": Task("momentum", np.zeros((3, nv)), np.zeros(3), np.full(3, g.momentum), unit="N m"),
+            "base": Task("base", np.zeros((3, nv)), np.zeros(3), np.full(3, g.base), unit="rad/s2"),
+            "posture": Task("posture", S.T, np.zeros(n), np.full(n, g.posture), unit="rad/s2"),
+        }
+        for name in moving:
+            if name.endswith("_foot"):
+                weight = np.repeat([g.swing_turn, g.swing], 3)
+            else:
+                weight = np.full(self._width(name), g.hand)
+            tasks[name] = Task(name, np.zeros((len(weight), nv)), np.zeros(len(weight)), weight)
+        if loaded:
+            own, weight = np.eye(nv)[nv - 6 :], np.repeat([g.object_turn, g.object], 3)
+            tasks["object"] = Task("object", own, np.zeros(6), weight)
+        if m:
+            tasks["force"] = Task("force", np.eye(m), np.zeros(m), np.full(m, g.force), on="force", unit="N")
+        return tasks
+
+    def _contact_rows(
+        self, program: _Program, ends: Mapping[str, FrameMotion], aim: WholeBodyAim
+    ) -> tuple[FloatArray, FloatArray]:
+        J, b, at, damping, nv = program.J, program.b, 0, self.gains.damping, self.humanoid.robot.nv
+        for name in (*program.standing, *program.held):
             end, R = ends[name], ends[name].R.T
+            under = aim.load.under(end.p) if aim.load and name in program.held else None
+            if name in self.humanoid.radii and not under:
+                surface = aim.surfaces.get(name, _UPRIGHT)
+                end, R = rolling(end, surface[:, 2], self.humanoid.radii[name]), surface.T
             if not self.patches[name].is_point:
-                np.matmul(R, end.Jw, out=J[at : at + 3])
+                np.matmul(R, end.Jw, out=J[at : at + 3, :nv])
                 b[at : at + 3] = R @ (end.al + damping * end.w)
+                if under:
+                    J[at : at + 3, nv:] = -(R @ under.Jw)
+                    b[at : at + 3] -= R @ (under.al + damping * under.w)
                 at += 3
-            np.matmul(R, end.Jv, out=J[at : at + 3])
+            np.matmul(R, end.Jv, out=J[at : at + 3, :nv])
             b[at : at + 3] = R @ (end.a + damping * end.v)
+            if under:
+                J[at : at + 3, nv:] = -(R @ under.Jv)
+                b[at : at + 3] -= R @ (under.a + damping * under.v)
             at += 3
         return J, b
 
@@ -270,6 +325,9 @@ class WholeBodyController:
         g, tasks, momentum = self.gains, program.tasks, terms.momentum
         if momentum is None:
             raise InputError("known", "no momentum", "what `terms` returned")
+        if aim.load:
+            momentum = aim.load.joined(momentum, self.humanoid.robot.mass)
+            self._carry(program, aim.load)
         wanted = aim.com_acceleration + g.com_kp * (aim.com - momentum.com)
         wanted = wanted + g.com_kd * (aim.com_rate - momentum.com_rate)
         _set(tasks["com"], momentum.J_com, wanted - momentum.com_bias)
@@ -279,22 +337,35 @@ class WholeBodyController:
         turn = g.base_kp * turn_between(base.R, aim.R_base) - g.base_kd * base.w
         _set(tasks["base"], base.Jw, turn - base.al)
         rest = self.humanoid.joint_posture if aim.posture is None else aim.posture
-        tasks["posture"].target[:] = self._kp * (rest - q[7:]) - self._kd * nu[6:]
+        slower = -nu[6:] if aim.posture_rate is None else aim.posture_rate - nu[6:]
+        tasks["posture"].target[:] = self._kp * (rest - q[7:]) + self._kd * slower
         for name in program.moving:
-            self._swing(tasks[name], ends[name], aim.ends[name], self.patches[name].is_point)
+            self._swing(tasks[name], ends[name], aim.ends[name])
         self._joint_bounds(program.limits["joints"], q, nu)
+        if self.collisions:
+            rows = program.limits["collision"]
+            self.collisions.write(rows.A, rows.lower, ends, nu)
 
-    def _swing(self, task: Task, end: FrameMotion, aim: Aim, point: bool) -> None:
-        g = self.gains
-        kp, kd = (g.hand_kp, g.hand_kd) if point else (g.swing_kp, g.swing_kd)
+    def _carry(self, program: _Program, load: Load) -> None:
+        g, task, aim = self.gains, program.tasks["object"], load.aim
+        R = load.R if aim.R is None else aim.R
+        task.target[:3] = g.object_kp * turn_between(load.R, R) + g.object_kd * (aim.omega - load.omega)
+        wanted = aim.acceleration + g.object_kp * (aim.position - load.p)
+        task.target[3:] = wanted + g.object_kd * (aim.velocity - load.v)
+        for name in program.held:
+            program.limits[f"cone.{name}"].lower[0] = load.squeeze  # the first row is the normal force
+
+    def _swing(self, task: Task, end: FrameMotion, aim: Aim) -> None:
+        g, point, nv = self.gains, self.patches[task.name].is_point, self.humanoid.robot.nv
+        kp, kd = (g.swing_kp, g.swing_kd) if task.name.endswith("_foot") else (g.hand_kp, g.hand_kd)
         wanted = aim.acceleration + kp * (aim.position - end.p) + kd * (aim.velocity - end.v) - end.a
         if point:
             _set(task, end.Jv, wanted)
             return
         if aim.R is None:
-            raise InputError("aim", task.name, "an aim with the attitude R of the sole")
+            raise InputError("aim", task.name, "an aim with the attitude R of the sole or pad")
         turn = kp * turn_between(end.R, aim.R) + kd * (aim.omega - end.w) - end.al
-        task.A[:3], task.A[3:] = end.Jw, end.Jv
+        task.A[:3, :nv], task.A[3:, :nv] = end.Jw, end.Jv
         task.target[:3], task.target[3:] = turn, wanted
 
     def _joint_bounds(self, limit: Limit, q: FloatArray, nu: FloatArray) -> None:
@@ -302,10 +373,23 @@ class WholeBodyController:
         ahead = q[7:] + T * nu[6:]
         low = np.maximum(2 * (robot.lower - ahead) / T**2, (-robot.rate_limit - nu[6:]) / T)
         high = np.minimum(2 * (robot.upper - ahead) / T**2, (robot.rate_limit - nu[6:]) / T)
-        np.clip(low, -np.inf, _HARDEST, out=limit.lower[6:])
-        np.clip(high, -_HARDEST, np.inf, out=limit.upper[6:])
-        np.minimum(limit.lower[6:], limit.upper[6:], out=limit.lower[6:])
+        lower, upper = limit.lower[6 : robot.nv], limit.upper[6 : robot.nv]
+        np.clip(low, -np.inf, _HARDEST, out=lower)
+        np.clip(high, -_HARDEST, np.inf, out=upper)
+        np.minimum(lower, upper, out=lower)
+
+
+def rolling(ball: FrameMotion, normal: FloatArray, radius: float) -> FrameMotion:
+    """Return the motion of the point where a ball of `radius` (m) touches a surface with this `normal` (3,) into it.
+
+    v = v_c + r n x w is the velocity of the material point there; its constraint v = 0 holds on as the ball rolls, so
+    the acceleration that belongs to it is v' = a_c + r n x w', without the centripetal part of a point of the body.
+    """
+    x, y, z = radius * normal
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # lever @ w = r n x w
+    Jv, v, a = ball.Jv + lever @ ball.Jw, ball.v + lever @ ball.w, ball.a + lever @ ball.al
+    return FrameMotion(ball.R, ball.p - radius * normal, ball.w, v, ball.Jw, Jv, ball.al, a)
 
 
 def _set(task: Task, A: FloatArray, target: FloatArray) -> None:
-    task.A[:], task.target[:] = A, target
+    task.A[:, : A.shape[1]], task.target[:] = A, target

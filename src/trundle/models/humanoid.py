@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib.resources import files
@@ -18,12 +18,13 @@ from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated
+from trundle.models.capsules import Clearance, read_clearance
 from trundle.models.example_robots import example_robots, load_example_robot
 from trundle.models.urdf_checks import CheckedUrdf, load_urdf
 
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
-_TABLES = ("robot", "feet", "hands", "posture", "armature", "stiffness")
+_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,48 @@ class Palm:
 
 
 @dataclass(frozen=True)
+class Pad:
+    """A flat rectangle of a hand that presses against things.
+
+    Parameters
+    ----------
+    link : str
+    at : (3,) m
+        Its centre in the axes of the link.
+    inward : (3,)
+        Direction from the pad into the hand, in the axes of the link: the z axis of the pad. Its x axis is that of the
+        link, made perpendicular.
+    length, width : float, m
+        Along its x and y axes.
+    """
+
+    link: str
+    at: Any
+    inward: Any
+    length: float
+    width: float
+    R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
+    """(3, 3)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
+        positive("length", self.length, "m")
+        positive("width", self.width, "m")
+        size = float(np.linalg.norm(self.inward))
+        if size < 1e-9 or abs(self.inward[0]) > 0.9 * size:
+            raise InputError("inward", self.inward, "a direction away from the x axis of the link")
+        z = self.inward / size
+        x = np.array([1.0, 0.0, 0.0]) - z[0] * z
+        x /= np.linalg.norm(x)
+        object.__setattr__(self, "R_link_pad", np.column_stack((x, np.cross(z, x), z)))
+
+    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
+        """Return the patch, its sides shrunk to this part."""
+        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
+
+
+@dataclass(frozen=True)
 class Humanoid:
     """A robot with feet (final); arrays (n,) are in the order of `Articulated.joints`.
 
@@ -79,13 +122,17 @@ class Humanoid:
         Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
     urdf : CheckedUrdf
     feet : mapping of str to Sole
-    hands : mapping of str to Palm
+    hands : mapping of str to Palm or Pad
+    pads : mapping of str to Pad
+        What hands may hold things with instead, see `gripping`.
     posture : (n,) rad
         Of a start; the zero configuration of a robot is rarely one.
     armature : (n,) kg m2
         Inertia of rotors and gears about the joints.
     stiffness : (n,)
         Of the posture, against that of a leg.
+    clearance : Clearance, optional
+        Limbs that a controller may keep apart.
     """
 
     name: str
@@ -94,10 +141,12 @@ class Humanoid:
     base: str
     urdf: CheckedUrdf
     feet: Mapping[str, Sole]
-    hands: Mapping[str, Palm]
+    hands: Mapping[str, Palm | Pad]
     posture: Mapping[str, float]
     armature: Mapping[str, float]
     stiffness: Mapping[str, float]
+    pads: Mapping[str, Pad] = field(default_factory=dict)
+    clearance: Clearance | None = None
     robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -108,10 +157,14 @@ class Humanoid:
             raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
         if len(self.feet) < 1:
             raise InputError("feet", self.feet, "at least one")
-        for group in ("feet", "hands"):
+        for group in ("feet", "hands", "pads"):
             for name, end in getattr(self, group).items():
                 if end.link not in self.urdf.links:
                     raise InputError(f"{group}.{name}.link", end.link, "one of " + ", ".join(self.urdf.links))
+        for name, capsule in (self.clearance.capsules if self.clearance else {}).items():
+            if capsule.link not in self.urdf.links:
+                allowed = "one of " + ", ".join(self.urdf.links)
+                raise InputError(f"clearance.capsules.{name}.link", capsule.link, allowed)
         _ = self.joint_posture, self.joint_stiffness
 
     @cached_property
@@ -119,6 +172,11 @@ class Humanoid:
         """Link and point (3,) m of everything that may touch: "left_foot", "right_hand", ..., feet first."""
         feet = {f"{name}_foot": (sole.link, sole.at) for name, sole in self.feet.items()}
         return feet | {f"{name}_hand": (palm.link, palm.at) for name, palm in self.hands.items()}
+
+    @cached_property
+    def radii(self) -> dict[str, float]:
+        """Radius (m) of the ball of each hand that is one, by the name of its end."""
+        return {f"{name}_hand": hand.radius for name, hand in self.hands.items() if isinstance(hand, Palm)}
 
     @cached_property
     def joint_posture(self) -> FloatArray:
@@ -149,8 +207,27 @@ class Humanoid:
         return tuple(link for link, _ in self.ends.values())
 
     def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
-        """Return the motions of all ends, in the axes of their links, from those of `links`."""
-        return {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
+        """Return the motions of all ends, in the axes of their links (pads: their own), from those of `links`."""
+        moved = {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
+        for name, turn in self._turns.items():
+            moved[name] = replace(moved[name], R=moved[name].R @ turn)
+        return moved
+
+    @cached_property
+    def _turns(self) -> dict[str, FloatArray]:
+        return {f"{name}_hand": pad.R_link_pad for name, pad in self.hands.items() if isinstance(pad, Pad)}
+
+    def gripping(self) -> Humanoid:
+        """Return the same robot that touches with the pads of its hands instead of their balls.
+
+        Raises
+        ------
+        InputError
+            If it has no pads "left" and "right".
+        """
+        if set(self.pads) != {"left", "right"}:
+            raise InputError("pads", sorted(self.pads), "the pads 'left' and 'right' of a robot that holds things")
+        return replace(self, hands=self.pads)
 
 
 def load_humanoid(name: str | Path) -> Humanoid:
@@ -191,23 +268,28 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
         urdf = load_urdf(folder / source, meshes=False, repair=True)
     else:
         urdf = load_example_robot(source)
-    ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}}
-    for group, kind in (("feet", Sole), ("hands", Palm)):
-        for end, given in _table(data, group, optional=group == "hands").items():
+    ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
+    for group, kind in (("feet", Sole), ("hands", Palm), ("pads", Pad)):
+        for end, given in _table(data, group, optional=group != "feet").items():
             try:
                 ends[group][end] = kind(**given)
             except TypeError:
-                keys = ", ".join(kind.__dataclass_fields__)
+                keys = ", ".join(key for key, known in kind.__dataclass_fields__.items() if known.init)
                 raise InputError(f"{group}.{end}", given, f"a table with the keys {keys}") from None
             except InputError as error:
                 raise error.within(f"{group}.{end}") from None
     tables: dict[str, Any] = {key: _table(data, key) for key in ("posture", "armature", "stiffness")}
+    if "clearance" in data:
+        try:
+            tables["clearance"] = read_clearance(_table(data, "clearance"))
+        except InputError as error:
+            raise error.within("clearance") from None
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():
         if not isinstance(value, str):
             raise InputError(f"robot.{key}", value, "a text")
-    return Humanoid(**said, urdf=urdf, feet=ends["feet"], hands=ends["hands"], **tables)
+    return Humanoid(**said, urdf=urdf, **ends, **tables)
 
 
 def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:

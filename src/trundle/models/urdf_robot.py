@@ -112,7 +112,9 @@ def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
     if any(surface.twist or ()) or not surface.motion.is_still(0.0):
         tree.prescribed(TERRAIN)
         return surface
-    tree.add(BodySpec("fixed", TERRAIN, parent=world, at=surface.position or (), turn=_turn(surface.R_world_hand)))
+    tree.add(
+        BodySpec("fixed", TERRAIN, parent=world, at=tuple(surface.position or ()), turn=_turn(surface.R_world_hand))
+    )
     return None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
+from trundle.models.self_distance import mesh_file
 from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of, rotation_rpy
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
@@ -19,6 +20,12 @@ from trundle.report.staging import Actor, Stage, frame_times, sampled
 Array = NDArray[np.float64]
 
 _GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
+_BLOCK = (168, 150, 126)
+_BOX = np.array(
+    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
+     [1, 5, 7], [1, 7, 3]]
+)  # fmt: skip
+"""Triangles of a box whose corners are those of `trundle.models.terrain.Block`, seen from outside."""
 _FORCE = 0.0015  # m of arrow a newton
 _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
 
@@ -128,17 +135,6 @@ def link_meshes(urdf: Any) -> dict[str, tuple[Part, ...]]:
     return found
 
 
-def mesh_file(address: str, urdf: Path | None) -> Path | None:
-    """Return the file of a mesh's address, ``package://`` looked for in the folders above the description; or None."""
-    if urdf is None:
-        return None
-    if not address.startswith("package://"):
-        place = urdf.parent / address.removeprefix("file://")
-        return place if place.is_file() else None
-    inside = address.removeprefix("package://")
-    return next((folder / inside for folder in urdf.parents if (folder / inside).is_file()), None)
-
-
 @cache
 def read_coarse(file: Path, cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
     """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell merged to their mean."""
@@ -168,10 +164,16 @@ def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Ac
     zero, still = np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
     square = 0.6 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
     faces = np.array([[0, 1, 2], [0, 2, 3]])
-    floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
-    actors = [Actor("floor", (floor,), zero, still)]
+    terrain = run.metadata.get("terrain", {"floor": True, "blocks": []})
+    actors = []
+    if terrain["floor"]:
+        floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
+        actors.append(Actor("floor", (floor,), zero, still))
+    for i, block in enumerate(terrain["blocks"]):
+        box = Part(np.array(block["corners"]), _BOX, _BLOCK, None, True, True)
+        actors.append(Actor(block["name"] or f"block_{i}", (box,), zero, still))
     for i, place in enumerate(run.metadata.get("footholds", [])):
-        corners = np.array(place["corners"]) + np.array([0.0, 0.0, -0.002])
+        corners = np.array(place["corners"]) + np.array([0.0, 0.0, 0.003])
         if len(corners) >= 3:
             fan = np.array([[0, j, j + 1] for j in range(1, len(corners) - 1)])
             actors.append(Actor(f"foothold_{i}", (Part(corners, fan, _HOLD, 0.8, True, True),), zero, still))

@@ -13,10 +13,13 @@ from trundle.control.humanoid_policy import HumanoidPolicy
 from trundle.simulate.humanoid_plant import HumanoidPlant
 from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
 from trundle.status import Status
+from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
+_LOOK = 0.05
+"""Time between two looks at how near a robot's bodies are, s."""
 _STILL = 0.15
 """Speed of the base, m/s, below which a pushed robot has come to rest."""
 
@@ -56,7 +59,7 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
         record=_records(work, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    return Outcome(run, _facts(work, trial, run, policy))
+    return Outcome(run, _facts(work, trial, run, policy) | _leaning(work, trial, run))
 
 
 def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
@@ -76,9 +79,10 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
     def planned(_: PlantView) -> FloatArray:
-        position, momentum, forces = policy.planned()
+        position, _momentum, forces = policy.planned()
+        turning = np.zeros(3) if policy.plan is None else policy.plan.at(policy.insight.plan_time)[4]
         each = np.array([forces.get(name, np.zeros(3)) for name in ends])
-        return np.concatenate([position, momentum, each.ravel()])
+        return np.concatenate([position, turning, each.ravel()])
 
     def state(view: PlantView) -> FloatArray:
         return np.concatenate(plant.state(view))
@@ -93,6 +97,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "nominal": lambda _: work.path(np.array([policy.insight.plan_time]))[0][0],
         "estimated": thought("base"),
         "begun": thought("begun"),
+        "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
     }
@@ -124,6 +129,38 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
     }
 
 
+def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
+    """Return what the hand did in a trial of a robot that leans, and how near its bodies came to each other."""
+    hand = work.tables.hand if work.tables.task == "walk" else None
+    if hand is None:
+        return {}
+    humanoid, r = work.controller.humanoid, run.records
+    i = tuple(humanoid.ends).index(hand.end)
+    placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
+    weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
+    runs = np.split(np.arange(len(placed)), np.flatnonzero(np.diff(placed)) + 1)
+    loads = [float(force[one].mean()) for one in runs if placed[one[0]]]
+    clearance, pair = min(
+        (
+            work.distances(q)
+            for q in r["state"][:: max(1, round(_LOOK / work.tables.simulation.output_step)), : humanoid.robot.nq]
+        ),
+        key=lambda one: one[0],
+    )
+    return {
+        "placements": int(sum(load > work.tables.controller.gating.force for load in loads)),
+        "hand_load_share": float(force[placed].mean() / weight) if placed.any() else 0.0,
+        "hand_load_most": float(force.max()),
+        "self_clearance": clearance,
+        "nearest": list(pair),
+    }
+
+
+def _built_up(time: FloatArray, rate: FloatArray) -> FloatArray:
+    """Return what the rates (n, 3), each held to the next time, have built up at the times (n,)."""
+    return np.vstack((np.zeros(3), np.cumsum(np.diff(time)[:, None] * rate[:-1], axis=0)))
+
+
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
@@ -141,7 +178,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "contact_position": truth[:, 9 : 9 + 3 * k].reshape(n, k, 3),
         "slip": truth[:, 9 + 3 * k :].reshape(n, k, 3),
         "com_position_planned": planned[:, :3],
-        "angular_momentum_planned": planned[:, 3:6],
+        "angular_momentum_planned": _built_up(run.time, planned[:, 3:6]),
         "com_position_nominal": r["nominal"],
         "joint_position": q[:, 7:],
         "joint_velocity": nu[:, 6:],
@@ -175,6 +212,8 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
+        "terrain": work.terrain.table,
+        "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     # The plant's contacts neither pull nor leave their cones: what it did can be done.

@@ -138,17 +138,13 @@ def _with_springs(
     scenario: Scenario, robot: RollingTree, joints: Mapping[str, str], angles: Mapping[str, float]
 ) -> RollingTree:
     table: Any = getattr(scenario.tables, "joints")  # noqa: B009
-    values = {
-        key: _named(scenario, f"joints.{key}", given, joints)
-        if isinstance(given, dict)
-        else dict.fromkeys(joints, given)
-        for key, given in (("stiffness", table.stiffness), ("damping", table.damping))
-    }
-    rest = {**angles, **_named(scenario, "joints.target", table.target, joints)}
-    stiffness, damping, rest = (
-        {joints[name]: value for name, value in given.items()} for given in (*values.values(), rest)
-    )
-    return robot.sprung(stiffness, damping, rest)
+    given = [("stiffness", table.stiffness), ("damping", table.damping), ("target", {**angles, **table.target})]
+    by_body: list[dict[str, float]] = []
+    for key, value in given:
+        values = value if isinstance(value, dict) else dict.fromkeys(joints, float(value))
+        named = _named(scenario, f"joints.{key}", values, joints)
+        by_body.append({joints[name]: number for name, number in named.items()})
+    return robot.sprung(*by_body)
 
 
 def _named(scenario: Scenario, key: str, table: Mapping[str, float], joints: Mapping[str, str]) -> dict[str, float]:
@@ -211,8 +207,8 @@ def _lifted(
     )
 
 
-def _phases(run: Trajectory) -> np.ndarray:
+def _phases(run: Trajectory) -> list[str]:
     """Return which contacts touch at every sample."""
     names = np.array([str(name) for name in run["contact"]])
     touching = run["mode"] != "separated"
-    return np.array([" + ".join(names[row]) or "flight" for row in touching])
+    return [" + ".join(names[row]) or "flight" for row in touching]

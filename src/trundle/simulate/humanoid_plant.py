@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,33 +12,45 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import MissingExtraError
-from trundle.models.humanoid import Humanoid
+from trundle.models.humanoid import Humanoid, Pad, Sole
+from trundle.models.terrain import Terrain
 from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 
+_FLOOR = Terrain()
 _BALL = 0.005
-"""Radius of the balls at the corners of a sole, m."""
+"""Radius of the balls at the corners of a sole or pad, m."""
 
 
 @dataclass(frozen=True)
-class Block:
-    """A box that does not move: ground, step, slope, ridge, beam.
+class FreeBox:
+    """A box that moves freely, of even density.
 
     Parameters
     ----------
-    center, half_size : (3,) m
-    rpy : (3,) rad
-        R = Rz(yaw) Ry(pitch) Rx(roll).
+    size : (3,) m
+        Whole sides.
+    mass : float, kg
+    position : (3,) m
+        Of its centre at the start; it is upright and turned by `yaw` (rad).
     """
 
-    center: Any
-    half_size: Any
-    rpy: Any = (0.0, 0.0, 0.0)
+    size: Any
+    mass: float
+    position: Any
+    yaw: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "center", array("center", self.center, (3,), unit="m"))
-        object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
-        object.__setattr__(self, "rpy", array("rpy", self.rpy, (3,), unit="rad"))
+        object.__setattr__(self, "size", array("size", self.size, (3,), above=0.0, unit="m"))
+        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
+        positive("mass", self.mass, "kg")
+        number("yaw", self.yaw, unit="rad")
+
+    @property
+    def inertia(self) -> FloatArray:
+        """About the centre, (3, 3) kg m2."""
+        x, y, z = self.size**2
+        return self.mass / 12 * np.diag([y + z, x + z, x + y])
 
 
 @dataclass(frozen=True)
@@ -76,25 +88,30 @@ class HumanoidPlant:
     Parameters
     ----------
     humanoid : Humanoid
-    blocks : sequence of Block
-        Besides the floor at z = 0, if there is one.
-    floor : bool
+    terrain : Terrain
+        Boxes, and the floor.
     friction : float
     mass_factor : float
-        Of all masses and inertias.
+        Of all masses and inertias of the robot.
     step : float, s
+    sole_part : float
+        Of the soles' sides, between the corners that touch the ground.
+    box : FreeBox, optional
+        Something to hold.
     """
 
     humanoid: Humanoid
-    blocks: Sequence[Block] = ()
-    floor: bool = True
+    terrain: Terrain = _FLOOR
     friction: float = 0.8
     mass_factor: float = 1.0
     step: float = 0.001
+    sole_part: float = 1.0
+    box: FreeBox | None = None
 
     def __post_init__(self) -> None:
         for name in ("friction", "mass_factor", "step"):
             positive(name, getattr(self, name))
+        number("sole_part", self.sole_part, above=0.0, maximum=1.0)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -112,18 +129,25 @@ class HumanoidPlant:
         option.integrator, option.cone = mj.mjtIntegrator.mjINT_IMPLICITFAST, mj.mjtCone.mjCONE_ELLIPTIC
         option.impratio = 10.0
         ground = {"contype": 0, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
-        if self.floor:
+        if self.terrain.floor:
             spec.worldbody.add_geom(name="floor", type=mj.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], **ground)
-        for i, block in enumerate(self.blocks):
+        for i, block in enumerate(self.terrain.blocks):
             spec.worldbody.add_geom(
                 name=f"block{i}",
                 type=mj.mjtGeom.mjGEOM_BOX,
                 size=block.half_size,
                 pos=block.center,
-                quat=quaternion_of(rotation_rpy(block.rpy)),
+                quat=quaternion_of(block.R),
                 **ground,
             )
         self._add_robot(spec, mj)
+        if self.box:
+            turn = quaternion_of(rotation_rpy(np.array([0.0, 0.0, self.box.yaw])))
+            body = spec.worldbody.add_body(name="box", pos=self.box.position, quat=turn)
+            body.add_freejoint(name="box")
+            meets = {"contype": 1, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
+            half = self.box.size / 2
+            body.add_geom(name="box", type=mj.mjtGeom.mjGEOM_BOX, size=half, mass=self.box.mass, **meets)
         return spec
 
     def _add_robot(self, spec: Any, mj: Any) -> None:
@@ -150,17 +174,26 @@ class HumanoidPlant:
             motor.gainprm[0] = 1.0
         touching = {"contype": 1, "conaffinity": 0, "mass": 0.0, "friction": [self.friction, 0.005, 0.0001]}
         for name, sole in h.feet.items():
-            i, R, p = robot.place_on_body(sole.link)
-            x, y = sole.length / 2, sole.width / 2
-            for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
-                at = p + R @ (sole.at + np.array([*corner, _BALL]))
-                made[i].add_geom(
-                    name=f"{name}_foot{j}", type=mj.mjtGeom.mjGEOM_SPHERE, size=[_BALL, 0, 0], pos=at, **touching
-                )
+            part = replace(sole, length=self.sole_part * sole.length, width=self.sole_part * sole.width)
+            self._add_rectangle(made, f"{name}_foot", part, np.eye(3), touching)
         for name, palm in h.hands.items():
+            if isinstance(palm, Pad):
+                self._add_rectangle(made, f"{name}_hand", palm, palm.R_link_pad, touching)
+                continue
             i, R, p = robot.place_on_body(palm.link)
             at, size = p + R @ palm.at, [palm.radius, 0, 0]
             made[i].add_geom(name=f"{name}_hand0", type=mj.mjtGeom.mjGEOM_SPHERE, size=size, pos=at, **touching)
+
+    def _add_rectangle(
+        self, made: Sequence[Any], name: str, flat: Sole | Pad, R_link: FloatArray, touching: dict[str, Any]
+    ) -> None:
+        """Add balls at the corners of a sole or pad, tangent to it from inside."""
+        i, R, p = self.humanoid.robot.place_on_body(flat.link)
+        x, y = flat.length / 2, flat.width / 2
+        for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
+            at = p + R @ (flat.at + R_link @ np.array([*corner, _BALL]))
+            kind = _mujoco().mjtGeom.mjGEOM_SPHERE
+            made[i].add_geom(name=f"{name}{j}", type=kind, size=[_BALL, 0, 0], pos=at, **touching)
 
     def plant(self, q: Any, nu: Any = None, lowest: float = 0.4, tilt: float = math.radians(60.0)) -> MujocoPlant:
         """Return the plant that starts at the state q (nq,), nu (nv,) of the robot.
@@ -173,7 +206,7 @@ class HumanoidPlant:
         falls = (Fall("base", lowest * float(start[2])), Fall("base", 0.0, tilt))
 
         def put(view: PlantView) -> None:
-            view.data.qpos[:], view.data.qvel[:] = start, to_mujoco(start, rates)
+            view.data.qpos[: robot.nq], view.data.qvel[: robot.nv] = start, to_mujoco(start, rates)
 
         limit = robot.torque_limit
         return MujocoPlant(self._model, lambda view, u: np.clip(u, -limit, limit), falls, put)
@@ -189,14 +222,15 @@ class HumanoidPlant:
 
     def measure(self, view: PlantView) -> FloatArray:
         """Return a measurement."""
-        q, v = view.data.qpos, view.data.qvel
+        q, v = view.data.qpos[: self.humanoid.robot.nq], view.data.qvel[: self.humanoid.robot.nv]
         turn = np.zeros(3)
         view.mujoco.mju_quat2Vel(turn, q[3:7], 1.0)
         return np.concatenate([q[7:], v[6:], turn, v[3:6], self.forces(view).ravel()])
 
     @cached_property
     def _geoms(self) -> list[list[int]]:
-        count = [4] * len(self.humanoid.feet) + [1] * len(self.humanoid.hands)
+        count = [4] * len(self.humanoid.feet)
+        count += [4 if isinstance(hand, Pad) else 1 for hand in self.humanoid.hands.values()]
         model, ends = self._model.compile(), zip(self.ends, count, strict=True)
         return [[int(model.geom(f"{end}{j}").id) for j in range(k)] for end, k in ends]
 
@@ -210,15 +244,21 @@ class HumanoidPlant:
 
     def gaps(self, view: PlantView) -> FloatArray:
         """Return the distance (ends,) of each sole's and hand's lowest point from the ground, at most 1 m."""
-        ground = [view.geom("floor")] if self.floor else []
-        ground += [view.geom(f"block{i}") for i in range(len(self.blocks))]
+        ground = [view.geom("floor")] if self.terrain.floor else []
+        ground += [view.geom(f"block{i}") for i in range(len(self.terrain.blocks))]
         each = [[view.distance(g, geom, 1.0) for g in ground for geom in geoms] for geoms in self._geoms]
         return np.array([min(found, default=1.0) for found in each])
 
     def state(self, view: PlantView) -> tuple[FloatArray, FloatArray]:
         """Return the true q (nq,), nu (nv,) of the robot."""
-        q = np.array(view.data.qpos)
-        return q, from_mujoco(q, np.array(view.data.qvel))
+        robot = self.humanoid.robot
+        q = np.array(view.data.qpos[: robot.nq])
+        return q, from_mujoco(q, np.array(view.data.qvel[: robot.nv]))
+
+    def box_pose(self, view: PlantView) -> FloatArray:
+        """Return position (3,) m and quaternion (4,) (w, x, y, z) of the box; NaN without one."""
+        nq = self.humanoid.robot.nq
+        return np.array(view.data.qpos[nq : nq + 7]) if self.box else np.full(7, np.nan)
 
 
 def to_mujoco(q: FloatArray, nu: FloatArray) -> FloatArray:

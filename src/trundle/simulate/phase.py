@@ -152,7 +152,9 @@ class Phase:
     def _law(self, name: str, onset: ca.SX) -> Law:
         if name != "sliding":
             return LAWS[name]
-        return Sliding(onset=self.model.to_world.T @ onset, end_speed=self.method.end_speed)
+        # Under a policy the calls cut a run into pieces: there a slip is looked at often enough.
+        end = 0.0 if self.held else self.method.end_speed
+        return Sliding(onset=self.model.to_world.T @ onset, end_speed=end)
 
     def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:
         margins: dict[str, ca.SX] = {}

@@ -51,30 +51,26 @@ def robot_from_urdf(
     One body stands for each joint's child and what fixed joints hold to it (with the child link's name); the base
     has the frame of the root link. With ``base="pose"`` the coordinates are those of `Articulated`, entry by entry:
 
-    - x = (base position, quaternion (w, x, y, z), joints, [contact coordinates], nu),
-    - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio),
-    - u = torques of all joints;
+    - x = (base position, quaternion (w, x, y, z), joints, [contact coordinates], nu), u = torques of all joints,
+    - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio);
 
-    M nudot + h = S u + J'f, with M, h, J, b as there; ``model.inverse_dynamics`` is the same without M.
+    M nudot + h = S u + J'f as there; ``model.inverse_dynamics`` is the same without M.
 
     Parameters
     ----------
     urdf : CheckedUrdf or RobotDescription
         From `load_urdf`, `check_urdf` or `build_avatar`.
-    feet : mapping of name -> Foot
-        The name is the contact's; the foot's frame is the link of this name unless it names another.
+    feet : mapping of the contact's name -> Foot
     ground : Shape, Ground or Hand, optional
-        What the feet touch; the plane z = 0 unless given. A `Hand` stands where its pose says (a tilted plane); where
-        it has a twist or a motion x begins with its pose (position, quaternion), its body twist stands before nu, and
-        u begins with the derivative of that twist.
+        What the feet touch; the plane z = 0 unless given. A `Hand` stands where its pose says; one that moves has its
+        pose at the beginning of x, its body twist before nu, and that twist's derivative at the beginning of u.
     gravity : (3,) m/s2
     friction : float
     base : "pose" or "joints"
         ``"joints"``: the base hangs on three sliders and three hinges (``base_x, base_y, base_z, base_yaw,
         base_pitch, base_roll``: x = (joints, nu), all entries of nu are rates of entries of x; singular at a pitch
         of 90 degrees; the six are not driven).
-    on_slip, on_separation : str
-        As of `Robot`.
+    on_slip, on_separation : as of `Robot`
 
     Raises
     ------
@@ -82,8 +78,7 @@ def robot_from_urdf(
         If a foot's frame is no link, a shape cannot touch the ground, or a joint is planar or floating.
     """
     choice("base", base, ("pose", "joints"))
-    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
-    rules = Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
+    rules = _rules(on_slip, on_separation)
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
     surface = Plane() if ground is None else ground
     moving = _add_ground(tree, surface)
@@ -95,10 +90,15 @@ def robot_from_urdf(
         friction=non_negative("friction", friction),
         law="rolling",
         rules=rules,
-        origins={spec.name: (0.0, 0.0, 0.0) for spec in tree.specs if spec.kind == "free" or spec.jointed},
+        origins={spec.name: (0.0,) * 3 for spec in tree.specs if spec.kind == "free" or spec.jointed},
         base=TERRAIN,
         moving=moving,
     )
+
+
+def _rules(on_slip: str, on_separation: str) -> Rules:
+    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
+    return Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
 
 
 def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:

@@ -101,9 +101,8 @@ class Switchboard:
             family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
         following = resolve(self, now, event, phase)
-        if resolve is _separate and law == "sliding" and isinstance(following, Instant):
-            reason = reason if following.mode.laws[event.contact] == "separated" else JAM
-        return following, reason
+        jams = resolve is _separate and law == "sliding" and isinstance(following, Instant)
+        return following, JAM if jams and following.mode.laws[event.contact] != "separated" else reason
 
     def settle(self, here: Sequence[Instant]) -> Instant | None:
         """Return how the last of the instants `here` of one time goes on, decided for all contacts at once, or None.
@@ -172,12 +171,11 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
 def _stopped_by_a_jam(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
     """A slip whose force has grown without bound stops: an impact without approach.
 
-    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J', and beyond neither sliding nor flight is possible (Painleve).
-    In the plane that is where the plastic impulse -D^-1 v that stops the slip v enters the cone. In space the direction
-    e of a slip that comes to rest may turn that far: such a slip stops without.
+    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve); in the plane that is where the plastic impulse
+    -D^-1 v that stops the slip v enters the cone. In space a slip that comes to rest may turn so far: it stops without.
     """
     after = _landed(board, now, event)
-    if isinstance(after, Instant) and after.mode.laws[event.contact] not in ("sliding", "separated"):
+    if isinstance(after, Instant) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):
         return _resting(board, after)
     slip = slip_and_spin(board.system, now.mode.atlas, now.x, event.contact)[1]
     return _stick(board, now, event, phase) if float(np.linalg.norm(slip)) < REST_SPEED else Status.JAMMED
@@ -297,7 +295,7 @@ def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) 
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
     mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
     names = [joined.name for joined in system.model(atlas).joined]
-    # A contact in flight that reaches the ground at this very instant lands next: its gap stays armed.
+    # What reaches the ground in flight at this very instant lands next: its gap stays armed.
     moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]
     unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law, new in zip(names, laws, moved, strict=True) if new}
     return Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))

@@ -30,12 +30,11 @@ from trundle.status import Status
 _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
-_NO_SPIN = 1e-9
+_NO_SPIN = _SAME = 1e-9
 _STILL = 1e-14
 """Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
-_SAME = 1e-9
 JAM = "the slip jammed and stopped"
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 

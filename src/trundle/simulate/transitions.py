@@ -100,8 +100,8 @@ class Switchboard:
             family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
         following = resolve(self, now, event, phase)
-        jams = resolve is _separate and law == "sliding" and isinstance(following, Instant)
-        return following, JAM if jams and following.mode.laws[event.contact] != "separated" else reason
+        stays = isinstance(following, Instant) and following.mode.laws[event.contact] != "separated"
+        return following, JAM if stays and resolve is _separate and law == "sliding" else reason
 
     def settle(self, here: Sequence[Instant]) -> Instant | None:
         """Return how the last of the instants `here` of one time goes on, decided for all contacts at once, or None.

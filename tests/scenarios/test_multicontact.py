@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -120,7 +122,7 @@ def test_a_hand_takes_its_share_on_the_ridge(leant) -> None:
 
 
 def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
-    work = build(load_scenario("humanoid-ledge", ["steps.count=2"]))
+    work: Any = build(load_scenario("humanoid-ledge", ["steps.count=2"]))
     stances = work.stances()
     assert [sorted(one["contacts"]) for one in stances[:3]] == [
         ["left_foot", "right_foot"],

@@ -73,6 +73,28 @@ def test_the_path_starts_where_the_robot_is_every_so_often():
     assert new[0, 11:13] == pytest.approx(ROBOT.effective_mass * np.array([0.5, -0.1]))
 
 
+def test_it_passes_an_obstacle_slowly_and_then_goes_on():
+    obstacle = Obstacle(Disc((1.5, 0.0), 0.4), (0.0, -1.0))
+    planner = PathPlanner(ROBOT, [Goal((4.0, 0.0))], (), [obstacle], speed=2.0, acceleration=3.0, passing=0.5)
+    x = planner.reference(0.0, rolling(0.0, 0.0, 2.0), np.linspace(0, 3, 151))
+    v, place = x[:, 11] / ROBOT.effective_mass, x[:, 0]
+    assert v[(place > 0.8) & (place < 1.6)] == pytest.approx(0.5, abs=1e-6)
+    assert np.max(v[place > 1.8]) > 1.0
+    with pytest.raises(InputError, match="passing"):
+        PathPlanner(ROBOT, [Goal((4.0, 0.0))], passing=-1.0)
+
+
+def test_close_to_the_goal_the_path_is_followed_to_its_end():
+    planner = PathPlanner(ROBOT, [Goal((1.0, 0.0))], replan=0.2, settle=0.6)
+    path = planner.reference(0.0, rolling(0.5, 0.1, 0.2), np.linspace(0, 3, 151))
+    later = planner.reference(1.0, rolling(0.45, 0.12), 1.0 + TIMES)
+    assert later[:, 0] == pytest.approx(np.interp(1.0 + TIMES, np.linspace(0, 3, 151), path[:, 0]), abs=2e-3)
+    away = planner.reference(1.2, rolling(0.2, 0.12), 1.2 + TIMES)
+    assert away[0, :2] == pytest.approx([0.2, 0.12])  # pushed far off: planned again
+    with pytest.raises(InputError, match="settle"):
+        PathPlanner(ROBOT, [Goal((1.0, 0.0))], settle=-0.1)
+
+
 def test_goals_come_in_their_time():
     planner = PathPlanner(ROBOT, [Goal((3.0, 0.0)), Goal((1.0, -1.0), 1.0)], replan=0.2, lateral_time=0.5)
     assert planner.reference(0.9, ROBOT.rest(), 0.9 + TIMES)[-1, 1] == 0.0

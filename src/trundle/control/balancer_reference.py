@@ -82,10 +82,13 @@ class PathPlanner:
     lateral_time : float, s
         Of a move sideways.
     replan : float, s
+    passing : float, m/s, optional
+        Forward while an obstacle that has been seen lies ahead, to leave time for the move sideways; `speed` unless
+        given.
+    settle : float, m
+        This close to the goal a path that ends there is followed to its end, not planned again.
     forward : (2,)
         Unit vector.
-    arms : (3,) rad, optional
-        Of both arms, the robot's rest unless given.
     """
 
     def __init__(
@@ -99,6 +102,8 @@ class PathPlanner:
         acceleration: float = 1.0,
         lateral_time: float = 0.9,
         replan: float = 0.2,
+        passing: float | None = None,
+        settle: float = 0.0,
         forward: Any = (1.0, 0.0),
     ) -> None:
         if not goals:
@@ -108,6 +113,8 @@ class PathPlanner:
         self.obstacles = sorted(obstacles, key=lambda obstacle: obstacle.time)
         self.speed, self.acceleration = positive("speed", speed, "m/s"), positive("acceleration", acceleration)
         self.lateral_time, self.again = positive("lateral_time", lateral_time, "s"), non_negative("replan", replan, "s")
+        self.passing = self.speed if passing is None else min(self.speed, positive("passing", passing, "m/s"))
+        self.settle = non_negative("settle", settle, "m")
         self.forward = array("forward", forward, (2,))
         self.sideways = np.array([-self.forward[1], self.forward[0]])
         x = ca.SX.sym("x", 16)
@@ -118,6 +125,7 @@ class PathPlanner:
         """Forget the path."""
         self._planned, self._version = -np.inf, -1
         self._path: tuple[float, FloatArray, FloatArray, float] = (0.0, np.zeros(2), np.zeros(2), 0.0)
+        self._past = -np.inf  # m forward, where the last obstacle in the way lies behind
 
     def surroundings(self, time: float) -> Surroundings:
         """Return the walls, what stands in the way, and how many things have appeared."""
@@ -128,7 +136,8 @@ class PathPlanner:
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
         """Return x_ref (n, 16) at `times`: place, upright, arms at rest, momenta of the path's speed."""
         version = self.surroundings(time).version
-        if version != self._version or time - self._planned >= self.again - 1e-9:
+        due = time - self._planned >= self.again - 1e-9 and not self._arriving(time, state)
+        if version != self._version or due:
             self._plan(time, state)
             self._planned, self._version = time, version
         begin, place, velocity, aside = self._path
@@ -148,22 +157,31 @@ class PathPlanner:
     def _goal(self, time: float) -> Goal:
         return [goal for goal in self.goals if goal.time <= time + 1e-9 or goal is self.goals[0]][-1]
 
+    def _arriving(self, time: float, state: FloatArray) -> bool:
+        """Whether the path ends in a goal close by: planned again from where it is, the robot would never get there.
+
+        To move a little one way the ball rolls the other way first; a path begun anew meanwhile begins there.
+        """
+        goal = self._goal(time).place
+        there = abs(self._path[3] - float(goal @ self.sideways)) < 1e-9 and np.isfinite(self._planned)
+        return bool(there and np.linalg.norm(goal - np.asarray(state[:2])) < self.settle)
+
     def _plan(self, time: float, state: FloatArray) -> None:
         place, velocity = np.array(state[:2]), self._velocity(state)[0]
         goal = self._goal(time).place
-        aside = float(goal @ self.sideways)
+        aside, self._past = float(goal @ self.sideways), -np.inf
         for obstacle in self.obstacles:
             disc = obstacle.disc
-            ahead = float((disc.center - place) @ self.forward) + 0.5 * disc.radius
-            if obstacle.time <= time + 1e-9 and ahead > 0.0:
+            past = float(disc.center @ self.forward) + 0.5 * disc.radius
+            if obstacle.time <= time + 1e-9 and past > float(place @ self.forward):
                 edge = (disc.center + disc.radius * obstacle.side) @ self.sideways
-                aside = float(edge)
+                aside, self._past = float(edge), max(past, self._past)
         self._path = (time, place, velocity, aside)
 
     def _advance(
         self, place: float, speed: float, goal: FloatArray, times: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Place and speed forward at `times` (s from the plan's begin): at most `speed`, at rest in the goal."""
+        """Place and speed forward at `times` (s from the plan's begin): at rest in the goal."""
         end, h = float(goal @ self.forward), 0.02
         count = int(np.ceil(max(float(times[-1]), 0.0) / h)) + 2
         places, speeds = np.empty(count), np.empty(count)
@@ -171,7 +189,8 @@ class PathPlanner:
         for k in range(count):
             places[k], speeds[k] = s, v
             left = end - s
-            wanted = np.sign(left) * min(self.speed, np.sqrt(2.0 * self.acceleration * abs(left)))
+            most = self.passing if s < self._past else self.speed
+            wanted = np.sign(left) * min(most, np.sqrt(2.0 * self.acceleration * abs(left)))
             v += float(np.clip(wanted - v, -self.acceleration * h, self.acceleration * h))
             s += v * h
         grid = h * np.arange(count)

@@ -235,8 +235,14 @@ class PathTable(Table):
 
     speed: Positive = Field(default=1.0, description="m/s, forward")
     acceleration: Positive = Field(default=1.0, description="m/s^2, forward")
+    passing: Positive | None = Field(
+        default=None, description="m/s, forward while a seen box lies ahead; left out: speed"
+    )
     lateral_time: Positive = Field(default=0.9, description="s, of a move sideways")
     replan: Period = Field(default=0.2, description="s, between two plans of the path")
+    settle: NonNegative = Field(
+        default=0.0, description="m from the goal, within which the path is no longer replanned"
+    )
 
 
 class BalancerSimulationTable(Table):

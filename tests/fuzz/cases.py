@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import signal
 import tomllib
 import traceback
@@ -262,6 +263,17 @@ BASES: dict[str, dict[str, Any]] = {
         "plan": {"intervals": [8, 3], "max_iterations": 3, "perturbation": 0.01, "steps": 2},
         "replay": {"steps": 2, "period": 0.002},
     },
+    "robot": {
+        "kind": "walking",
+        "task": "simulate",
+        "robot": {"urdf": "leg.urdf", "repair": False},
+        "feet": {"shin": {"shape": {"type": "ellipsoid", "semi_axes": [0.1, 0.05, 0.04]}, "position": [0, 0, -0.3]}},
+        "ground": {"shape": {"type": "plane"}, "rpy": [0.1, 0.0, 0.0], "friction": 0.7},
+        "contact": {"on_slip": "slide", "on_separation": "fly"},
+        "joints": {"stiffness": {"hinge": 5.0}, "damping": 0.3, "target": {"hinge": 0.1}},
+        "initial": {"joints": {"hinge": 0.2}, "rates": {"hinge": 0.1}, "clearance": 0.02, "contacts": ["shin"]},
+        "simulation": {"duration": 0.2, "relative_tolerance": 1e-6},
+    },
     "ball": {
         "kind": "walking",
         "task": "transfer",
@@ -440,6 +452,28 @@ HUMANOID: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 BY_KIND["multicontact"] = {f"{table}.{key}": value for table, keys in HUMANOID.items() for key, value in keys.items()}
 BY_KIND["multicontact"]["mass_factors"] = [1.05, 0.95]
+ROBOT: dict[str, dict[str, Any]] = {
+    "feet": {"position": [0, 0, 0], "rpy": [0, 0, 0], "law": "rolling", "shape.exponents": 2, "shape.rounding": 0},
+    "ground": {
+        "shape": {"type": "plane"}, "position": [0, 0, 0], "rpy": [0, 0, 0], "angular_velocity": [0, 0, 0],
+        "velocity": [0, 0, 0], "motion": {"type": "coast"}, "motion.phase": [0] * 6, "friction": 0.8,
+    },
+    "contact": {"on_slip": "slide", "on_separation": "fly"},
+    "joints": {"stiffness": 0, "damping": 0, "target": {}},
+    "initial": {
+        "position": [0, 0, 1], "quaternion": [1, 0, 0, 0], "clearance": 0.05, "velocity": [0, 0, 0],
+        "angular_velocity": [0, 0, 0], "joints": {}, "rates": {}, "contacts": [],
+    },
+    "simulation": {"gravity": [0, 0, -9.81], "duration": 1, "output_step": 0.005, "relative_tolerance": 1e-8},
+}  # fmt: skip
+LEG = """<robot name="leg">
+<link name="base"><inertial><mass value="3"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="shin"><inertial><mass value="1"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="shin"/><origin xyz=".1 0 -.2"/>
+<axis xyz=".6 .8 0"/><limit lower="-9" upper="9" effort="1" velocity="1"/></joint></robot>
+"""
 BALL: dict[str, dict[str, Any]] = {
     "initial": {"position": [0, 0]},
     "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},
@@ -447,7 +481,11 @@ BALL: dict[str, dict[str, Any]] = {
 }
 BY_TASK: dict[tuple[str, str], dict[str, Any]] = {
     task: {f"{table}.{key}": value for table, keys in tables.items() for key, value in keys.items()}
-    for task, tables in {("planar", "walk"): WALKER, ("walking", "transfer"): BALL}.items()
+    for task, tables in {
+        ("planar", "walk"): WALKER,
+        ("walking", "transfer"): BALL,
+        ("walking", "simulate"): ROBOT,
+    }.items()
 }
 
 
@@ -457,6 +495,7 @@ def furnish(folder: Path) -> Path:
     home.mkdir()
     rows = [f"{0.1 * i},{0.1 * j},{0.001 * (i - 4) ** 2 + 0.001 * (j - 4) ** 2}" for i in range(9) for j in range(9)]
     (home / "good.csv").write_text("x,y,z\n" + "\n".join(rows) + "\n")
+    (home / "leg.urdf").write_text(LEG)
     (home / "ragged.csv").write_text("0,0,0\n1,2\n")
     (home / "letters.csv").write_text("0,0,zero\n1,1,1\n")
     (home / "one.csv").write_text("0,0,0\n")
@@ -551,7 +590,7 @@ def _compare(given: Any, read: Any, where: str, defaults: dict[str, Any]) -> str
 
 
 def _added(place: str, value: Any, defaults: dict[str, Any]) -> str:
-    plain = place.replace("terrain.curve.terms.", "terrain.curve.")
+    plain = re.sub(r"^feet\.[^.]*\.", "feet.", place.replace("terrain.curve.terms.", "terrain.curve."))
     if plain in defaults:
         return "" if value == defaults[plain] else f"{place} = {value!r} is not the default {defaults[plain]!r}"
     if isinstance(value, dict):

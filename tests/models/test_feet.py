@@ -17,8 +17,9 @@ from trundle.contact.packed import contact_function, still_frame
 from trundle.models.articulated import Articulated, accelerations
 from trundle.models.conversion import to_matrix
 from trundle.models.example_robots import load_example_robot
+from trundle.models.feet import Foot
 from trundle.models.urdf_checks import check_urdf
-from trundle.models.urdf_robot import Foot, robot_from_urdf
+from trundle.models.urdf_robot import robot_from_urdf
 
 G = (0.3, -0.2, -9.81)
 AT = (0.03, 0.0, -0.3)

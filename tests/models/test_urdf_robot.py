@@ -15,8 +15,9 @@ from trundle.errors import InputError
 from trundle.models.articulated import Articulated, accelerations
 from trundle.models.avatar import build_avatar
 from trundle.models.example_robots import example_robots, load_example_robot
+from trundle.models.feet import Foot
 from trundle.models.urdf_checks import check_urdf
-from trundle.models.urdf_robot import Foot, robot_from_urdf
+from trundle.models.urdf_robot import robot_from_urdf
 from trundle.models.urdf_tree import urdf_tree
 
 RNG = np.random.default_rng(11)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_a_hand_takes_its_share_on_the_ridge(leant) -> None:
 
 
 def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
-    work = build(load_scenario("humanoid-ledge", ["steps.count=2"]))
+    work: Any = build(load_scenario("humanoid-ledge", ["steps.count=2"]))
     stances = work.stances()
     assert [sorted(one["contacts"]) for one in stances[:3]] == [
         ["left_foot", "right_foot"],

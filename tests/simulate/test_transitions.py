@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from trundle.contact.laws import SLIP_END
 from trundle.simulate.transitions import TRANSITIONS
 from trundle.status import Status
 
@@ -254,7 +255,8 @@ def test_transition(law: str, margin: str, d: int) -> None:
 
 
 def test_every_entry_of_the_table_is_tested_in_plane_and_space() -> None:
-    entries = {(law, margin, d) for law, margin in TRANSITIONS for d in (2, 3)}
+    # The slip that is over is resolved as one that came to rest (test_jams).
+    entries = {(law, margin, d) for law, margin in TRANSITIONS if margin != SLIP_END for d in (2, 3)}
     assert set(CASES) | set(EXCUSED) == entries
     assert not set(CASES) & set(EXCUSED)
 

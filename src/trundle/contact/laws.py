@@ -11,6 +11,14 @@ from trundle.contact.contact import Kinematics
 from trundle.errors import InputError
 from trundle.numerics.space import about, dot
 
+SLIP_END = "slip_end"
+"""Name of the margin that ends a slip which integration errors keep from crossing zero."""
+
+ARMED = 1e-9
+"""Value over which a margin that waits to be armed is armed."""
+
+_CLEARLY = 20.0
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -160,12 +168,15 @@ class Sliding(Law):
         The slip speed at which the mode ends. |v_t| alone touches zero without crossing it, so an event
         on it would be missed and the integrator would stall.
     onset : (d,), optional
-        Unit vector, resolved: the direction of the slip while it is still zero. It is weighted with
-        `stick_speed`, so that the direction is defined from the first instant and soon the slip's own.
+        Unit vector, resolved: the direction of the slip while it is still zero. It is weighted with `stick_speed`, or
+        a tenth of `end_speed`, so that the direction is defined from the first instant and soon the slip's own.
+    end_speed : float, m/s
+        Slip speed at which the mode ends, too, once the slip was 20 times faster; 0: there is no such end.
     """
 
     stick_speed: float = 1e-9
     onset: ca.SX | None = None
+    end_speed: float = 0.0
     name = "sliding"
     slipping = True
 
@@ -184,7 +195,9 @@ class Sliding(Law):
 
     def direction(self, k: Kinematics, friction: Friction) -> ca.SX:
         """Return n - mu e, (d,)."""
-        slip = k.slip if self.onset is None else k.slip + self.stick_speed * self.onset
+        # The slip's direction turns as fast as the force over the slip: at round-off no explicit step can follow.
+        smallest = max(self.stick_speed, self.end_speed / 10)
+        slip = k.slip if self.onset is None else k.slip + smallest * self.onset
         return k.n - friction.mu * slip / ca.norm_2(slip)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
@@ -193,7 +206,12 @@ class Sliding(Law):
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
         """Return f_n and |v_t| - stick_speed."""
-        return {"normal_force": lam, "slip_speed": ca.norm_2(k.slip) - self.stick_speed}
+        speed = ca.norm_2(k.slip)
+        margins = {"normal_force": lam, "slip_speed": speed - self.stick_speed}
+        if self.end_speed > 0.0:
+            # Scaled so that it waits until the slip is fast (`ARMED` is the value at which a waiting margin counts).
+            margins[SLIP_END] = (speed / self.end_speed - 1.0) * (ARMED / _CLEARLY)
+        return margins
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from trundle.geometry.rounding import Polytope, Rounded
 from trundle.geometry.sampled import HeightMap, SampledCurve, SampledSurface
 from trundle.geometry.shape import Representations, Shape, SupportLike
 from trundle.geometry.support import EllipsoidSupport, ExpressionSupport, Support
-from trundle.geometry.surfaces import Cylinder, Dish, Ellipsoid, Plane, Sphere, Torus, Tube
+from trundle.geometry.surfaces import Cylinder, Dish, Ellipsoid, Plane, Point, Sphere, Torus, Tube
 
 __all__ = [
     "Arc",
@@ -46,6 +46,7 @@ __all__ = [
     "Parabola",
     "Patch",
     "Plane",
+    "Point",
     "Polytope",
     "Range",
     "Representations",

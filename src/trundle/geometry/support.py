@@ -76,7 +76,7 @@ class EllipsoidSupport:
     Parameters
     ----------
     semi_axes : (d,) m
-        Not negative, at most one of them zero.
+        Not negative, at most one of them zero, or all: a point.
     rounding : float, m
     """
 

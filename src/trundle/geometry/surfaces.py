@@ -1,10 +1,11 @@
-"""Surfaces in closed form: plane, sphere, ellipsoid, dish, cylinder, tube, torus."""
+"""Surfaces in closed form: plane, sphere, point, ellipsoid, dish, cylinder, tube, torus."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -93,6 +94,36 @@ class Sphere(Shape):
     def polar_chart(self) -> Chart:
         """Return the papers' polar chart, singular at the poles."""
         return polar_chart((self.radius, self.radius, self.radius))
+
+
+@dataclass(frozen=True)
+class Point(Shape):
+    """A single point, the origin: it touches but does not roll, its radii are zero.
+
+    Parameters
+    ----------
+    size : float, m
+        Of its picture, a small ball, and of tolerances: a point has none.
+    """
+
+    size: float = 0.01
+    d = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", length("size", self.size))
+
+    def bundle(self) -> Representations:
+        """Return the support h = 0."""
+        return Representations(support=EllipsoidSupport((0.0, 0.0, 0.0)))
+
+    @property
+    def reference_length(self) -> float:
+        """The size of its picture, m."""
+        return self.size
+
+    def mesh(self, resolution: int = 48, around: object | None = None, radius: float | None = None) -> Any:
+        """Return the ball that stands for it in pictures."""
+        return Sphere(self.size).mesh(max(resolution // 4, 8))
 
 
 @dataclass(frozen=True)

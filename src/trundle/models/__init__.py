@@ -5,6 +5,7 @@ from trundle.models.ball_balancer import BallBalancer
 from trundle.models.capsules import Clearance, Obstacle
 from trundle.models.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.example_robots import load_example_robot
+from trundle.models.feet import FlatPatch, Foot
 from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.humanoid import Humanoid, Pad, Palm, Sole, load_humanoid
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
@@ -16,7 +17,7 @@ from trundle.models.rolling_tree import RollingTree
 from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
 from trundle.models.urdf_checks import load_urdf
-from trundle.models.urdf_robot import Foot, robot_from_urdf
+from trundle.models.urdf_robot import robot_from_urdf
 from trundle.models.walker import PassiveWalker
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Coast",
     "ContactSystem",
     "Dynamics",
+    "FlatPatch",
     "Foot",
     "Forecast",
     "Ground",

@@ -19,8 +19,8 @@ class BodySpec:
     """A body as the builder knows it: ground, prescribed, free, revolute, prismatic or fixed; see `Tree`'s methods.
 
     ``turn`` (3, 3): axes of a jointed or fixed body, at joint position 0, in its parent's; None where they are
-    parallel. ``joint``: the joint's own name, the body's unless given. ``damping`` (N m s/rad, N s/m) and
-    ``dry_friction`` (N m, N) are of its joint.
+    parallel. ``joint``: the joint's own name, the body's unless given. ``damping`` (N m s/rad, N s/m),
+    ``dry_friction`` (N m, N) and a spring, ``stiffness`` (N m/rad, N/m) at rest at ``rest`` (rad, m), are of its joint.
     """
 
     kind: str
@@ -37,6 +37,8 @@ class BodySpec:
     joint: str = ""
     damping: float = 0.0
     dry_friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
 
     @property
     def jointed(self) -> bool:

@@ -139,7 +139,7 @@ class Multibody(ABC):
     branches: tuple[Branch, ...] = ()
     """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
     resistance: ca.SX | None = None
-    """Torques (nv,) with which joints resist their rates; they are part of h."""
+    """Torques (nv,) with which joints resist their rates and positions; they are part of h."""
 
     @abstractmethod
     def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:

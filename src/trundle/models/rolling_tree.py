@@ -20,6 +20,7 @@ from trundle.models.closing import close_gaps, refuse_overlaps, roll
 from trundle.models.conversion import to_matrix
 from trundle.models.joints import BodySpec
 from trundle.models.placement import refuse_locked
+from trundle.models.rigid_body import Hand
 from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Tree, TreeModel
 from trundle.models.tree_model import ContactSpec
@@ -62,6 +63,10 @@ class RollingTree:
     rules : Rules
     origins : mapping of body name -> (d,) m
         Origin of the user's frame in the tree's frame of the body.
+    base : str
+        Name of the body that has the terrain's shape; the tree's first one unless given.
+    moving : Hand, optional
+        How that body moves, where it is a prescribed one.
     """
 
     tree: Tree
@@ -71,6 +76,8 @@ class RollingTree:
     law: str
     rules: Rules
     origins: Mapping[str, tuple[float, ...]]
+    base: str = ""
+    moving: Hand | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
@@ -96,7 +103,7 @@ class RollingTree:
 
     def _meeting(self, part: Part, name: str, terrain: Shape) -> Meeting:
         form = contact_form(part.shape, terrain)
-        base = self.tree.specs[0].name
+        base = self.base or self.tree.specs[0].name
         if part.ahead is not None and form != "support":
             raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
         return Meeting(name, part.body, base, part.shape, terrain, part.center, form, ahead=part.ahead)
@@ -113,7 +120,7 @@ class RollingTree:
             meetings=self._meetings,
             start_laws=(*laws, *(SEPARATED,) * (len(self._meetings) - len(laws))),
             rules=self.rules,
-            motions={},
+            motions={} if self.moving is None else {self.base: self.moving.motion},
             tree=True,
             physics={
                 "law": self.law,
@@ -155,6 +162,26 @@ class RollingTree:
         parts = (replace(p, friction=None if p.friction is None else p.friction * factor) for p in self.parts)
         tree = self.tree.scaled(mass, inertia)
         return replace(self, tree=tree, parts=tuple(parts), friction=self.friction * factor)
+
+    def sprung(
+        self, stiffness: Mapping[str, float], damping: Mapping[str, float], rest: Mapping[str, float]
+    ) -> RollingTree:
+        """Return the same robot with springs and dampers at joints: -stiffness (q - rest) - damping q', in h.
+
+        By the bodies' names: N m/rad or N/m; N m s/rad or N s/m; rad or m.
+        """
+        specs = [
+            replace(
+                spec,
+                stiffness=non_negative("stiffness", stiffness.get(spec.name, 0.0)),
+                damping=non_negative("damping", damping.get(spec.name, 0.0)),
+                rest=number("rest", rest.get(spec.name, 0.0)),
+            )
+            if spec.jointed
+            else spec
+            for spec in self.tree.specs
+        ]
+        return replace(self, tree=self.tree.with_specs(specs))
 
     def place(
         self,
@@ -214,6 +241,10 @@ class RollingTree:
             refuse_locked(system, start, i)
         return start
 
+    def unclosed(self, **positions: Any) -> FloatArray:
+        """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
+        return self._given(positions, {})
+
     def _closed(self, contacts: Collection[str] | None) -> list[int]:
         names = [part.name for part in self.parts]
         if contacts is None:
@@ -254,6 +285,9 @@ class RollingTree:
             else:
                 x[model.layout[f"{name}.joint"]] = number(name, positions.get(name, 0.0))
                 x[model.layout[f"{name}.rate"]] = number(f"rates.{name}", rates.get(name, 0.0))
+        if self.moving is not None:
+            for key in ("position", "turn", "twist"):
+                x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
         return x
 
     def _free(self, name: str, position: Any, rate: Any) -> dict[str, FloatArray]:

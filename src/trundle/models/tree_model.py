@@ -198,12 +198,12 @@ class TreeModel(Multibody):
         self._joints[spec.name] = joint
 
     def _branches(self) -> tuple[Branch, ...]:
-        """The bodies, where all are free, jointed or fixed in such ones."""
+        """The bodies, where none has a rolling joint; ground and prescribed bodies do not move with nu."""
         numbers, branches = {}, []
         for i, s in enumerate(self._specs):
-            if s.kind == "prescribed" or s.rolling is not None:
+            if s.rolling is not None:
                 return ()
-            if s.kind == "ground":
+            if s.kind in ("ground", "prescribed"):
                 continue
             numbers[i] = len(branches)
             axis = self.motions[self._specs[s.parent].name].R @ ca.SX(ca.DM(s.axis)) if s.jointed else ca.SX(3, 1)
@@ -233,13 +233,14 @@ class TreeModel(Multibody):
         return S
 
     def _resistance(self) -> ca.SX | None:
-        resisting = [s for s in self._specs if s.damping or s.dry_friction]
+        resisting = [s for s in self._specs if s.damping or s.dry_friction or s.stiffness]
         if not resisting:
             return None
         torque = ca.SX(self.nv, 1)
         for spec in resisting:
             rate = self._symbols[f"{spec.name}.rate"]
-            torque[self.columns[spec.name]] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY)
+            spring = spec.stiffness * (self._symbols[f"{spec.name}.joint"] - spec.rest)
+            torque[self.columns[spec.name]] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY) + spring
         return torque
 
     @property
@@ -286,6 +287,19 @@ class TreeModel(Multibody):
     def parents(self) -> dict[str, str]:
         """The parent of every jointed body, by name."""
         return {s.name: self._specs[s.parent].name for s in self._specs if s.jointed}
+
+    def carrier(self, name: str) -> tuple[str, FloatArray, FloatArray]:
+        """Return the body that the frame `name` is fixed in, and R (d, d), p (d,) m of the frame there.
+
+        Of any other body itself.
+        """
+        by_name = {spec.name: spec for spec in self._specs}
+        R, p, spec = np.eye(self.d), np.zeros(self.d), by_name[name]
+        while spec.kind == "fixed":
+            turn = np.eye(self.d) if spec.turn is None else np.asarray(spec.turn)
+            R, p = turn @ R, np.asarray(spec.at) + turn @ p
+            spec = self._specs[spec.parent]
+        return spec.name, R, p
 
     # what Multibody asks --------------------------------------------------------------------------------
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray, array, choice, non_negative
-from trundle.contact.laws import law_named
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.geometry.surfaces import Plane
+from trundle.geometry.surfaces import Plane, Point, Sphere
 from trundle.models.description import LinkInertia, RobotDescription
+from trundle.models.feet import FlatPatch, Foot
 from trundle.models.joints import BodySpec
-from trundle.models.rigid_body import Ground
+from trundle.models.rigid_body import Ground, Hand
 from trundle.models.robot import TERRAIN
 from trundle.models.rolling_tree import Part, RollingTree
 from trundle.models.system import Rules
 from trundle.models.tree import Tree
 from trundle.models.urdf_checks import CheckedUrdf
-from trundle.models.urdf_tree import MovingBody, Place, UrdfTree, urdf_tree
+from trundle.models.urdf_tree import MovingBody, UrdfTree, urdf_tree
+
+WORLD = "fixed-world"
+"""Name of what a tilted ground hangs on."""
 
 _BASE_JOINTS = (
     ("x", "prismatic", (1.0, 0.0, 0.0)),
@@ -34,53 +35,10 @@ _BASE_JOINTS = (
 )
 
 
-@dataclass(frozen=True)
-class Foot:
-    """A convex shape fixed to a frame of a robot, which rolls on the ground.
-
-    Parameters
-    ----------
-    shape : Shape
-        Ellipsoid, superellipsoid, capsule, disc, rounded box, ...
-    frame : str, optional
-        The link it is fixed to; the foot's own name unless given.
-    position : (3,) m
-        Of the shape's origin in the frame.
-    rpy : (3,) rad
-        Of the shape's axes in the frame, R = Rz(yaw) Ry(pitch) Rx(roll).
-    law : str
-        ``"rolling"``, ``"pure-rolling"`` or ``"fixed"`` (a patch that neither slides nor turns).
-    friction : float, optional
-        Coulomb's coefficient with the ground, the ground's own unless given.
-    """
-
-    shape: Shape
-    frame: str | None = None
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    rpy: Sequence[float] = (0.0, 0.0, 0.0)
-    law: str = "rolling"
-    friction: float | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape) or self.shape.d != 3:
-            raise InputError("shape", self.shape, "a Shape of dimension 3")
-        object.__setattr__(self, "position", tuple(array("position", self.position, (3,), unit="m").tolist()))
-        object.__setattr__(self, "rpy", tuple(array("rpy", self.rpy, (3,), unit="rad").tolist()))
-        law_named(self.law)
-        if self.friction is not None:
-            non_negative("friction", self.friction)
-
-    @property
-    def place(self) -> Place:
-        """Of the shape in the frame."""
-        R = Rotation.from_euler("xyz", self.rpy).as_matrix() if any(self.rpy) else np.eye(3)
-        return Place(R, np.array(self.position))
-
-
 def robot_from_urdf(
     urdf: CheckedUrdf | RobotDescription,
     feet: Mapping[str, Foot] | None = None,
-    ground: Shape | Ground | None = None,
+    ground: Shape | Ground | Hand | None = None,
     *,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     friction: float = 1.0,
@@ -93,28 +51,26 @@ def robot_from_urdf(
     One body stands for each joint's child and what fixed joints hold to it (with the child link's name); the base
     has the frame of the root link. With ``base="pose"`` the coordinates are those of `Articulated`, entry by entry:
 
-    - x = (base position, quaternion (w, x, y, z), joints, [contact coordinates], nu),
-    - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio),
-    - u = torques of all joints;
+    - x = (base position, quaternion (w, x, y, z), joints, [contact coordinates], nu), u = torques of all joints,
+    - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio);
 
-    M nudot + h = S u + J'f, with M, h, J, b as there; ``model.inverse_dynamics`` is the same without M.
+    M nudot + h = S u + J'f as there; ``model.inverse_dynamics`` is the same without M.
 
     Parameters
     ----------
     urdf : CheckedUrdf or RobotDescription
         From `load_urdf`, `check_urdf` or `build_avatar`.
-    feet : mapping of name -> Foot
-        The name is the contact's; the foot's frame is the link of this name unless it names another.
-    ground : Shape or Ground, optional
-        What the feet touch; the plane z = 0 unless given.
+    feet : mapping of the contact's name -> Foot
+    ground : Shape, Ground or Hand, optional
+        What the feet touch; the plane z = 0 unless given. A `Hand` stands where its pose says; one that moves has its
+        pose at the beginning of x, its body twist before nu, and that twist's derivative at the beginning of u.
     gravity : (3,) m/s2
     friction : float
     base : "pose" or "joints"
         ``"joints"``: the base hangs on three sliders and three hinges (``base_x, base_y, base_z, base_yaw,
         base_pitch, base_roll``: x = (joints, nu), all entries of nu are rates of entries of x; singular at a pitch
         of 90 degrees; the six are not driven).
-    on_slip, on_separation : str
-        As of `Robot`.
+    on_slip, on_separation : as of `Robot`
 
     Raises
     ------
@@ -122,37 +78,63 @@ def robot_from_urdf(
         If a foot's frame is no link, a shape cannot touch the ground, or a joint is planar or floating.
     """
     choice("base", base, ("pose", "joints"))
-    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
-    rules = Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
+    rules = _rules(on_slip, on_separation)
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
-    parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
     surface = Plane() if ground is None else ground
+    moving = _add_ground(tree, surface)
+    parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
     return RollingTree(
         tree=tree,
         parts=parts,
-        terrain=surface.shape if isinstance(surface, Ground) else surface,
+        terrain=surface.shape if isinstance(surface, Ground | Hand) else surface,
         friction=non_negative("friction", friction),
         law="rolling",
         rules=rules,
-        origins={spec.name: (0.0, 0.0, 0.0) for spec in tree.specs if spec.kind == "free" or spec.jointed},
+        origins={spec.name: (0.0,) * 3 for spec in tree.specs if spec.kind == "free" or spec.jointed},
+        base=TERRAIN,
+        moving=moving,
     )
 
 
+def _rules(on_slip: str, on_separation: str) -> Rules:
+    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
+    return Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
+
+
+def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
+    """Add what the feet touch to an empty tree; return it if it moves."""
+    if not isinstance(surface, Hand):
+        tree.ground(TERRAIN)
+        return None
+    if surface.shape.d != 3 or surface.extent is not None:
+        raise InputError("ground", surface, "a Hand in space without extent")
+    world = tree.ground(WORLD).index
+    if any(surface.twist or ()) or not surface.motion.is_still(0.0):
+        tree.prescribed(TERRAIN)
+        return surface
+    tree.add(
+        BodySpec("fixed", TERRAIN, parent=world, at=tuple(surface.position or ()), turn=_turn(surface.R_world_hand))
+    )
+    return None
+
+
 def _grown(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: str) -> tuple[Part, ...]:
-    """Add the bodies of a description to an empty tree; return the feet on them."""
-    tree.ground(TERRAIN)
+    """Add the bodies of a description to a tree that has its ground; return the feet on them."""
     names = _names(description)
     offset = _add_base(tree, description.bodies[0], names[0], base)
     for body, name in zip(description.bodies[1:], names[1:], strict=True):
         tree.add(_jointed(body, name, body.parent + offset))
-    return tuple(_part(tree, description, name, foot, offset) for name, foot in feet.items())
+    contacts = [contact for name, foot in feet.items() for contact in foot.contacts(name)]
+    return tuple(_part(tree, description, name, foot, offset) for name, foot in contacts)
 
 
 def _names(description: UrdfTree) -> list[str]:
     """Names of bodies without dots, which separate names in a model's layout."""
     names = [body.name.replace(".", "_") for body in description.bodies]
-    if len({*names, TERRAIN}) != len(names) + 1:
-        raise InputError("link", names, f"names that differ, also with '_' for '.', and none that is {TERRAIN!r}")
+    if len({*names, TERRAIN, WORLD}) != len(names) + 2:
+        raise InputError(
+            "link", names, f"names that differ, also with '_' for '.', none that is {TERRAIN!r} or {WORLD!r}"
+        )
     return names
 
 
@@ -202,7 +184,9 @@ def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int)
         raise InputError(f"feet.{name}", frame, "one of the links " + ", ".join(description.links))
     number, held = description.links[frame]
     place, body = held.then(foot.place), tree.specs[number + offset]
-    turn = _turn(place.R)
+    turn = None if isinstance(foot.shape, Sphere | Point) else _turn(place.R)
+    if isinstance(foot.shape, FlatPatch):
+        raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
     if turn is None:
         return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law)
     spec = BodySpec("fixed", f"{name}-frame", parent=number + offset, at=_vector(place.p), turn=turn)

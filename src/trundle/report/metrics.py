@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import recompute
+from trundle.report.trees import moving_terrain
 
 Array = NDArray[np.float64]
 
@@ -271,6 +272,8 @@ def _energy_of_tree(run: Trajectory, known: Mapping[str, Any]) -> tuple[Array, A
     """Return the sums of the kinetic and potential energies (n,) of all bodies."""
     kinetic, potential = np.zeros(len(run)), np.zeros(len(run))
     for k, name in enumerate(map(str, run["body"])):
+        if name not in known["masses"]:
+            continue
         mass, v, w = known["masses"][name], run["body_velocity"][:, k], run["body_angular_velocity"][:, k]
         kinetic += 0.5 * mass * np.sum(v * v, axis=1)
         potential -= mass * (run["body_position"][:, k] @ np.asarray(known["gravity"], dtype=float))
@@ -292,6 +295,8 @@ def is_passive(run: Trajectory) -> bool:
         return False
     if run.kind == "juggling":
         return not (np.any(run["hand_velocity"]) or np.any(run["hand_angular_velocity"]))
+    if moving_terrain(run) is not None:
+        return False
     return not any(np.any(run[name]) for name in _TORQUES if name in run)
 
 

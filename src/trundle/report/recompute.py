@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trundle.records import SceneBody, Trajectory
 from trundle.report.implicit import Curve, LevelSet, curve, level_set
 from trundle.report.plane import PlanarView, lies_in_plane, lift, planar_view
-from trundle.report.trees import body_index, of_contact
+from trundle.report.trees import body_index, moving_terrain, of_contact
 
 Array = NDArray[np.float64]
 
@@ -78,6 +78,10 @@ def _touch_recorded(run: Trajectory, slot: int) -> Touch:
     point = run["contact_position"][:, slot] + run["gap"][:, slot, None] * run["contact_normal"][:, slot]
     lever = point - run["body_position"][:, k]
     slip = run["body_velocity"][:, k] + np.cross(run["body_angular_velocity"][:, k], lever)
+    b = moving_terrain(run)
+    if b is not None:
+        arm = run["contact_position"][:, slot] - run["body_position"][:, b]
+        slip = slip - run["body_velocity"][:, b] - np.cross(run["body_angular_velocity"][:, b], arm)
     return Touch(run["gap"][:, slot], slip, run["contact_normal"][:, slot], lever, np.zeros(len(run), dtype=bool))
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
@@ -22,12 +25,12 @@ def tree_stage(run: Trajectory) -> Stage:
     times, seconds, lapse = frame_times(run)
     size = trees.size_of(run)
     plane = run.kind == "planar"
-    actors = [_actor(run, body, times, size) for body in trees.moving_bodies(run)]
+    actors = [_actor(run, body, i, times, size) for i, body in enumerate(trees.moving_bodies(run))]
     paths = run["contact_position"].reshape(len(run), -1, 2 if plane else 3)
     before = np.array([0.0, -0.26 * size, 0.0]) if plane else np.zeros(3)
     terrain = run.body("terrain")
     if terrain is not None:
-        actors.append(_ground(terrain, paths, times, size, plane))
+        actors.append(_carried(run, _ground(terrain, paths, times, size, plane), times))
     shown = run["body_position"].reshape(len(run) * run["body_position"].shape[1], -1)
     low, high = (lift(value[None])[0] if plane else value for value in (shown.min(axis=0), shown.max(axis=0)))
     look_at = 0.5 * (low + high)
@@ -74,7 +77,7 @@ def _at(run: Trajectory, times: Array, slot: int, plane: bool) -> tuple[Array, A
     return (lift(point), lift(pushed)) if plane else (point, pushed)
 
 
-def _actor(run: Trajectory, body: SceneBody, times: Array, size: float) -> Actor:
+def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: float) -> Actor:
     k = trees.body_index(run, body)
     centre = sampled(run, run["body_position"][:, k], times)
     com = np.asarray(body.center_of_mass)
@@ -85,10 +88,23 @@ def _actor(run: Trajectory, body: SceneBody, times: Array, size: float) -> Actor
     else:
         q = sampled(run, run["body_quaternion"][:, k], times)
         q = q / np.linalg.norm(q, axis=1, keepdims=True)
-        parts = checkered_object(body) if body.faces is not None else ()
+        parts = checkered_object(body) if body.faces is not None else _limb(body, 0.3 * size)
     origin = centre - recompute.rotation_matrices(q) @ com
-    lines = ((body.vertices, _STEEL),) if body.role == "link" and run.kind != "planar" else ()
-    return Actor(f"{body.role}_{body.name}", parts, origin, q, lines)
+    return Actor(f"{body.role}_{body.name}_{number}", parts, origin, q)
+
+
+def _limb(body: SceneBody, radius: float) -> tuple[Part, ...]:
+    """Return the hull of balls at a link's joints: a rod between two, a trunk between many."""
+    turns = np.linspace(0, 2 * np.pi, 13)[:-1]
+    ring = np.stack([np.cos(turns), np.sin(turns), 0 * turns], axis=1)
+    ups = (-0.9, -0.5, 0.0, 0.5, 0.9)
+    ball = radius * np.vstack([ring * np.sqrt(1 - up * up) + (0.0, 0.0, up) for up in ups])
+    points = (body.vertices[:, None] + ball).reshape(-1, 3)
+    hull = ConvexHull(points)
+    a, b, c = (points[hull.simplices[:, i]] for i in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+    return (Part(points, faces.astype(np.int64), _STEEL, sharp=True),)
 
 
 def _slabs(body: SceneBody, size: float) -> tuple[Part, ...]:
@@ -105,6 +121,16 @@ def _ground(terrain: SceneBody, paths: Array, times: Array, size: float, plane: 
     else:
         parts = (Part(terrain.vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
     return Actor("terrain", parts, np.zeros((len(times), 3)), still)
+
+
+def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
+    """Return the ground where it is at the frames' times, if it moves."""
+    k = trees.moving_terrain(run)
+    if k is None:
+        return ground
+    q = sampled(run, run["body_quaternion"][:, k], times)
+    places = sampled(run, run["body_position"][:, k], times)
+    return replace(ground, positions=places, quaternions=q / np.linalg.norm(q, axis=1, keepdims=True))
 
 
 def _line(points: Array) -> Array:

@@ -30,6 +30,13 @@ def body_index(run: Trajectory, body: SceneBody) -> int:
     return [str(name) for name in run["body"]].index(body.name)
 
 
+def moving_terrain(run: Trajectory) -> int | None:
+    """Return the place of the terrain on the axis ``body``, where it moves."""
+    terrain = run.body("terrain")
+    names = [str(name) for name in run["body"]] if "body" in run else []
+    return names.index(terrain.name) if terrain is not None and terrain.name in names else None
+
+
 def moving_bodies(run: Trajectory) -> list[SceneBody]:
     """Return the bodies and links of the scene."""
     return [body for body in run.scene if body.role in ("body", "link")]

@@ -32,6 +32,7 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("planar", "simulate"): "trundle.scenarios.planar:build",
     ("planar", "track"): "trundle.scenarios.planar_control:build",
     ("planar", "walk"): "trundle.scenarios.planar_walk:build",
+    ("walking", "simulate"): "trundle.scenarios.robot:build",
     ("walking", "walk"): "trundle.scenarios.walking:build",
     ("walking", "transfer"): "trundle.scenarios.walking_transfer:build",
 }

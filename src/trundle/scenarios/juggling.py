@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trundle import geometry
-from trundle.models import Coast, Hand, RigidBody, RollingPair, SampledMotion, SinusoidMotion
+from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
 from trundle.models.system import Start
 from trundle.scenarios.building import Simulation, data, keys, measured
 from trundle.scenarios.curves import curve
@@ -81,15 +81,15 @@ def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
 
 
 def _object(scenario: Scenario, table: Any) -> RigidBody:
-    shape = _shape(scenario, table.shape, "object.shape", closed=True)
+    shape = shape_of(scenario, table.shape, "object.shape", closed=True)
     center = xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
     with keys("object", scenario):
         return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=center)
 
 
 def _hand(scenario: Scenario, table: Any) -> Hand:
-    shape = _shape(scenario, table.shape, "hand.shape", closed=False)
-    motion = _motion(scenario, table.motion, shape.d)
+    shape = shape_of(scenario, table.shape, "hand.shape", closed=False)
+    motion = motion_of(scenario, table.motion, shape.d, "hand.motion")
     with keys("hand", scenario, {"twist": "hand.angular_velocity"}):
         if shape.d == 2:
             twist = (_counter_clockwise(table.angular_velocity), *xz(table.velocity))
@@ -99,7 +99,8 @@ def _hand(scenario: Scenario, table: Any) -> Hand:
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
 
 
-def _shape(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
+def shape_of(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
+    """Return the shape of the table `key`; in the plane `closed` says whether it is an outline."""
     if is_planar(table):
         return curve(scenario, table, key, closed)
     if table.type in _SHAPES:
@@ -113,13 +114,14 @@ def _shape(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.S
         return geometry.HeightMap(x.tolist(), y.tolist(), z.tolist())
 
 
-def _motion(scenario: Scenario, table: Any, d: int) -> Any:
+def motion_of(scenario: Scenario, table: Any, d: int, key: str) -> HandMotion:
+    """Return the motion of the table `key` of a body in the dimension `d`."""
     if table.type == "coast":
         return Coast()
     if table.type == "sinusoid":
-        with keys("hand.motion", scenario):
+        with keys(key, scenario):
             return SinusoidMotion(table.amplitude, table.frequency, table.phase)
-    with measured("hand.motion.file", table.file, scenario):
+    with measured(f"{key}.file", table.file, scenario):
         columns = ("t", "w", "vx", "vz") if d == 2 else ("t", "wx", "wy", "wz", "vx", "vy", "vz")
-        values = data(scenario, "hand.motion.file", table.file, columns)
+        values = data(scenario, f"{key}.file", table.file, columns)
         return SampledMotion(values[:, 0], values[:, 1:])

@@ -273,7 +273,7 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
     for key, info in keys_of(type(table)).items():
         value = getattr(table, key, None)
         for mark in info.metadata:
-            if isinstance(mark, DataFile):
+            if isinstance(mark, DataFile) and value is not None:
                 found.append((prefix + key, str(value), mark))
         if isinstance(value, Table):
             found += _data_keys(value, f"{prefix}{key}.")
@@ -286,7 +286,8 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {
-            k: names.get(v, v) if k == "file" and isinstance(v, str) else _renamed(v, names) for k, v in value.items()
+            k: names.get(v, v) if k in ("file", "urdf") and isinstance(v, str) else _renamed(v, names)
+            for k, v in value.items()
         }
     return [_renamed(v, names) for v in value] if isinstance(value, list) else value
 

@@ -93,6 +93,7 @@ SCHEMAS: dict[tuple[str, str], str] = {
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
     ("planar", "track"): "trundle.scenarios.schema_planar_control:PlanarTrack",
     ("planar", "walk"): "trundle.scenarios.schema_planar_walk:PlanarWalk",
+    ("walking", "simulate"): "trundle.scenarios.schema_robot:WalkingSimulate",
     ("walking", "walk"): "trundle.scenarios.schema_walking:WalkingWalk",
     ("walking", "transfer"): "trundle.scenarios.schema_walking_transfer:WalkingTransfer",
 }

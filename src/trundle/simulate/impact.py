@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
-from trundle.simulate.impact_sets import Candidate, Impact, inside, some_of
+from trundle.simulate.impact_cone import cone_laws
+from trundle.simulate.impact_sets import Candidate, Impact, checked, inside, some_of
 from trundle.simulate.sharing import shared_impulses
 
 REST_SPEED = 1e-3
@@ -45,7 +46,13 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
     if alone.decided and all(speed > -REST_SPEED for speed in leaving):
         return replace(together, decided=True, rests=True)
-    return together if together.decided else some_of(M, contacts, new) or together
+    return together if together.decided else some_of(M, contacts, new) or _by_cones(M, contacts) or together
+
+
+def _by_cones(M: FloatArray, contacts: dict[int, Candidate]) -> Impact | None:
+    """Return the impact that the projections onto the cones lead to, if its impulses and velocities agree."""
+    found = cone_laws(M, contacts)
+    return None if found is None else checked(M, contacts, *found)
 
 
 def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
@@ -69,6 +76,8 @@ def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
         without = _single(M, replace(c, spin=None), number)
         return replace(without, laws={number: "spinning"}) if "rolling" in without.laws.values() else without
     spread = c.J @ np.linalg.solve(M, c.J.T)
+    if float(np.linalg.norm(c.velocity)) < _NO_BLOW:
+        return Impact(jump, {number: "rolling"}, {number: push})
     for e in _slips_after(c, spread):
         edge = c.n - c.mu * e
         impulse = edge * (-float(c.n @ c.velocity) / float(c.n @ spread @ edge))
@@ -106,7 +115,10 @@ def _slips_after(c: Candidate, spread: FloatArray) -> Iterator[FloatArray]:
 
     def after(e: FloatArray) -> FloatArray:
         edge = c.n - c.mu * e
-        left = c.velocity - spread @ edge * (float(c.n @ c.velocity) / float(c.n @ spread @ edge))
+        closing = float(c.n @ spread @ edge)
+        if closing == 0.0:
+            return np.zeros_like(e)  # no impulse along this edge stops the approach
+        left = c.velocity - spread @ edge * (float(c.n @ c.velocity) / closing)
         return left - c.n * float(c.n @ left)
 
     if len(c.n) == 2:

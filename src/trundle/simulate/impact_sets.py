@@ -105,7 +105,7 @@ def _agreed(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str])
     if sliding and len(contacts[sliding[0]].n) == 2:
         directions = product(*(_both_ways(contacts[i].n) for i in sliding))
         for chosen in directions:
-            found = _checked(M, contacts, laws, dict(zip(sliding, chosen, strict=True)))
+            found = checked(M, contacts, laws, dict(zip(sliding, chosen, strict=True)))
             if found is not None:
                 return found
         return None
@@ -132,7 +132,7 @@ def _turned(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str],
         if all(float(np.linalg.norm(turned[i] - e[i])) < 1e-13 for i in sliding):
             break
         e = {i: (e[i] + turned[i]) / max(float(np.linalg.norm(e[i] + turned[i])), 1e-300) for i in sliding}
-    return _checked(M, contacts, laws, e)
+    return checked(M, contacts, laws, e)
 
 
 def _slip_direction(c: Candidate, velocity: FloatArray) -> FloatArray | None:
@@ -181,9 +181,12 @@ def _shared(size: FloatArray, G: FloatArray, ways: list[tuple[Candidate, FloatAr
     return size + other @ inside_all(sides @ size, sides @ other)
 
 
-def _checked(
+def checked(
     M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], e: dict[int, FloatArray]
 ) -> Impact | None:
+    """Return the impact in which contacts do as the `laws` say, slips along `e`, or None where that contradicts it."""
+    if all(law == "apart" for law in laws.values()):
+        return None
     jump, impulses = _solved(M, contacts, laws, e)
     scale = max((float(np.linalg.norm(c.velocity)) for c in contacts.values()), default=0.0)
     push = max((float(np.linalg.norm(value)) for value in impulses.values()), default=0.0)

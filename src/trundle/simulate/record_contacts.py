@@ -84,7 +84,7 @@ def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
 
     mode = Mode(phase.mode.laws, atlas)
     held = phase.input_count > sum(motion.size for motion in system.motions.values())
-    key = ("phase", mode, held, phase.method.name, phase.method.stabilization)
+    key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)
     return system.kept(key, lambda: Phase(system, mode, held, phase.method))
 
 

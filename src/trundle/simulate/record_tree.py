@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     """Return the record of a run of a tree."""
     model = system.model()
-    bodies = [body.name for body in model.bodies]
+    bodies = recorded_bodies(system)
     slots = _slots(system, segments)
     parts = [{**_bodies(model, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -32,15 +32,34 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
         system.kind,
         np.concatenate([segment.times for segment in segments]),
         arrays,
-        bodies=bodies,
+        bodies=list(bodies),
         contacts=names,
         joints=_joints(model),
     )
-    where = {name: system.meetings[i].body_A for name, i in zip(names, slots, strict=True)}
-    path = np.vstack([columns["point"].reshape(-1, system.d), columns["position"][:, 0]])
+    where = {name: model.carrier(system.meetings[i].body_A)[0] for name, i in zip(names, slots, strict=True)}
+    path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
     travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
-    scene = tree_scene(system, path, travels)
+    scene = tree_scene(system, bodies, path, travels)
     return Recorded(dataset, scene, {"contacts": where, "parents": model.parents})
+
+
+def recorded_bodies(system: ContactSystem) -> dict[str, tuple[float, ...]]:
+    """Return centres of mass (d,), m, in their frames, of the bodies in a record.
+
+    All that have mass, then what carries a contact without any, and a base of the contacts that moves.
+    """
+    model = system.model()
+    coms = {body.name: body.com or (0.0,) * model.d for body in model.bodies}
+    others = [model.carrier(meeting.body_A)[0] for meeting in system.meetings] + list(system.motions)
+    return coms | {name: (0.0,) * model.d for name in others if name not in coms}
+
+
+def _seen_from_terrain(system: ContactSystem, points: FloatArray) -> FloatArray:
+    """Return points (n, d), world, m, in the terrain's frame where that is fixed in the world."""
+    if not system.meetings or system.motions:
+        return points[:0] if system.motions else points
+    _, R, p = system.model().carrier(system.meetings[0].body_B)
+    return (points - p) @ R
 
 
 def _furthest(travel: FloatArray) -> float:
@@ -60,14 +79,14 @@ def _joints(model: TreeModel) -> tuple[str, ...]:
     return (*free, *model.joints)
 
 
-def _bodies(model: TreeModel, segment: Segment, bodies: Sequence[str]) -> dict[str, Any]:
+def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> dict[str, Any]:
     """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
     out = segment.phase.outputs(segment.times, segment.states, segment.parameters)
     columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "turn": []}
-    for body in model.bodies:
-        d, name = model.d, body.name
+    for name, com in bodies.items():
+        d = model.d
         R = np.swapaxes(out[f"{name}.rotation"].reshape(-1, d, d), 1, 2)
-        arm, w = R @ np.array(body.com), out[f"{name}.angular_velocity"]
+        arm, w = R @ np.array(com), out[f"{name}.angular_velocity"]
         around = w * np.stack([-arm[:, 1], arm[:, 0]], axis=1) if d == 2 else np.cross(w, arm)
         columns["position"].append(out[f"{name}.position"] + arm)
         columns["velocity"].append(out[f"{name}.velocity"] + around)
@@ -88,7 +107,7 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Sequence[str]) -> dict[s
     if model.d == 3 and external:
         stacked["body_torque"] = np.zeros((len(segment.times), len(bodies), 3))
         for name in external:
-            stacked["body_torque"][:, bodies.index(name)] = out["input"][:, model.input_layout[f"{name}.torque"]]
+            stacked["body_torque"][:, list(bodies).index(name)] = out["input"][:, model.input_layout[f"{name}.torque"]]
     return {
         **stacked,
         "energy": out["energy"][:, 0],

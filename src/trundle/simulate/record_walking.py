@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trundle.checks import choice
+from trundle.checks import FloatArray, choice
 from trundle.records import Trajectory, make_dataset
 
 _KEPT = (
@@ -17,7 +17,9 @@ _KEPT = (
 )  # fmt: skip
 
 
-def as_walking(run: Trajectory, base: str, phases: Sequence[str] | str) -> Trajectory:
+def as_walking(
+    run: Trajectory, base: str, phases: Sequence[str] | str, torques: FloatArray | None = None
+) -> Trajectory:
     """Return a run of a tree in space as a record of kind `walking`.
 
     Centre of mass: c = sum m_k c_k / sum m_k, and the same for its velocity. The base's frame has its origin at its
@@ -31,6 +33,8 @@ def as_walking(run: Trajectory, base: str, phases: Sequence[str] | str) -> Traje
         Name of the body that is the base.
     phases : str, or (n,) of str
         Name of the phase at every sample.
+    torques : (n, joints) N m or N, optional
+        Of the joints, in place of the run's inputs: those of springs and dampers.
 
     Raises
     ------
@@ -39,7 +43,7 @@ def as_walking(run: Trajectory, base: str, phases: Sequence[str] | str) -> Traje
     """
     bodies = [str(name) for name in run["body"]]
     k = bodies.index(choice("base", base, bodies))
-    masses = np.array([float(run.metadata["physics"]["masses"][name]) for name in bodies])
+    masses = np.array([float(run.metadata["physics"]["masses"].get(name, 0.0)) for name in bodies])
     share = masses / np.sum(masses)
     arrays = {
         **{name: run[name] for name in _KEPT if name in run},
@@ -49,7 +53,7 @@ def as_walking(run: Trajectory, base: str, phases: Sequence[str] | str) -> Traje
         "base_quaternion": run["body_quaternion"][:, k],
         "base_velocity": run["body_velocity"][:, k],
         "base_angular_velocity": run["body_angular_velocity"][:, k],
-        "joint_torque": run["torque"],
+        "joint_torque": run["torque"] if torques is None else torques,
         "phase": np.full(len(run), phases) if isinstance(phases, str) else np.asarray(phases),
     }
     contacts, joints = (tuple(str(n) for n in run[axis]) if axis in run else () for axis in ("contact", "joint"))

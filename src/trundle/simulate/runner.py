@@ -9,16 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from trundle.checks import FloatArray, array, positive
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, SLIP_END
 from trundle.errors import InputError
 from trundle.models.system import ContactSystem
 from trundle.numerics.ode import Integration
 from trundle.records import Policy, tell_contacts
+from trundle.simulate.chatter import chatters, goes_round
 from trundle.simulate.handover import has_neighbour
 from trundle.simulate.log import Log, Segment
 from trundle.simulate.phase import Method, Mode, Phase
 from trundle.simulate.states import round_on_both_sides, slip_and_spin
-from trundle.simulate.transitions import Event, Instant, Switchboard, goes_round, projected
+from trundle.simulate.transitions import Event, Instant, Switchboard, projected
 from trundle.simulate.watch import Watch
 from trundle.status import Status
 
@@ -78,7 +79,7 @@ class Runner:
     def phase(self, mode: Mode) -> Phase:
         """Return the compiled phase of a mode; it lives as long as the system."""
         held = self.policy is not None
-        key = ("phase", mode, held, self.method.name, self.method.stabilization)
+        key = ("phase", mode, held, self.method.name, self.method.stabilization, self.method.end_speed)
         return self.system.kept(key, lambda: Phase(self.system, mode, held, self.method))
 
     def inputs(self, t: float) -> tuple[FloatArray, float]:
@@ -140,8 +141,8 @@ class Runner:
                 if status is not None:
                     return status
                 here, settled = [], following.t
-            if stuck > STUCK:
-                return Status.STEP_TOO_SMALL
+            if stuck > STUCK or chatters(self.log.transitions):
+                return Status.STEP_TOO_SMALL if stuck > STUCK else Status.JAMMED
             now = following
         return Status.SUCCESS
 
@@ -246,7 +247,9 @@ class Runner:
 
     def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
-        armed = np.array([name not in now.unarmed for name in phase.margins], dtype=bool)
+        armed = np.array(
+            [name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], dtype=bool
+        )
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
         p = self._parameters(now)

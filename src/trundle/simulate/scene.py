@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,26 +39,34 @@ def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, .
 
 
 def tree_scene(
-    system: ContactSystem, path: FloatArray, travels: Mapping[str, float] | None = None
+    system: ContactSystem,
+    bodies: Mapping[str, tuple[float, ...]],
+    path: FloatArray,
+    travels: Mapping[str, float] | None = None,
 ) -> tuple[SceneBody, ...]:
     """Return the shapes of a tree, its links as lines between joints, and terrain around the points `path` (n, d).
 
-    ``travels`` (m): how far, at most, bodies slide; their rods are so long.
+    ``bodies``: their centres of mass; ``path`` is in the terrain's frame; ``travels`` (m): how far, at most, bodies
+    slide; their rods are so long.
     """
     model = system.model()
-    coms = {body.name: np.array(body.com) for body in model.bodies}
+    coms = {name: np.array(com) for name, com in bodies.items()}
     scene = []
     for numbers in system.pairs:
         meeting = system.meetings[numbers[0]]
-        com = coms[meeting.body_A] - np.array(meeting.center_A)
-        scene.append(_body(meeting.shape_A, meeting.body_A, "body", com, {}))
+        name, R, p = model.carrier(meeting.body_A)
+        center = np.array(meeting.center_A)
+        scene.append(_turned(_body(meeting.shape_A, name, "body", None, {}), R, coms[name] - p - R @ center))
+    carriers = {model.carrier(meeting.body_A)[0] for meeting in system.meetings}
     for name, com in coms.items():
+        if name in system.motions:
+            continue
         joints = [np.array(at) for child, at in model.joint_places.items() if model.parents[child] == name]
         own = [np.zeros(model.d)] if name in model.parents else []
         if name in model.slides:
             own = [-(travels or {}).get(name, 0.0) * model.slides[name], *own]
         joints += _centers_apart(system, name, [*own, *joints])
-        if own and not joints and not any(meeting.body_A == name for meeting in system.meetings):
+        if own and not joints and name not in carriers:
             joints = [com]  # the last link of a chain, without a shape: as far as its centre of mass
         if len(joints) == 1 and not own and _far(joints[0], com):
             joints = [*joints, com]  # nothing but its centre of mass says where the rest of the body is
@@ -69,8 +78,16 @@ def tree_scene(
         sizes = [meeting.shape_A.reference_length for meeting in system.meetings]
         window = {"around": (path.min(axis=0) + path.max(axis=0)) / 2}
         window["radius"] = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
-        scene.append(_body(system.meetings[0].shape_B, system.meetings[0].body_B, "terrain", None, window))
+        terrain = _body(system.meetings[0].shape_B, system.meetings[0].body_B, "terrain", None, window)
+        _, R, p = model.carrier(terrain.name)
+        scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
     return tuple(scene)
+
+
+def _turned(body: SceneBody, R: FloatArray, com: FloatArray) -> SceneBody:
+    """Return a body whose shape is turned by R (d, d) in it; ``com`` (d,), m, from the shape's origin, body axes."""
+    same = np.array_equal(R, np.eye(len(R)))
+    return replace(body, vertices=body.vertices @ R.T, shape=body.shape if same else {}, center_of_mass=com)
 
 
 def _centers_apart(system: ContactSystem, body: str, known: list[FloatArray]) -> list[FloatArray]:
@@ -78,8 +95,9 @@ def _centers_apart(system: ContactSystem, body: str, known: list[FloatArray]) ->
     found: list[FloatArray] = []
     for numbers in system.pairs:
         meeting = system.meetings[numbers[0]]
-        center = np.array(meeting.center_A)
-        if meeting.body_A == body and all(_far(center, other) for other in [*known, *found]):
+        carrier, R, p = system.model().carrier(meeting.body_A)
+        center = p + R @ np.array(meeting.center_A)
+        if carrier == body and all(_far(center, other) for other in [*known, *found]):
             found.append(center)
     return found if known else []
 

@@ -9,11 +9,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, SLIP_END
 from trundle.models.system import Atlas, ContactSystem
 from trundle.models.touching import velocities_changed
 from trundle.simulate.deciding import decided
 from trundle.simulate.handover import handed_over, has_neighbour
+from trundle.simulate.impact import REST_SPEED
 from trundle.simulate.impact_sets import Impact
 from trundle.simulate.phase import Mode, Phase
 from trundle.simulate.rest import Hold, can_rest
@@ -29,12 +30,12 @@ from trundle.status import Status
 _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
-_NO_SPIN = 1e-9
+_NO_SPIN = _SAME = 1e-9
 _STILL = 1e-14
 """Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
-_SAME = 1e-9
+JAM = "the slip jammed and stopped"
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
@@ -98,7 +99,9 @@ class Switchboard:
         if family == "friction" and self._at_the_tip(now, event, phase):
             family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
-        return resolve(self, now, event, phase), reason
+        following = resolve(self, now, event, phase)
+        stays = isinstance(following, Instant) and following.mode.laws[event.contact] != "separated"
+        return following, JAM if stays and resolve is _separate and law == "sliding" else reason
 
     def settle(self, here: Sequence[Instant]) -> Instant | None:
         """Return how the last of the instants `here` of one time goes on, decided for all contacts at once, or None.
@@ -157,9 +160,24 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
     if not _falls_in(board, after, gap):
         return after
-    if now.mode.laws[event.contact] != "sliding" and board.system.rules.on_slip == "slide":
-        return _start_sliding(board, now, event.contact, phase)
+    if board.system.rules.on_slip == "slide":
+        if now.mode.laws[event.contact] != "sliding":
+            return _start_sliding(board, now, event.contact, phase)
+        return _stopped_by_a_jam(board, now, event, phase)
     return Status.JAMMED
+
+
+def _stopped_by_a_jam(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+    """A slip whose force has grown without bound stops: an impact without approach.
+
+    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve); in the plane that is where the plastic impulse
+    -D^-1 v that stops the slip v enters the cone. In space a slip that comes to rest may turn so far: it stops without.
+    """
+    after = _landed(board, now, event)
+    if isinstance(after, Instant) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):
+        return _resting(board, after)
+    slip = slip_and_spin(board.system, now.mode.atlas, now.x, event.contact)[1]
+    return _stick(board, now, event, phase) if float(np.linalg.norm(slip)) < REST_SPEED else Status.JAMMED
 
 
 def _falls_in(board: Switchboard, now: Instant, gap: str) -> bool:
@@ -276,7 +294,9 @@ def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) 
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
     mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
     names = [joined.name for joined in system.model(atlas).joined]
-    unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law in zip(names, laws, strict=True) if law in _BORN_ZERO}
+    # What reaches the ground in flight at this very instant lands next: its gap stays armed.
+    moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]
+    unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law, new in zip(names, laws, moved, strict=True) if new}
     return Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
 
@@ -349,23 +369,12 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
     ("pure-rolling", "torsion"): ("the torsional moment left its bound", _spin),
     **{("sliding", margin): rule for margin, rule in _TOUCHING.items()},
     ("sliding", "slip_speed"): ("the slip came to rest", _stick),
+    ("sliding", SLIP_END): ("the slip came to rest", _stick),
     ("separated", "gap"): ("the gap closed", _land),
     ("separated", "touch"): ("the gap closed", _land),
     ("separated", "overlap"): ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
 """(law, margin) -> (reason for the record, what resolves it)."""
-
-
-def goes_round(instants: list[Instant]) -> bool:
-    """Whether the last of the `instants` of one time, with several contacts, was there before: same mode and state."""
-    last = instants[-1]
-    return sum(LAWS[law].touching for law in last.mode.laws) > 1 and any(
-        one.mode == last.mode
-        and one.unarmed == last.unarmed
-        and np.allclose(one.onsets, last.onsets, atol=_SAME, rtol=0)
-        and np.allclose(one.x, last.x, atol=_SAME, rtol=_SAME)
-        for one in instants[:-1]
-    )
 
 
 def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:

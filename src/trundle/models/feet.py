@@ -1,0 +1,99 @@
+"""Feet: shapes fixed to the frames of a robot: convex ones that roll, flat patches and points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from trundle.checks import array, non_negative
+from trundle.contact.laws import law_named
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+from trundle.geometry.surfaces import Point
+from trundle.models.urdf_tree import Place
+
+
+@dataclass(frozen=True)
+class FlatPatch:
+    """A rectangle in the plane z = 0 of a foot's axes that touches with its corners.
+
+    Four points of contact, named after the foot with ``-1`` to ``-4``, counter-clockwise from (+x, +y): on a flat the
+    hull of their forces is any force in the patch. Twelve components for six rows: their shares are the smallest ones.
+
+    Parameters
+    ----------
+    half_lengths : (2,) m
+        Along x and y.
+    """
+
+    half_lengths: Sequence[float]
+
+    def __post_init__(self) -> None:
+        sizes = array("half_lengths", self.half_lengths, (2,), above=0.0, unit="m")
+        object.__setattr__(self, "half_lengths", tuple(sizes.tolist()))
+
+    @property
+    def corners(self) -> tuple[tuple[float, float, float], ...]:
+        """The corners, m, in the foot's axes."""
+        a, b = self.half_lengths
+        return (a, b, 0.0), (-a, b, 0.0), (-a, -b, 0.0), (a, -b, 0.0)
+
+
+@dataclass(frozen=True)
+class Foot:
+    """A shape fixed to a frame of a robot, which rolls on the ground.
+
+    Parameters
+    ----------
+    shape : Shape or FlatPatch
+        Ellipsoid, superellipsoid, capsule, disc, rounded box, ...; `trundle.geometry.Point`; or a flat patch.
+    frame : str, optional
+        The link it is fixed to; the foot's own name unless given.
+    position : (3,) m
+        Of the shape's origin in the frame.
+    rpy : (3,) rad
+        Of the shape's axes in the frame, R = Rz(yaw) Ry(pitch) Rx(roll).
+    law : str
+        ``"rolling"``, ``"pure-rolling"`` or ``"fixed"`` (a patch that neither slides nor turns).
+    friction : float, optional
+        Coulomb's coefficient with the ground, the ground's own unless given.
+    """
+
+    shape: Shape | FlatPatch
+    frame: str | None = None
+    position: Sequence[float] = (0.0, 0.0, 0.0)
+    rpy: Sequence[float] = (0.0, 0.0, 0.0)
+    law: str = "rolling"
+    friction: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shape, FlatPatch) and (not isinstance(self.shape, Shape) or self.shape.d != 3):
+            raise InputError("shape", self.shape, "a Shape of dimension 3, or a FlatPatch")
+        object.__setattr__(self, "position", tuple(array("position", self.position, (3,), unit="m").tolist()))
+        object.__setattr__(self, "rpy", tuple(array("rpy", self.rpy, (3,), unit="rad").tolist()))
+        law_named(self.law)
+        if isinstance(self.shape, FlatPatch) and self.law != "rolling":
+            raise InputError("law", self.law, "'rolling' for a flat patch: each of its corners is held where it stands")
+        if self.friction is not None:
+            non_negative("friction", self.friction)
+
+    @property
+    def place(self) -> Place:
+        """Of the shape in the frame."""
+        R = Rotation.from_euler("xyz", self.rpy).as_matrix() if any(self.rpy) else np.eye(3)
+        return Place(R, np.array(self.position))
+
+    def contacts(self, name: str) -> Iterator[tuple[str, Foot]]:
+        """Yield the contacts of the foot called `name`: itself, or the corners of its patch as points."""
+        if not isinstance(self.shape, FlatPatch):
+            yield name, self
+            return
+        place, size = self.place, min(self.shape.half_lengths)
+        for i, corner in enumerate(self.shape.corners):
+            at = place.p + place.R @ np.array(corner)
+            # A point has no axes: without the foot's turn it needs no frame of its own.
+            point = replace(self, shape=Point(0.2 * size), position=tuple(at.tolist()), rpy=(0.0, 0.0, 0.0))
+            yield f"{name}-{i + 1}", replace(point, frame=name if self.frame is None else self.frame)

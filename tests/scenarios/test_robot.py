@@ -1,0 +1,160 @@
+"""Kind `walking`, task `simulate`: robots from URDFs on feet of any shape, and what is refused of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tomli_w
+from typer.testing import CliRunner
+
+from trundle.cli.app import app
+from trundle.errors import InputError
+from trundle.records import load_trajectory
+from trundle.report.scene import build_stage
+from trundle.scenarios import build, load_scenario, run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DECK = {"type": "sinusoid", "amplitude": [0.4, 0, 0, 0, 0, 0.5], "frequency": [0.5] * 6, "phase": [1.57] * 6}
+
+
+@pytest.fixture(autouse=True)
+def _in_the_virtual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+
+
+def hopper(folder: Path, text: str | None = None, **tables: Any) -> Path:
+    """A scenario file of the example's robot, with its URDF replaced by `text`, or changed tables."""
+    plain = (EXAMPLES / "hopper.urdf").read_text()
+    (folder / "hopper.urdf").write_text(plain if text is None else text)
+    data: dict[str, Any] = {
+        "kind": "walking",
+        "task": "simulate",
+        "robot": {"urdf": "hopper.urdf"},
+        "feet": {
+            side: {
+                "frame": f"{side}_shank",
+                "shape": {"type": "ellipsoid", "semi_axes": [0.12, 0.04, 0.05]},
+                "position": [0.02, 0.0, -0.25],
+            }
+            for side in ("left", "right")
+        },
+        "joints": {"stiffness": 60.0, "damping": 3.0},
+        "initial": {"joints": {"left_hip": -0.4, "right_hip": -0.4, "left_knee": 0.8, "right_knee": 0.8}},
+        "simulation": {"duration": 0.14, "relative_tolerance": 1e-8},
+    }
+    file = folder / "case.toml"
+    file.write_text(tomli_w.dumps(data | tables))
+    return file
+
+
+@pytest.mark.slow
+def test_a_robot_lands_and_the_run_can_be_run_again(tmp_path: Path) -> None:
+    result = run(hopper(tmp_path), tmp_path / "run", plots=False)
+    assert result.exit_code == 0
+    walked = load_trajectory(tmp_path / "run" / "trajectory.nc")
+    assert walked.kind == "walking"
+    assert walked["phase"][0] == "flight"
+    assert set(walked["phase"]) & {"left", "right", "left + right"}
+    assert walked["gap"].min() > -1e-9
+    assert walked["gap"][0].min() == pytest.approx(0.05, abs=1e-9)
+    knee = [str(name) for name in walked["joint"]].index("left_shank")
+    stretch = walked["joint_position"][:, knee] - 0.8
+    expected = -60.0 * stretch - 3.0 * walked["joint_velocity"][:, knee]
+    np.testing.assert_allclose(walked["joint_torque"][:, knee], expected, atol=1e-12)
+    energy = walked["energy"]
+    assert energy[-1] < energy[0]
+    assert len(build_stage(walked).actors) == 2 + 7 + 1  # feet, links, ground
+    again = load_scenario(tmp_path / "run" / "scenario.toml")
+    assert build(again)
+
+
+@pytest.mark.slow
+def test_on_a_moving_deck_feet_move_with_it(tmp_path: Path) -> None:
+    ground = {"motion": DECK, "velocity": [0.3, 0.0, 0.0], "rpy": [0.0, 0.1, 0.0]}
+    result = run(hopper(tmp_path, ground=ground), tmp_path / "run", plots=False)
+    walked = result.trajectory
+    assert walked is not None
+    assert result.exit_code == 0
+    k = [str(name) for name in walked["body"]].index("terrain")
+    assert np.ptp(walked["body_position"][:, k, 0]) > 0.03
+    assert result.summary["metrics"]["slip"]["value"] < 1e-6
+    standing = walked["mode"] == "rolling"
+    assert standing.any()
+    assert np.abs(walked["gap"][standing]).max() < 1e-9
+    stage = build_stage(walked)
+    deck = next(actor for actor in stage.actors if actor.name == "terrain")
+    assert np.ptp(deck.positions[:, 0]) > 0.03
+
+
+@pytest.mark.parametrize(
+    ("shape", "contacts"),
+    [
+        ({"type": "flat", "half_lengths": [0.1, 0.03]}, 8),
+        ({"type": "point"}, 2),
+        ({"type": "box", "half_lengths": [0.1, 0.03, 0.02], "rounding": 0.01}, 2),
+    ],
+)
+def test_feet_of_every_kind_fall(tmp_path: Path, shape: dict[str, Any], contacts: int) -> None:
+    feet = {
+        side: {"frame": f"{side}_shank", "shape": shape, "position": [0.0, 0.0, -0.25]} for side in ("left", "right")
+    }
+    simulation = {"duration": 0.05, "relative_tolerance": 1e-6}
+    walked = build(load_scenario(hopper(tmp_path, feet=feet, simulation=simulation))).run(None)  # type: ignore[attr-defined]
+    assert walked["contact"].size == contacts
+    assert walked["gap"][0].min() == pytest.approx(0.05, abs=1e-9)
+    assert walked["gap"][-1].min() == pytest.approx(0.05 - 9.81 * 0.05**2 / 2, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "element", "rule"),
+    [
+        (('mass value="6"', 'mass value="nan"'), "link[trunk].inertial.mass.value", "finite"),
+        (('mass value="6"', 'mass value="-6"'), "link[trunk].inertial.mass.value", ">= 0"),
+        (('izz="0.05"', 'izz="0.5"'), "link[trunk].inertial.inertia", "I1 + I2 >= I3"),
+        (('axis xyz="0 1 0"', 'axis xyz="0 0 0"'), "joint[left_hip].axis.xyz", "not zero"),
+        (('lower="-1.5" upper="1.5"', 'lower="1.6" upper="1.5"'), "joint[left_hip].limit", "lower <= upper"),
+        (('<parent link="trunk"/>', '<parent link="left_hip"/>'), "joint[left_spread]", "two different links"),
+    ],
+)
+def test_a_broken_urdf_is_refused_with_element_and_rule(
+    tmp_path: Path, change: tuple[str, str], element: str, rule: str
+) -> None:
+    text = (EXAMPLES / "hopper.urdf").read_text().replace(*change, 1)
+    file = hopper(tmp_path, text)
+    result = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "run")])
+    assert result.exit_code == 2
+    said = " ".join(result.output.split())
+    assert element in said
+    assert rule in said
+    assert "hopper.urdf" in said
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("tables", "key"),
+    [
+        ({"feet": {"left": {"shape": {"type": "point"}}}}, "feet.left"),
+        ({"initial": {"joints": {"elbow": 0.0}}}, "initial.joints.elbow"),
+        ({"initial": {"contacts": ["nose"]}}, "initial.contacts"),
+        ({"joints": {"damping": {"elbow": 1.0}}}, "joints.damping.elbow"),
+        ({"robot": {"urdf": "hopper.urdf", "example": "solo12"}}, "robot.urdf"),
+        ({"robot": {"urdf": "none.urdf"}}, "robot.urdf"),
+        ({"robot": {"urdf": "../hopper.urdf"}}, "robot.urdf"),
+        ({"initial": {"quaternion": [0.0, 0.0, 0.0, 0.0]}}, "initial.quaternion"),
+    ],
+)
+def test_what_a_file_may_not_say(tmp_path: Path, tables: dict[str, Any], key: str) -> None:
+    with pytest.raises(InputError, match=key) as caught:
+        build(load_scenario(hopper(tmp_path, **tables)))
+    assert str(tmp_path / "case.toml") in str(caught.value)
+
+
+def test_the_examples_are_valid(tmp_path: Path) -> None:
+    for name in ("hopper_on_ship.toml", "hopper.urdf", "quadruped_lands.toml"):
+        shutil.copy(EXAMPLES / name, tmp_path / name)
+    assert build(load_scenario(tmp_path / "hopper_on_ship.toml"))
+    assert load_scenario(tmp_path / "quadruped_lands.toml").task == "simulate"

@@ -1,0 +1,88 @@
+"""Impacts and slips that have no simple end: several contacts, slips that stop, slips that jam."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from trundle.contact.laws import SLIP_END
+from trundle.simulate.chatter import chatters
+from trundle.simulate.impact import plastic_impact
+from trundle.simulate.impact_cone import cone_laws
+from trundle.simulate.impact_sets import Candidate
+from trundle.simulate.phase import Method, Mode, Phase
+from trundle.simulate.transitions import JAM, TRANSITIONS
+
+UP = np.array([0.0, 0.0, 1.0])
+
+
+def four_feet(seed: int, mu: float) -> tuple[np.ndarray, dict[int, Candidate]]:
+    """A random inertia and four contacts of which three were closed and one lands."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(18, 18))
+    M, nu = root @ root.T + 4 * np.eye(18), rng.normal(size=18)
+    J = rng.normal(size=(4, 3, 18))
+    held = np.vstack(J[:3])
+    nu = nu - np.linalg.pinv(held) @ held @ nu
+    if UP @ J[3] @ nu > 0:
+        nu = -nu
+    return M, {i: Candidate(J[i], J[i] @ nu, UP, mu) for i in range(4)}
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.4, 0.8])
+def test_a_landing_on_the_fourth_foot_is_decided(mu: float) -> None:
+    """Feet that rolled may slide after it: impulses in the cones, nothing approaches, no energy comes in."""
+    for seed in range(12):
+        M, contacts = four_feet(seed, mu)
+        impact = plastic_impact(M, contacts, 3)
+        assert impact.decided, seed
+        if impact.rests:
+            continue  # too slow to rock on: all stay closed, whatever the shares of their impulses
+        gain = 0.0
+        for i, c in contacts.items():
+            after = c.velocity + c.J @ impact.jump
+            push = impact.impulses.get(i, np.zeros(3))
+            assert push[2] >= -1e-9
+            assert np.linalg.norm(push[:2]) <= mu * push[2] + 1e-8
+            assert after[2] >= -1e-8
+            assert i in impact.laws or after[2] > 0
+            gain += float(push @ (c.velocity + after)) / 2
+        assert gain < 0
+
+
+def test_cones_know_what_sets_know() -> None:
+    """The projections find the law of a single contact that slides, with its direction."""
+    contact = Candidate(np.eye(3), np.array([1.0, 0.5, -1.0]), UP, 0.2)
+    found = cone_laws(np.diag([1.0, 1.0, 2.0]), {0: contact})
+    assert found is not None
+    laws, ways = found
+    assert laws == {0: "sliding"}
+    np.testing.assert_allclose(ways[0], np.array([1.0, 0.5, 0.0]) / np.sqrt(1.25), atol=1e-9)
+    assert cone_laws(np.eye(3), {0: Candidate(np.eye(3), contact.velocity, UP, np.inf)}) is None
+
+
+def test_an_inaccurate_run_sees_a_slip_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ball that slides and spins sideways: it rolls at last, at any tolerance, at the same time."""
+    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    ball = tr.RigidBody(tr.Sphere(0.1), 1.0)
+    pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), friction=0.3, on_slip="slide")
+    start = pair.place(contact_on_hand=[0, 0, 0], object_angular_velocity=[3.0, -2.0, 4.0], slip=[0.4, 0.7, 0.0])
+    times = []
+    for tolerance in (1e-11, 1e-7, 1e-6):
+        run = tr.simulate(pair, start, 0.6, relative_tolerance=tolerance)
+        times.append(next(t["time"] for t in run.transitions if t["reason"] == "the slip came to rest"))
+        assert run["mode"][-1] == "rolling"
+    np.testing.assert_allclose(times, times[0], atol=1e-4)
+    assert TRANSITIONS[("sliding", SLIP_END)][1] is TRANSITIONS[("sliding", "slip_speed")][1]
+    phase = Phase(pair.system, Mode(("sliding",), ((0, 0),)), False, Method(relative_tolerance=1e-7))
+    assert phase.margins == ("contact.normal_force", "contact.slip_speed", f"contact.{SLIP_END}")
+
+
+def test_chatter_is_told_from_a_busy_run() -> None:
+    jam = {"time": 0.5, "reason": JAM}
+    other = {"time": 0.5, "reason": "the gap closed"}
+    assert chatters([jam, other] * 12)
+    assert not chatters([jam, other] * 11)
+    assert not chatters([other] * 100)
+    assert not chatters([{**jam, "time": 1e-3 * i} for i in range(40)])

@@ -93,6 +93,8 @@ class WholeBodyAim:
         That of the robot unless given.
     load : Load, optional
         What the hands hold: then `com`, its rates and `angular_momentum` are of robot and load together.
+    turning : float, rad/s
+        Of the base about the vertical.
     """
 
     com: FloatArray
@@ -104,6 +106,7 @@ class WholeBodyAim:
     angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
     posture: FloatArray | None = None
     load: Load | None = None
+    turning: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +312,8 @@ class WholeBodyController:
         change = g.momentum_kd * (aim.angular_momentum - momentum.angular)
         _set(tasks["momentum"], momentum.J_angular, change - momentum.angular_bias)
         base = ends["base"]
-        turn = g.base_kp * turn_between(base.R, aim.R_base) - g.base_kd * base.w
+        spin = np.array([0.0, 0.0, aim.turning])
+        turn = g.base_kp * turn_between(base.R, aim.R_base) + g.base_kd * (spin - base.w)
         _set(tasks["base"], base.Jw, turn - base.al)
         rest = self.humanoid.joint_posture if aim.posture is None else aim.posture
         tasks["posture"].target[:] = self._kp * (rest - q[7:]) - self._kd * nu[6:]

@@ -102,8 +102,8 @@ def walking(steps: int = 40, hand: bool = False) -> tuple[Forecast, PointPath]:
 def cases() -> dict[str, tuple[Forecast, PointPath]]:
     """Return the contact schedules."""
     still = PointPath([0.0], [(0.02, 0.0, 0.7)])
-    found = {f"{n} patches": (standing(n), still) for n in (1, 2, 3, 4)}
-    found["1 patch"] = (found.pop("1 patches")[0], PointPath([0.0], [(0.0, 0.1, 0.7)]))
+    found = {"1 patch": (standing(1), PointPath([0.0], [(0.0, 0.1, 0.7)]))}
+    found |= {f"{n} patches": (standing(n), still) for n in (2, 3, 4)}
     found["2 patches + 2 points"] = standing(4, points=True), still
     return found | {"walking": walking(), "walking + hand": walking(hand=True)}
 
@@ -202,7 +202,10 @@ def main() -> int:
     found = tables(ticks)
     for title, rows in found.items():
         print_table(console, title, rows)
-    console.print(f"limits at 20 samples, median: solve {LIMIT_SOLVE:g} ms, tick {LIMIT_TICK:g} ms", highlight=False)
+    judged = [row for rows in found.values() for row in rows if row.samples == 20]
+    late = sorted({row.case for row in judged if row.solve > LIMIT_SOLVE or row.tick > LIMIT_TICK})
+    said = f"limits at 20 samples, median: solve {LIMIT_SOLVE:g} ms, tick {LIMIT_TICK:g} ms; missed by "
+    console.print(said + (", ".join(late) or "none"), highlight=False)
     return int(any(row.failed for rows in found.values() for row in rows))
 
 

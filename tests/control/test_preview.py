@@ -203,18 +203,39 @@ def test_the_privileged_axis_may_change_inside_the_window() -> None:
 
 
 def test_what_cannot_be_prescribed_is_given_up_and_said() -> None:
-    ice = FlatPatch.rectangle(0.16, 0.06, friction=0.05)
-    forecast = Forecast([Held(PlacedPatch(c.name, ice, c.position)) for c in (LEFT, RIGHT)])
-    preview = Preview(Centroidal(MASS), axis=(1.0, 0.0, 0.0))
-    path = PointPath([0.0, 1.0], [(0, 0, 0.7), (2.0, 0, 0.7)], "smooth")  # 4 m/s2 along the axis, on ice
+    forecast = Forecast([Held(LEFT), Held(RIGHT)])
+    preview = Preview(Centroidal(MASS))
+    path = PointPath([0.0, 0.4], [(0, 0, 0.7), (0, 0, 0.1)], "smooth")  # faster down than a fall: feet do not pull
     plan = preview(0.0, REST, forecast, path)
     assert plan.status is Status.LIMITS_RELAXED
-    assert plan.given_up["privileged_force"] > 50.0
+    wanted = plan.window.samples.privileged_force
+    assert wanted.min() < -50.0
+    assert plan.given_up["privileged_force"] == pytest.approx(-wanted.min(), abs=1.0)
     assert plan.cone_margin > -1e-6 * 9.81 * MASS
     assert "given up" in plan.status.advice
     again = preview(0.0, REST, forecast, STANDING)  # and recovers by itself
     assert again.usable
     assert preview(0.0, REST, forecast, STANDING).status is Status.SUCCESS
+
+
+def test_an_odd_plan_that_can_be_is_found() -> None:
+    ice = FlatPatch.rectangle(0.16, 0.06, friction=0.05)
+    forecast = Forecast([Held(PlacedPatch(c.name, ice, c.position)) for c in (LEFT, RIGHT)])
+    preview = Preview(Centroidal(MASS), axis=(1.0, 0.0, 0.0))
+    path = PointPath([0.0, 1.0], [(0, 0, 0.7), (2.0, 0, 0.7)], "smooth")  # 4 m/s2 along the axis, on ice
+    plan = preview(0.0, REST, forecast, path)
+    check(plan, forecast, REST)  # nothing says how hard the feet may press
+    assert plan.given_up == {}
+    assert plan.wrenches[..., 5].sum(axis=1).max() > 5 * 9.81 * MASS
+
+
+def test_another_forecast_brings_its_own_cones() -> None:
+    preview, centre = Preview(Centroidal(MASS)), CentroidalState((0.0, 0.0, 0.7), (0.0, 0.25, 0.0))
+    for width in (0.06, 0.03):  # as many contacts of the same pattern
+        sole = FlatPatch.rectangle(0.16, width, friction=0.54)
+        forecast = Forecast([Held(PlacedPatch(c.name, sole, c.position)) for c in (LEFT, RIGHT)])
+        check(preview(0.0, centre, forecast, STANDING), forecast, centre)
+    assert len(preview._programs) == 1
 
 
 def test_an_announced_pull_is_leaned_against() -> None:

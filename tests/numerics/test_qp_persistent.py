@@ -7,7 +7,7 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.numerics.qp import QpSolver
-from trundle.numerics.qp_persistent import Entries, PersistentQp
+from trundle.numerics.qp_persistent import LAYOUTS, Entries, PersistentQp
 from trundle.status import Status
 
 N, EQUATIONS, ROWS = 8, 3, 5
@@ -47,7 +47,7 @@ def write(qp: PersistentQp, data: dict[str, np.ndarray]) -> None:
     qp.g[:], qp.e[:], qp.low[:], qp.x_lower[:] = data["g"], data["e"], data["low"], data["x"]
 
 
-@pytest.mark.parametrize("layout", ["sparse_ldlt", "sparse_multistage"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_renewed_numbers_give_the_new_optimum(layout: str) -> None:
     qp = program(layout, accuracy=1e-10)
     for seed in range(4):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -83,7 +84,7 @@ class PreviewPlan:
         """About the centre of mass (K + 1, 3), kg m2/s, the third component included."""
         W = self._frames
         local = np.column_stack((self.states[:, 4:], self.third))
-        return np.einsum("kji,kj->ki", W, local)
+        return (local[:, None] @ W)[:, 0]
 
     @cached_property
     def angular_momentum_rate(self) -> FloatArray:
@@ -91,17 +92,22 @@ class PreviewPlan:
         s = self.window.samples
         ends = np.column_stack((self.states[1:, 4:], self.third[1:]))
         begins = np.column_stack((self.starts[:, 4:], self.third[:-1]))
-        return np.einsum("kji,kj->ki", s.W, (ends - begins) / s.durations[:, None])
+        return (((ends - begins) / s.durations[:, None])[:, None] @ s.W)[:, 0]
 
     @cached_property
     def friction_use(self) -> FloatArray:
-        """|f_t| / (mu fz) of the round cone for each contact (K, n); 0 where it does not hold."""
-        f = self.wrenches[..., 3:]
+        """|f_t| / (mu fz) of the round cone for each contact (K, n); 0 where it does not hold.
+
+        A force below a millionth of the weight is none: that is what a solution is exact to.
+        """
+        f, samples = self.wrenches[..., 3:], self.window.samples
         mu = np.array([c.patch.friction for c in self.contacts])
         room = mu * f[..., 2]
         with np.errstate(all="ignore"):
             use = np.hypot(f[..., 0], f[..., 1]) / room
-        return np.where(self.window.held, np.where(room > 0, use, np.where(room < 0, np.inf, 0.0)), 0.0)
+        use = np.where(room > 0, use, np.where(room < 0, np.inf, 0.0))
+        none = np.linalg.norm(f, axis=-1) <= 1e-6 * (samples.masses * np.linalg.norm(samples.gravity))[:, None]
+        return np.where(self.window.held & ~none, use, 0.0)
 
     @cached_property
     def cone_margin(self) -> float:
@@ -136,7 +142,7 @@ class PreviewPlan:
         first = (s.height if order == 0 else s.speed)[:1]
         masses = np.concatenate((s.masses[:1], s.masses))[:, None]
         local = np.column_stack((self.states[:, [order, 2 + order]] / masses, np.concatenate((first, ends))))
-        return np.einsum("kji,kj->ki", self._frames, local)
+        return (local[:, None] @ self._frames)[:, 0]
 
     def at(self, time: float) -> tuple[FloatArray, ...]:
         """Return position, velocity, acceleration, angular momentum and its rate, each (3,), at `time` (s).
@@ -178,12 +184,27 @@ def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
     `gains` (K, 6) is what the wrenches add in each sample, sum B w.
     """
     stages, K = window.stages, len(gains)
+    added, T = gains + stages.C, window.samples.durations
+    turn, half = T * stages.phi, T**2 / 2 * stages.phi
     states, starts = np.empty((K + 1, len(window.start))), np.empty((K, len(window.start)))
     states[0] = window.start
-    added = gains + stages.C
-    for k in range(K):
-        starts[k] = window.E[k] @ states[k] + window.e[k]
-        states[k + 1] = stages.A[k] @ starts[k] + added[k]
+    edges = [0, *window.resets.tolist(), K]
+    for a, b in pairwise(edges):
+        starts[a] = window.E[a] @ states[a] + window.e[a]
+        for pair in (0, 2):  # sums in place of products: A adds T m v to m r, and both to L
+            speed, place = states[a + 1 : b + 1, pair + 1], states[a + 1 : b + 1, pair]
+            np.cumsum(added[a:b, pair + 1], out=speed)
+            speed += starts[a, pair + 1]
+            starts[a + 1 : b, pair + 1] = speed[:-1]
+            np.cumsum(added[a:b, pair] + T[a:b] * starts[a:b, pair + 1], out=place)
+            place += starts[a, pair]
+            starts[a + 1 : b, pair] = place[:-1]
+        for row, pair, sign in ((4, 2, -1.0), (5, 0, 1.0)):
+            swept = turn[a:b] * starts[a:b, pair] + half[a:b] * starts[a:b, pair + 1]
+            momentum = states[a + 1 : b + 1, row]
+            np.cumsum(added[a:b, row] + sign * swept, out=momentum)
+            momentum += starts[a, row]
+            starts[a + 1 : b, row] = momentum[:-1]
     return states, starts
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,14 @@ _REACHED[:, 3:] = True
 _REACHED[4:, :3] = True
 
 
+class Slot(NamedTuple):
+    """Room for a contact: 6 columns (a patch) or 3 (a point), the rows of its cone, and where these are not zero."""
+
+    columns: int
+    rows: int
+    places: tuple[tuple[int, ...], tuple[int, ...]]
+
+
 @dataclass(frozen=True)
 class Layout:
     """The pattern of a program.
@@ -41,8 +50,7 @@ class Layout:
     ----------
     count : int
         Samples K.
-    slots : tuple of (columns, rows)
-        What each slot holds: 6 columns (a patch) or 3 (a point), and the rows of its cone.
+    slots : tuple of Slot
     turning : bool
         Whether the privileged axis changes inside the window: fuller blocks, and two rows a sample that want the state
         where it changes to meet what is prescribed afterwards.
@@ -51,7 +59,7 @@ class Layout:
     """
 
     count: int
-    slots: tuple[tuple[int, int], ...]
+    slots: tuple[Slot, ...]
     turning: bool
     soft: bool
 
@@ -63,7 +71,7 @@ class Layout:
     @property
     def inputs(self) -> int:
         """Wrench components of a sample."""
-        return sum(columns for columns, _ in self.slots)
+        return sum(slot.columns for slot in self.slots)
 
     @property
     def width(self) -> int:
@@ -105,12 +113,15 @@ class Program:
         self._dense = _TURNED if layout.turning else _PLAIN
         self._reset_rows = np.array([[0, 2], [1, 3]])
         E = Entries(*self._equation_places(), ((7 + 2 * layout.turning) * K, K * nz))
-        C = Entries(*self._cone_places(), (K * sum(rows for _, rows in layout.slots), K * nz))
-        self.qp = PersistentQp(K * nz, E, C, accuracy=accuracy, max_iterations=max_iterations)
-        self._columns = np.concatenate([np.arange(6)[6 - columns :] for columns, _ in layout.slots] or [[]]).astype(int)
-        self._slot = np.repeat(np.arange(len(layout.slots)), [columns for columns, _ in layout.slots])
-        self._patterns = [_REACHED[:, 6 - columns :] for columns, _ in layout.slots]
+        C = Entries(*self._cone_places(), (K * sum(slot.rows for slot in layout.slots), K * nz))
+        settings: dict[str, Any] = {"layout": "sparse_ldlt_ineq_cond", "accuracy": accuracy}
+        self.qp = PersistentQp(K * nz, E, C, max_iterations=max_iterations, **settings)
+        widths = [slot.columns for slot in layout.slots]
+        self._columns = np.concatenate([np.arange(6)[6 - width :] for width in widths] or [[]]).astype(int)
+        self._slot = np.repeat(np.arange(len(widths)), widths)
+        self._patterns = [_REACHED[:, 6 - width :] for width in widths]
         self._index: Any = None
+        self._tables: Any = None
         self.weighed_for: Any = None
         """Masses (K,) of the weights that were written last."""
 
@@ -125,13 +136,13 @@ class Program:
         rows.append(k[1:] * per + i)
         columns.append(k[:-1] * nz + state + j)
         start = 0
-        for width, _ in layout.slots:
+        for width, *_ in layout.slots:
             i, j = np.nonzero(_REACHED[:, 6 - width :])
             rows.append(k * per + i)
             columns.append(k * nz + start + j)
             start += width
         start = 0
-        for width, _ in layout.slots:
+        for width, *_ in layout.slots:
             rows.append(np.broadcast_to(k * per + STATES, (K, 3)))
             columns.append(k * nz + start + width - 3 + np.arange(3))
             start += width
@@ -148,14 +159,13 @@ class Program:
 
     def _cone_places(self) -> tuple[Any, Any]:
         layout = self.layout
-        K, nz, per = layout.count, layout.width, sum(rows for _, rows in layout.slots)
-        k, row, start = np.arange(K)[:, None, None], 0, 0
+        K, nz, per = layout.count, layout.width, sum(slot.rows for slot in layout.slots)
+        k, row, start = np.arange(K)[:, None], 0, 0
         rows: list[Any] = [np.zeros(0, dtype=int)]
         columns: list[Any] = [np.zeros(0, dtype=int)]
-        for width, height in layout.slots:
-            i, j = np.arange(height)[None, :, None], np.arange(width)[None, None, :]
-            rows.append(np.broadcast_to(k * per + row + i, (K, height, width)).ravel())
-            columns.append(np.broadcast_to(k * nz + start + j, (K, height, width)).ravel())
+        for width, height, (i, j) in layout.slots:
+            rows.append((k * per + row + np.array(i)).ravel())
+            columns.append((k * nz + start + np.array(j)).ravel())
             row, start = row + height, start + width
         return np.concatenate(rows), np.concatenate(columns)
 
@@ -181,7 +191,7 @@ class Program:
         K, samples, stages = layout.count, window.samples, window.stages
         empty = index < 0
         A = (stages.A @ window.E) * (sx / sx[:, None])
-        C = (stages.C + np.einsum("kij,kj->ki", stages.A, window.e)) / sx
+        C = (stages.C + (stages.A @ window.e[..., None])[..., 0]) / sx
         values: list[FloatArray] = [np.ones(K * STATES), -A[1:, self._dense].ravel()]
         along = np.zeros((K, len(layout.slots), 3))
         if layout.slots:
@@ -222,29 +232,21 @@ class Program:
                 e[k, 7 + pair] = known[k] - Q[2] * before
             values += [np.full(K, -1.0), rows[1:].ravel()]
 
-    def cones(self, index: Any, rows: list[FloatArray], least: float) -> None:
-        """Write the rows of the contacts in the slots, and their lower bounds; nothing if `index` is that of before.
+    def cones(self, index: Any, tables: Sequence[tuple[FloatArray, FloatArray]]) -> None:
+        """Write the rows of the contacts in the slots, and their lower bounds; nothing if both are those of before.
 
-        `rows` of each contact are scaled; `least` is the least normal force over the weight.
+        `tables` holds for each slot what stands at its places (n + 1, nnz) and the bounds (n + 1, rows), one line a
+        contact; the last, reached by the index -1, is that of an empty slot.
         """
-        if self._index is not None and np.array_equal(index, self._index):
+        if self._tables is tables and np.array_equal(index, self._index):
             return
-        K = self.layout.count
-        values, bounds = [np.zeros(0)], [np.zeros((K, 0))]
-        for slot, (width, height) in enumerate(self.layout.slots):
-            table = np.zeros((len(rows) + 1, height, width))
-            for i, part in enumerate(rows):
-                if part.shape == (height, width):
-                    table[i] = part
-            low = np.zeros((len(rows) + 1, height))
-            low[:, 0], low[-1] = least, -1.0  # an empty slot lies well inside
-            here = index[:, slot]
-            table[-1] = next((part for part in rows if part.shape == (height, width)), table[-1])
-            values.append(table[here].ravel())
-            bounds.append(low[here])
+        values, bounds = [np.zeros(0)], [np.zeros((self.layout.count, 0))]
+        for slot, (coefficients, low) in enumerate(tables):
+            values.append(coefficients[index[:, slot]].ravel())
+            bounds.append(low[index[:, slot]])
         self.qp.write_inequalities(np.concatenate(values))
         self.qp.low[:] = np.hstack(bounds).ravel()
-        self._index = np.array(index)
+        self._index, self._tables = np.array(index), tables
 
     def wrenches(self, x: FloatArray, index: Any) -> FloatArray:
         """Return the wrenches (K, S, 6), SI, of a solution; zero in empty slots."""

@@ -43,6 +43,8 @@ class Window:
     E, e : (K, 6, 6), (K, 6)
         The state at the start of sample k is E_k x_k + e_k, x_k that at the end of the sample before: resets of the
         mass and of the frame. E_0 = I, e_0 = 0.
+    resets : (R,) int
+        Samples k > 0 at whose start E_k, e_k do something.
     turns : (K,) bool
         Samples whose privileged axis is not that of the sample before.
     start : (6,)
@@ -57,6 +59,7 @@ class Window:
     stages: Stages
     E: FloatArray
     e: FloatArray
+    resets: Any
     turns: Any
     start: FloatArray
     reference: FloatArray
@@ -105,12 +108,13 @@ def make_window(
     stages = discretise(samples)
     E, e = _resets(samples, turns, changed, joining)
     m = masses[:, None]
-    r, v = np.einsum("kij,kj->ki", W, points[1:]), np.einsum("kij,kj->ki", W, rates[1:])
+    r, v = ((W @ value[1:, :, None])[..., 0] for value in (points, rates))
     reference = np.zeros((len(durations), STATES))
     reference[:, [0, 2]], reference[:, [1, 3]] = m * r[:, :2], m * v[:, :2]
     v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
     start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
-    return Window(origin, borders, held, stages, E, e, turns, start, reference)
+    resets = np.flatnonzero(turns | changed)
+    return Window(origin, borders, held, stages, E, e, resets, turns, start, reference)
 
 
 def slots_of(held: Any, kinds: Any, slots: tuple[int, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Samples:
     pointed: FloatArray
     moment: FloatArray
 
-    @property
+    @cached_property
     def privileged_force(self) -> FloatArray:
         """F3 (K,), N: what the contacts must push along the privileged axis, m (r3'' - g3) - fe3."""
         w3 = self.W[:, 2]
@@ -188,4 +189,4 @@ def pick_up(mass: float, position: FloatArray, velocity: FloatArray, W: FloatArr
 
 def _in_frame(W: FloatArray, vector: FloatArray) -> FloatArray:
     """Return world vectors (3,) or (K, 3) in the frames W (K, 3, 3)."""
-    return np.einsum("kij,j->ki", W, vector) if vector.ndim == 1 else np.einsum("kij,kj->ki", W, vector)
+    return W @ vector if vector.ndim == 1 else (W @ vector[..., None])[..., 0]

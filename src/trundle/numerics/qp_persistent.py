@@ -13,8 +13,9 @@ from trundle.errors import InputError
 from trundle.numerics.qp import TOLERANCE, QpSolution, unsolved
 from trundle.status import Status
 
-LAYOUTS = ("sparse_ldlt", "sparse_multistage")
-"""How PIQP factorises: any pattern, or stages one after the other (two to three times faster for those)."""
+LAYOUTS = ("sparse_ldlt", "sparse_ldlt_ineq_cond", "sparse_multistage")
+"""How PIQP factorises: any pattern; without the rows of C, whose multipliers it takes out first; or dense stages one
+after the other. Few rows of C and small stages want the last, wide stages of many small blocks the second."""
 
 
 class Entries(NamedTuple):

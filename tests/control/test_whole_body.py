@@ -7,11 +7,11 @@ import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.base_estimator import AttitudeFilter, LegOdometry, shifted
-from trundle.control.stepping import Footsteps, Travel, straight_walk
-from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController, WholeBodyGains
+from trundle.control.stepping import Footsteps, Move, Travel, in_turn, steps_ahead, straight_walk
+from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController, WholeBodyGains, rolling
 from trundle.errors import InputError
 from trundle.models.humanoid import load_humanoid
-from trundle.numerics.turning import rotation_by
+from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of
 from trundle.status import Status
 
 pytest.importorskip("pinocchio")
@@ -202,3 +202,61 @@ class TestFootsteps:
             Footsteps(START, twice)
         with pytest.raises(InputError, match="end"):
             Travel("left_foot", 2.0, 1.0, there)
+
+
+# A hand on a support -------------------------------------------------------------------------------------------------
+
+
+def test_a_rolling_hand_pushes_where_it_touches(g1: WholeBodyController) -> None:
+    """The motion of the touching point against finite differences, and M nudot + h = (0, tau) + J'lam with it."""
+    robot, rng, h = g1.humanoid.robot, np.random.default_rng(3), 1e-6
+    q, nu = g1.humanoid.standing(), 0.2 * rng.normal(size=g1.humanoid.robot.nv)
+    radius, surface = g1.humanoid.hands["left"].radius, rotation_by(np.array([0.3, -0.2, 0.1]))
+    standing = (*FEET, "left_hand")
+    aim = aim_at_rest(g1, q, contacts=standing, surfaces={"left_hand": surface})
+    terms, ends = g1.terms(q, nu)
+    touch = rolling(ends["left_hand"], surface[:, 2], radius)
+    assert touch.p == pytest.approx(ends["left_hand"].p - radius * surface[:, 2])
+    assert touch.v == pytest.approx(touch.Jv @ nu)
+    later = q.copy()
+    later[:3] += h * nu[3:6]
+    later[3:7] = quaternion_of(rotation_by(h * nu[:3]) @ rotation_of(q[3:7]))
+    later[7:] += h * nu[6:]
+    after = rolling(g1.terms(later, nu)[1]["left_hand"], surface[:, 2], radius)
+    assert (after.v - touch.v) / h == pytest.approx(touch.a, abs=1e-4)
+
+    command = g1(q, nu, aim)
+    force = np.zeros(robot.nv)
+    for name, w in g1.wrenches(command, standing).items():
+        R = surface if name == "left_hand" else ends[name].R
+        end = touch if name == "left_hand" else ends[name]
+        force += end.Jw.T @ (R @ w[:3]) + end.Jv.T @ (R @ w[3:])
+        assert (g1.patches[name].rows @ w >= -1e-6).all()
+    left = terms.M @ command.nudot + terms.h - force
+    assert left == pytest.approx(np.concatenate([np.zeros(6), command.u]), abs=1e-7)
+    slowing = touch.Jv @ command.nudot + touch.a + g1.gains.damping * touch.v
+    assert slowing == pytest.approx(np.zeros(3), abs=1e-6)
+
+
+def test_moves_follow_each_other() -> None:
+    sole = FlatPatch.rectangle(0.2, 0.08, 0.6)
+    start = {f"{s}_foot": PlacedPatch(f"{s}_foot", sole, (x, y, 0.0)) for s, x, y in SIDES}
+    steps = steps_ahead(start, 4, 0.1, single=0.5, double=0.3, aside=0.02, stagger=0.1, ground=lambda x, y: RIDGE(x, y))
+    hold = Move(PlacedPatch("left_hand", FlatPatch.point(0.6), (0.1, 0.4, 0.8)), 0.7, 0.2)
+    made = in_turn(start, [hold, *steps], 1.0)
+    times = [(t.name, t.start, t.end) for t in made.travels]
+    assert times[0] == ("left_hand", 1.0, 1.7)
+    assert times[1] == ("right_foot", pytest.approx(1.9), pytest.approx(2.4))
+    ways = [t.target.position[0] for t in made.travels[1:]]
+    assert ways == pytest.approx([0.15, 0.25, 0.35, 0.45]), "the left sole leads all the way"
+    assert [t.target.position[2] for t in made.travels[1:]] == pytest.approx([0.2] * 4)
+    assert made.travels[1].aside[1] == -0.02
+    assert set(made.standing(1.5)) == set(FEET)
+    assert set(made.standing(1.8)) == {*FEET, "left_hand"}
+
+
+SIDES = (("left", 0.05, 0.04), ("right", -0.05, -0.04))
+
+
+def RIDGE(x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([x, y, 0.2]), np.eye(3)

@@ -411,12 +411,13 @@ WALKER: dict[str, dict[str, Any]] = {
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
 HUMANOID: dict[str, dict[str, Any]] = {
-    "robot": {"name": "g1", "lowered": 0.02},
+    "robot": {"name": "g1", "lowered": 0.02, "posture": {"waist_*": 0}},
     "controller": {"period": 0.002},
     "controller.gains": {
         "com": 1000, "com_kp": 60, "com_kd": 15, "momentum": 1, "momentum_kd": 4, "base": 20, "base_kp": 60,
         "base_kd": 15, "posture": 2, "posture_kp": 30, "posture_kd": 11, "swing": 200, "swing_turn": 200,
-        "swing_kp": 300, "swing_kd": 35, "force": 1e-6, "damping": 20, "height": 100, "height_most": 1.5,
+        "swing_kp": 300, "swing_kd": 35,
+        "hand": 100, "hand_kp": 200, "hand_kd": 28, "force": 1e-6, "damping": 20, "height": 100, "height_most": 1.5,
         "torque_part": 0.95, "sole_part": 0.9, "friction": 0.6,
     },
     "controller.preview": {
@@ -430,7 +431,11 @@ HUMANOID: dict[str, dict[str, Any]] = {
     "pushes": {
         "fore_aft": [8], "lateral": [15], "axes": ["fore-aft", "lateral"], "start": 1, "duration": 0.1,
     },
-    "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6},
+    "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6,
+              "lean": {"left_foot": 0.02}, "width": 0.2, "stagger": 0.05, "aside": 0.01, "rest": True},
+    "terrain": {"floor": True, "blocks": [{"center": [0, 0.6, 0.4], "size": [4, 0.3, 0.1], "name": "beam"}]},
+    "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "ahead": 0.1, "every": 2, "duration": 0.6,
+             "pause": 0.2, "lift": 0.05},
     "trials": {"count": 1, "mass_factors": [1.05, 0.95]},
 }  # fmt: skip
 BY_KIND["multicontact"] = {f"{table}.{key}": value for table, keys in HUMANOID.items() for key, value in keys.items()}

@@ -9,11 +9,13 @@ from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview import Preview
 from trundle.errors import InputError
 from trundle.models.centroidal import Centroidal, CentroidalState
+from trundle.models.forecast import Forecast, Held
 from trundle.models.humanoid import Humanoid, load_humanoid
 from trundle.plan.equilibrium import bearable, standing_still
 from trundle.plan.stance_pose import PoseSettings, StanceError, center_of_mass_of, find_pose, where
-from trundle.plan.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances
+from trundle.plan.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances, rests
 from trundle.plan.swing import SwingPath, lifted_waypoint, step_over
+from trundle.problems.paths import PointPath
 from trundle.status import Status
 
 pytest.importorskip("pink")
@@ -302,3 +304,37 @@ def test_a_hand_that_leaves_swings_to_where_the_pose_has_it(g1: Humanoid) -> Non
     assert made.kinds == ("move", "support", "move")
     touched = plan_stances(g1, [sequence[0], sequence[1], sequence[3]], swing=SwingRule(lift=None))
     assert len(touched.forecast.contacts) == 2
+
+
+# A hand on a support -------------------------------------------------------------------------------------------------
+
+
+def leaning(across: float, y: float = 0.38) -> tuple[Forecast, PointPath]:
+    """The left sole lifts while the left hand holds; the centre of mass is `across`."""
+    hand = PlacedPatch("left_hand", FlatPatch.point(0.54), (0.1, y, 0.66))
+    feet = [Held(foot("right", 0.0, 0.036)), Held(foot("left", 0.1, 0.036), end=2.0)]
+    return Forecast([*feet, Held(hand, 1.0)]), PointPath([0.0, 2.0], [(0.05, 0.0, HEIGHT), (0.0, across, HEIGHT)])
+
+
+def test_the_hand_bears_what_one_foot_cannot(g1: Humanoid) -> None:
+    forecast, path = leaning(0.03)
+    found = rests(g1, forecast, path, g1.standing(), 3.0)
+    assert [len(stance.contacts) for stance in found.stances] == [2, 3, 2]
+    assert found.times == pytest.approx([0.5, 1.5, 2.5])
+    last = found.stances[-1]
+    alone = [c for c in last.contacts if c.name == "right_foot"]
+    assert last.equilibrium.within_torques
+    assert not bearable(alone, last.center_of_mass, g1.robot.mass).feasible
+    hand = next(i for i, c in enumerate(last.contacts) if c.name == "left_hand")
+    assert last.equilibrium.wrenches[hand, 5] > 10
+    ball = where(g1, last.q, "left_hand")[0]
+    assert ball == pytest.approx([0.1, 0.38, 0.69], abs=2e-3), "its centre is a radius over the hold"
+    assert found.posture(2.5) == pytest.approx(last.q[7:])
+
+
+@pytest.mark.parametrize(("across", "y", "words"), [(0.03, 0.9, "left_hand by"), (0.5, 0.38, "centre of mass")])
+def test_a_stance_out_of_reach_is_named(g1: Humanoid, across: float, y: float, words: str) -> None:
+    with pytest.raises(StanceError) as caught:
+        rests(g1, *leaning(across, y), g1.standing(), 3.0)
+    assert words in str(caught.value)
+    assert "right_foot" in str(caught.value)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
+from trundle.models.terrain import Block, Terrain
 from trundle.numerics.turning import rotation_of, rotation_rpy
-from trundle.simulate.humanoid_plant import Block, FreeBox, HumanoidPlant, Imprecision, from_mujoco, to_mujoco
+from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant, Imprecision, from_mujoco, to_mujoco
 
 pytest.importorskip("pinocchio")
 mujoco = pytest.importorskip("mujoco")
@@ -22,7 +23,7 @@ def g1() -> Humanoid:
 def test_accelerations_are_those_of_pinocchio(name: str) -> None:
     humanoid = load_humanoid(name)
     robot, rng = humanoid.robot, np.random.default_rng(4)
-    model = HumanoidPlant(humanoid, floor=False).specification().compile()
+    model = HumanoidPlant(humanoid, Terrain(floor=False)).specification().compile()
     data = mujoco.MjData(model)
     for _ in range(5):
         q = robot.moved(humanoid.standing(), 0.4 * rng.normal(size=robot.nv))
@@ -87,7 +88,7 @@ def test_a_measurement_has_joints_attitude_and_forces(g1: Humanoid) -> None:
 
 
 def test_noise_is_what_was_asked_for(g1: Humanoid) -> None:
-    plant, policy = HumanoidPlant(g1, floor=False), Still()
+    plant, policy = HumanoidPlant(g1, Terrain(floor=False)), Still()
     noise = Imprecision(position=1e-3, rate=0.2, attitude=0.03, gyro=0.4, force=5.0)
     plant.plant(g1.standing()).run(policy, 0.05, sensors=plant.sensors(noise, seed=1))
     exact = Still()
@@ -99,7 +100,7 @@ def test_noise_is_what_was_asked_for(g1: Humanoid) -> None:
 
 def test_blocks_are_ground(g1: Humanoid) -> None:
     block = Block((0.0, 0.0, 0.25), (0.5, 0.5, 0.05), (0.1, 0.2, 0.3))
-    spec = HumanoidPlant(g1, [block], floor=False).specification()
+    spec = HumanoidPlant(g1, Terrain([block], floor=False)).specification()
     model = spec.compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -110,7 +111,7 @@ def test_blocks_are_ground(g1: Humanoid) -> None:
 
 def test_a_box_on_a_stand_stays_and_hangs_on_nothing_else(g1: Humanoid) -> None:
     stand, box = Block((0.6, 0, 0.3), (0.1, 0.1, 0.3)), FreeBox((0.2, 0.24, 0.2), 2.0, (0.6, 0, 0.7), yaw=0.3)
-    plant = HumanoidPlant(g1.gripping(), [stand], box=box)
+    plant = HumanoidPlant(g1.gripping(), Terrain([stand]), box=box)
     run = plant.plant(g1.standing()).run(Still(), 0.3, record={"box": plant.box_pose})
     pose = run.records["box"][-1]
     assert pose[:3] == pytest.approx([0.6, 0, 0.7], abs=2e-3)
@@ -119,7 +120,7 @@ def test_a_box_on_a_stand_stays_and_hangs_on_nothing_else(g1: Humanoid) -> None:
 
 
 def test_balls_of_pads_touch_their_planes_from_inside(g1: Humanoid) -> None:
-    plant = HumanoidPlant(g1.gripping(), floor=False)
+    plant = HumanoidPlant(g1.gripping(), Terrain(floor=False))
     view, robot = plant.plant(g1.standing()).view(), g1.robot
     ends = g1.gripping().end_motions(robot.terms(g1.standing(), np.zeros(robot.nv), g1.links).motions)
     for name in ("left_hand", "right_hand"):

@@ -309,9 +309,9 @@ class Handling:
             aim = replace(aim, position=aim.position + min(self.waited, 1.0) * into)
         return aim
 
-    def posture(self) -> FloatArray:
-        """Return the joints (n,) rad that the posture is drawn to."""
-        task, t = self.task, self.time
+    def posture(self, time: float) -> FloatArray:
+        """Return the joints (n,) rad that the posture is drawn to at the plan's `time` (s)."""
+        task, t = self.task, time
         rest, pick, carry, place = (self.joints[name] for name in ("rest", "pick", "carry", "place"))
         if t < task.starts["lift"]:
             return rest + _smooth(task.part("reach", t))[0] * (pick - rest)

@@ -123,6 +123,8 @@ class HumanoidPolicy:
         Where the robot starts: only the base's position is read.
     gating : Gating
     rates : Rates
+    posture : callable, optional
+        From the time (s) of the plan to joints (n,) rad; the robot's posture unless given.
     handling : Handling, optional
         What the hands do besides: an object to pick up, carry and set down.
     """
@@ -137,14 +139,15 @@ class HumanoidPolicy:
         *,
         gating: Gating | None = None,
         rates: Rates | None = None,
+        posture: Callable[[float], FloatArray] | None = None,
         handling: Handling | None = None,
     ) -> None:
         self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
         self.gating, self.rates = gating or Gating(), rates or Rates()
-        self.handling = handling
-        self._start = np.array(q)
+        self._start, self._posture, self.handling = np.array(q), posture, handling
         robot = controller.humanoid.robot
         self._limit = robot.torque_limit
+        self._radii = controller.humanoid.radii
         self._n, self._ends = len(robot.joints), tuple(controller.humanoid.ends)
         self.reset()
 
@@ -168,7 +171,8 @@ class HumanoidPolicy:
         self._left: dict[str, tuple[FloatArray, FloatArray]] = {}
         self._landed: set[Travel] = set()
         self._last = np.zeros(self._n)
-        self._standing = tuple(sorted(self.steps.standing(0.0)))
+        self._places = self.steps.standing(0.0)
+        self._standing = tuple(sorted(self._places))
 
     def measured(self, state: FloatArray) -> Measured:
         """Return a measurement of `trundle.simulate.humanoid_plant` by its parts."""
@@ -193,15 +197,21 @@ class HumanoidPolicy:
             momentum = load.joined(momentum, self.controller.humanoid.robot.mass)
         com, rate, acceleration = self._looked_ahead(momentum)
         aims = {t.name: self._aim(t, ends[t.name]) for t in travels}
-        posture, (yaw, turning) = None, self.steps.heading(self._clock)
+        yaw, turning = self.steps.heading(self._clock)
         if self.handling:
             aims |= self.handling.aims(ends)
-            posture = self.handling.posture()
             load = self.handling.wanted(load, com, rate, yaw, turning) if load else None
-        acceleration = acceleration + np.array([0.0, 0.0, self._height(com, momentum)])
-        R_base = rotation_rpy(np.array([0.0, 0.0, yaw]))
         aim = WholeBodyAim(
-            com, R_base, self._standing, aims, rate, acceleration, posture=posture, load=load, turning=turning
+            com,
+            rotation_rpy(np.array([0.0, 0.0, yaw])),
+            self._standing,
+            aims,
+            rate,
+            acceleration + np.array([0.0, 0.0, self._height(com, momentum)]),
+            posture=None if self._posture is None else self._posture(self._clock),
+            load=load,
+            turning=turning,
+            surfaces={name: self._places[name].R_world_patch for name in self._standing},
         )
         command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
@@ -274,17 +284,19 @@ class HumanoidPolicy:
         elif not late:
             self._clock = ahead
         away = {travel.name for travel in waiting}
-        places = {*self.steps.standing(self._clock), *(t.name for t in self._landed if t.end > self._clock)}
-        self._standing = tuple(sorted(places - away))
+        self._places = self.steps.standing(self._clock)
+        self._places |= {t.name: t.target for t in self._landed if t.end > self._clock}
+        self._standing = tuple(sorted(set(self._places) - away))
         for name in self._standing:
-            place = self.steps.standing(self._clock).get(name)
-            if place is not None and name.endswith("_foot"):
-                self.odometry.settle(name, float(place.position[2]), 0.01)
+            if name.endswith("_foot"):
+                self.odometry.settle(name, float(self._places[name].position[2]), 0.01)
         return tuple(waiting)
 
     def _aim(self, travel: Travel, end: FrameMotion) -> Aim:
         p, R = self._left[travel.name]
-        aim = travel.aim(self._clock, p, R)
+        rise = self._radii.get(travel.name, 0.0) * travel.target.R_world_patch[:, 2]  # of a ball's centre
+        aim = travel.aim(self._clock, p - rise, R)
+        aim = replace(aim, position=aim.position + rise)
         if self._late > 0.0 and travel.end <= self._clock + self.rates.control:
             down = self.gating.descent * travel.target.R_world_patch[:, 2]
             return replace(aim, position=aim.position - self._late * down, velocity=-down)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from trundle.control.stepping import Footsteps
 from trundle.errors import InputError
 from trundle.models.centroidal import CentroidalState
 from trundle.problems.paths import PointPath
+
+
+_LONG = 0.8
+"""A rest before a step that is longer than this, s, is a rest."""
 
 
 class NominalPath:
@@ -42,7 +47,15 @@ class NominalPath:
         return self._curve(inside), np.where(moving, self._rate(inside), 0.0)
 
 
-def gross_path(steps: Footsteps, com: FloatArray, *, lowered: float = 0.0, sway: float = 0.6) -> PointPath:
+def gross_path(
+    steps: Footsteps,
+    com: FloatArray,
+    *,
+    lowered: float = 0.0,
+    sway: float = 0.6,
+    lean: Mapping[str, float] | None = None,
+    rise: float = 0.3,
+) -> PointPath:
     """Return a coarse path of the centre of mass: over the middle of what stands while something travels.
 
     Parameters
@@ -54,8 +67,13 @@ def gross_path(steps: Footsteps, com: FloatArray, *, lowered: float = 0.0, sway:
     lowered : float, m
         By how much it sinks in the first half second.
     sway : float
-        Share of the way from the middle of all ends to that of those that stand, across the direction of motion (y).
+        Share of the way from the middle of all ends to that of those that stand, across the direction that the soles point to.
+    rise : float
+        Share of the way up from the lowest to the highest of the soles around a step that it has risen meanwhile.
+    lean : mapping of str to float, m
+        Where it is across, from the middle of both soles, while an end travels; those left out: by `sway`.
     """
+    aside = lean or {}
     first, last = _middle(steps, 0.0), _middle(steps, steps.duration + 1.0)
     height = float(com[2]) - lowered - first[2]
     times, points = [0.0, 0.5], [np.array(com), np.array([first[0], first[1], height + first[2]])]
@@ -64,8 +82,17 @@ def gross_path(steps: Footsteps, com: FloatArray, *, lowered: float = 0.0, sway:
         if time <= times[-1]:
             continue
         here, before = _middle(steps, time), _middle(steps, travel.start - 1e-6)
+        if travel.start - times[-1] > _LONG:
+            times.append(travel.start - 0.5 * _LONG)
+            points.append(np.array([before[0], before[1], height + before[2]]))
         times.append(time)
-        points.append(np.array([here[0], before[1] + sway * (here[1] - before[1]), height + here[2]]))
+        yaw = steps.heading(travel.start)[0]
+        ahead, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
+        way = here[:2] - before[:2]
+        across = aside.get(travel.name, sway * float(left @ way))
+        level = np.array([here[2], before[2], travel.target.position[2]])
+        rest = rise * (level.max() - level.min()) + level.min() if np.ptp(level) > 1e-9 else here[2]
+        points.append(np.array([*(before[:2] + (ahead @ way) * ahead + across * left), height + rest]))
     times.append(max(steps.duration, 0.6) + 0.4)
     points.append(np.array([last[0], last[1], height + last[2]]))
     return PointPath(times, points, "smooth")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -161,6 +161,93 @@ def _yaw(places: Mapping[str, PlacedPatch]) -> float:
     return float(np.arctan2(ahead[1], ahead[0]))
 
 
+@dataclass(frozen=True, eq=False)
+class Move:
+    """An end that goes to `target` in `duration` s, all others at rest; then nothing moves for `pause` s.
+
+    `lift` (m) and `aside` (3,) m: see `Travel`.
+    """
+
+    target: PlacedPatch
+    duration: float
+    pause: float
+    lift: float = 0.06
+    aside: Any = (0.0, 0.0, 0.0)
+
+
+def in_turn(
+    start: Mapping[str, PlacedPatch], moves: Sequence[Move], first: float = 1.0, masses: Sequence[MassChange] = ()
+) -> Footsteps:
+    """Return moves one after the other from the time `first` (s) on; `masses`: see `Footsteps`."""
+    travels, time = [], first
+    for move in moves:
+        travels.append(Travel(move.target.name, time, time + move.duration, move.target, move.lift, move.aside))
+        time += move.duration + move.pause
+    return Footsteps(start, travels, masses=masses)
+
+
+Ground = Callable[[float, float], tuple[FloatArray, FloatArray]]
+"""From (x, y) m to the point (3,) m of the ground there and the axes (3, 3) of a foothold."""
+
+
+def steps_ahead(
+    start: Mapping[str, PlacedPatch],
+    steps: int,
+    length: float,
+    *,
+    single: float = 0.6,
+    double: float = 0.2,
+    lift: float = 0.06,
+    aside: float = 0.0,
+    stagger: float = 0.0,
+    ground: Ground | None = None,
+) -> list[Move]:
+    """Return steps straight ahead along x with the feet "left_foot" and "right_foot", the right one first.
+
+    The first and last ways are length + stagger, the others 2 length: the other sole is `stagger` ahead at the start,
+    and the last one at the end. Times in s, lengths in m; soles pass each other `aside` further out. Without a ground
+    the footholds keep their heights.
+    """
+    moves, places = [], dict(start)
+    for i in range(steps):
+        name, out = (("right_foot", -1.0), ("left_foot", 1.0))[i % 2]
+        stride = length + stagger if i in (0, steps - 1) else 2 * length
+        old = places[name]
+        at, R = old.position + np.array([stride, 0.0, 0.0]), old.R_world_patch
+        if ground is not None:
+            at, R = ground(float(at[0]), float(at[1]))
+        places[name] = PlacedPatch(name, old.patch, at, R)
+        moves.append(Move(places[name], single, double, lift, (0.0, out * aside, 0.0)))
+    return moves
+
+
+def turn_in_place(
+    start: Mapping[str, PlacedPatch],
+    steps: int,
+    yaw: float,
+    *,
+    single: float = 0.6,
+    double: float = 0.2,
+    lift: float = 0.06,
+) -> list[Move]:
+    """Return steps of "left_foot" and "right_foot" by turns about their middle until both are turned by `yaw` (rad).
+
+    The sole on the inner side goes first; footholds keep their heights.
+    """
+    if steps < 2:
+        raise InputError("steps", steps, "at least 2: each sole has to turn")
+    names = ("left_foot", "right_foot") if yaw > 0 else ("right_foot", "left_foot")
+    middle: FloatArray = np.mean([start[name].position for name in names], axis=0)
+    moves = []
+    for i in range(steps):
+        name = names[i % 2]
+        turn = rotation_by(np.array([0.0, 0.0, yaw * min((i + 1) / (steps - 1), 1.0)]))
+        old = start[name]
+        place = PlacedPatch(name, old.patch, middle + turn @ (old.position - middle), turn @ old.R_world_patch)
+        moves.append(Move(place, single, double, lift))
+    return moves
+
+
 def straight_walk(
     start: Mapping[str, PlacedPatch],
     steps: int,
@@ -171,17 +258,5 @@ def straight_walk(
     double: float = 0.2,
     lift: float = 0.06,
 ) -> Footsteps:
-    """Return steps straight ahead along x with the feet "left_foot" and "right_foot", the right one first.
-
-    The first and last steps have half the length. Times in s, lengths in m.
-    """
-    travels, time, places = [], first, dict(start)
-    for i in range(steps):
-        name = ("right_foot", "left_foot")[i % 2]
-        stride = length if i in (0, steps - 1) else 2 * length
-        old = places[name]
-        target = PlacedPatch(name, old.patch, old.position + np.array([stride, 0.0, 0.0]), old.R_world_patch)
-        travels.append(Travel(name, time, time + single, target, lift))
-        places[name] = target
-        time += single + double
-    return Footsteps(start, travels)
+    """Return `steps_ahead` on level ground, the first from the time `first` (s) on."""
+    return in_turn(start, steps_ahead(start, steps, length, single=single, double=double, lift=lift), first)

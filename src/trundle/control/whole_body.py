@@ -25,6 +25,8 @@ from trundle.numerics.turning import turn_between
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
+_UPRIGHT = np.eye(3)
+_UPRIGHT.setflags(write=False)
 _HARDEST = 1e3
 """Most a limit of a joint may brake, rad/s2: beyond the limit itself it is not kept at any price."""
 
@@ -91,6 +93,8 @@ class WholeBodyAim:
     angular_momentum : (3,) kg m2/s
     posture : (n,) rad, optional
         That of the robot unless given.
+    surfaces : mapping of str to (3, 3)
+        Axes of what hands that stand roll on, z the normal into the robot; those of the world unless given.
     load : Load, optional
         What the hands hold: then `com`, its rates and `angular_momentum` are of robot and load together.
     turning : float, rad/s
@@ -105,6 +109,7 @@ class WholeBodyAim:
     com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
     angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
     posture: FloatArray | None = None
+    surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
     load: Load | None = None
     turning: float = 0.0
 
@@ -131,7 +136,8 @@ class _Program:
 class WholeBodyController:
     """Whole-body control (final): from a state and an aim to torques.
 
-    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole and the force of each hand in its own axes;
+    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
+    those of the surface on which its ball rolls;
     M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
     (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
     acceleration they are still inside. A load in the hands has six accelerations of its own, see `Load`.
@@ -195,7 +201,7 @@ class WholeBodyController:
         contacts = tuple(name for name in aim.contacts if name not in held)
         moving = tuple(name for name in aim.ends if name not in contacts and name not in held)
         program = self._programs.get((contacts, moving, held)) or self._program(contacts, moving, held)
-        J, b = self._contact_rows(program, ends, aim.load)
+        J, b = self._contact_rows(program, ends, aim)
         self._write(program, terms, ends, q, nu, aim)
         M, h = terms.M, terms.h
         if aim.load:
@@ -206,7 +212,10 @@ class WholeBodyController:
         return command(program.shape, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
-        """Return (moment, force) of each end that stands, then of those that hold, in its own axes, on the robot."""
+        """Return (moment, force) on the robot of each end that stands, then of those that hold.
+
+        Of a sole or pad in its axes about its middle, of a ball that stands in those of its surface where it touches.
+        """
         found, at = {}, 0
         for name in contacts:
             width = self._width(name)
@@ -270,12 +279,15 @@ class WholeBodyController:
         return tasks
 
     def _contact_rows(
-        self, program: _Program, ends: Mapping[str, FrameMotion], load: Load | None
+        self, program: _Program, ends: Mapping[str, FrameMotion], aim: WholeBodyAim
     ) -> tuple[FloatArray, FloatArray]:
         J, b, at, damping, nv = program.J, program.b, 0, self.gains.damping, self.humanoid.robot.nv
         for name in (*program.standing, *program.held):
             end, R = ends[name], ends[name].R.T
-            under = load.under(end.p) if load and name in program.held else None
+            under = aim.load.under(end.p) if aim.load and name in program.held else None
+            if name in self.humanoid.radii and not under:
+                surface = aim.surfaces.get(name, _UPRIGHT)
+                end, R = rolling(end, surface[:, 2], self.humanoid.radii[name]), surface.T
             if not self.patches[name].is_point:
                 np.matmul(R, end.Jw, out=J[at : at + 3, :nv])
                 b[at : at + 3] = R @ (end.al + damping * end.w)
@@ -352,6 +364,18 @@ class WholeBodyController:
         np.clip(low, -np.inf, _HARDEST, out=lower)
         np.clip(high, -_HARDEST, np.inf, out=upper)
         np.minimum(lower, upper, out=lower)
+
+
+def rolling(ball: FrameMotion, normal: FloatArray, radius: float) -> FrameMotion:
+    """Return the motion of the point where a ball of `radius` (m) touches a surface with this `normal` (3,) into it.
+
+    v = v_c + r n x w is the velocity of the material point there; its constraint v = 0 holds on as the ball rolls, so
+    the acceleration that belongs to it is v' = a_c + r n x w', without the centripetal part of a point of the body.
+    """
+    x, y, z = radius * normal
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # lever @ w = r n x w
+    Jv, v, a = ball.Jv + lever @ ball.Jw, ball.v + lever @ ball.w, ball.a + lever @ ball.al
+    return FrameMotion(ball.R, ball.p - radius * normal, ball.w, v, ball.Jw, Jv, ball.al, a)
 
 
 def _set(task: Task, A: FloatArray, target: FloatArray) -> None:

@@ -166,6 +166,11 @@ class Humanoid:
         return feet | {f"{name}_hand": (palm.link, palm.at) for name, palm in self.hands.items()}
 
     @cached_property
+    def radii(self) -> dict[str, float]:
+        """Radius (m) of the ball of each hand that is one, by the name of its end."""
+        return {f"{name}_hand": hand.radius for name, hand in self.hands.items() if isinstance(hand, Palm)}
+
+    @cached_property
     def joint_posture(self) -> FloatArray:
         """The posture (n,), rad."""
         return _by_joint("posture", self.posture, self.robot.joints)

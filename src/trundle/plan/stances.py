@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -229,6 +229,40 @@ def plan_stances(
         if later <= earlier:
             raise InputError("timing", timing, f"a rule that gives transition {i} some time: least_support > 0")
     return StancePlan(tuple(stances), np.array(times), tuple(kinds), tuple(swings))
+
+
+def rests(
+    humanoid: Humanoid,
+    forecast: Forecast,
+    path: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    q: FloatArray,
+    until: float,
+    settings: PoseSettings | None = None,
+) -> StancePlan:
+    """Return a statically stable pose for every set of contacts of a forecast from time 0 to `until` (s).
+
+    The centre of mass is where `path` (times (n,) -> positions, velocities (n, 3)) has it in the middle of the time
+    for which they hold; there the plan's times are. Poses are sought one from the other, the first from q (nq,).
+
+    Raises
+    ------
+    InputError
+        If at some time nothing holds, or the robot does not have an end.
+    StanceError
+        If a stance cannot be taken: it is out of reach, or its contacts cannot bear the weight within the torques.
+    """
+    borders = np.concatenate(([0.0], forecast.changes, [until]))
+    borders = np.unique(borders[(borders >= 0.0) & (borders <= until)])
+    times, stances, begin = 0.5 * (borders[:-1] + borders[1:]), [], q
+    for i, (time, on) in enumerate(zip(times, forecast.held(times), strict=True)):
+        contacts = [held.contact for held, here in zip(forecast.contacts, on, strict=True) if here]
+        try:
+            stances.append(find_pose(humanoid, contacts, path(times[i : i + 1])[0][0], start=begin, settings=settings))
+        except StanceError as error:
+            names = ", ".join(contact.name for contact in contacts)
+            raise StanceError(f"{names} at {time:.2f} s: {error.reason}", error.misses, i) from None
+        begin = stances[-1].q
+    return StancePlan(tuple(stances), times, ("move",) * (len(stances) - 1), ())
 
 
 def same_place(a: PlacedPatch, b: PlacedPatch | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.patch import PlacedPatch
+from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
 from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
-from trundle.control.stepping import Footsteps, straight_walk
+from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead
 from trundle.control.whole_body import WholeBodyController, WholeBodyGains
 from trundle.errors import InputError
 from trundle.models.centroidal import Centroidal
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
+from trundle.models.terrain import Block, Terrain
+from trundle.plan.stance_pose import find_pose
+from trundle.plan.stances import StancePlan, rests
+from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
 from trundle.scenarios.scenario import Scenario
@@ -37,7 +41,7 @@ def build(scenario: Scenario) -> MulticontactWork:
     with keys("robot", scenario, {"robot": "robot.name"}):
         _ = work.controller
     with keys("steps", scenario):
-        _ = work.steps
+        _ = work.steps, work.rests
     return work
 
 
@@ -98,17 +102,37 @@ class MulticontactWork:
     @cached_property
     def controller(self) -> WholeBodyController:
         """Of the robot that the file names."""
-        name = self.tables.robot.name
+        name, posture = self.tables.robot.name, self.tables.robot.posture
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
-        return WholeBodyController(load_humanoid(source), WholeBodyGains(**self.tables.controller.gains.model_dump()))
+        humanoid = load_humanoid(source)
+        if posture:
+            humanoid = replace(humanoid, posture={**posture, **humanoid.posture, **posture})
+        return WholeBodyController(humanoid, WholeBodyGains(**self.tables.controller.gains.model_dump()))
 
     def _own(self, name: str) -> Path:
         return self.scenario.data_path("robot.name", name)
 
     @cached_property
+    def terrain(self) -> Terrain:
+        """What the robot stands and leans on."""
+        table = self.tables.terrain
+        blocks = [Block(b.center, 0.5 * np.array(b.size), b.rpy, b.name) for b in table.blocks]
+        return Terrain(blocks, table.floor)
+
+    @cached_property
     def start(self) -> FloatArray:
-        """State q (nq,) at the start."""
-        return self.controller.humanoid.standing()
+        """State q (nq,) at the start: over the ground at the origin."""
+        humanoid = self.controller.humanoid
+        q = humanoid.standing()
+        q[2] += self.terrain.ground(0.0, 0.0)[0][2]
+        table = self.tables.steps if self.tables.task == "walk" else None
+        if table is None or table.width is None:
+            return q
+        soles = {}
+        for name, side in (("left_foot", 0.5), ("right_foot", -0.5)):
+            point, R = self.terrain.ground(side * table.stagger, side * table.width)
+            soles[name] = PlacedPatch(name, self._sole(name), point, R)
+        return find_pose(humanoid, tuple(soles.values()), start=q).q
 
     @cached_property
     def com(self) -> FloatArray:
@@ -118,22 +142,47 @@ class MulticontactWork:
             raise InputError("robot.name", self.tables.robot.name, "a robot with mass")
         return terms.momentum.com
 
+    def _sole(self, name: str) -> FlatPatch:
+        table = self.tables.controller.preview
+        return self.controller.humanoid.feet[name.removesuffix("_foot")].patch(table.friction, table.sole_part)
+
     @cached_property
     def steps(self) -> Footsteps:
-        """The footholds."""
-        humanoid, table = self.controller.humanoid, self.tables.controller.preview
+        """The footholds and handholds."""
+        humanoid = self.controller.humanoid
         _, ends = self.controller.terms(self.start, np.zeros(humanoid.robot.nv))
         start = {}
-        for name, sole in humanoid.feet.items():
-            patch, end = sole.patch(table.friction, table.sole_part), ends[f"{name}_foot"]
-            start[f"{name}_foot"] = PlacedPatch(f"{name}_foot", patch, end.p * [1, 1, 0])
+        for foot in humanoid.feet:
+            name = f"{foot}_foot"
+            point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
+            start[name] = PlacedPatch(name, self._sole(name), point, R)
         if self.tables.task == "stand":
             return Footsteps(start)
         if set(start) != {"left_foot", "right_foot"}:
             raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to walk")
-        given = self.tables.steps.model_dump()
-        given.pop("sway")
-        return straight_walk(start, given.pop("count"), **given)
+        t = self.tables.steps
+        kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
+        moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
+        if self.tables.hand is not None:
+            moves = self._with_hand(start, moves)
+        return in_turn(start, moves, t.first)
+
+    def _with_hand(self, start: dict[str, PlacedPatch], steps: list[Move]) -> list[Move]:
+        """Return the steps with the hand's moves between them, the first before all steps."""
+        table, places, moves = self.tables.hand, dict(start), []
+        if table.end not in self.controller.humanoid.ends or not table.end.endswith("_hand"):
+            names = ", ".join(repr(end) for end in self.controller.humanoid.ends if end.endswith("_hand"))
+            raise InputError("hand.end", table.end, f"one of the robot's hands: {names or 'it has none'}")
+        patch = FlatPatch.point(self.tables.controller.preview.friction)
+        for i, step in enumerate(steps):
+            if i % table.every == 0:
+                x = float(np.mean([place.position[0] for place in places.values()])) + table.ahead
+                point, R = self.terrain.ground(x, table.across, table.support)
+                hold = PlacedPatch(table.end, patch, point, R)
+                moves.append(Move(hold, table.duration, table.pause, table.lift))
+            moves.append(step)
+            places[step.target.name] = step.target
+        return moves
 
     def preview(self) -> Preview:
         """Return a fresh preview."""
@@ -153,9 +202,21 @@ class MulticontactWork:
     @cached_property
     def path(self) -> Any:
         """Nominal motion of the centre of mass."""
-        sway = self.tables.steps.sway if self.tables.task == "walk" else 0.0
-        gross = gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=sway)
-        return nominal_path(self.preview(), self.steps, gross, self.com, self.duration + 1.0)
+        return nominal_path(self.preview(), self.steps, self.gross, self.com, self.duration + 1.0)
+
+    @cached_property
+    def gross(self) -> PointPath:
+        """Coarse path of the centre of mass."""
+        walk = self.tables.steps if self.tables.task == "walk" else None
+        sway, lean = (walk.sway, walk.lean) if walk else (0.0, {})
+        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=sway, lean=lean)
+
+    @cached_property
+    def rests(self) -> StancePlan | None:
+        """A pose at rest for each stance, where the scenario asks for that."""
+        if self.tables.task != "walk" or not self.tables.steps.rest:
+            return None
+        return rests(self.controller.humanoid, self.steps.forecast, self.gross, self.start, self.duration)
 
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
@@ -168,13 +229,14 @@ class MulticontactWork:
             self.preview() if table.preview.use else None,
             gating=Gating(**table.gating.model_dump()),
             rates=Rates(table.period, table.preview.period),
+            posture=None if self.rests is None else self.rests.posture,
         )
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial."""
         table = self.tables.plant
         return HumanoidPlant(
-            self.controller.humanoid, friction=table.friction, mass_factor=trial.mass_factor, step=table.step
+            self.controller.humanoid, self.terrain, table.friction, mass_factor=trial.mass_factor, step=table.step
         )
 
     def noise(self) -> Imprecision:

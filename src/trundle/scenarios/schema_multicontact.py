@@ -8,7 +8,18 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, Duration, NonNegative, ScenarioTable, Table, Text, fault
+from trundle.scenarios.schema import (
+    Angle,
+    Array,
+    Duration,
+    NonNegative,
+    Place3,
+    ScenarioTable,
+    Sizes3,
+    Table,
+    Text,
+    fault,
+)
 from trundle.scenarios.schema_planar_control import Factor, Period, Positive
 
 Factors = Annotated[
@@ -22,6 +33,9 @@ Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000"
 Impulses = Annotated[
     tuple[Positive, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers > 0 (N s)")
 ]
+Turn3 = Annotated[tuple[Angle, Angle, Angle], Array, Allowed("3 angles (rad)")]
+Joints = Annotated[dict[str, Angle], Field(max_length=100), Allowed("a table of at most 100 angles (rad)")]
+Leans = Annotated[dict[str, Length], Field(max_length=10), Allowed("a table of at most 10 lengths from -2 to 2 (m)")]
 Axis = Literal["fore-aft", "lateral"]
 Axes = Annotated[
     tuple[Axis, ...],
@@ -31,10 +45,36 @@ Axes = Annotated[
 ]
 
 
+class BlockTable(Table):
+    """A box that does not move."""
+
+    name: Text = Field(default="", description="for those who mean this one")
+    center: Place3 = Field(description="m, world")
+    size: Sizes3 = Field(description="m, whole sides along the box's axes")
+    rpy: Turn3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
+
+
+class TerrainTable(Table):
+    """What the robot stands and leans on."""
+
+    floor: bool = Field(default=True, description="whether there is a floor at z = 0")
+    blocks: Annotated[tuple[BlockTable, ...], Array, Field(max_length=100), Allowed("at most 100 tables")] = Field(
+        default=(), description="boxes"
+    )
+
+    @model_validator(mode="after")
+    def _names(self) -> TerrainTable:
+        names = [block.name for block in self.blocks if block.name]
+        if len(set(names)) < len(names):
+            raise fault("blocks", "must have names that differ")
+        return self
+
+
 class RobotTable(Table):
     """Which robot."""
 
     name: Text = Field(default="g1", description="g1, talos, or a TOML file of the same form as theirs")
+    posture: Joints = Field(default={}, description="rad, of joints by name or pattern, where not the robot's own")
     lowered: Lift = Field(default=0.02, description="m, by which the centre of mass sinks below the start's posture")
 
 
@@ -56,6 +96,9 @@ class GainsTable(Table):
     swing_turn: NonNegative = Field(default=200.0, description="weight of its attitude")
     swing_kp: NonNegative = Field(default=300.0, description="1/s^2")
     swing_kd: NonNegative = Field(default=35.0, description="1/s")
+    hand: NonNegative = Field(default=100.0, description="weight of a travelling hand's place")
+    hand_kp: NonNegative = Field(default=200.0, description="1/s^2")
+    hand_kd: NonNegative = Field(default=28.0, description="1/s")
     force: NonNegative = Field(default=1e-6, description="weight of the contact wrenches")
     damping: NonNegative = Field(default=20.0, description="1/s, of what slips at contacts")
     height: NonNegative = Field(default=100.0, description="1/s^3, integral of the height's error")
@@ -156,6 +199,30 @@ class StepsTable(Table):
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
         default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
     )
+    lean: Leans = Field(
+        default={}, description="m, where that path is across, from the middle of the soles, while this end travels"
+    )
+    width: Length | None = Field(
+        default=None, description="m, between the middles of the soles; left out: as in the posture"
+    )
+    stagger: Length = Field(default=0.0, description="m, by which the left sole is ahead at the start; needs a width")
+    aside: Lift = Field(default=0.0, description="m, how much further out soles pass each other")
+    rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
+
+
+class HandTable(Table):
+    """A hand on a support: it goes from hold to hold while both soles stand."""
+
+    end: Text = Field(default="left_hand", description="which")
+    support: Text = Field(description="name of the block on which it leans")
+    across: Length = Field(description="m, y of the holds")
+    ahead: Length = Field(default=0.0, description="m, of the robot's middle, of each hold when it is taken")
+    every: Annotated[int, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
+        default=2, description="steps between two holds"
+    )
+    duration: Duration = Field(default=0.6, description="s, of its way")
+    pause: Duration = Field(default=0.2, description="s, after it")
+    lift: Lift = Field(default=0.05, description="m, height of its way")
 
 
 class SimulationTable(Table):
@@ -168,6 +235,7 @@ class SimulationTable(Table):
 class _Multicontact(ScenarioTable):
     kind: Literal["multicontact"]
     robot: RobotTable = Field(default=RobotTable())
+    terrain: TerrainTable = Field(default=TerrainTable())
     controller: ControllerTable = Field(default=ControllerTable())
     plant: PlantTable = Field(default=PlantTable())
     noise: NoiseTable = Field(default=NoiseTable())
@@ -183,8 +251,9 @@ class MulticontactStand(_Multicontact):
 
 
 class MulticontactWalk(_Multicontact):
-    """A humanoid that walks on flat ground."""
+    """A humanoid that walks, with a hand on a support where the file has a `[hand]`."""
 
     task: Literal["walk"]
     steps: StepsTable = Field(default=StepsTable())
+    hand: HandTable | None = Field(default=None, description="a hand on a support")
     trials: TrialsTable = Field(default=TrialsTable())

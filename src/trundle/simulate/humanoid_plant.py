@@ -13,32 +13,13 @@ import numpy as np
 from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import MissingExtraError
 from trundle.models.humanoid import Humanoid, Pad, Sole
+from trundle.models.terrain import Terrain
 from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 
+_FLOOR = Terrain()
 _BALL = 0.005
 """Radius of the balls at the corners of a sole or pad, m."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """A box that does not move: ground, step, slope, ridge, beam.
-
-    Parameters
-    ----------
-    center, half_size : (3,) m
-    rpy : (3,) rad
-        R = Rz(yaw) Ry(pitch) Rx(roll).
-    """
-
-    center: Any
-    half_size: Any
-    rpy: Any = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "center", array("center", self.center, (3,), unit="m"))
-        object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
-        object.__setattr__(self, "rpy", array("rpy", self.rpy, (3,), unit="rad"))
 
 
 @dataclass(frozen=True)
@@ -107,9 +88,8 @@ class HumanoidPlant:
     Parameters
     ----------
     humanoid : Humanoid
-    blocks : sequence of Block
-        Besides the floor at z = 0, if there is one.
-    floor : bool
+    terrain : Terrain
+        Boxes, and the floor.
     friction : float
     mass_factor : float
         Of all masses and inertias of the robot.
@@ -119,8 +99,7 @@ class HumanoidPlant:
     """
 
     humanoid: Humanoid
-    blocks: Sequence[Block] = ()
-    floor: bool = True
+    terrain: Terrain = _FLOOR
     friction: float = 0.8
     mass_factor: float = 1.0
     step: float = 0.001
@@ -146,15 +125,15 @@ class HumanoidPlant:
         option.integrator, option.cone = mj.mjtIntegrator.mjINT_IMPLICITFAST, mj.mjtCone.mjCONE_ELLIPTIC
         option.impratio = 10.0
         ground = {"contype": 0, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
-        if self.floor:
+        if self.terrain.floor:
             spec.worldbody.add_geom(name="floor", type=mj.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], **ground)
-        for i, block in enumerate(self.blocks):
+        for i, block in enumerate(self.terrain.blocks):
             spec.worldbody.add_geom(
                 name=f"block{i}",
                 type=mj.mjtGeom.mjGEOM_BOX,
                 size=block.half_size,
                 pos=block.center,
-                quat=quaternion_of(rotation_rpy(block.rpy)),
+                quat=quaternion_of(block.R),
                 **ground,
             )
         self._add_robot(spec, mj)
@@ -260,8 +239,8 @@ class HumanoidPlant:
 
     def gaps(self, view: PlantView) -> FloatArray:
         """Return the distance (ends,) of each sole's and hand's lowest point from the ground, at most 1 m."""
-        ground = [view.geom("floor")] if self.floor else []
-        ground += [view.geom(f"block{i}") for i in range(len(self.blocks))]
+        ground = [view.geom("floor")] if self.terrain.floor else []
+        ground += [view.geom(f"block{i}") for i in range(len(self.terrain.blocks))]
         each = [[view.distance(g, geom, 1.0) for g in ground for geom in geoms] for geoms in self._geoms]
         return np.array([min(found, default=1.0) for found in each])
 

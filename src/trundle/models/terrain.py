@@ -1,0 +1,107 @@
+"""What a robot walks on and leans on: boxes that do not move, and the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array
+from trundle.errors import InputError
+from trundle.numerics.turning import rotation_rpy
+
+_UP = np.array([0.0, 0.0, 1.0])
+_FLAT = 0.5
+"""Least height of the normal of something that can be stood on."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A box that does not move: ground, step, slope, ridge, beam.
+
+    Parameters
+    ----------
+    center, half_size : (3,) m
+    rpy : (3,) rad
+        R = Rz(yaw) Ry(pitch) Rx(roll).
+    name : str
+        For messages, and for those who mean this one.
+    """
+
+    center: Any
+    half_size: Any
+    rpy: Any = (0.0, 0.0, 0.0)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "center", array("center", self.center, (3,), unit="m"))
+        object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
+        object.__setattr__(self, "rpy", array("rpy", self.rpy, (3,), unit="rad"))
+
+    @cached_property
+    def R(self) -> FloatArray:  # noqa: N802
+        """R_world_block (3, 3)."""
+        return rotation_rpy(self.rpy)
+
+    @property
+    def corners(self) -> FloatArray:
+        """The eight corners (8, 3), world, m."""
+        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+        return self.center + (signs * self.half_size) @ self.R.T
+
+    def top(self, x: float, y: float) -> float | None:
+        """Return the height of the face along its own z axis above (x, y), m; None beside it."""
+        normal = self.R[:, 2]
+        if normal[2] < _FLAT:
+            return None
+        face = self.center + self.half_size[2] * normal
+        z = face[2] - float(normal[:2] @ (np.array([x, y]) - face[:2])) / normal[2]
+        inside = np.abs(self.R[:, :2].T @ (np.array([x, y, z]) - face)) <= self.half_size[:2]
+        return float(z) if bool(inside.all()) else None
+
+
+@dataclass(frozen=True)
+class Terrain:
+    """Boxes, and the floor z = 0 unless there is none (final)."""
+
+    blocks: Sequence[Block] = ()
+    floor: bool = True
+
+    def __post_init__(self) -> None:
+        for i, block in enumerate(self.blocks):
+            if not isinstance(block, Block):
+                raise InputError(f"blocks[{i}]", block, "a Block")
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+
+    def block(self, name: str) -> Block:
+        """Return the block with this name; raises `InputError` with the names there are."""
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        names = ", ".join(repr(block.name) for block in self.blocks if block.name)
+        raise InputError("block", name, f"one of the named blocks: {names}" if names else "the name of a block")
+
+    def ground(self, x: float, y: float, only: str = "") -> tuple[FloatArray, FloatArray]:
+        """Return the highest point (3,) m over (x, y), and the axes (3, 3) of a foothold there, its x ahead.
+
+        Of the block named `only`, if one is.
+
+        Raises
+        ------
+        InputError
+            If there is nothing.
+        """
+        blocks = [self.block(only)] if only else self.blocks
+        found = [(z, block.R[:, 2]) for block in blocks if (z := block.top(x, y)) is not None]
+        found += [(0.0, _UP)] if self.floor and not only else []
+        if not found:
+            where = f"over block {only!r}" if only else "over a block, or with a floor"
+            raise InputError("place", (round(x, 6), round(y, 6)), f"a place {where} (m)")
+        z, normal = max(found, key=lambda one: one[0])
+        ahead: FloatArray = np.array([1.0, 0.0, 0.0]) - normal[0] * normal
+        ahead = ahead / float(np.linalg.norm(ahead))
+        R: FloatArray = np.array([ahead, np.cross(normal, ahead), normal]).T
+        return np.array([x, y, z]), R

@@ -89,7 +89,7 @@ class Grip:
     """
 
     gap: float = 0.05
-    force: float = 4.0
+    force: float = 2.0
     squeeze: float = 25.0
     support: float = 0.5
     descent: float = 0.03
@@ -105,7 +105,7 @@ class Grip:
 
 
 @dataclass(frozen=True)
-class Task:
+class Errand:
     """What is to be carried from where to where (final).
 
     Parameters
@@ -188,16 +188,16 @@ class Handling:
 
     Parameters
     ----------
-    task : Task
+    errand : Errand
     joints : mapping of str to (n,) rad
         Postures for the rest, the "pick", the "carry" and the "place".
     """
 
-    def __init__(self, task: Task, joints: Mapping[str, FloatArray]) -> None:
+    def __init__(self, errand: Errand, joints: Mapping[str, FloatArray]) -> None:
         for name in ("rest", "pick", "carry", "place"):
             if name not in joints:
                 raise InputError("joints", sorted(joints), f"a posture named {name!r} too")
-        self.task, self.joints = task, joints
+        self.errand, self.joints = errand, joints
         self.reset()
 
     def reset(self) -> None:
@@ -209,16 +209,16 @@ class Handling:
 
     def waits(self, ahead: float, forces: Mapping[str, FloatArray], period: float) -> bool:
         """Return whether the plan's clock must not go on to `ahead` (s), given the measured forces on the hands."""
-        grip, task = self.task.grip, self.task
+        grip, errand = self.errand.grip, self.errand
         keep = math.exp(-period / grip.smoothing) if grip.smoothing > 0 else 0.0
         self.forces = {name: keep * self.forces[name] + (1 - keep) * forces[name] for name in HANDS}
         waiting = False
-        if self.phase == "close" and ahead >= task.starts["squeeze"] - 1e-9:
-            felt = [self.forces[name] @ task.patch(name, task.pick).R_world_patch[:, 2] for name in HANDS]
+        if self.phase == "close" and ahead >= errand.starts["squeeze"] - 1e-9:
+            felt = [self.forces[name] @ errand.patch(name, errand.pick).R_world_patch[:, 2] for name in HANDS]
             waiting = min(felt) < grip.force
-        elif self.phase == "lower" and ahead >= task.starts["unload"] - 1e-9:
+        elif self.phase == "lower" and ahead >= errand.starts["unload"] - 1e-9:
             carried = -sum(float(self.forces[name][2]) for name in HANDS)
-            waiting = carried > grip.support * 9.81 * task.mass
+            waiting = carried > grip.support * 9.81 * errand.mass
         waiting = waiting and self.waited < grip.patience
         self.waited = self.waited + period if waiting else 0.0
         return waiting
@@ -226,13 +226,13 @@ class Handling:
     def at(self, time: float, ends: Mapping[str, FrameMotion]) -> None:
         """Take note of the plan's `time` (s), and of where the hands are."""
         self.time = time
-        phase = self.task.phase(time)
+        phase = self.errand.phase(time)
         if phase == self.phase:
             return
         self.phase = phase
         if phase == "squeeze":
             for name in HANDS:
-                R, pick = ends[name].R, self.task.pick
+                R, pick = ends[name].R, self.errand.pick
                 self._grasp[name] = (R.T @ (pick.position - ends[name].p), R.T @ pick.R)
         elif phase == "open":
             self._grasp = {}
@@ -254,11 +254,11 @@ class Handling:
         R = rotation_by(0.5 * rotation_vector(turns[0], turns[1])) @ turns[0]
         omega = (ends[HANDS[0]].w + ends[HANDS[1]].w) / 2
         v = sum((ends[name].v + np.cross(ends[name].w, p - ends[name].p) for name in HANDS), np.zeros(3)) / 2
-        share = self.task.share(self.time)
-        mass = max(share, 0.02) * self.task.mass
-        inertia = max(share, 0.2) * self.task.inertia
-        grip = self.task.grip.squeeze
-        squeeze = grip * self.task.part("squeeze", self.time) * (1.0 - self.task.part("release", self.time))
+        share = self.errand.share(self.time)
+        mass = max(share, 0.02) * self.errand.mass
+        inertia = max(share, 0.2) * self.errand.inertia
+        grip = self.errand.grip.squeeze
+        squeeze = grip * self.errand.part("squeeze", self.time) * (1.0 - self.errand.part("release", self.time))
         return Load(mass, inertia, p, R, Aim(p, R=R), HANDS, v, omega, squeeze, share)
 
     def wanted(self, load: Load, com: FloatArray, rate: FloatArray, yaw: float, yaw_rate: float) -> Load:
@@ -266,58 +266,57 @@ class Handling:
 
         ``rate`` (3,) m/s is that of the centre, `yaw` (rad) and `yaw_rate` those of the robot's heading.
         """
-        task = self.task
+        errand = self.errand
         turn = rotation_rpy(np.array([0.0, 0.0, yaw]))
-        held, spin = com + turn @ task.held, np.array([0.0, 0.0, yaw_rate])
-        held_rate = rate + np.cross(spin, turn @ task.held)
-        down = self.time >= task.starts["lower"]
-        place = task.place if down else task.pick
-        s, ds, dds = _smooth(self.task.part("lower" if down else "lift", self.time))
-        T = task.durations.lower if down else task.durations.lift
+        held, spin = com + turn @ errand.held, np.array([0.0, 0.0, yaw_rate])
+        held_rate = rate + np.cross(spin, turn @ errand.held)
+        down = self.time >= errand.starts["lower"]
+        place = errand.place if down else errand.pick
+        s, ds, dds = _smooth(self.errand.part("lower" if down else "lift", self.time))
+        T = errand.durations.lower if down else errand.durations.lift
         if down:
             s, ds, dds = 1 - s, -ds, -dds
         way = held - place.position
         position, velocity = place.position + s * way, ds / T * way + s * held_rate
         if self.phase == "lower" and self.waited > 0.0:
-            sunk = np.array([0.0, 0.0, -task.grip.descent])
+            sunk = np.array([0.0, 0.0, -errand.grip.descent])
             position, velocity = position + self.waited * sunk, velocity + sunk
         R = rotation_by(s * rotation_vector(place.R, turn)) @ place.R
         return replace(load, aim=Aim(position, velocity, dds / T**2 * way, R, s * spin))
 
     def aims(self, ends: Mapping[str, FrameMotion]) -> dict[str, Aim]:
         """Return where the hands should be while they are free."""
-        if self.phase in ("wait", *PHASES[3:10]):
+        if self.phase not in ("reach", "close", "open"):
             return {}
         return {name: self._aim(name, ends[name]) for name in HANDS}
 
     def _aim(self, name: str, end: FrameMotion) -> Aim:
-        task, phase = self.task, self.phase
+        errand, phase = self.errand, self.phase
         p, R = self._left.setdefault((name, phase), (end.p.copy(), end.R.copy()))
-        start, gap = task.starts[phase], task.grip.gap
+        start, gap = errand.starts[phase], errand.grip.gap
         if phase in ("reach", "close"):
-            target = task.patch(name, task.pick, gap if phase == "reach" else 0.0)
+            target = errand.patch(name, errand.pick, gap if phase == "reach" else 0.0)
         else:
-            target = task.patch(name, task.place, gap)
-            if phase == "retreat":
-                back = task.place.R @ np.array([-0.12, 0.0, 0.0])
-                target = replace(target, position=target.position + back)
+            target = errand.patch(name, errand.place, gap)
         if phase == "close":
-            p, R = task.patch(name, task.pick, gap).position, target.R_world_patch
-        aim = Travel(name, start, start + getattr(task.durations, phase), target, 0.0).aim(self.time, p, R)
+            p, R = errand.patch(name, errand.pick, gap).position, target.R_world_patch
+        aim = Travel(name, start, start + getattr(errand.durations, phase), target, 0.0).aim(self.time, p, R)
         if phase == "close" and self.waited > 0.0:
-            into = -gap / task.durations.close * target.R_world_patch[:, 2]
+            into = -gap / errand.durations.close * target.R_world_patch[:, 2]
             aim = replace(aim, position=aim.position + min(self.waited, 1.0) * into)
         return aim
 
     def posture(self, time: float) -> FloatArray:
         """Return the joints (n,) rad that the posture is drawn to at the plan's `time` (s)."""
-        task, t = self.task, time
+        errand, t = self.errand, time
         rest, pick, carry, place = (self.joints[name] for name in ("rest", "pick", "carry", "place"))
-        if t < task.starts["lift"]:
-            return rest + _smooth(task.part("reach", t))[0] * (pick - rest)
-        if t < task.starts["lower"]:
-            return pick + _smooth(task.part("lift", t))[0] * (carry - pick)
-        return carry + _smooth(task.part("lower", t))[0] * (place - carry)
+        if t < errand.starts["lift"]:
+            return rest + _smooth(errand.part("reach", t))[0] * (pick - rest)
+        if t < errand.starts["lower"]:
+            return pick + _smooth(errand.part("lift", t))[0] * (carry - pick)
+        if t < errand.starts["retreat"]:
+            return carry + _smooth(errand.part("lower", t))[0] * (place - carry)
+        return place + _smooth(errand.part("retreat", t))[0] * (rest - place)
 
 
 def _smooth(s: float) -> tuple[float, float, float]:

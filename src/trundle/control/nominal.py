@@ -14,7 +14,6 @@ from trundle.errors import InputError
 from trundle.models.centroidal import CentroidalState
 from trundle.problems.paths import PointPath
 
-
 _LONG = 0.8
 """A rest before a step that is longer than this, s, is a rest."""
 
@@ -67,7 +66,7 @@ def gross_path(
     lowered : float, m
         By how much it sinks in the first half second.
     sway : float
-        Share of the way from the middle of all ends to that of those that stand, across the direction that the soles point to.
+        Share of the way from the middle of all ends to that of those that stand, across the soles' direction.
     rise : float
         Share of the way up from the lowest to the highest of the soles around a step that it has risen meanwhile.
     lean : mapping of str to float, m

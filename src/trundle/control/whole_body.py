@@ -58,8 +58,8 @@ class WholeBodyGains:
     hand: float = 100.0
     hand_kp: float = 200.0
     hand_kd: float = 28.0
-    object: float = 20.0
-    object_turn: float = 20.0
+    object: float = 200.0
+    object_turn: float = 200.0
     object_kp: float = 100.0
     object_kd: float = 20.0
     force: float = 1e-6

@@ -38,6 +38,10 @@ _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0
 def build(scenario: Scenario) -> MulticontactWork:
     """Return the work of a `multicontact` scenario, robot and footholds checked."""
     work = MulticontactWork(scenario)
+    if work.tables.task == "carry":
+        from trundle.scenarios.multicontact_carry import CarryWork
+
+        work = CarryWork(scenario)
     with keys("robot", scenario, {"robot": "robot.name"}):
         _ = work.controller
     with keys("steps", scenario):
@@ -68,12 +72,16 @@ class MulticontactWork:
         for trial in self.trials(outcomes):
             if share:
                 share(min(len(outcomes) / most, 1.0))
-            outcomes.append(run_trial(self, trial))
+            outcomes.append(self.outcome(trial))
         return trajectory(self, outcomes)
+
+    def outcome(self, trial: Trial) -> Outcome:
+        """Run a trial."""
+        return run_trial(self, trial)
 
     def trials(self, outcomes: list[Outcome]) -> Iterator[Trial]:
         """Yield the trials; of an axis no harder push follows one that felled the robot, as `outcomes` tells."""
-        if self.tables.task == "walk":
+        if self.tables.task != "stand":
             table = self.tables.trials
             for k in range(table.count):
                 yield Trial(self.scenario.seed + k, table.mass_factors[k % len(table.mass_factors)])
@@ -220,6 +228,10 @@ class MulticontactWork:
 
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
+        return self.make_policy(posture=None if self.rests is None else self.rests.posture)
+
+    def make_policy(self, **further: Any) -> HumanoidPolicy:
+        """Return a fresh policy with `further` arguments."""
         table = self.tables.controller
         return HumanoidPolicy(
             self.controller,
@@ -229,7 +241,7 @@ class MulticontactWork:
             self.preview() if table.preview.use else None,
             gating=Gating(**table.gating.model_dump()),
             rates=Rates(table.period, table.preview.period),
-            posture=None if self.rests is None else self.rests.posture,
+            **further,
         )
 
     def plant(self, trial: Trial) -> HumanoidPlant:

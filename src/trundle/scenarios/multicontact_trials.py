@@ -93,6 +93,8 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "nominal": lambda _: work.path(np.array([policy.insight.plan_time]))[0][0],
         "estimated": thought("base"),
         "begun": thought("begun"),
+        "plan_time": thought("plan_time"),
+        "box": plant.box_pose,
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
     }
@@ -160,6 +162,8 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "solve_time_preview": r["preview"],
         "solve_time_wholebody": r["tick"],
     }
+    if np.all(np.isfinite(r["box"])):
+        arrays |= {"box_position": r["box"][:, :3], "box_quaternion": r["box"][:, 3:]}
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
     tables = work.tables
     metadata = {
@@ -171,6 +175,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "licence": work.controller.humanoid.licence,
         "notice": work.controller.humanoid.notice,
         "friction": tables.plant.friction,
+        "box": None if "box_position" not in arrays else list(tables.box.size),
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts

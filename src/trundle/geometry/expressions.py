@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import choice
 from trundle.errors import InputError
-from trundle.geometry import build
+from trundle.geometry import build, star
 from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.regularity import check_convex, check_regular
 from trundle.geometry.sampling import call, directions, numeric_charts
@@ -170,12 +170,14 @@ class ExpressionLevelSurface(Shape):
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", length("size", self.size))
         _written("function", self.function, 3, 1)
-        check_regular(self, "function")
+        # A boundary that no ray from the origin grazes is regular.
+        if not self.representations.charts:
+            check_regular(self, "function")
 
     def bundle(self) -> Representations:
-        """Return the level set."""
-        formula = _written("function", self.function, 3, 1)
-        return Representations(level=build.level(3, formula))
+        """Return the level set; where the surface is star-shaped about the origin, also charts by the direction."""
+        level = build.level(3, _written("function", self.function, 3, 1))
+        return Representations(charts=star.level_charts(level, self.size), level=level)
 
     @property
     def reference_length(self) -> float:

@@ -6,7 +6,6 @@ table, so the expression stays small however many points there are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 
 from trundle.checks import integer, positive
 from trundle.errors import InputError, ShapeError
-from trundle.geometry import build
+from trundle.geometry import build, star
 from trundle.geometry.chart import Range
 from trundle.geometry.curves import graph
 from trundle.geometry.regularity import check_regular, check_simple
 from trundle.geometry.shape import Representations, Shape
 from trundle.geometry.sizes import coordinates
+from trundle.geometry.star import harmonics
 
 FloatArray = NDArray[np.float64]
 DEGREE = 5
@@ -226,7 +226,7 @@ class SampledSurface(Shape):
         r = np.linalg.norm(points, axis=1)
         if r.min() <= 1e-9 * r.max():
             raise ShapeError("points", points[int(np.argmin(r))].tolist(), "seen from an origin inside the body")
-        basis = np.stack(_harmonics(points.T / r, self.degree), axis=1)
+        basis = np.stack(harmonics(points.T / r, self.degree), axis=1)
         scale = np.linalg.norm(basis, axis=0)
         fit, _, rank, singular = np.linalg.lstsq(basis / scale, r, rcond=None)
         if rank < needed or singular[-1] < 1e-6 * singular[0]:
@@ -241,51 +241,19 @@ class SampledSurface(Shape):
 
     def radius_at(self, e: ca.SX) -> ca.SX:
         """Return r in m in the unit direction `e` (3,)."""
-        terms = _harmonics([e[0], e[1], e[2]], self.degree)
+        terms = harmonics([e[0], e[1], e[2]], self.degree)
         return sum((c * t for c, t in zip(self.coefficients, terms, strict=True)), ca.SX(0))
 
     def bundle(self) -> Representations:
         """Return two charts by stereographic directions (south, north) and level set |x| - r(x/|x|)."""
-        charts = []
-        for sphere in build.stereographic((1.0, 1.0, 1.0), 1):
-
-            def point(u: ca.SX, sphere: Any = sphere) -> ca.SX:
-                e = sphere.point(u)
-                return self.radius_at(e) * e
-
-            charts.append(build.chart(3, point, 1, reach=1.5))
 
         def level(x: ca.SX) -> ca.SX:
             r = ca.norm_2(x)
             return r - self.radius_at(x / r)
 
-        return Representations(charts=tuple(charts), level=build.level(3, level))
+        return Representations(charts=star.charts(self.radius_at, 1), level=build.level(3, level))
 
     @property
     def reference_length(self) -> float:
         """The largest radius of the points, m."""
         return float(np.linalg.norm(np.array(self.points), axis=1).max())
-
-
-def _harmonics(e: Any, degree: int) -> list[Any]:
-    """Return the real spherical harmonics (not normalised) up to `degree` at unit directions `e` = (x, y, z).
-
-    Re and Im of (x + iy)^m times the m-th derivative of the Legendre polynomial P_l(z), by the recursion
-    (l - m) Q_l = (2l - 1) z Q_{l-1} - (l + m - 1) Q_{l-2}.
-    """
-    x, y, z = e[0], e[1], e[2]
-    re, im = 1.0 + 0.0 * x, 0.0 * x
-    first = 1.0
-    result = []
-    for m in range(degree + 1):
-        before, now = 0.0 * z, first + 0.0 * z
-        for n in range(m, degree + 1):
-            if n > m:
-                before, now = now, ((2 * n - 1) * z * now - (n + m - 1) * before) / (n - m)
-            scale = math.sqrt(math.factorial(n - m) / math.factorial(n + m))
-            result.append(scale * now * re)
-            if m:
-                result.append(scale * now * im)
-        re, im = re * x - im * y, re * y + im * x
-        first *= 2 * m + 1
-    return result

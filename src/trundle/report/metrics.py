@@ -57,6 +57,7 @@ SPECIAL = {
     "passive-walker": "metrics_walker:passive_walker",
     "humanoid-stand": "metrics_multicontact:stand",
     "humanoid-walk": "metrics_multicontact:walk",
+    "humanoid-carry": "metrics_multicontact:carry",
     "walk-flat": "metrics_walking:walk_flat",
     "walk-flat-foot": "metrics_walking:flat_foot",
     "ball-transfer": "metrics_ball:ball_transfer",

@@ -19,6 +19,7 @@ from trundle.report.staging import Actor, Stage, frame_times, sampled
 Array = NDArray[np.float64]
 
 _GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
+_BOX, _STAND = (196, 138, 74), (168, 172, 178)
 _FORCE = 0.0015  # m of arrow a newton
 _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
 
@@ -39,6 +40,9 @@ def multicontact_stage(run: Trajectory) -> Stage:
     low, high = run["com_position"].min(axis=0), run["com_position"].max(axis=0)
     middle, reach = 0.5 * (low + high), 1.9 + 0.6 * float(np.max(high[:2] - low[:2]))
     actors += _ground(run, len(times), middle, reach)
+    if run.metadata.get("box"):
+        place, turn = run["box_position"][index], run["box_quaternion"][index]
+        actors.append(Actor("box", (_brick(np.array(run.metadata["box"]), _BOX),), place, turn))
     look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
@@ -164,12 +168,30 @@ def _shade(name: str) -> tuple[int, int, int]:
     return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
 
 
+def _brick(size: Array, colour: tuple[int, int, int]) -> Part:
+    """Return a box with these sides (3,) m about the origin, its faces with corners of their own: edges stay sharp."""
+    corners, faces = [], []
+    for axis in range(3):
+        for sign in (-1.0, 1.0):
+            u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
+            n = sign * np.eye(3)[axis]
+            k = len(corners)
+            corners += [n + a * u + sign * b * v for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+            faces += [[k, k + 1, k + 2], [k, k + 2, k + 3]]
+    vertices = np.asarray(np.array(corners) * size / 2, dtype=np.float64)
+    return Part(vertices, np.array(faces), colour, None, True, True)
+
+
 def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Actor]:
     zero, still = np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
     square = 0.6 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
     faces = np.array([[0, 1, 2], [0, 2, 3]])
     floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
     actors = [Actor("floor", (floor,), zero, still)]
+    for i, block in enumerate(run.metadata.get("blocks", [])):
+        turn = np.tile(quaternion_of(rotation_rpy(np.array(block["rpy"]))), (count, 1))
+        part = _brick(np.array(block["size"]), _STAND)
+        actors.append(Actor(f"block_{i}", (part,), np.tile(np.array(block["center"]), (count, 1)), turn))
     for i, place in enumerate(run.metadata.get("footholds", [])):
         corners = np.array(place["corners"]) + np.array([0.0, 0.0, -0.002])
         if len(corners) >= 3:

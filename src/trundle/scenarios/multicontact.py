@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,10 +42,9 @@ def build(scenario: Scenario) -> MulticontactWork:
         from trundle.scenarios.multicontact_carry import CarryWork
 
         work = CarryWork(scenario)
-    with keys("robot", scenario, {"robot": "robot.name"}):
+    with keys("robot", scenario, {"robot": "robot.name", "pads": "robot.name"}):
         _ = work.controller
-    with keys("steps", scenario):
-        _ = work.steps, work.rests
+    work.check()
     return work
 
 
@@ -54,11 +53,18 @@ class MulticontactWork:
     """A humanoid, its footholds and its trials; the first trial is the trajectory."""
 
     scenario: Scenario
+    way: ClassVar[str] = "steps"
+    """The table that says where it goes."""
 
     @property
     def tables(self) -> Any:
         """The scenario's tables."""
         return self.scenario.tables
+
+    def check(self) -> None:
+        """Raise `InputError` where footholds or poses are impossible."""
+        with keys("steps", self.scenario):
+            _ = self.steps, self.rests
 
     def jobs(self) -> Iterator[Job]:
         """Yield all trials as one job."""
@@ -66,7 +72,7 @@ class MulticontactWork:
 
     def _run(self, share: Share | None) -> Trajectory:
         outcomes: list[Outcome] = []
-        with keys("steps", self.scenario):
+        with keys(self.way, self.scenario):
             _ = self.path
         most = len(self._pushes()) if self.tables.task == "stand" else self.tables.trials.count
         for trial in self.trials(outcomes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
 from trundle.plan.arm_pose import arm_pose
 from trundle.plan.stance_pose import center_of_mass_of
 from trundle.problems.paths import PointPath
+from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
 from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
@@ -28,6 +29,15 @@ from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
 
 class CarryWork(MulticontactWork):
     """A humanoid that carries a box."""
+
+    way: ClassVar[str] = "route"
+
+    def check(self) -> None:
+        """Raise `InputError` where footholds, or places of the box, are impossible."""
+        with keys("route", self.scenario):
+            _ = self.moves
+        with keys("stands", self.scenario):
+            _ = self.joints
 
     @cached_property
     def controller(self) -> WholeBodyController:

@@ -176,6 +176,10 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "notice": work.controller.humanoid.notice,
         "friction": tables.plant.friction,
         "box": None if "box_position" not in arrays else list(tables.box.size),
+        "blocks": [
+            {"center": b.center.tolist(), "size": (2 * b.half_size).tolist(), "rpy": b.rpy.tolist()}
+            for b in work.plant(Trial(0, 1.0)).terrain.blocks
+        ],
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts

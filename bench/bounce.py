@@ -95,13 +95,13 @@ class Levels:
 
     def _note(self, own: ControlSolution, p: np.ndarray, flags: np.ndarray, seen: Seen) -> None:
         for k in np.flatnonzero(np.any(flags, axis=1)):
-            distance, press, _, _, velocity = (
+            distance, press, _, _, _, slip = (
                 np.array(v) for v in self.hybrid.observe(own.states[k], own.inputs[k], p[k])
             )
             for i in np.flatnonzero(flags[k]):
                 d, f = float(distance[i, 0]), float(press[i, 0])
                 seen.depth.append(1e3 * max(0.0, -d))
-                seen.slip.append(1e3 * float(np.linalg.norm(velocity[1:, i])))
+                seen.slip.append(1e3 * float(slip[i, 0]))
                 seen.away.append(f if d > 0.005 else 0.0)
                 seen.press.append(f)
 

@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
     from trundle.contact import FlatPatch as FlatPatch
     from trundle.contact import PlacedPatch as PlacedPatch
+    from trundle.contact import SoftLaw as SoftLaw
+    from trundle.contact import SoftTouch as SoftTouch
+    from trundle.contact import Wall as Wall
+    from trundle.contact import normal_force as normal_force
     from trundle.control import Actuated as Actuated
     from trundle.control import BalancingLQR as BalancingLQR
     from trundle.control import Camera as Camera
@@ -87,6 +91,13 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import load_example_robot as load_example_robot
     from trundle.models import load_urdf as load_urdf
     from trundle.models import robot_from_urdf as robot_from_urdf
+    from trundle.numerics.ilqr import ControlProblem as ControlProblem
+    from trundle.numerics.ilqr import ControlSolution as ControlSolution
+    from trundle.numerics.ilqr import Cost as Cost
+    from trundle.numerics.ilqr import Guess as Guess
+    from trundle.numerics.ilqr import Limits as Limits
+    from trundle.numerics.ilqr import Optimiser as Optimiser
+    from trundle.numerics.ilqr import midpoint as midpoint
     from trundle.plan import ContactLimits as ContactLimits
     from trundle.plan import Goal as Goal
     from trundle.plan import HandLimits as HandLimits
@@ -110,7 +121,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
 __version__ = "0.1.0"
 
 _HOMES = {
-    "trundle.contact": "FlatPatch PlacedPatch",
+    "trundle.contact": "FlatPatch PlacedPatch SoftLaw SoftTouch Wall normal_force",
     "trundle.control": (
         "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level"
     ),
@@ -126,6 +137,7 @@ _HOMES = {
         "RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion Tree "
         "build_avatar control_affine load_example_robot load_urdf robot_from_urdf"
     ),
+    "trundle.numerics.ilqr": "ControlProblem ControlSolution Cost Guess Limits Optimiser midpoint",
     "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights plan",
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from trundle.contact.soft import SoftLaw, SoftTouch, Wall, frozen_tangents, normal_force, switch
+from trundle.contact.walls import ROUND
 from trundle.errors import InputError
 
 
@@ -105,3 +106,30 @@ def test_leaving_costs_nothing_and_landing_does():
 def test_wrong_numbers_are_named(make, key):
     with pytest.raises(InputError, match=key):
         make()
+
+
+@pytest.mark.parametrize("curvature", [0.0, 2.0, -0.7])
+def test_a_touch_at_a_wall_is_that_of_its_numbers(curvature):
+    wall = Wall([0.4, 0, 0.8], [-1, 0.2, 0], curvature, axis=[0, 0, 1])
+    surface = ROUND
+    point, velocity = ca.DM([0.1, 0.2, 0.7]), ca.DM([0.3, -0.1, 0.2])
+    made = SoftTouch.at(point, velocity, 0.03, wall)
+    same = SoftTouch(point, velocity, 0.03, ca.DM(surface.numbers(wall)), surface)
+    for name in ("distance", "normal", "tangents", "slip", "approach"):
+        a, b = (np.array(ca.evalf(ca.SX(getattr(touch, name)))) for touch in (made, same))
+        assert a == pytest.approx(b, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"radius": -0.1}, "radius"),
+        ({"radius": np.nan}, "radius"),
+        ({"point": [0, 0]}, "point"),
+        ({"velocity": 1}, "velocity"),
+    ],
+)
+def test_wrong_touches_are_named(given, key):
+    right = {"point": [0, 0, 0], "velocity": [0, 0, 0], "radius": 0.03, "wall": Wall([0.4, 0, 0], [-1, 0, 0])}
+    with pytest.raises(InputError, match=key):
+        SoftTouch.at(**(right | given))

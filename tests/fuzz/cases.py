@@ -422,8 +422,8 @@ WALKER: dict[str, dict[str, Any]] = {
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
 HUMANOID: dict[str, dict[str, Any]] = {
-    "robot": {"name": "g1", "lowered": 0.02, "posture": {"waist_*": 0}},
-    "controller": {"period": 0.002},
+    "robot": {"name": "g1", "lowered": 0.02, "posture": {}},
+    "controller": {"period": 0.002, "avoid": False},
     "controller.gains": {
         "com": 1000, "com_kp": 60, "com_kd": 15, "momentum": 1, "momentum_kd": 4, "base": 20, "base_kp": 60,
         "base_kd": 15, "posture": 2, "posture_kp": 30, "posture_kd": 11, "swing": 200, "swing_turn": 200,
@@ -443,9 +443,9 @@ HUMANOID: dict[str, dict[str, Any]] = {
         "fore_aft": [8], "lateral": [15], "axes": ["fore-aft", "lateral"], "start": 1, "duration": 0.1,
     },
     "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6,
-              "lean": {"left_foot": 0.02}, "width": 0.2, "stagger": 0.05, "aside": 0.01, "rest": True},
-    "terrain": {"floor": True, "blocks": [{"center": [0, 0.6, 0.4], "size": [4, 0.3, 0.1], "name": "beam"}]},
-    "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "ahead": 0.1, "every": 2, "duration": 0.6,
+              "lean": {}, "width": None, "stagger": 0, "aside": 0, "rest": False},
+    "terrain": {"floor": True, "blocks": []},
+    "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "ahead": 0, "every": 2, "duration": 0.6,
              "pause": 0.2, "lift": 0.05},
     "trials": {"count": 1, "mass_factors": [1.05, 0.95]},
 }  # fmt: skip

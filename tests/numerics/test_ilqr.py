@@ -177,14 +177,27 @@ def test_the_optimum_is_that_of_ipopt(backend, made, x0, p):
     assert again.gradient == pytest.approx(solution.gradient, rel=1e-3, abs=1e-9)
 
 
-def test_both_backends_take_the_same_path(monkeypatch):
+def curved(stages=25):
+    """The ball with a part of its cost that is no sum of squares, and without its step's chain rule."""
+    problem = ball(stages)
+    stage = dataclasses.replace(problem.stage, smooth=0.1 * ca.cosh(problem.x[0] - problem.u[1]))
+    return dataclasses.replace(problem, stage=stage, step_jacobian=None)
+
+
+def multiplied_out(stages=25):
+    """The ball with the Jacobian of its step as one matrix."""
+    problem = ball(stages)
+    return dataclasses.replace(problem, step_jacobian=problem.step_jacobian.whole())
+
+
+@pytest.mark.parametrize("made", [ball, curved, multiplied_out])
+def test_both_backends_take_the_same_path(monkeypatch, made):
     if find_compiler() is None:
         pytest.skip("no C compiler")
-    problem = ball()
     x0, p, guess = np.zeros(6), np.array([1.0, 0.8]), Guess(np.zeros((25, 2)), np.zeros((26, 6)))
-    native = Optimiser(problem)
+    native = Optimiser(made())
     monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
-    plain = Optimiser(ball())
+    plain = Optimiser(made())
     assert (native.backend, plain.backend) == ("c", "numpy")
     for count in (1, 3, 8):
         a, b = (o.solve(x0, p, guess, Limits(count)) for o in (native, plain))
@@ -307,3 +320,26 @@ def test_a_problem_is_checked():
     for change in ({"iterations": -1}, {"seconds": 0.0}, {"tolerance": -1.0}, {"seconds": math.nan}):
         with pytest.raises(InputError):
             Limits(**change)
+
+
+def test_stages_about_any_motion(backend):
+    """Gaps, cost and derivatives about states that no dynamics ties together, against the stages' own functions."""
+    problem, rng = ball(4), np.random.default_rng(5)
+    x, u, p = 0.1 * rng.normal(size=(5, 6)), 0.1 * rng.normal(size=(4, 2)), rng.uniform(0.5, 1.0, (5, 2))
+    optimiser = Optimiser(problem)
+    found = optimiser.linearise(x, u, p)
+    total = float(problem.functions["end"](x[4], p[4]))
+    for k in range(4):
+        following, cost = problem.functions["step"](x[k], u[k], p[k])
+        jacobian, gradient, hessian = (np.array(v) for v in problem.functions["slope"](x[k], u[k], p[k]))
+        total += float(cost)
+        assert found.gap[k] == pytest.approx(np.array(following).ravel() - x[k + 1], abs=1e-14)
+        assert found.M[k] == pytest.approx(jacobian.T, abs=1e-13)
+        assert found.g[k] == pytest.approx(gradient.ravel(), abs=1e-12)
+        assert found.H[k] == pytest.approx(hessian, abs=1e-11)
+    assert found.cost == pytest.approx(total, rel=1e-13)
+    lost = optimiser.linearise(np.full((5, 6), np.nan), u, p)
+    assert np.isnan(lost.cost)
+    assert np.isnan(lost.gap).all()
+    with pytest.raises(InputError, match="inputs"):
+        optimiser.linearise(x, u[:3], p)

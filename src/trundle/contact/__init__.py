@@ -1,5 +1,7 @@
 """Where two bodies touch and the law of the touch."""
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
+from trundle.contact.soft import SoftLaw, SoftTouch, normal_force
+from trundle.contact.walls import Wall
 
-__all__ = ["FlatPatch", "PlacedPatch"]
+__all__ = ["FlatPatch", "PlacedPatch", "SoftLaw", "SoftTouch", "Wall", "normal_force"]

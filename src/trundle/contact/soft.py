@@ -9,8 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from trundle.checks import positive
-from trundle.contact.walls import FLAT, Surface, Wall, frozen_tangents
+from trundle.checks import non_negative, positive
+from trundle.contact.walls import FLAT, ROUND, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
 
 __all__ = ["SoftLaw", "SoftTouch", "Wall", "frozen_tangents", "normal_force", "switch"]
@@ -89,6 +89,28 @@ class SoftTouch:
     radius: Any
     wall: Any
     surface: Surface = FLAT
+
+    @classmethod
+    def at(cls, point: Any, velocity: Any, radius: float, wall: Wall) -> SoftTouch:
+        """Return the touch of a wall whose numbers do not change: flat, a sphere or a cylinder.
+
+        Parameters
+        ----------
+        point, velocity : (3,) m, m/s
+            Of the sphere's centre, world axes.
+        radius : float, m
+        wall : Wall
+
+        Raises
+        ------
+        InputError
+            If the radius is negative, or `point` or `velocity` has no three entries.
+        """
+        for name, value in (("point", point), ("velocity", velocity)):
+            if ca.SX(value).numel() != 3:
+                raise InputError(name, ca.SX(value).shape, "3 entries, world axes")
+        surface = FLAT if wall.curvature == 0.0 else ROUND
+        return cls(point, velocity, non_negative("radius", radius, "m"), ca.DM(surface.numbers(wall)), surface)
 
     @property
     def normal(self) -> Any:

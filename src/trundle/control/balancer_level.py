@@ -58,7 +58,7 @@ class BalancerLevel(ABC):
     least_normal : float, N
         Of the floor.
     surface : Surface
-        Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; a fifth slower) or a `Formula`.
+        Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; times in `bench.ilqr`) or a `Formula`.
     """
 
     robot: BallBalancer = field(default_factory=BallBalancer)
@@ -112,7 +112,8 @@ class BalancerLevel(ABC):
         """(x, u, p) -> what happens at a stage.
 
         Distances (pairs,), m; normal forces (pairs,), N; forces on the hands (3, 2), N; the floor's on the ball
-        (f (2), N) (3,), N; velocities of the hands at each wall (3, pairs), m/s. World axes.
+        (f (2), N) (3,), N; velocities of the hands at each wall (3, pairs), m/s; their speeds along it (pairs,), m/s,
+        of whatever curvature. World axes.
         """
         return self._built[1]
 
@@ -135,7 +136,8 @@ class BalancerLevel(ABC):
         floor = ca.vertcat(*robot.floor(x, drive, yaw, own.forces, joint_rates))
         distances = ca.vertcat(*(touch.distance for touch in touches))
         velocities = ca.horzcat(*(touch.velocity for touch in touches))
-        seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities]
+        slips = ca.vertcat(*(ca.sqrt(ca.sumsqr(touch.slip)) for touch in touches))
+        seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities, slips]
         return problem, ca.Function("observe", [x, u, p], seen)
 
     def touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:

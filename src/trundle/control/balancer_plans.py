@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -88,8 +89,51 @@ class BalancerPlan:
         return self.solution.guess((time - self.begin) / self.step)
 
 
+class Seen(NamedTuple):
+    """What happens along a plan: see `BalancerPlan`; forces on the hands (N, 6), N, world axes."""
+
+    distances: FloatArray
+    forces: FloatArray
+    on_hands: FloatArray
+    speeds: FloatArray
+    slips: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
-class ImplicitPlanner:
+class _Planner(ABC):
+    """What both planners share: the grid of their level, and plans made of its solutions."""
+
+    @property
+    @abstractmethod
+    def level(self) -> BalancerLevel:
+        """The level whose problem is solved."""
+
+    @property
+    def times(self) -> FloatArray:
+        """Of the stages, s from the plan's begin (N + 1,)."""
+        return self.level.step * np.arange(self.level.stages + 1, dtype=np.float64)
+
+    def _seen(self, solution: ControlSolution, p: FloatArray) -> Seen:
+        """Return what happens along a solution."""
+        n = self.level.stages
+        found = [np.array(value) for value in self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
+        speeds = np.linalg.norm(found[4].T.reshape(n, -1, 3), axis=2)
+        return Seen(found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, found[5].T)
+
+    def _made(self, begin: float, solution: ControlSolution, schedule: NDArray[np.bool_], seen: Seen) -> BalancerPlan:
+        inputs = np.concatenate([solution.inputs[:, :9], seen.on_hands], axis=1)
+        return BalancerPlan(
+            begin, self.level.step, solution.states, inputs, solution, schedule,
+            seen.forces, seen.distances, seen.speeds, seen.slips,
+        )  # fmt: skip
+
+    @cached_property
+    def _observe(self) -> ca.Function:
+        return compile_function(self.level.observe).map(self.level.stages)
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitPlanner(_Planner):
     """Contact-implicit plans, by homotopy at events, with the schedules they imply (final).
 
     Parameters
@@ -112,9 +156,9 @@ class ImplicitPlanner:
     event: Limits = _EVENT
 
     @property
-    def times(self) -> FloatArray:
-        """Of the stages, s from the plan's begin (N + 1,)."""
-        return self.control.step * np.arange(self.control.stages + 1, dtype=np.float64)
+    def level(self) -> BalancerLevel:
+        """The contact-implicit level."""
+        return self.control
 
     def plan(
         self,
@@ -154,13 +198,12 @@ class ImplicitPlanner:
         if last is None or event:
             found.append(control.discover(x, p, control.still(x), self.event))
         best = cheapest(found)
-        distances, forces, on_hands, speeds, slips = seen(control, self._observe, best, p, walls)
-        schedule = np.zeros(forces.shape, dtype=bool)
-        if touching and np.isfinite(np.sum(forces)):
-            near, lasted = self._contacts(begin, distances[0], since)
-            schedule = contact_schedule(forces, distances, control.step, self.rules, near, lasted)
-        inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
-        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds, slips)
+        seen = self._seen(best, p)
+        schedule = np.zeros(seen.forces.shape, dtype=bool)
+        if touching and np.isfinite(np.sum(seen.forces)):
+            near, lasted = self._contacts(begin, seen.distances[0], since)
+            schedule = contact_schedule(seen.forces, seen.distances, control.step, self.rules, near, lasted)
+        return self._made(begin, best, schedule, seen)
 
     def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
         """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
@@ -168,13 +211,9 @@ class ImplicitPlanner:
         near = np.logical_not(np.isnan(felt)) & (distances < 0.02)
         return near, np.where(near, begin - felt, 0.0)
 
-    @cached_property
-    def _observe(self) -> ca.Function:
-        return compile_function(self.control.observe).map(self.control.stages)
-
 
 @dataclass(frozen=True, eq=False)
-class TrackingPlanner:
+class TrackingPlanner(_Planner):
     """Hybrid plans with the schedule of an implicit plan (final).
 
     Parameters
@@ -194,9 +233,9 @@ class TrackingPlanner:
     update: Limits = _HYBRID
 
     @property
-    def times(self) -> FloatArray:
-        """Of the stages, s from the plan's begin (N + 1,)."""
-        return self.control.step * np.arange(self.control.stages + 1, dtype=np.float64)
+    def level(self) -> BalancerLevel:
+        """The hybrid level."""
+        return self.control
 
     def plan(
         self,
@@ -233,25 +272,4 @@ class TrackingPlanner:
         if fresh or not guesses:
             guesses.append(control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step))
         best = control.solve(x, p, guesses, self.update)
-        distances, forces, on_hands, speeds, slips = seen(control, self._observe, best, p, walls)
-        inputs = np.concatenate([best.inputs[:, :9], on_hands], axis=1)
-        return BalancerPlan(begin, control.step, best.states, inputs, best, schedule, forces, distances, speeds, slips)
-
-    @cached_property
-    def _observe(self) -> ca.Function:
-        return compile_function(self.control.observe).map(self.control.stages)
-
-
-def seen(
-    control: BalancerLevel, observe: ca.Function, solution: ControlSolution, p: FloatArray, walls: Sequence[Wall]
-) -> tuple[Any, ...]:
-    """Return distances, normal forces (N, pairs), forces on the hands (N, 6), speeds and slips (N, pairs)."""
-    n = control.stages
-    found = [np.array(value) for value in observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
-    velocities = found[4].T.reshape(n, 2, control.walls, 3)
-    normals = np.zeros((control.walls, 3))
-    for j, wall in enumerate(walls):
-        normals[j] = wall.normal
-    along = velocities - np.einsum("kijc,jc->kij", velocities, normals)[..., None] * normals
-    speeds, slips = (np.linalg.norm(v, axis=3).reshape(n, -1) for v in (velocities, along))
-    return found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, slips
+        return self._made(begin, best, schedule, self._seen(best, p))

@@ -13,6 +13,8 @@ import numpy as np
 from trundle.checks import FloatArray, integer
 from trundle.control.balancer_costs import unpacked, without
 from trundle.control.hybrid_mpc import SETTLE, HybridControl
+from trundle.numerics.batch import Bound
+from trundle.numerics.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess
 from trundle.status import Status
 
@@ -37,8 +39,8 @@ class HardHybrid:
 
     Notes
     -----
-    Sequential quadratic programming with whole Gauss-Newton steps. To compare with: some ten times slower than the
-    penalties' optimiser, since matrices are put together in numpy.
+    Sequential quadratic programming with whole Gauss-Newton steps. To compare with, not for a loop: ``python -m
+    bench.ilqr`` prints its times beside those of the penalties' optimiser.
     """
 
     level: HybridControl
@@ -56,10 +58,11 @@ class HardHybrid:
         states = np.tile(start, (N + 1, 1)) if guess.states is None else np.array(guess.states)
         inputs, p = np.array(guess.inputs), without(parameters, level.head, _PENALTIES)
         status, largest, done = Status.ITERATION_LIMIT, np.nan, 0
+        known = bool(np.all(np.isfinite(start)) and np.all(np.isfinite(p)))
         for _ in range(integer("steps", steps, minimum=1)):
-            change = self._step(start, states, inputs, p) if np.all(np.isfinite(start)) else None
+            change = self._step(start, states, inputs, p) if known else None
             if change is None:
-                status = Status.NOT_CONVERGED if np.all(np.isfinite(start)) else Status.NOT_FINITE
+                status = Status.NOT_CONVERGED if known else Status.NOT_FINITE
                 break
             done += 1
             inner = change[:-nx].reshape(N, -1)
@@ -69,43 +72,32 @@ class HardHybrid:
             if largest <= _TOLERANCE:
                 status = Status.SUCCESS
                 break
-        following = np.array(self._functions[0](states[:N].T, inputs.T, p[:N].T))
-        gap = float(np.max(np.abs(following.T - states[1:])))
-        cost = self._cost(states, inputs, p)
+        stages = level.optimiser.linearise(states, inputs, p)
         gains = np.zeros((N, level.nu, nx))
-        seconds = time.perf_counter() - begin
+        seconds, gap, cost = time.perf_counter() - begin, float(np.max(np.abs(stages.gap))), float(stages.cost)
         return ControlSolution(status, states, inputs, gains, cost, largest, gap=gap, iterations=done, seconds=seconds)
 
     def _step(self, start: FloatArray, X: FloatArray, U: FloatArray, p: FloatArray) -> FloatArray | None:
         """Solve the program about (X, U); None if its answer does not hold."""
-        level, N, nx = self.level, self.level.stages, 16
-        nz = nx + level.nu
-        solver, hessian, matrix = self._solver
-        following, slope, end_slope, constraint = self._functions
-        gaps = np.array(following(X[:N].T, U.T, p[:N].T)).T - X[1:]
-        M, g, H = (np.array(v) for v in slope(X[:N].T, U.T, p[:N].T))
-        values, C = (np.array(v) for v in constraint(X[:N].T, U.T, p[:N].T))
-        g_end, H_end = (np.array(v) for v in end_slope(X[N], p[N]))
-        low, high = self._rows(p, values.T)
-        n, m = N * nz + nx, nx + C.shape[0]
-        Q, A, rows = np.zeros((n, n)), np.zeros((N * m, n)), np.zeros((2, N, m))
-        rows[:, :, :nx], rows[0, :, nx:], rows[1, :, nx:] = -gaps, low, high
-        for k in range(N):
-            at, row = slice(k * nz, (k + 1) * nz), k * m
-            Q[at, at] = H[:, at] + 1e-8 * np.eye(nz)
-            A[row : row + nx, at], A[row + nx : row + m, at] = M[:, k * nx : (k + 1) * nx].T, C[:, at]
-            A[row : row + nx, (k + 1) * nz : (k + 1) * nz + nx] = -np.eye(nx)
-        Q[N * nz :, N * nz :] = H_end
-        box = self._box(start, X, U, p)
-        lower, upper = rows.reshape(2, -1)
-        found = solver(
-            h=ca.DM(hessian, Q[hessian.get_triplet()]),
-            a=ca.DM(matrix, A[matrix.get_triplet()]),
-            g=np.concatenate([g.T.ravel(), g_end.ravel()]),
-            lba=lower, uba=upper, lbx=box[0], ubx=box[1],
-        )  # fmt: skip
-        z = np.array(found["x"]).ravel()
-        broken = np.concatenate([lower - A @ z, A @ z - upper, box[0] - z, z - box[1]])
+        program, N, nx = self._program, self.level.stages, 16
+        stages = self.level.optimiser.linearise(X, U, p)
+        program.x[...], program.u[...], program.p[...] = X[:N], U, p[:N]
+        program.constrain()
+        C = program.slopes.transpose(0, 2, 1)
+        low, high = self._rows(p, program.values)
+        program.hessian(stages.H, stages.H_end)
+        program.rows(stages.M, C)
+        program.gradient[...] = np.concatenate([stages.g.ravel(), stages.g_end])
+        bounds = program.bounds.reshape(2, N, -1)
+        bounds[:, :, :nx], bounds[0, :, nx:], bounds[1, :, nx:] = -stages.gap, low, high
+        program.box[...] = box = self._box(start, X, U, p)
+        program.solve()
+        z = program.answer.copy()
+        inner, last = z[:-nx].reshape(N, -1), z[-nx:]
+        following = np.vstack([inner[1:, :nx], last])
+        held = [(stages.M @ inner[:, :, None])[:, :, 0] - following, (C @ inner[:, :, None])[:, :, 0]]
+        value = np.concatenate(held, axis=1)
+        broken = np.concatenate([(bounds[0] - value).ravel(), (value - bounds[1]).ravel(), box[0] - z, z - box[1]])
         return z if np.all(np.isfinite(z)) and np.max(broken) <= _TOLERANCE else None
 
     def _rows(self, p: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -133,13 +125,8 @@ class HardHybrid:
         last[:, 5:11] = joints - X[N, 5:11]
         return np.concatenate([box.reshape(2, -1), last], axis=1)
 
-    def _cost(self, X: FloatArray, U: FloatArray, p: FloatArray) -> float:
-        functions, N = self.level.problem.functions, self.level.stages
-        along = sum(float(functions["step"](X[k], U[k], p[k])[1]) for k in range(N))
-        return along + float(functions["end"](X[N], p[N]))
-
     @cached_property
-    def _functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
+    def _program(self) -> _Program:
         level, problem = self.level, self.level.problem
         x, u, p, robot = problem.x, problem.u, problem.p, level.robot
         given = unpacked(p, level.head, level.walls, level.surface)
@@ -152,24 +139,69 @@ class HardHybrid:
         cones += [floor[2] - level.least_normal, robot.floor_friction * floor[2] - ca.sqrt(ca.sumsqr(floor[:2]) + 1.0)]
         margins = ca.vertcat(*equations, *cones)
         slopes = ca.SX(ca.densify(ca.jacobian(margins, ca.vertcat(x, u))))
-        constraint = ca.Function("constraint", [x, u, p], [margins, slopes]).map(level.stages)
-        following = ca.Function("following", [x, u, p], [problem.step]).map(level.stages)
-        return following, problem.functions["slope"].map(level.stages), problem.functions["end_slope"], constraint
+        return _Program(ca.Function("constraint", [x, u, p], ca.cse([margins, slopes])), level.stages)
 
-    @cached_property
-    def _solver(self) -> tuple[ca.Function, ca.Sparsity, ca.Sparsity]:
-        N, nx, nu, ng = self.level.stages, 16, self.level.nu, 7 * self.level.pairs + 2
+
+class _Program:
+    """Arrays of the quadratic program, bound to its solver and to the constraints' derivatives.
+
+    Unknowns are (dx_0, du_0, ..., dx_N); a stage has its n_x rows of the dynamics and its constraints.
+    """
+
+    def __init__(self, constraint: ca.Function, stages: int) -> None:
+        N, nx, nu, ng = stages, constraint.numel_in(0), constraint.numel_in(1), constraint.numel_out(0)
         nz, m = nx + nu, nx + ng
-        Q, A = np.zeros((N * nz + nx, N * nz + nx)), np.zeros((N * m, N * nz + nx))
-        for k in range(N):
-            at = slice(k * nz, (k + 1) * nz)
-            Q[at, at], A[k * m : (k + 1) * m, at] = 1.0, 1.0
-            A[k * m : k * m + nx, (k + 1) * nz : (k + 1) * nz + nx] = np.eye(nx)
-        Q[N * nz :, N * nz :] = 1.0
-        h, a = (ca.sparsify(ca.DM(value)).sparsity() for value in (Q, A))
+        n = N * nz + nx
+        self.x, self.u, self.p = np.zeros((N, nx)), np.zeros((N, nu)), np.zeros((N, constraint.numel_in(2)))
+        self.values, self.slopes = np.zeros((N, ng)), np.zeros((N, nz, ng))  # columns of CasADi: numpy's rows
+        mapped = compile_function(constraint).map(N)
+        self.constrain = Bound(mapped, [self.x, self.u, self.p], [self.values, self.slopes])
+        h, a = _patterns(N, nx, nu, ng)
+        self.gradient, self.bounds, self.box = np.zeros(n), np.zeros((2, N * m)), np.zeros((2, n))
+        self._h, self._a, self.answer = np.zeros(h.nnz()), np.zeros(a.nnz()), np.zeros(n)
         sizes = {"N": N, "nx": [nx] * (N + 1), "nu": [nu] * N + [0], "ng": [ng] * N + [0]}
         options = {**sizes, "error_on_fail": False, "print_time": False, "hpipm": {"mode": "robust", "iter_max": 100}}
-        return ca.conic("hybrid", "hpipm", {"h": h, "a": a}, options), h, a
+        solver = ca.conic("hybrid", "hpipm", {"h": h, "a": a}, options)
+        given = {"h": self._h, "g": self.gradient, "a": self._a, "lba": self.bounds[0], "uba": self.bounds[1]}
+        given |= {"lbx": self.box[0], "ubx": self.box[1]}
+        # All of them: the solver's interface reads and writes what is left out as well.
+        inputs = [given.get(solver.name_in(i), np.zeros(solver.nnz_in(i))) for i in range(solver.n_in())]
+        others = [np.zeros(solver.nnz_out(i)) for i in range(1, solver.n_out())]
+        self._bound = solver, inputs, [self.answer, *others]
+        # Where each entry of the matrix comes from: M, C, or the -1 of the following state.
+        rows, columns = (np.asarray(part, dtype=int) for part in a.get_triplet())
+        k, i, j = rows // m, rows % m, columns % nz
+        inside, stage_rows = columns // nz == k, k * nx * nz + i * nz + j
+        constraint_rows = N * nx * nz + (k * ng + i - nx) * nz + j
+        self._from = np.where(inside, np.where(i < nx, stage_rows, constraint_rows), N * m * nz)
+
+    def solve(self) -> None:
+        """Set `answer`; bound anew each time, because the solver's interface does not leave what it is given alone."""
+        Bound(*self._bound)()
+
+    def hessian(self, H: FloatArray, end: FloatArray) -> None:
+        """Set the Hessian from that of the stages (N, n_z, n_z) and of the end."""
+        inner = self._h[: H.size].reshape(H.shape)
+        inner[...] = H
+        np.einsum("kii->ki", inner)[...] += 1e-8
+        self._h[H.size :] = end.ravel()
+
+    def rows(self, M: FloatArray, C: FloatArray) -> None:
+        """Set the matrix from dynamics (N, n_x, n_z) and constraints (N, n_g, n_z)."""
+        self._a[...] = np.concatenate([M.ravel(), C.ravel(), [-1.0]])[self._from]
+
+
+def _patterns(N: int, nx: int, nu: int, ng: int) -> tuple[ca.Sparsity, ca.Sparsity]:
+    """Patterns of the Hessian and of the matrix."""
+    nz, m = nx + nu, nx + ng
+    Q, A = np.zeros((N * nz + nx, N * nz + nx)), np.zeros((N * m, N * nz + nx))
+    for k in range(N):
+        at = slice(k * nz, (k + 1) * nz)
+        Q[at, at], A[k * m : (k + 1) * m, at] = 1.0, 1.0
+        A[k * m : k * m + nx, (k + 1) * nz : (k + 1) * nz + nx] = np.eye(nx)
+    Q[N * nz :, N * nz :] = 1.0
+    h, a = (ca.sparsify(ca.DM(value)).sparsity() for value in (Q, A))
+    return h, a
 
 
 _PENALTIES = ("contact_speed", "contact_distance", "limits")

@@ -15,6 +15,7 @@ from trundle.contact.soft import Wall
 from trundle.control.balancer_low_level import LowLevel
 from trundle.control.balancer_plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
 from trundle.control.contact_implicit import Disc
+from trundle.errors import InputError
 
 __all__ = ["LEVELS", "Arrival", "Surroundings", "Timing", "TwoLevel"]
 
@@ -48,10 +49,14 @@ class Timing:
             positive(name, getattr(self, name), "s")
         for name in ("implicit_time", "event_time", "hybrid_time"):
             non_negative(name, getattr(self, name), "s")
+        for name in ("implicit", "hybrid"):
+            ratio = getattr(self, name) / self.low
+            if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:
+                raise InputError(name, getattr(self, name), f"a multiple of low = {self.low} (s)")
 
     def ticks(self, period: float) -> int:
         """Return a period in ticks of the low level."""
-        return max(1, round(period / self.low))
+        return round(period / self.low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,6 @@ class _Counts:
     rejected: int = 0
     bad_measurements: int = 0
     without_plan: int = 0
-    schedules: int = 0
     seconds: dict[str, list[float]] = field(default_factory=lambda: {"implicit": [], "event": [], "hybrid": []})
 
 

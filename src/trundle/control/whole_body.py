@@ -11,6 +11,7 @@ from trundle.checks import FloatArray, non_negative, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.control.aim import Aim
+from trundle.control.collision import CollisionRows
 from trundle.control.id_algebra import Numbers
 from trundle.control.id_assembly import Shape, assemble, shape_of
 from trundle.control.id_command import Command, Solvers, command
@@ -149,6 +150,8 @@ class WholeBodyController:
     horizon : float, s
     solver : str
         See `trundle.numerics.qp.QpSolver`.
+    collisions : CollisionRows, optional
+        Limbs that keep apart, and away from what is around.
     """
 
     def __init__(
@@ -158,10 +161,11 @@ class WholeBodyController:
         *,
         horizon: float = 0.05,
         solver: str = "daqp",
+        collisions: CollisionRows | None = None,
     ) -> None:
         self.humanoid, self.gains = humanoid, gains or WholeBodyGains()
         self.horizon = positive("horizon", horizon, "s")
-        self._solver = solver
+        self._solver, self.collisions = solver, collisions
         self._programs: dict[tuple[tuple[str, ...], ...], _Program] = {}
         robot, g = humanoid.robot, self.gains
         self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
@@ -171,13 +175,15 @@ class WholeBodyController:
         self._torque = g.torque_part * robot.torque_limit
         self._kp = g.posture_kp * humanoid.joint_stiffness
         self._kd = g.posture_kd * np.sqrt(humanoid.joint_stiffness)
-        self._frames = (*humanoid.links, humanoid.base)
+        self._frames = (*humanoid.links, humanoid.base, *(collisions.links if collisions else ()))
 
     def terms(self, q: FloatArray, nu: FloatArray) -> tuple[ArticulatedTerms, dict[str, FrameMotion]]:
-        """Return inertia, momentum and motions: of all ends, and of the "base"."""
+        """Return inertia, momentum and motions: of all ends, of the "base", and of links whose distances are kept."""
         terms = self.humanoid.robot.terms(q, nu, self._frames, momentum=True)
-        ends = self.humanoid.end_motions(terms.motions[:-1])
-        return terms, ends | {"base": terms.motions[-1]}
+        count = len(self.humanoid.links)
+        ends = self.humanoid.end_motions(terms.motions[:count])
+        limbs = dict(zip(self._frames[count + 1 :], terms.motions[count + 1 :], strict=True))
+        return terms, limbs | ends | {"base": terms.motions[count]}
 
     def __call__(
         self,
@@ -243,6 +249,10 @@ class WholeBodyController:
             "torque": Limit("torque", "torque", -self._torque, self._torque, unit="N m"),
             "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), price=1.0),
         }
+        if self.collisions:
+            k = len(self.collisions.pairs)
+            low, high = np.full(k, -np.inf), np.full(k, np.inf)
+            limits["collision"] = Limit("collision", "acceleration", low, high, np.zeros((k, nv)), 1.0, "m/s2")
         starts = np.concatenate(([0], np.cumsum(widths))).astype(int)
         for name, start, width in zip((*standing, *held), starts[:-1], widths, strict=True):
             rows = self.patches[name].rows[:, 6 - width :]
@@ -332,6 +342,9 @@ class WholeBodyController:
         for name in program.moving:
             self._swing(tasks[name], ends[name], aim.ends[name])
         self._joint_bounds(program.limits["joints"], q, nu)
+        if self.collisions:
+            rows = program.limits["collision"]
+            self.collisions.write(rows.A, rows.lower, ends, nu)
 
     def _carry(self, program: _Program, load: Load) -> None:
         g, task, aim = self.gains, program.tasks["object"], load.aim

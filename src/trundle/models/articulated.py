@@ -299,7 +299,8 @@ class Articulated:
         place = data.oMf[frame]
         twist = pin.getFrameVelocity(model, data, frame, axes)
         rate = pin.getFrameClassicalAcceleration(model, data, frame, axes)
-        J = np.array(pin.getFrameJacobian(model, data, frame, axes)) @ T
+        J = np.array(pin.getFrameJacobian(model, data, frame, axes))
+        J[:, :6] = J[:, :6] @ T[:6, :6]  # the rest of T is the identity
         R, p, w, v, al, a = (
             np.array(x)
             for x in (place.rotation, place.translation, twist.angular, twist.linear, rate.angular, rate.linear)

@@ -18,12 +18,13 @@ from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated
+from trundle.models.capsules import Clearance, read_clearance
 from trundle.models.example_robots import example_robots, load_example_robot
 from trundle.models.urdf_checks import CheckedUrdf, load_urdf
 
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
-_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness")
+_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance")
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,8 @@ class Humanoid:
         Inertia of rotors and gears about the joints.
     stiffness : (n,)
         Of the posture, against that of a leg.
+    clearance : Clearance, optional
+        Limbs that a controller may keep apart.
     """
 
     name: str
@@ -143,6 +146,7 @@ class Humanoid:
     armature: Mapping[str, float]
     stiffness: Mapping[str, float]
     pads: Mapping[str, Pad] = field(default_factory=dict)
+    clearance: Clearance | None = None
     robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -157,6 +161,10 @@ class Humanoid:
             for name, end in getattr(self, group).items():
                 if end.link not in self.urdf.links:
                     raise InputError(f"{group}.{name}.link", end.link, "one of " + ", ".join(self.urdf.links))
+        for name, capsule in (self.clearance.capsules if self.clearance else {}).items():
+            if capsule.link not in self.urdf.links:
+                allowed = "one of " + ", ".join(self.urdf.links)
+                raise InputError(f"clearance.capsules.{name}.link", capsule.link, allowed)
         _ = self.joint_posture, self.joint_stiffness
 
     @cached_property
@@ -271,6 +279,11 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             except InputError as error:
                 raise error.within(f"{group}.{end}") from None
     tables: dict[str, Any] = {key: _table(data, key) for key in ("posture", "armature", "stiffness")}
+    if "clearance" in data:
+        try:
+            tables["clearance"] = read_clearance(_table(data, "clearance"))
+        except InputError as error:
+            raise error.within("clearance") from None
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():

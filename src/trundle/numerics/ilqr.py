@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, integer, number, positive
+from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
-from trundle.numerics.ilqr_backend import Backend, make_backend
+from trundle.numerics.compile import compile_library, library_source
+from trundle.numerics.ilqr_backend import Backend
+from trundle.numerics.ilqr_check import Recomputed, recompute
 from trundle.numerics.ilqr_stage import ControlProblem, Cost, midpoint, relaxed_barrier
 from trundle.status import Status
 
@@ -185,7 +186,7 @@ class Optimiser:
     def __init__(self, problem: ControlProblem, damping: float = 0.0) -> None:
         self.problem = problem
         self.damping = number("damping", damping, minimum=0.0)
-        self._backend: Backend = make_backend(problem)
+        self._backend = _make_backend(problem)
 
     @property
     def backend(self) -> str:
@@ -224,6 +225,21 @@ class Optimiser:
             status, core.x.copy(), core.u.copy(), core.K.copy(), progress.cost, progress.decrease, progress.gradient,
             progress.largest_gap, progress.iterations, time.perf_counter() - begin,
         )  # fmt: skip
+
+    def linearise(self, states: Any, inputs: Any, parameters: Any) -> Backend:
+        """Return the stages' gaps, derivatives and cost about states (N + 1, n_x) and inputs (N, n_u).
+
+        They are arrays of the optimiser's own, overwritten by its next call. Gaps and cost, or M, are NaN if they are
+        not finite everywhere.
+        """
+        core = self._backend
+        core.x[...], core.u[...] = _shaped("states", states, core.x.shape), _shaped("inputs", inputs, core.u.shape)
+        core.p[...] = _shaped("parameters", parameters, core.p.shape)
+        if not core.measure():  # stops where it finds that out
+            core.gap[...], core.cost = np.nan, math.nan
+        if not core.slope():
+            core.M[...] = np.nan
+        return core
 
     def _start(self, x0: FloatArray, guess: Guess) -> bool:
         """Load the guess: rolled out with its gains, open loop, or as it stands with gaps."""
@@ -315,42 +331,17 @@ class Optimiser:
         return 0.0
 
 
-@dataclass(frozen=True)
-class Recomputed:
-    """Residuals of a solution from the problem's expressions alone, by another route than the optimiser's.
+def _make_backend(problem: ControlProblem) -> Backend:
+    """Return compiled operations, or numpy's without a compiler."""
+    names, source = library_source(dict(problem.functions), dense=True)
+    stages = compile_library("trundle_ilqr_stages", source)
+    if stages is None:
+        from trundle.numerics.ilqr_numpy import NumpyBackend
 
-    Attributes
-    ----------
-    cost : float
-        Of the inputs, rolled out from x_0.
-    gap : float
-        Largest difference between that roll-out and the solution's states.
-    gradient : float
-        Largest |dJ/du|, by reverse differentiation of the whole roll-out.
-    """
+        return NumpyBackend(problem)
+    from trundle.numerics.ilqr_native import NativeBackend
 
-    cost: float
-    gap: float
-    gradient: float
-
-
-def recompute(problem: ControlProblem, solution: ControlSolution, x0: Any, parameters: Any) -> Recomputed:
-    """Return the residuals of `solution`; slow, for tests and reports."""
-    N = problem.stages
-    p = np.array(np.broadcast_to(np.asarray(parameters, dtype=np.float64), (N + 1, problem.n_p)))
-    U, x = ca.MX.sym("U", problem.nu, N), ca.MX(ca.DM(array("x0", x0, (problem.nx,))))
-    step = ca.Function("step", [problem.x, problem.u, problem.p], [problem.step, problem.stage.value()])
-    end = ca.Function("end", [problem.x, problem.p], [problem.end.value()])
-    total, states = ca.MX(0), [x]
-    for k in range(N):
-        x, cost = step.call([x, U[:, k], ca.MX(ca.DM(p[k]))])
-        total, states = total + cost, [*states, x]
-    total += end(x, ca.DM(p[N]))
-    whole = ca.Function("whole", [U], [total, ca.horzcat(*states), ca.gradient(total, ca.vec(U))])
-    cost, path, gradient = (np.array(value) for value in whole.call([ca.DM(solution.inputs.T)]))
-    return Recomputed(
-        float(cost[0, 0]), float(np.max(np.abs(path.T - solution.states))), float(np.max(np.abs(gradient)))
-    )
+    return NativeBackend(problem, stages, names)
 
 
 def _damping(rho: float, alpha: float, ratio: float) -> float:

@@ -40,7 +40,39 @@ def jacobian_forward(expression: ca.SX, z: ca.SX) -> ca.SX:
     return ca.jacobian(expression, z, {"helper_options": {"enable_reverse": False}})
 
 
-def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, ca.SX]:
+@dataclass(frozen=True, eq=False)
+class MidpointJacobian:
+    """dx+ / d(x, u) of the explicit midpoint rule, in its factors (final).
+
+        I + h (S_x (I + h/2 S_0) + [0 S_u])
+
+    Parameters
+    ----------
+    first, middle : (n_x, n_x + n_u)
+        S_0 and [S_x S_u]: the rate's derivatives by (x, u) at x and half a step later.
+    step : scalar, s
+        h.
+    """
+
+    first: ca.SX
+    middle: ca.SX
+    step: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_x, n_x + n_u)."""
+        return self.first.shape
+
+    def whole(self) -> ca.SX:
+        """Return the product, multiplied out."""
+        (n, m), slope = self.shape, self.middle
+        eye = ca.horzcat(ca.SX.eye(n), ca.SX(n, m - n))
+        inner = eye + 0.5 * self.step * self.first
+        by_u = ca.horzcat(ca.SX(n, n), slope[:, n:])
+        return eye + self.step * (slope[:, :n] @ inner + by_u)
+
+
+def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, MidpointJacobian]:
     """Return the step of the explicit midpoint rule and its Jacobian by (x, u), the chain rule written out.
 
         x+ = x + h f(x + h/2 f(x, u), u)
@@ -54,14 +86,10 @@ def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, ca.SX]:
     step : scalar, s
         h.
     """
-    z, n = ca.vertcat(x, u), x.numel()
-    slope = jacobian_forward(rate, z)
+    slope = jacobian_forward(rate, ca.vertcat(x, u))
     middle = x + 0.5 * step * rate
     rate_m, slope_m = ca.substitute([rate, slope], [x], [middle])
-    inner = ca.horzcat(ca.SX.eye(n), ca.SX(n, u.numel())) + 0.5 * step * slope
-    by_u = ca.horzcat(ca.SX(n, n), slope_m[:, n:])
-    jacobian = ca.horzcat(ca.SX.eye(n), ca.SX(n, u.numel())) + step * (slope_m[:, :n] @ inner + by_u)
-    return x + step * rate_m, jacobian
+    return x + step * rate_m, MidpointJacobian(slope, slope_m, step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +170,7 @@ class ControlProblem:
         L of (x, u, p) and E of (x, p).
     stages : int
         N.
-    step_jacobian : (n_x, n_x + n_u), optional
+    step_jacobian : (n_x, n_x + n_u) or MidpointJacobian, optional
         dF/d(x, u), where a chain rule is cheaper than differentiating `step`; see `midpoint`.
 
     Raises
@@ -158,7 +186,7 @@ class ControlProblem:
     stage: Cost
     end: Cost
     stages: int
-    step_jacobian: ca.SX | None = None
+    step_jacobian: ca.SX | MidpointJacobian | None = None
 
     def __post_init__(self) -> None:
         if self.stages < 1:
@@ -195,7 +223,9 @@ class ControlProblem:
         """
         x, u, p = self.x, self.u, self.p
         z = ca.vertcat(x, u)
-        jacobian = jacobian_forward(self.step, z) if self.step_jacobian is None else self.step_jacobian
+        given = self.step_jacobian
+        jacobian = given.whole() if isinstance(given, MidpointJacobian) else given
+        jacobian = jacobian_forward(self.step, z) if jacobian is None else jacobian
         made = {
             "step": ([x, u, p], [self.step, self.stage.value()]),
             "slope": ([x, u, p], [jacobian.T, *self.stage.derivatives(z)]),

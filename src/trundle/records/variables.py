@@ -135,7 +135,7 @@ _MULTICONTACT: dict[str, Variable] = {
     "com_position_nominal": Variable(_V, "m", "world", "centre of mass of the nominal motion"),
     "angular_momentum": Variable(_V, "kg m2/s", "world", "angular momentum about the centre of mass"),
     "angular_momentum_planned": Variable(
-        _V, "kg m2/s", "world", "the same of the last preview, the component it drops computed afterwards"
+        _V, "kg m2/s", "world", "the same as previews' wrenches build it up, the component they drop too"
     ),
     "joint_position": Variable(_J, "rad or m", "none", "angle of a revolute or travel of a prismatic joint"),
     "joint_velocity": Variable(_J, "rad/s or m/s", "none", "rate of the joint"),

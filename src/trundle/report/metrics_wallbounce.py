@@ -97,7 +97,11 @@ def cleared(one: Mapping[str, Any]) -> bool:
 
 
 def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
-    """Return the metrics of `wallbounce-turn`; a time that is never reached counts as infinite."""
+    """Return the metrics of `wallbounce-turn`.
+
+    A time that is never reached counts as infinite in the median; an infinite median is left out, so that its limit
+    does not hold.
+    """
     values = {"falls": _count(run, lambda one: one["status"] != "success")}
     for key in ("lateral_time", "goal_time", "peak_acceleration"):
         values[key] = _median(run, key)
@@ -110,14 +114,18 @@ def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
 
 
 def models(run: Trajectory, parts: Runs) -> dict[str, float]:
-    """Return the metrics of `wallbounce-models`: quality of hybrid plans, and of implicit ones beside them."""
+    """Return the metrics of `wallbounce-models`: quality of hybrid plans, and of implicit ones beside them.
+
+    Plans without any contact have none: a limit on them does not hold.
+    """
     values: dict[str, float] = {}
     for level, suffix in (("hybrid", ""), ("implicit", "_implicit")):
         quality = run.metadata["plan_quality"][level]
         for name in ("penetration", "slip", "off_wall_force"):
             for share in ("p95", "p50"):
                 value = quality[f"{name}_{share}"]
-                values[f"{name}_{share}{suffix}"] = 0.0 if value is None else float(value)
+                if value is not None:
+                    values[f"{name}_{share}{suffix}"] = float(value)
     return values
 
 

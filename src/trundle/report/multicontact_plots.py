@@ -101,12 +101,17 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the angular momentum about the centre of mass: the whole body's, and the preview's (paper 3, figure 5)."""
+    """Draw the angular momentum about the centre of mass: the whole body's, and what plans build up.
+
+    Previews steer x and y; z is the component that they drop, computed afterwards from their wrenches (paper 3,
+    figure 5).
+    """
     ax = ax or style.new_axes()
     for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
-        ax.plot(run.time, run["angular_momentum"][:, i], color=colour, linewidth=1.0, label=f"{name}, whole body")
+        ax.plot(run.time, run["angular_momentum"][:, i], color=colour, linewidth=0.8, alpha=0.75, label=f"{name}, body")
         planned = run["angular_momentum_planned"][:, i]
-        ax.plot(run.time, planned, "--", color=colour, linewidth=0.9, label=f"{name}, preview")
+        label = f"{name}, plans" + (" (not steered)" if name == "z" else "")
+        ax.plot(run.time, planned, "--", color=colour, linewidth=1.5, label=label)
     style.dress(ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run)
     style.legend(ax, 3)
     return ax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,14 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("walking", "transfer"): "trundle.scenarios.walking_transfer:build",
 }
 """(kind, task) -> its builder; a new kind or task is one line here."""
+JOBS: dict[tuple[str, str], str] = {
+    ("juggling", "transfer"): r"plan|open-loop|coarse-(open|closed)-loop|(open|closed)-loop-\d+",
+    ("juggling", "balance"): r"uncontrolled|closed-loop-\d+",
+    ("juggling", "throw"): r"plan|closed-loop-\d+",
+    ("planar", "walk"): "cycle|twin",
+    ("walking", "walk"): "replay",
+}
+"""(kind, task) -> the names of its jobs beside the main run: a part of such a name would overwrite what they left."""
 
 
 Share = Callable[[float], None]
@@ -110,6 +119,7 @@ def build_all(scenario: Scenario) -> dict[str, Work]:
 
     The whole is built first: what is wrong in a part then is what its own table changes, so errors name that table.
     """
+    _check_names(scenario)
     works = {"": build(scenario)}
     for name, part in scenario.parts.items():
         try:
@@ -117,6 +127,15 @@ def build_all(scenario: Scenario) -> dict[str, Work]:
         except InputError as error:
             raise error.within(f"parts.{name}") from None
     return works
+
+
+def _check_names(scenario: Scenario) -> None:
+    """Refuse parts whose trajectories would bear the name of another one's."""
+    jobs = re.compile(JOBS.get((scenario.kind, scenario.task), "(?!)"))
+    for name in scenario.parts:
+        owners = ["", *(f"{other}-" for other in scenario.parts)]
+        if any(name.startswith(owner) and jobs.fullmatch(name[len(owner) :]) for owner in owners):
+            raise InputError(f"parts.{name}", name, "another name: a job of this task bears this one", scenario.file)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
+from trundle.control.collision import CollisionRows
 from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
 from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
@@ -118,10 +119,13 @@ class MulticontactWork:
         """Of the robot that the file names."""
         name, posture = self.tables.robot.name, self.tables.robot.posture
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
-        humanoid = load_humanoid(source)
+        humanoid, table = load_humanoid(source), self.tables.controller
         if posture:
             humanoid = replace(humanoid, posture={**posture, **humanoid.posture, **posture})
-        return WholeBodyController(humanoid, WholeBodyGains(**self.tables.controller.gains.model_dump()))
+        if table.avoid and humanoid.clearance is None:
+            raise InputError("controller.avoid", True, f"false: the file of {humanoid.name} has no table clearance")
+        rows = CollisionRows(humanoid.clearance) if table.avoid and humanoid.clearance else None
+        return WholeBodyController(humanoid, WholeBodyGains(**table.gains.model_dump()), collisions=rows)
 
     def _own(self, name: str) -> Path:
         return self.scenario.data_path("robot.name", name)

@@ -76,9 +76,10 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
     def planned(_: PlantView) -> FloatArray:
-        position, momentum, forces = policy.planned()
+        position, _momentum, forces = policy.planned()
+        turning = np.zeros(3) if policy.plan is None else policy.plan.at(policy.insight.plan_time)[4]
         each = np.array([forces.get(name, np.zeros(3)) for name in ends])
-        return np.concatenate([position, momentum, each.ravel()])
+        return np.concatenate([position, turning, each.ravel()])
 
     def state(view: PlantView) -> FloatArray:
         return np.concatenate(plant.state(view))
@@ -126,6 +127,11 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
     }
 
 
+def _built_up(time: FloatArray, rate: FloatArray) -> FloatArray:
+    """Return what the rates (n, 3), each held to the next time, have built up at the times (n,)."""
+    return np.vstack((np.zeros(3), np.cumsum(np.diff(time)[:, None] * rate[:-1], axis=0)))
+
+
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
@@ -143,7 +149,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "contact_position": truth[:, 9 : 9 + 3 * k].reshape(n, k, 3),
         "slip": truth[:, 9 + 3 * k :].reshape(n, k, 3),
         "com_position_planned": planned[:, :3],
-        "angular_momentum_planned": planned[:, 3:6],
+        "angular_momentum_planned": _built_up(run.time, planned[:, 3:6]),
         "com_position_nominal": r["nominal"],
         "joint_position": q[:, 7:],
         "joint_velocity": nu[:, 6:],

@@ -135,6 +135,7 @@ class ControllerTable(Table):
     """The controller."""
 
     period: Period = Field(default=0.002, description="s")
+    avoid: bool = Field(default=False, description="true: limbs that the robot's file pairs keep apart")
     gains: GainsTable = Field(default=GainsTable())
     preview: PreviewTable = Field(default=PreviewTable())
     gating: GatingTable = Field(default=GatingTable())

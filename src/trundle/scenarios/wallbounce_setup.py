@@ -122,6 +122,7 @@ class Setup:
                     raise InputError(f"walls[{i}].point", self.tables.walls[i].point, "a wall that is not in the robot")
         self.plant().torso()
         ScheduleRules(**self.tables.controller.rules.model_dump())
+        Timing(**self.tables.controller.timing.model_dump())
 
     def levels(self) -> tuple[ContactImplicit, HybridControl]:
         """Return both problems, compiled."""

@@ -138,7 +138,8 @@ def _by_hand(plan: BalancerPlan, name: str, time: float) -> FloatArray:
 def plan_quality(plans: list[BalancerPlan]) -> dict[str, FloatArray]:
     """Return penetration, slip and off-wall force over all planned contacts of all plans; on the wall the last is 0.
 
-    A contact is a stage and a hand with a force above 1 N (contact-implicit), or one that the schedule closes.
+    A contact is a stage and a pair of a hand and a wall with a planned normal force above 1 N, at either level; a
+    hybrid plan has forces only where its schedule closes a contact.
     """
     found: dict[str, list[FloatArray]] = {name: [] for name in QUALITY}
     for plan in plans:

@@ -48,6 +48,7 @@ class BalancerPlant:
     ----------
     robot : BallBalancer
     walls : sequence of Wall
+        Flat ones: the simulator has planes.
     boxes : sequence of Box
         Movable from the outside; see `place_box`.
     arm_masses : (2,) kg
@@ -81,6 +82,9 @@ class BalancerPlant:
             positive(name, getattr(self, name))
         for name in ("armature", "hand_friction", "floor_friction", "torsional_friction"):
             non_negative(name, getattr(self, name))
+        for i, wall in enumerate(self.walls):
+            if wall.curvature != 0.0:
+                raise InputError(f"walls[{i}].curvature", wall.curvature, "0: the plant has flat walls only")
 
     # the model ------------------------------------------------------------------------------------------
 

@@ -1,0 +1,146 @@
+"""Capsules round the limbs of a robot and the pairs of them that must keep apart, as its file names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, non_negative, positive, rotation
+from trundle.errors import InputError
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """All points within `radius` (m) of a segment that is fixed to a link (final).
+
+    Parameters
+    ----------
+    link : str
+    start, end : (3,) m
+        Ends of the segment in the axes of the link; the same point gives a ball.
+    radius : float, m
+    """
+
+    link: str
+    start: Any
+    end: Any
+    radius: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.link, str):
+            raise InputError("link", self.link, "the name of a link")
+        for name in ("start", "end"):
+            object.__setattr__(self, name, array(name, getattr(self, name), (3,), unit="m"))
+        positive("radius", self.radius, "m")
+
+    @property
+    def middle(self) -> FloatArray:
+        """(3,) m."""
+        return (self.start + self.end) / 2
+
+    @property
+    def length(self) -> float:
+        """Of the segment, m."""
+        return float(np.linalg.norm(self.end - self.start))
+
+    @property
+    def turned(self) -> FloatArray:
+        """R_link_capsule (3, 3), whose third column runs along the segment."""
+        if self.length < 1e-9:
+            return np.eye(3)
+        z = (self.end - self.start) / self.length
+        x = np.eye(3)[np.argmin(np.abs(z))]
+        x = x - (x @ z) * z
+        x /= np.linalg.norm(x)
+        return np.column_stack((x, np.cross(z, x), z))
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A box of the surroundings that some capsules of a robot must keep away from (final).
+
+    Parameters
+    ----------
+    name : str
+    size : (3,) m
+        Whole sides.
+    position : (3,) m, world
+        Of its centre.
+    against : tuple of str
+        Capsules.
+    R_world_box : (3, 3)
+    """
+
+    name: str
+    size: Any
+    position: Any
+    against: tuple[str, ...]
+    R_world_box: Any = field(default_factory=lambda: np.eye(3))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", array("size", self.size, (3,), above=0.0, unit="m"))
+        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
+        object.__setattr__(self, "R_world_box", rotation("R_world_box", self.R_world_box))
+        object.__setattr__(self, "against", tuple(self.against))
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """Which capsules keep apart, and how far (final).
+
+    Parameters
+    ----------
+    capsules : mapping of str to Capsule
+    pairs : sequence of two names
+    margin : float, m
+        Distance that is kept.
+    reach : float, m
+        Farther apart than this a pair is left alone.
+    """
+
+    capsules: Mapping[str, Capsule]
+    pairs: Any = ()
+    margin: float = 0.01
+    reach: float = 0.15
+
+    def __post_init__(self) -> None:
+        non_negative("margin", self.margin, "m")
+        positive("reach", self.reach, "m")
+        if not self.reach > self.margin:
+            raise InputError("reach", self.reach, f"more than the margin, {self.margin:g} m")
+        known, pairs = "two of " + ", ".join(self.capsules), []
+        for i, pair in enumerate(self.pairs):
+            good = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+            if not good or pair[0] == pair[1] or any(name not in self.capsules for name in pair):
+                raise InputError(f"pairs[{i}]", pair, known)
+            pairs.append((pair[0], pair[1]))
+        object.__setattr__(self, "pairs", tuple(pairs))
+
+
+def read_clearance(given: Mapping[str, Any]) -> Clearance:
+    """Return what the table `given` of a robot's file says: margin, reach, pairs and a table of capsules.
+
+    Raises
+    ------
+    InputError
+        For unknown keys, incomplete capsules and pairs of unknown names.
+    """
+    fields = Clearance.__dataclass_fields__
+    for key in given:
+        if key not in fields:
+            raise InputError(key, given[key], "one of the keys " + ", ".join(fields))
+    table, capsules = given.get("capsules", {}), {}
+    if not isinstance(table, Mapping):
+        raise InputError("capsules", table, "a table")
+    for name, one in table.items():
+        try:
+            capsules[name] = Capsule(**one)
+        except TypeError:
+            keys = ", ".join(Capsule.__dataclass_fields__)
+            raise InputError(f"capsules.{name}", one, f"a table with the keys {keys}") from None
+        except InputError as error:
+            raise error.within(f"capsules.{name}") from None
+    return Clearance(**{**given, "capsules": capsules})

@@ -1,0 +1,71 @@
+"""A CasADi function at many points at once without a compiler: each instruction of its once for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from trundle.checks import FloatArray, integer
+
+__all__ = ["Bound", "batched"]
+
+
+def batched(function: ca.Function, count: int) -> ca.Function:
+    """Return the function of `count` points, whose every instruction works on all of them: bitwise the same values.
+
+    CasADi's virtual machine spends most of its time on reading an instruction; over 25 points this is four times
+    faster than ``function.map(25)``.
+
+    Parameters
+    ----------
+    function : casadi.Function
+        Of SX expressions.
+    count : int
+
+    Returns
+    -------
+    casadi.Function
+        Input i is (count, entries of input i), column-major: in numpy an array (entries, count). Outputs alike; entries
+        are the nonzeros of `function`.
+    """
+    n = integer("count", count, minimum=1)
+    given = [ca.MX.sym(f"i{i}", n, function.nnz_in(i)) for i in range(function.n_in())]
+    columns = [ca.horzsplit(symbol) if symbol.numel() else [] for symbol in given]
+    found: list[list[Any]] = [[None] * function.nnz_out(i) for i in range(function.n_out())]
+    work: dict[int, ca.MX] = {}
+    for k in range(function.n_instructions()):
+        code, of = function.instruction_id(k), function.instruction_input(k)
+        to = function.instruction_output(k)
+        if code == ca.OP_INPUT:
+            work[to[0]] = columns[of[0]][of[1]]
+        elif code == ca.OP_OUTPUT:
+            found[to[0]][to[1]] = work[of[0]]
+        elif code == ca.OP_CONST:
+            work[to[0]] = ca.MX(function.instruction_constant(k))
+        elif len(of) == 1:
+            work[to[0]] = ca.MX.unary(code, work[of[0]])
+        else:
+            work[to[0]] = ca.MX.binary(code, work[of[0]], work[of[1]])
+    results = [ca.horzcat(*(e if e.shape[0] == n else ca.repmat(e, n, 1) for e in part)) for part in found]
+    return ca.Function(f"{function.name()}_batch", given, results)
+
+
+class Bound:
+    """A function bound to numpy arrays, called without conversions (final)."""
+
+    def __init__(self, function: ca.Function, inputs: list[FloatArray], outputs: list[FloatArray]) -> None:
+        self._kept = function, inputs, outputs
+        buffer: Any
+        buffer, self._trigger = function.buffer()
+        self._buffer = buffer
+        for i, values in enumerate(inputs):
+            if values.size:
+                buffer.set_arg(i, memoryview(values.data))
+        for i, values in enumerate(outputs):
+            if values.size:
+                buffer.set_res(i, memoryview(values.data))
+
+    def __call__(self) -> None:
+        """Evaluate: the inputs' arrays are read, the outputs' filled."""
+        self._trigger()

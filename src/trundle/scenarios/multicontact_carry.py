@@ -13,7 +13,7 @@ from trundle.contact.patch import PlacedPatch
 from trundle.control.handling import HANDS, PHASES, Durations, Errand, Grip, Handling, Place
 from trundle.control.humanoid_policy import HumanoidPolicy
 from trundle.control.nominal import gross_path
-from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead, turn_in_place
+from trundle.control.stepping import Footsteps, Move, in_turn, turn_in_place
 from trundle.control.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.terrain import Block, Terrain
@@ -80,12 +80,13 @@ class CarryWork(MulticontactWork):
         if t.turn_steps:
             moves += turn_in_place(places, t.turn_steps, t.turn, **kinds)
             places |= {move.target.name: move.target for move in moves}
-        if t.count:
-            for move in steps_ahead(places, t.count, t.length, ground=self.terrain.ground, **kinds):
-                before, after = places[move.target.name], move.target
-                uneven = abs(after.position[2] - before.position[2]) > 1e-3
-                moves.append(replace(move, lift=t.lift_uneven) if uneven else move)
-                places[after.name] = after
+        for way in t.ways:
+            for name in ("right_foot", "left_foot"):
+                old = places[name]
+                point, R = self.terrain.ground(float(old.position[0]) + way, float(old.position[1]))
+                places[name] = PlacedPatch(name, old.patch, point, R)
+                uneven = abs(point[2] - old.position[2]) > 1e-3
+                moves.append(Move(places[name], t.single, t.double, t.lift_uneven if uneven else t.lift))
         return moves
 
     @cached_property

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Angle, Duration, NonNegative, Place3, Sizes3, Table
+from trundle.scenarios.schema import Angle, Array, Duration, NonNegative, Place3, Sizes3, Table
 from trundle.scenarios.schema_multicontact import Length, Lift, MulticontactTables, Share, TrialsTable
 from trundle.scenarios.schema_planar_control import Positive
 
 Few = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]
+Ways = Annotated[tuple[Length, ...], Array, Field(max_length=500), Allowed("at most 500 lengths from -2 to 2 (m)")]
 Fraction = Annotated[float, Field(ge=0, le=1), Allowed("a number from 0 to 1")]
 Heaviness = Annotated[float, Field(ge=0.1, le=20), Allowed("a mass from 0.1 to 20 (kg)")]
 
@@ -70,12 +71,11 @@ class ObjectTable(Table):
 
 
 class RouteTable(Table):
-    """The way with the box: a turn in place, then steps ahead along x over the terrain, the right foot first."""
+    """The way with the box: a turn in place, then steps ahead along x over the terrain."""
 
     turn: Angle = Field(default=0.0, description="rad, turn in place; the robot starts turned by its opposite")
     turn_steps: Few = Field(default=0, description="steps of the turn")
-    count: Few = Field(default=0, description="steps ahead; the first and the last have half the length")
-    length: Length = Field(default=0.1, description="m, way of the robot a step")
+    ways: Ways = Field(default=(), description="m, ahead: each is gone by the right sole, then by the left one")
     single: Duration = Field(default=0.8, description="s, on one foot")
     double: Duration = Field(default=0.4, description="s, on both feet between two steps")
     lift: Lift = Field(default=0.06, description="m, height of the soles' way on level ground")

@@ -114,3 +114,29 @@ def test_space_is_refused() -> None:
     pair = tr.RollingPair(tr.RigidBody(tr.Sphere(radius=0.1), mass=1.0), tr.Hand(tr.Plane()))
     with pytest.raises(tr.InputError, match="plane"):
         ContactFinder(pair.system, pair.system.first_atlas)
+
+
+def test_the_second_contact_of_a_wheel_is_not_the_first_one_turn_later() -> None:
+    """A wheel of 0.12 m in the valley z = 8 x^2 touches at x = +-0.102 m; its outline's angle repeats after a turn."""
+    robot = tr.Robot(gravity=9.81)
+    base = robot.free(2.0, 0.1, name="base")
+    robot.revolute(base, at=(0.0, -0.2), mass=1.0, inertia=0.01, shape=tr.Circle(0.12), name="wheel")
+    robot.terrain(tr.Parabola(8.0), friction=0.8)
+    tree = robot.finish()
+    system = tree.system
+    atlas = tuple((0, 0) for _ in system.meetings)
+    model = system.model(atlas)
+    height = 0.0625 + 8 * (0.12**2 - 0.0625**2)
+    x = np.zeros(model.x.shape[0])
+    x[model.layout["base.position"]] = 0.0, height + 0.2
+    first, second = (f"{meeting.contact}.coordinates" for meeting in system.meetings)
+    finder = ContactFinder(system, atlas)
+    for turns in (0.0, 1.5, -1.5):
+        for begin in (np.array([1.0, 0.0]), np.array([0.0, 1.0])):
+            finder.reset()
+            for angle in np.linspace(0.0, 2 * np.pi * turns, 40):  # the outline's angle at the contact follows
+                x[model.layout["wheel.joint"]] = angle
+                finder(x, begin)
+            found = finder(x, np.ones(2))
+            places = sorted(found[model.layout[name]][1] for name in (first, second))
+            assert places == pytest.approx([-0.10244, 0.10244], abs=1e-4)

@@ -88,6 +88,74 @@ def test_harder_pushes_stop_at_the_first_that_fells() -> None:
     assert values["push_lateral"] == 0.0
 
 
+@pytest.fixture(scope="module")
+def leant():
+    return only("humanoid-ledge", "steps.count=1", "trials.count=1", "simulation.settle=0.4")
+
+
+@pytest.mark.slow
+def test_a_hand_takes_its_share_on_the_ridge(leant) -> None:
+    (facts,) = leant.metadata["trials"]
+    assert facts["survived"], facts["reason"]
+    assert facts["placements"] == 1
+    assert 0.05 < facts["hand_load_share"] < 0.5
+    assert facts["self_clearance"] > 0
+    values = compute("humanoid-ledge", leant)
+    assert values["seeds_ok"] == 0, "crossed means two holds"
+    assert values["static_without_hand"] == 1, "after one step it never stood on the right foot alone"
+    assert values["torque_use"] <= 1
+    assert values["friction_use"] <= 1
+    hand = leant["contact_force"][:, 2]
+    assert hand[leant.time < 1.5, 2].max() == pytest.approx(0, abs=1e-9), "before it is placed it bears nothing"
+    held = leant.time > leant.time[-1] - 0.4
+    assert leant["contact_position"][held, 2] == pytest.approx(np.tile([0.05, 0.38, 0.89], (held.sum(), 1)), abs=0.02)
+    assert np.abs(leant["slip"][held, 2]).max() < 0.1
+    soles = leant["contact_position"][-1, :2]
+    assert soles[:, 2] == pytest.approx([0.2, 0.2], abs=0.005)
+    assert np.abs(soles[:, 1]).max() < 0.075 - 0.03
+    names = {actor.name for actor in build_stage(leant).actors}
+    assert {"ridge", "beam", "left_rubber_hand"} <= names
+    for draw in figures("multicontact").values():
+        draw(leant, None)
+
+
+def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
+    work = build(load_scenario("humanoid-ledge", ["steps.count=2"]))
+    stances = work.stances()
+    assert [sorted(one["contacts"]) for one in stances[:3]] == [
+        ["left_foot", "right_foot"],
+        ["left_foot", "left_hand", "right_foot"],
+        ["left_foot", "left_hand"],
+    ]
+    assert max(one["torque_use"] for one in stances) < 1
+    for one in stances:
+        soles = [name for name in one["contacts"] if name.endswith("_foot")]
+        if soles == ["right_foot"]:
+            place = next(c.contact for c in work.steps.forecast.contacts if c.contact.name == "right_foot")
+            assert one["center_of_mass"][1] > place.position[1] + 0.0375, "beyond the edge of the sole"
+            assert not one["without_hands"]
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "words"),
+    [
+        ("hand.end='left_claw'", "hand.end", "'left_hand'"),
+        ("hand.end='left_foot'", "hand.end", "'left_hand'"),
+        ("hand.support='wall'", "hand.support", "'beam'"),
+        ("hand.across=0.6", "hand.across", "beam"),
+        ("hand.ahead=0.7", "steps.rest", "left_hand by"),
+        ("steps.lean={left_foot=0.3}", "steps.rest", "right_foot"),
+        ("steps.width=0.4", "steps", "0.2"),
+        ("robot.posture={nose=1.0}", "robot.posture", "nose"),
+    ],
+)
+def test_what_a_ridge_does_not_allow_is_said(override: str, key: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build(load_scenario("humanoid-ledge", ["terrain.floor=false", "steps.count=2", override]))
+    assert key in caught.value.key
+    assert words in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("override", "key"),
     [

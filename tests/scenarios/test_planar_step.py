@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from bench.steps import Variant, ended
 from trundle.report import metrics_planar
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.planar_control import TrackWork
@@ -105,3 +106,16 @@ def test_a_slow_rover_rolls_down_the_step_and_a_force_that_is_zero_for_an_instan
     assert run.status is tr.Status.SUCCESS
     tasks = metrics_planar.tracked(run)
     assert np.abs(tasks["speed"].error[run.time > 1.9]).max() < 0.03
+
+
+@pytest.mark.slow
+def test_up_a_sharp_measured_step_each_wheel_touches_twice_and_climbs() -> None:
+    """4 cm within 2 cm, from a CSV file; no tick is lost, nothing overlaps, and nothing of the record is NaN."""
+    status, run = ended(Variant(0.04, 0.02, 0.5))
+    assert status == "success"
+    assert set(run.metadata["control"]["statuses"]) == {"success"}
+    closed = [note["contact"] for note in run.metadata["transitions"] if note["reason"] == "the gap closed"]
+    assert "front-wheel-second" in closed
+    touching = run["contact_force"].any(axis=2)
+    assert np.abs(run["gap"][touching]).max() < 1e-6
+    assert run["body_position"][-1, 0, 0] > 0.5

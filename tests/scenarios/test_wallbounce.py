@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +19,11 @@ from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.compile import find_compiler
 from trundle.report.metrics import compute
-from trundle.report.metrics_wallbounce import cleared, safe
+from trundle.report.metrics_wallbounce import cleared, models, safe
 from trundle.scenarios import build, load_scenario, run
 from trundle.scenarios.schema_wallbounce import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
 from trundle.scenarios.wallbounce_setup import Setup
+from trundle.scenarios.wallbounce_trials import QUALITY
 
 NAMES = ("recover", "avoid", "turn", "models")
 
@@ -72,6 +75,7 @@ def test_trials_are_drawn_with_the_seed_and_the_same_in_all_parts(name):
         ("robot.joint_lower=[2.0, 0.0, 0.0]", "robot.joint_lower"),
         ('controller.levels="three"', "controller.levels"),
         ("controller.timing.implicit=0.0", "controller.timing.implicit"),
+        ("controller.timing.hybrid=0.0104", "controller.timing.hybrid"),
         ("noise.delay=-1.0", "noise.delay"),
     ],
 )
@@ -126,3 +130,12 @@ def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path)
     files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
     assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
     assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000
+
+
+def test_plans_without_contact_have_no_quality_that_could_hold():
+    empty = {f"{name}_{share}": None for name in QUALITY for share in ("p50", "p95")}
+    full = dict.fromkeys(empty, 0.5)
+    run: Any = SimpleNamespace(metadata={"plan_quality": {"hybrid": empty, "implicit": full}})
+    values = models(run, {})
+    assert set(values) == {f"{key}_implicit" for key in full}
+    assert set(values.values()) == {0.5}

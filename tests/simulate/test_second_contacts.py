@@ -12,6 +12,7 @@ from trundle.simulate.impact import plastic_impact
 from trundle.simulate.impact_sets import Candidate
 from trundle.simulate.phase import Mode
 from trundle.simulate.rest import Hold, can_rest
+from trundle.simulate.transitions import Switchboard
 from trundle.simulate.watch import Watch
 from trundle.status import Status
 
@@ -241,11 +242,23 @@ def test_motions_say_when_they_are_over() -> None:
     assert not tr.SinusoidMotion([0.0, 0.0, 1.0], [1.0] * 3).is_still(0.0)
 
 
-def test_transitions_that_undo_each_other_end_the_run() -> None:
+def test_transitions_that_undo_each_other_are_decided_together() -> None:
+    pair = wedged(0.1, twist=(1.0, 0.0, 0.0))
+    run = tr.simulate(pair, pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4), 0.5)
+    assert run.status is Status.SUCCESS
+    assert run.feasible
+    reasons = [note["reason"] for note in run.transitions]
+    assert "the forces of all contacts were decided together" in reasons
+    assert len(reasons) < 20
+
+
+def test_transitions_that_undo_each_other_undecided_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Switchboard, "settle", lambda self, here: None)
     pair = wedged(0.1, twist=(1.0, 0.0, 0.0))
     run = tr.simulate(pair, pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4), 0.5)
     assert run.status is Status.SECOND_CONTACT
     assert run.transitions[-1]["reason"] == "one transition undoes the other"
+    assert np.all(np.isfinite(run["object_position"]))
     assert len(run.transitions) < 20
 
 

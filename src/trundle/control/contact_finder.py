@@ -13,12 +13,15 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.approach import approach_at
 from trundle.models.system import Atlas, ContactSystem
+from trundle.models.touching import contact_points
 from trundle.numerics.compile import compile_function
 from trundle.numerics.space import dot, inverse
 
 _STEPS, _CALLS = 3, 4
 _FOUND = 1e-9
 """Residual (1, m) under which an iteration has converged."""
+_SAME = 1e-3
+"""Distance, in parts of `_NEAR` of a size of the body, under which two places are one."""
 _NEAR = 0.25
 """Gap, in sizes of the body, above which the nearest place is looked for again."""
 
@@ -80,10 +83,13 @@ class ContactFinder:
         if not self._on.size or not math.isfinite(x.sum()):
             return x
         self._x[:] = x
-        for i in self._on:
-            if not self._known[i]:
-                self._search(x, int(i))
         on = self._on
+        new = on[~self._known[on]]
+        if new.size and new.size < on.size:
+            self._evaluate()  # where the other contacts are by now: of two of one body each has its own place
+            self._s[:] = np.where(np.isfinite(self._after), self._after, self._s)
+        for i in new:
+            self._search(x, int(i))
         for _ in range(_CALLS):
             self._evaluate()
             self._s[:] = self._after
@@ -108,18 +114,25 @@ class ContactFinder:
         """Seed a contact at the nearest place that no other contact of the same bodies has; else as it was."""
         system, part = self._system, self._parts[contact]
         others = [i for i in system.pair_of(contact) if i != contact and self._known[i]]
-        taken = [self._s[self._parts[i]] for i in others]
+        taken = [self._place(x, i, self._s[self._parts[i]]) for i in others]
         R, p = system.relative_pose(x, contact, self._atlas)
         self._known[contact] = True
         for near in system.proximity(contact).local_minima(R, p):
             found = approach_at(system, self._atlas, x, contact, near)
             if found is None or found.charts != self._atlas[contact]:
                 continue
-            if not any(np.allclose(found.coordinates, other, rtol=0.0, atol=1e-6) for other in taken):
+            place = self._place(x, contact, found.coordinates)
+            if not any(float(np.linalg.norm(place - other)) < _SAME * self._reach for other in taken):
                 self._s[part] = found.coordinates
                 return
         if not np.isfinite(self._s[part]).all():
             self._s[part] = x[self._places[contact]]
+
+    def _place(self, x: FloatArray, contact: int, coordinates: FloatArray) -> FloatArray:
+        """Return the point (d,), m, of the body at contact coordinates: those of an outline repeat after a turn."""
+        there = np.array(x)
+        there[self._places[contact]] = coordinates
+        return contact_points(self._system, self._atlas, there, contact)[0]
 
 
 def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:

@@ -208,11 +208,13 @@ class HumanoidPolicy:
             aims,
             rate,
             acceleration + np.array([0.0, 0.0, self._height(com, momentum)]),
-            posture=None if self._posture is None else self._posture(self._clock),
             load=load,
             turning=turning,
             surfaces={name: self._places[name].R_world_patch for name in self._standing},
         )
+        if self._posture is not None:
+            now, ahead = (self._posture(self._clock + late) for late in (0.0, self.rates.control))
+            aim = replace(aim, posture=now, posture_rate=(ahead - now) / self.rates.control)
         command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
         if command.usable:

@@ -94,6 +94,8 @@ class WholeBodyAim:
     angular_momentum : (3,) kg m2/s
     posture : (n,) rad, optional
         That of the robot unless given.
+    posture_rate : (n,) rad/s, optional
+        At rest unless given.
     surfaces : mapping of str to (3, 3)
         Axes of what hands that stand roll on, z the normal into the robot; those of the world unless given.
     load : Load, optional
@@ -110,6 +112,7 @@ class WholeBodyAim:
     com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
     angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
     posture: FloatArray | None = None
+    posture_rate: FloatArray | None = None
     surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
     load: Load | None = None
     turning: float = 0.0
@@ -338,7 +341,8 @@ class WholeBodyController:
         turn = g.base_kp * turn_between(base.R, aim.R_base) + g.base_kd * (spin - base.w)
         _set(tasks["base"], base.Jw, turn - base.al)
         rest = self.humanoid.joint_posture if aim.posture is None else aim.posture
-        tasks["posture"].target[:] = self._kp * (rest - q[7:]) - self._kd * nu[6:]
+        slower = -nu[6:] if aim.posture_rate is None else aim.posture_rate - nu[6:]
+        tasks["posture"].target[:] = self._kp * (rest - q[7:]) + self._kd * slower
         for name in program.moving:
             self._swing(tasks[name], ends[name], aim.ends[name])
         self._joint_bounds(program.limits["joints"], q, nu)

@@ -20,6 +20,11 @@ from trundle.geometry.shape import Shape
 FloatArray = NDArray[np.float64]
 
 
+_HALVINGS, _SEEDS = 8, 6000
+_TURN = 0.98
+"""Cosine of the angle (0.2 rad) that a planar curve may turn between two seeds."""
+
+
 def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -> tuple[FloatArray, FloatArray]:
     """Return parameters (m, d-1) nearest to the points `x` (m, d), and their distances (m,), from guesses `u`.
 
@@ -149,11 +154,29 @@ def _guesses(shape: Shape, index: int, x: FloatArray) -> tuple[NDArray[np.intp],
     return np.repeat(np.arange(len(x)), k), guesses.reshape(-1, shape.d - 1)
 
 
+def _dense_enough(chart: NumericChart, u: FloatArray) -> FloatArray:
+    """Return parameters (m, 1) with more of them where a planar curve turns, or passes quickly, between two.
+
+    A measured step is finer than any even grid.
+    """
+    for _ in range(_HALVINGS):
+        value = chart.at(u)
+        chords = np.linalg.norm(np.diff(value.x, axis=0), axis=1)
+        turns = np.sum(value.n[1:] * value.n[:-1], axis=1) < _TURN
+        coarse = (turns & (chords > 1e-3 * np.median(chords))) | (chords > 2.0 * np.median(chords))
+        if not np.any(coarse) or len(u) > _SEEDS:
+            break
+        u = np.sort(np.concatenate([u, (u[:-1] + u[1:])[coarse] / 2]), axis=0)
+    return u
+
+
 def _seed_grid(shape: Shape) -> list[tuple[FloatArray, cKDTree]]:
     result = []
     for chart in numeric_charts(shape):
         bounded = all(r.bounded for r in chart.chart.ranges)
-        u = chart.grid(400 if shape.d == 2 else 3000) if bounded else np.zeros((1, shape.d - 1))
+        u = chart.grid(1600 if shape.d == 2 else 3000) if bounded else np.zeros((1, shape.d - 1))
+        if bounded and shape.d == 2:
+            u = _dense_enough(chart, np.sort(u, axis=0))
         result.append((u, cKDTree(chart.points(u))))
     return result
 

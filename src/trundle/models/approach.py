@@ -12,12 +12,16 @@ from trundle.contact.choice import contact_coordinates
 from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
+from trundle.geometry.sampling import numeric_charts
 from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.touching import contact_points
 from trundle.numerics.space import lever
 
 _CHARTS = 3
 _ROUND_OFF = 1e-9
+_MOVES = 0.05
+"""How far (in sizes of the body) nearest points may be from samples that are nearly nearest."""
+_ZOOMS = 5
 
 
 @dataclass(frozen=True)
@@ -80,10 +84,51 @@ def placed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, fou
 
 
 def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, near: Nearness) -> Approach | None:
-    """Return the exact approach at a pair of nearly nearest points, or None if Newton's iteration loses it."""
+    """Return the exact approach at a pair of nearly nearest points, or None if Newton's iteration loses it.
+
+    A place that is farther apart, or elsewhere, than the nearly nearest points is another one: near a sharp edge
+    Newton's iteration leaves for such. In the plane it starts again then, from much nearer.
+    """
     m = system.meetings[contact]
-    s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
-    return refined(system, atlas, x, contact, s, charts)
+    if m.form not in ("chart", "support-chart"):
+        s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
+        return refined(system, atlas, x, contact, s, charts)
+    for closer in (False, True):
+        x_A, x_B = near.x_A, near.x_B
+        if closer:
+            R, p = system.relative_pose(x, contact, atlas)
+            x_A, x_B = _closer(m, R, p, near)
+        try:
+            s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, x_A, x_B, near.n_B)
+        except InputError:  # across a steep part a measured height misses the surface by far
+            continue
+        found = refined(system, atlas, x, contact, s, charts)
+        if found is None or system.d == 3 or _is_of(system, atlas, x, contact, found, near):
+            return found
+    return None
+
+
+def _is_of(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, found: Approach, near: Nearness) -> bool:
+    """Whether an approach is that of the points it was looked for from."""
+    there = with_charts(atlas, contact, found.charts)
+    x_A, x_B, _ = contact_points(system, there, placed(system, there, x, contact, found), contact)
+    size = system.meetings[contact].shape_A.reference_length
+    moved = max(float(np.linalg.norm(x_A - near.x_A)), float(np.linalg.norm(x_B - near.x_B)))
+    return found.gap <= near.gap + _ROUND_OFF * size and moved <= _MOVES * size + 2 * abs(near.gap)
+
+
+def _closer(m: Meeting, R: FloatArray, p: FloatArray, near: Nearness) -> tuple[FloatArray, FloatArray]:
+    """Return the nearest points of outline and curve around nearly nearest ones, in their shapes' frames."""
+    chart, u_A = m.shape_A.locate(near.x_A, tolerance=1e-3 * m.shape_A.reference_length)
+    outline = numeric_charts(m.shape_A)[chart]
+    speed = max(float(np.linalg.norm(outline.at(u_A[None]).first)), 1e-12)
+    u, reach = float(u_A[0]), 0.5 * _MOVES * m.shape_A.reference_length / speed
+    for _ in range(_ZOOMS):
+        around = np.linspace(u - reach, u + reach, 21)[:, None]
+        gaps = m.shape_B.distance(outline.points(outline.wrap(around)) @ R.T + p)[0]
+        u, reach = float(around[int(np.argmin(gaps)), 0]), 0.15 * reach
+    x_A = outline.points(outline.wrap(np.array([[u]])))
+    return x_A[0], m.shape_B.closest(x_A @ R.T + p)[0]
 
 
 def refined(

@@ -11,7 +11,8 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.approach import Approach, approach_at, placed, refined, with_charts
-from trundle.models.system import Atlas, ContactSystem
+from trundle.models.hollow import too_large
+from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.touching import touch_function, velocities_changed
 
 _STEPS = 60
@@ -41,8 +42,9 @@ class Closure:
                 seen = refined(self.system, atlas, x, contact, before.coordinates, before.charts)
             seen = seen or nearest(self.system, atlas, x, contact)
             if seen is None:
-                name = self.system.meetings[contact].contact
-                raise InputError("contacts", name, "a contact whose shapes have nearest points: none was found here")
+                meeting = self.system.meetings[contact]
+                why = "a contact whose shapes have nearest points: none was found here" + too_large(meeting)
+                raise InputError("contacts", meeting.contact, why)
             atlas = with_charts(atlas, contact, seen.charts)
             x = placed(self.system, atlas, x, contact, seen)
             found[contact] = seen
@@ -92,7 +94,7 @@ def close_gaps(
     closure, near = Closure(system, tuple(contacts), x, system.first_atlas).looked({})
     names = [system.meetings[i].contact for i in contacts]
     for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
-        _refuse_far(name, system.meetings[contact].body_B, near[contact].gap, float(allowed))
+        _refuse_far(name, system.meetings[contact], near[contact].gap, float(allowed))
     if not contacts:
         return closure.x, closure.atlas
     size = min(system.meetings[i].shape_A.reference_length for i in contacts)
@@ -118,9 +120,10 @@ def close_gaps(
     return closure.x, closure.atlas
 
 
-def _refuse_far(name: str, base: str, gap: float, allowed: float) -> None:
+def _refuse_far(name: str, meeting: Meeting, gap: float, allowed: float) -> None:
+    base = meeting.body_B
     if gap < -allowed:
-        raise _inside(name, base, gap)
+        raise _inside(meeting, gap)
     if gap > allowed:
         raise InputError(
             name,
@@ -130,8 +133,9 @@ def _refuse_far(name: str, base: str, gap: float, allowed: float) -> None:
         )
 
 
-def _inside(name: str, base: str, gap: float) -> InputError:
-    return InputError(name, f"{-gap:.4g} m inside {base}", f"outside {base}: move the start up or bend a joint")
+def _inside(meeting: Meeting, gap: float) -> InputError:
+    allowed = f"outside {meeting.body_B}: move the start up or bend a joint" + too_large(meeting)
+    return InputError(meeting.contact, f"{-gap:.4g} m inside {meeting.body_B}", allowed)
 
 
 def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
@@ -141,8 +145,7 @@ def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
         R, p = system.relative_pose(x, numbers[0], atlas)
         deepest = float(np.min(system.proximity(numbers[0]).gaps(R, p)))
         if deepest < -_OVERLAP * meeting.shape_A.reference_length:
-            name, base = meeting.contact, meeting.body_B
-            raise _inside(name, base, deepest)
+            raise _inside(meeting, deepest)
 
 
 def roll(

@@ -15,6 +15,7 @@ from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.conversion import to_matrix, to_world
+from trundle.models.hollow import too_large
 from trundle.models.rigid_body import Hand
 from trundle.models.system import LOCKED, ContactSystem, Start
 from trundle.numerics.space import cross
@@ -186,7 +187,8 @@ def _fit(
         raise InputError(
             "contact",
             f"{type(shape).__name__} on {type(base).__name__}",
-            f"free of penetration at the start (the bodies overlap by {-overlaps[best]:.3g} m)",
+            f"free of penetration at the start (the bodies overlap by {-overlaps[best]:.3g} m)"
+            + too_large(pair.system.meetings[0], x_B),
         )
     x_A = candidates[best]
     return ContactPoints(x_A, x_B, n_B, P - R @ (x_A - origin))
@@ -213,7 +215,7 @@ def refuse_locked(system: ContactSystem, start: Start, contact: int = 0) -> None
             "contact",
             f"{type(meeting.shape_A).__name__} on {type(meeting.shape_B).__name__}",
             "where the bodies touch in one point: their relative curvature times the body's size has to be "
-            f"> {LOCKED:g} (it is {curvature:.3g})",
+            f"> {LOCKED:g} (it is {curvature:.3g})" + too_large(meeting),
         )
 
 

@@ -76,6 +76,12 @@ class Terrain:
                 raise InputError(f"blocks[{i}]", block, "a Block")
         object.__setattr__(self, "blocks", tuple(self.blocks))
 
+    @property
+    def table(self) -> dict[str, Any]:
+        """What a record keeps: "floor", and the "blocks" with name and corners (8, 3), m."""
+        blocks = [{"name": block.name, "corners": block.corners.tolist()} for block in self.blocks]
+        return {"floor": self.floor, "blocks": blocks}
+
     def block(self, name: str) -> Block:
         """Return the block with this name; raises `InputError` with the names there are."""
         for block in self.blocks:

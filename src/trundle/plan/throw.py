@@ -19,8 +19,9 @@ from trundle.plan.shooting import Outcome, Parameter, Shooting, Shot
 from trundle.plan.throw_goal import Catch, ThrowGoal, touches
 from trundle.records import Trajectory
 from trundle.simulate import simulate
+from trundle.simulate.log import Log
 from trundle.simulate.phase import Method, Mode
-from trundle.simulate.runner import Log, Runner
+from trundle.simulate.runner import Runner
 from trundle.simulate.transitions import Instant
 from trundle.status import Status
 

@@ -15,8 +15,8 @@ from trundle.models.closing import nearest
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Atlas, ContactSystem, Start
 from trundle.models.touching import contact_points, touch_function, velocities_changed
+from trundle.simulate.log import Log, Segment
 from trundle.simulate.phase import Mode
-from trundle.simulate.runner import Log, Segment
 
 _ARC = 17
 """Points of the arc that the object has yet to roll."""

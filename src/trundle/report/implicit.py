@@ -123,7 +123,7 @@ def curve(shape: Mapping[str, Any]) -> Curve | None:
     if kind == "arc":
         inside = shape.get("side", "inside") == "inside"
         return _arc(float(shape["radius"]), np.asarray(shape.get("center", [0.0, 0.0]), dtype=float), inside)
-    heights = _heights(shape)
+    heights = _heights(shape) if kind != "spline" else _measured(shape)
     return None if heights is None else Curve(_graph(heights), lambda point: point[:, 0])
 
 
@@ -180,6 +180,18 @@ def _heights(shape: Mapping[str, Any]) -> Callable[[Array], Derivatives] | None:
         if len(known) == len(terms):
             return lambda x: tuple(sum(values) for values in zip(*(term(x) for term in known), strict=True))  # type: ignore[return-value]
     return None
+
+
+def _measured(shape: Mapping[str, Any]) -> Callable[[Array], Derivatives] | None:
+    """Return z(x) with two derivatives of measured terrain whose points the record has: a quintic spline."""
+    points = np.asarray(shape.get("points", ()), dtype=float).reshape(-1, 2)
+    if shape.get("closed", False) or len(points) < 6 or not np.all(np.diff(points[:, 0]) > 0):
+        return None
+    from scipy.interpolate import make_interp_spline
+
+    z = make_interp_spline(points[:, 0], points[:, 1], k=5)
+    slope, bend = z.derivative(1), z.derivative(2)
+    return lambda x: (z(x), slope(x), bend(x))
 
 
 def _graph(heights: Callable[[Array], Derivatives]) -> Callable[[Array], Derivatives]:

@@ -39,6 +39,8 @@ UNITS = {
     "tick": "s",
     "ticks": "1",
 }
+#: End of the name of a task's largest error over the second half of a run, ``<task>_late_error``, in the task's unit.
+LATE = "_late_error"
 #: Scenario -> the function (main run, parts) of its own metrics.
 SPECIAL = {
     "plate-spinning": "metrics_passive:plate_spinning",
@@ -58,6 +60,7 @@ SPECIAL = {
     "humanoid-stand": "metrics_multicontact:stand",
     "humanoid-walk": "metrics_multicontact:walk",
     "humanoid-carry": "metrics_multicontact:carry",
+    "humanoid-ledge": "metrics_multicontact:ledge",
     "walk-flat": "metrics_walking:walk_flat",
     "walk-flat-foot": "metrics_walking:flat_foot",
     "ball-transfer": "metrics_ball:ball_transfer",
@@ -115,6 +118,23 @@ def unit(name: str) -> str:
 
     known = UNITS | MULTICONTACT | WALLBOUNCE
     return next((known[key] for key in known if name == key or name.startswith(f"{key}_")), "")
+
+
+def units_of_tasks(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, str]:
+    """Return the units of the metrics ``<task>_late_error``, see `compute`, of a controlled robot in the plane.
+
+    m or rad where a task follows a value, m/s or rad/s where it follows a rate alone.
+    """
+    units: dict[str, str] = {}
+    for part, one in {"": run, **parts}.items():
+        if one.kind != "planar" or "control" not in one.metadata:
+            continue
+        from trundle.report.metrics_planar import tracked
+
+        suffix = f"_{part.replace('-', '_')}" if part else ""
+        for name, task in tracked(one).items():
+            units[f"{name}{LATE}{suffix}"] = task.unit if task.follows else f"{task.unit}/s"
+    return units
 
 
 def general(run: Trajectory) -> dict[str, float]:

@@ -27,6 +27,8 @@ UNITS = {
     "box_slip": "m",
     "box_tilt": "deg",
     "grip": "N",
+    "hand_load_most": "N",
+    "com_behind": "m",
 }
 
 
@@ -104,3 +106,40 @@ def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
         "box_tilt": max(one["tilt"] for one in good),
         "grip": float(np.mean([one["grip"] for one in good])),
     }
+
+
+def ledge(run: Trajectory, parts: Runs) -> dict[str, float]:
+    """Return the metrics of `humanoid-ledge`: the worst of the trials that crossed, of all if none did."""
+    facts = trials(run)
+    crossed = [one for one in facts if one["survived"] and one["placements"] >= 2]
+    judged = crossed or facts
+    return {
+        "seeds_ok": float(len(crossed)),
+        "hand_load_share": min(one["hand_load_share"] for one in judged),
+        "static_without_hand": without_hand(run),
+        "self_clearance": min(one["self_clearance"] for one in judged),
+        "hand_placements": float(min(one["placements"] for one in judged)),
+        "hand_load_most": max(one["hand_load_most"] for one in judged),
+        "com_behind": behind(run),
+    }
+
+
+def behind(run: Trajectory) -> float:
+    """Return how far (m) the centre of mass is across from where the nominal motion has it, on one foot, at most."""
+    soles = [i for i, name in enumerate(run.dataset["contact"].values) if str(name).endswith("_foot")]
+    alone = (run["contact_force"][:, soles, 2] > 1.0).sum(axis=1) == 1
+    off = np.abs(run["com_position"][:, 1] - run["com_position_nominal"][:, 1])
+    return float(off[alone].max(initial=0.0))
+
+
+def without_hand(run: Trajectory, foot: str = "right_foot") -> float:
+    """Return 1 if at some stance on this foot alone the robot could rest without its hand, or none is known.
+
+    Of the left hand the right foot is the one away from it: only there the weight needs it.
+    """
+    stances = [one for one in run.metadata.get("stances", []) if _soles(one) == [foot]]
+    return float(not stances or any(one["without_hands"] for one in stances))
+
+
+def _soles(stance: Mapping[str, Any]) -> list[str]:
+    return [name for name in stance["contacts"] if name.endswith("_foot")]

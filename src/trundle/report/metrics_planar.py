@@ -122,9 +122,11 @@ def tracking(run: Trajectory) -> dict[str, float]:
 
     What happens while a task is not served does not count; one that is not served at all there has no error.
     """
+    from trundle.report.metrics import LATE
+
     late = run.time >= (run.time[0] + run.time[-1]) / 2
     errors = {name: np.abs(task.error[late & task.served]) for name, task in tracked(run).items()}
-    return {f"{name}_late_error": float(np.max(error)) for name, error in errors.items() if error.size} | loop(run)
+    return {f"{name}{LATE}": float(np.max(error)) for name, error in errors.items() if error.size} | loop(run)
 
 
 def rock_hill(run: Trajectory, parts: Parts) -> dict[str, float]:

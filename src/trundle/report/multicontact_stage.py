@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
+from trundle.models.self_distance import mesh_file
 from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of, rotation_rpy
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
@@ -19,7 +20,13 @@ from trundle.report.staging import Actor, Stage, frame_times, sampled
 Array = NDArray[np.float64]
 
 _GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
-_BOX, _STAND = (196, 138, 74), (168, 172, 178)
+_PARCEL = (196, 138, 74)
+_BLOCK = (168, 150, 126)
+_BOX = np.array(
+    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
+     [1, 5, 7], [1, 7, 3]]
+)  # fmt: skip
+"""Triangles of a box whose corners are those of `trundle.models.terrain.Block`, seen from outside."""
 _FORCE = 0.0015  # m of arrow a newton
 _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
 
@@ -42,7 +49,9 @@ def multicontact_stage(run: Trajectory) -> Stage:
     actors += _ground(run, len(times), middle, reach)
     if run.metadata.get("box"):
         place, turn = run["box_position"][index], run["box_quaternion"][index]
-        actors.append(Actor("box", (_brick(np.array(run.metadata["box"]), _BOX),), place, turn))
+        actors.append(
+            Actor("box", (Part(_corners(run.metadata["box"]), _BOX, _PARCEL, None, True, True),), place, turn)
+        )
     look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
@@ -132,17 +141,6 @@ def link_meshes(urdf: Any) -> dict[str, tuple[Part, ...]]:
     return found
 
 
-def mesh_file(address: str, urdf: Path | None) -> Path | None:
-    """Return the file of a mesh's address, ``package://`` looked for in the folders above the description; or None."""
-    if urdf is None:
-        return None
-    if not address.startswith("package://"):
-        place = urdf.parent / address.removeprefix("file://")
-        return place if place.is_file() else None
-    inside = address.removeprefix("package://")
-    return next((folder / inside for folder in urdf.parents if (folder / inside).is_file()), None)
-
-
 @cache
 def read_coarse(file: Path, cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
     """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell merged to their mean."""
@@ -168,32 +166,26 @@ def _shade(name: str) -> tuple[int, int, int]:
     return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
 
 
-def _brick(size: Array, colour: tuple[int, int, int]) -> Part:
-    """Return a box with these sides (3,) m about the origin, its faces with corners of their own: edges stay sharp."""
-    corners, faces = [], []
-    for axis in range(3):
-        for sign in (-1.0, 1.0):
-            u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
-            n = sign * np.eye(3)[axis]
-            k = len(corners)
-            corners += [n + a * u + sign * b * v for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-            faces += [[k, k + 1, k + 2], [k, k + 2, k + 3]]
-    vertices = np.asarray(np.array(corners) * size / 2, dtype=np.float64)
-    return Part(vertices, np.array(faces), colour, None, True, True)
+def _corners(size: list[float]) -> Array:
+    """Return the corners (8, 3), m, of a box with these sides about the origin."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+    return signs * np.array(size) / 2
 
 
 def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Actor]:
     zero, still = np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
     square = 0.6 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
     faces = np.array([[0, 1, 2], [0, 2, 3]])
-    floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
-    actors = [Actor("floor", (floor,), zero, still)]
-    for i, block in enumerate(run.metadata.get("blocks", [])):
-        turn = np.tile(quaternion_of(rotation_rpy(np.array(block["rpy"]))), (count, 1))
-        part = _brick(np.array(block["size"]), _STAND)
-        actors.append(Actor(f"block_{i}", (part,), np.tile(np.array(block["center"]), (count, 1)), turn))
+    terrain = run.metadata.get("terrain", {"floor": True, "blocks": []})
+    actors = []
+    if terrain["floor"]:
+        floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
+        actors.append(Actor("floor", (floor,), zero, still))
+    for i, block in enumerate(terrain["blocks"]):
+        box = Part(np.array(block["corners"]), _BOX, _BLOCK, None, True, True)
+        actors.append(Actor(block["name"] or f"block_{i}", (box,), zero, still))
     for i, place in enumerate(run.metadata.get("footholds", [])):
-        corners = np.array(place["corners"]) + np.array([0.0, 0.0, -0.002])
+        corners = np.array(place["corners"]) + np.array([0.0, 0.0, 0.003])
         if len(corners) >= 3:
             fan = np.array([[0, j, j + 1] for j in range(1, len(corners) - 1)])
             actors.append(Actor(f"foothold_{i}", (Part(corners, fan, _HOLD, 0.8, True, True),), zero, still))

@@ -28,7 +28,7 @@ def published(name: str) -> dict[str, tuple[float, str]]:
     return {key: tuple(entry) for key, entry in _library().get("published", {}).get(name, {}).items()}
 
 
-def judge(name: str, values: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+def judge(name: str, values: Mapping[str, float], units: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
     """Return the entries of `summary.json` for scenario `name`: limited metrics first, further values after them.
 
     A metric that has a limit and is missing or not finite does not hold; its value is null.
@@ -39,6 +39,8 @@ def judge(name: str, values: Mapping[str, float]) -> dict[str, dict[str, Any]]:
         Scenario; one without limits has only further values.
     values : mapping of str to float
         What was computed from the run.
+    units : mapping of str to str, optional
+        Of further values whose names depend on the scenario.
     """
     from trundle.report.metrics import unit
 
@@ -52,7 +54,13 @@ def judge(name: str, values: Mapping[str, float]) -> dict[str, dict[str, Any]]:
         entries[key] = entry
     for key, value in values.items():
         if key not in entries:
-            further = {"value": _finite(value), "unit": unit(key), "sense": None, "limit": None, "holds": None}
+            further = {
+                "value": _finite(value),
+                "unit": (units or {}).get(key, unit(key)),
+                "sense": None,
+                "limit": None,
+                "holds": None,
+            }
             figure, source = known.get(key, (None, ""))
             entries[key] = further | {"published": figure, "source": source}
     return entries

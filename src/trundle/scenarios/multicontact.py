@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,8 +22,10 @@ from trundle.control.whole_body import WholeBodyController, WholeBodyGains
 from trundle.errors import InputError
 from trundle.models.centroidal import Centroidal
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
+from trundle.models.self_distance import SelfDistance
 from trundle.models.terrain import Block, Terrain
-from trundle.plan.stance_pose import find_pose
+from trundle.plan.equilibrium import bearable
+from trundle.plan.stance_pose import StanceError, find_pose
 from trundle.plan.stances import StancePlan, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
@@ -64,7 +67,7 @@ class MulticontactWork:
 
     def check(self) -> None:
         """Raise `InputError` where footholds or poses are impossible."""
-        with keys("steps", self.scenario):
+        with keys("steps", self.scenario, {"hand": "hand"}):
             _ = self.steps, self.rests
 
     def jobs(self) -> Iterator[Job]:
@@ -120,6 +123,11 @@ class MulticontactWork:
         name, posture = self.tables.robot.name, self.tables.robot.posture
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
         humanoid, table = load_humanoid(source), self.tables.controller
+        for pattern in posture:
+            if not any(fnmatchcase(joint, pattern) for joint in humanoid.robot.joints):
+                raise InputError(
+                    f"posture.{pattern}", posture[pattern], "of a joint, by its name or a pattern that fits"
+                )
         if posture:
             humanoid = replace(humanoid, posture={**posture, **humanoid.posture, **posture})
         if table.avoid and humanoid.clearance is None:
@@ -195,7 +203,11 @@ class MulticontactWork:
         for i, step in enumerate(steps):
             if i % table.every == 0:
                 x = float(np.mean([place.position[0] for place in places.values()])) + table.ahead
-                point, R = self.terrain.ground(x, table.across, table.support)
+                try:
+                    point, R = self.terrain.ground(x, table.across, table.support)
+                except InputError as error:
+                    key = "hand.support" if error.key == "block" else "hand.across"
+                    raise InputError(key, error.value, error.allowed) from None
                 hold = PlacedPatch(table.end, patch, point, R)
                 moves.append(Move(hold, table.duration, table.pause, table.lift))
             moves.append(step)
@@ -234,7 +246,38 @@ class MulticontactWork:
         """A pose at rest for each stance, where the scenario asks for that."""
         if self.tables.task != "walk" or not self.tables.steps.rest:
             return None
-        return rests(self.controller.humanoid, self.steps.forecast, self.gross, self.start, self.duration)
+        try:
+            return rests(self.controller.humanoid, self.steps.forecast, self.gross, self.start, self.duration)
+        except StanceError as error:
+            raise InputError("rest", True, f"false, or holds at which the robot can rest: {error}") from None
+
+    def stances(self) -> list[dict[str, Any]]:
+        """Return what each stance at rest stands on, and whether it could without its hands, on whole soles."""
+        if self.rests is None:
+            return []
+        humanoid, found = self.controller.humanoid, []
+        for time, stance in zip(self.rests.times, self.rests.stances, strict=True):
+            soles = []
+            for contact in stance.contacts:
+                if contact.name.endswith("_foot"):
+                    whole = humanoid.feet[contact.name.removesuffix("_foot")].patch(self.tables.plant.friction)
+                    soles.append(PlacedPatch(contact.name, whole, contact.position, contact.R_world_patch))
+            alone = bool(soles) and bearable(soles, stance.center_of_mass, humanoid.robot.mass).feasible
+            found.append(
+                {
+                    "time": float(time),
+                    "contacts": [contact.name for contact in stance.contacts],
+                    "center_of_mass": stance.center_of_mass.tolist(),
+                    "torque_use": stance.equilibrium.torque_use,
+                    "without_hands": alone,
+                }
+            )
+        return found
+
+    @cached_property
+    def distances(self) -> SelfDistance:
+        """Distances among the robot's own bodies."""
+        return SelfDistance(self.controller.humanoid)
 
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
@@ -258,7 +301,12 @@ class MulticontactWork:
         """Return the simulated robot of a trial."""
         table = self.tables.plant
         return HumanoidPlant(
-            self.controller.humanoid, self.terrain, table.friction, mass_factor=trial.mass_factor, step=table.step
+            self.controller.humanoid,
+            self.terrain,
+            table.friction,
+            mass_factor=trial.mass_factor,
+            step=table.step,
+            sole_part=table.sole_part,
         )
 
     def noise(self) -> Imprecision:

@@ -13,10 +13,13 @@ from trundle.control.humanoid_policy import HumanoidPolicy
 from trundle.simulate.humanoid_plant import HumanoidPlant
 from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
 from trundle.status import Status
+from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
+_LOOK = 0.05
+"""Time between two looks at how near a robot's bodies are, s."""
 _STILL = 0.15
 """Speed of the base, m/s, below which a pushed robot has come to rest."""
 
@@ -56,7 +59,7 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
         record=_records(work, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    return Outcome(run, _facts(work, trial, run, policy))
+    return Outcome(run, _facts(work, trial, run, policy) | _leaning(work, trial, run))
 
 
 def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
@@ -96,6 +99,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "begun": thought("begun"),
         "plan_time": thought("plan_time"),
         "box": plant.box_pose,
+        "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
     }
@@ -124,6 +128,33 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         "simulated": float(run.time[-1]),
         "spent": insight.spent,
         "unsolved": int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
+    }
+
+
+def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
+    """Return what the hand did in a trial of a robot that leans, and how near its bodies came to each other."""
+    hand = work.tables.hand if work.tables.task == "walk" else None
+    if hand is None:
+        return {}
+    humanoid, r = work.controller.humanoid, run.records
+    i = tuple(humanoid.ends).index(hand.end)
+    placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
+    weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
+    runs = np.split(np.arange(len(placed)), np.flatnonzero(np.diff(placed)) + 1)
+    loads = [float(force[one].mean()) for one in runs if placed[one[0]]]
+    clearance, pair = min(
+        (
+            work.distances(q)
+            for q in r["state"][:: max(1, round(_LOOK / work.tables.simulation.output_step)), : humanoid.robot.nq]
+        ),
+        key=lambda one: one[0],
+    )
+    return {
+        "placements": int(sum(load > work.tables.controller.gating.force for load in loads)),
+        "hand_load_share": float(force[placed].mean() / weight) if placed.any() else 0.0,
+        "hand_load_most": float(force.max()),
+        "self_clearance": clearance,
+        "nearest": list(pair),
     }
 
 
@@ -182,14 +213,12 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "notice": work.controller.humanoid.notice,
         "friction": tables.plant.friction,
         "box": None if "box_position" not in arrays else list(tables.box.size),
-        "blocks": [
-            {"center": b.center.tolist(), "size": (2 * b.half_size).tolist(), "rpy": b.rpy.tolist()}
-            for b in work.plant(Trial(0, 1.0)).terrain.blocks
-        ],
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
+        "terrain": work.plant(Trial(0, 1.0)).terrain.table,
+        "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     # The plant's contacts neither pull nor leave their cones: what it did can be done.

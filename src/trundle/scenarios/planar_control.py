@@ -18,6 +18,7 @@ from trundle.control import tasks as tk
 from trundle.control.contact_finder import ContactFinder
 from trundle.control.plant_view import PlantView
 from trundle.control.signals import Constant, Signal, signal
+from trundle.errors import InputError
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree_model import TreeModel
@@ -95,7 +96,19 @@ class TrackWork:
         moved = {"base": "plant.terrain", "contact": "plant.terrain"}
         with keys("plant", self.scenario, moved | {name: f"plant.{key}" for name, key in names.items()}):
             plant = error.of(self.tree)
-        return plant, start_of(self.scenario, plant, "plant") if error.geometric else self.start
+        return plant, self._closed(plant) if error.geometric else self.start
+
+    def _closed(self, plant: RollingTree) -> Start:
+        """Return the start on the ground there is; a body that does not fit is named beside the key that moved it."""
+        table = self.tables.plant
+        place = "terrain" if table.terrain is not None else "curve_size" if table.curve_size else "center_of_mass"
+        try:
+            return start_of(self.scenario, plant, "plant")
+        except InputError as error:
+            body = error.key.removeprefix("plant.")
+            if body == error.key or body not in {part.name for part in plant.parts}:
+                raise
+            raise InputError(f"plant.{place}", f"{body}: {error.value}", error.allowed, error.file) from None
 
     # the controller -------------------------------------------------------------------------------------
 

@@ -250,16 +250,18 @@ def _summary(
 
 def _metrics(scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]) -> dict[str, dict[str, Any]]:
     """Return the metrics; those of a named scenario have limits, and one that cannot be computed does not hold."""
-    from trundle.report.metrics import compute
+    from trundle.report.metrics import compute, units_of_tasks
 
     limited = scenario.name if scenario.named else ""
     values: Mapping[str, float] = {}
+    units: dict[str, str] = {}
     if main is not None and len(main) > 1:
         try:
             values = compute(limited, main, parts)
+            units = units_of_tasks(main, parts)
         except TrundleError as error:
             _log.warning("metrics: %s", error)
-    return metrics.judge(limited, values)
+    return metrics.judge(limited, values, units)
 
 
 def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:

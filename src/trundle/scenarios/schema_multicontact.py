@@ -146,6 +146,7 @@ class PlantTable(Table):
 
     friction: Positive = Field(default=0.8, description="coefficient of friction of soles and ground")
     step: Period = Field(default=0.001, description="s")
+    sole_part: Share = Field(default=1.0, description="of the soles' sides, between the corners that touch the ground")
     fallen_height: Share = Field(default=0.6, description="of the base's height at the start: below, it has fallen")
     fallen_tilt: Positive = Field(default=1.05, description="rad, of the base: beyond, it has fallen")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -94,6 +94,8 @@ class HumanoidPlant:
     mass_factor : float
         Of all masses and inertias of the robot.
     step : float, s
+    sole_part : float
+        Of the soles' sides, between the corners that touch the ground.
     box : FreeBox, optional
         Something to hold.
     """
@@ -103,11 +105,13 @@ class HumanoidPlant:
     friction: float = 0.8
     mass_factor: float = 1.0
     step: float = 0.001
+    sole_part: float = 1.0
     box: FreeBox | None = None
 
     def __post_init__(self) -> None:
         for name in ("friction", "mass_factor", "step"):
             positive(name, getattr(self, name))
+        number("sole_part", self.sole_part, above=0.0, maximum=1.0)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -170,7 +174,8 @@ class HumanoidPlant:
             motor.gainprm[0] = 1.0
         touching = {"contype": 1, "conaffinity": 0, "mass": 0.0, "friction": [self.friction, 0.005, 0.0001]}
         for name, sole in h.feet.items():
-            self._add_rectangle(made, f"{name}_foot", sole, np.eye(3), touching)
+            part = replace(sole, length=self.sole_part * sole.length, width=self.sole_part * sole.width)
+            self._add_rectangle(made, f"{name}_foot", part, np.eye(3), touching)
         for name, palm in h.hands.items():
             if isinstance(palm, Pad):
                 self._add_rectangle(made, f"{name}_hand", palm, palm.R_link_pad, touching)

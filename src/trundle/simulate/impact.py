@@ -86,7 +86,8 @@ def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     rows = np.vstack([contacts[i].J for i in numbers])
     before = np.concatenate([contacts[i].velocity for i in numbers])
     jump, impulse = _close(M, rows, before)
-    shares = shared_impulses(rows, [contacts[i].n for i in numbers], impulse)
+    normals, frictions = [contacts[i].n for i in numbers], [contacts[i].mu for i in numbers]
+    shares = shared_impulses(rows, normals, impulse, frictions)
     pushes = dict(zip(numbers, shares, strict=True))
     round_off = 1e-9 * max(float(np.linalg.norm(impulse)), 1e-12)
     decided = all(inside(contacts[i], push, round_off) for i, push in pushes.items())

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.simulate.sharing import cone_sides, inside_all, redundant
 
 _MOST = 6
 _TURNS = 200
@@ -157,12 +158,27 @@ def _solved(
         ways.append((i, pushed))
     G = np.vstack(pushes)
     spread = np.linalg.solve(M, G.T)
-    size = np.linalg.lstsq(np.vstack(rows) @ spread, -np.concatenate(before), rcond=1e-10)[0]
+    least = np.linalg.lstsq(np.vstack(rows) @ spread, -np.concatenate(before), rcond=1e-10)[0]
+    size = np.asarray(least, dtype=np.float64)
+    if len(contacts[ways[0][0]].n) == 2:
+        size = _shared(size, G, [(contacts[i], pushed) for i, pushed in ways])
     impulses, at = {}, 0
     for i, pushed in ways:
         impulses[i] = pushed.T @ size[at : at + len(pushed)]
         at += len(pushed)
     return np.asarray(spread @ size, dtype=np.float64), impulses
+
+
+def _shared(size: FloatArray, G: FloatArray, ways: list[tuple[Candidate, FloatArray]]) -> FloatArray:
+    """Return impulses with the same effect inside the cones in the plane, where there are such."""
+    sides, at = np.zeros((0, len(size))), 0
+    for c, pushed in ways:
+        side = cone_sides(c.n, c.mu) if len(pushed) == 2 else np.eye(1)
+        wide = np.zeros((len(side), len(size)))
+        wide[:, at : at + len(pushed)] = side
+        sides, at = np.vstack((sides, wide)), at + len(pushed)
+    other = redundant(G)
+    return size + other @ inside_all(sides @ size, sides @ other)
 
 
 def _checked(

@@ -17,7 +17,7 @@ from trundle.records import SceneBody
 if TYPE_CHECKING:
     import xarray
 
-    from trundle.simulate.runner import Segment
+    from trundle.simulate.log import Segment
 
 OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
 """Quantities of a contact, as `trundle.simulate.outputs.output_expressions` names them."""

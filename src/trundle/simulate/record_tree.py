@@ -16,7 +16,7 @@ from trundle.simulate.record_contacts import OF_CONTACT, Recorded, nearest_in_fl
 from trundle.simulate.scene import tree_scene
 
 if TYPE_CHECKING:
-    from trundle.simulate.runner import Segment
+    from trundle.simulate.log import Segment
 
 
 def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:

@@ -21,7 +21,7 @@ from trundle.simulate.scene import scene_of
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    from trundle.simulate.runner import Log, Segment
+    from trundle.simulate.log import Log, Segment
 
 PULL = 1e-9
 """A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""

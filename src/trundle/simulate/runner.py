@@ -1,11 +1,10 @@
-"""Runner: one run through phases, inputs and events, and the log of what it gathers."""
+"""Runner: one run through phases, inputs and events."""
 
 from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from trundle.models.system import ContactSystem
 from trundle.numerics.ode import Integration
 from trundle.records import Policy, tell_contacts
 from trundle.simulate.handover import has_neighbour
+from trundle.simulate.log import Log, Segment
 from trundle.simulate.phase import Method, Mode, Phase
 from trundle.simulate.states import round_on_both_sides, slip_and_spin
 from trundle.simulate.transitions import Event, Instant, Switchboard, goes_round, projected
@@ -45,50 +45,6 @@ _ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
-
-
-@dataclass
-class Segment:
-    """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p)."""
-
-    phase: Phase
-    times: FloatArray
-    states: FloatArray
-    parameters: FloatArray
-
-
-@dataclass
-class Log:
-    """What a run gathers.
-
-    ``controlled``: its input came from a policy, called every ``period``; ``calls``: how long each call took (s);
-    ``accurate``: the integrator's steps are small enough to judge the energy by.
-    """
-
-    controlled: bool = False
-    accurate: bool = False
-    segments: list[Segment] = field(default_factory=list)
-    transitions: list[dict[str, Any]] = field(default_factory=list)
-    margins: dict[str, float] = field(default_factory=dict)
-    period: float = np.inf
-    calls: list[float] = field(default_factory=list)
-    steps: int = 0
-    rejected: int = 0
-    evaluations: int = 0
-
-    def count(self, phase: Phase, done: Integration, lasted: bool) -> None:
-        """Add the statistics of one integration; margins that end a mode at its first instant say nothing."""
-        self.steps += done.steps
-        self.rejected += done.rejected
-        self.evaluations += done.evaluations
-        if lasted and not phase.mode.rest:
-            for name, value in zip(phase.margins, done.margin_minimum, strict=True):
-                self.lower(name, float(value))
-
-    def lower(self, name: str, value: float) -> None:
-        """Take the value of a margin into account; one that is not a number stays one."""
-        known = self.margins.get(name, np.inf)
-        self.margins[name] = value if np.isnan(value) else min(known, value)
 
 
 class Runner:
@@ -163,7 +119,7 @@ class Runner:
 
     def _through(self, now: Instant, duration: float) -> Status:
         """Go from mode to mode."""
-        stuck, since = 0, -1.0
+        stuck, since, settled = 0, -1.0, -1.0
         here: list[Instant] = []
         while now.t < duration:
             outcome = self._mode(now, duration)
@@ -180,12 +136,23 @@ class Runner:
             stuck = stuck + 1 if following.t - since < 1e-12 else 0
             since, here = following.t, [*here, following] if stuck else [following]
             if goes_round(here):
-                self._note(following, Status.SECOND_CONTACT.label, "one transition undoes the other")
-                return Status.SECOND_CONTACT
+                following, status = self._settled(here, settled)
+                if status is not None:
+                    return status
+                here, settled = [], following.t
             if stuck > STUCK:
                 return Status.STEP_TOO_SMALL
             now = following
         return Status.SUCCESS
+
+    def _settled(self, here: list[Instant], settled: float) -> tuple[Instant, Status | None]:
+        """Decide all contacts together where transitions undo each other, once at a time; else that is the end."""
+        together = self.board.settle(here) if here[-1].t - settled > 1e-12 else None
+        if together is None:
+            self._note(here[-1], Status.SECOND_CONTACT.label, "one transition undoes the other")
+            return here[-1], Status.SECOND_CONTACT
+        self._note(here[-1], together.mode.label, "the forces of all contacts were decided together")
+        return together, None
 
     def _begin(self, now: Instant) -> Instant | Status:
         """Decide the first mode: a body may start with a slip, or on a line or a face."""
@@ -230,7 +197,7 @@ class Runner:
     def _mode(self, now: Instant, duration: float) -> Status | tuple[Instant, Event, Phase]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
-        watch = Watch(self.system, now.mode)
+        watch = Watch(self.system, now.mode, now.unarmed)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
         first_step: float | None = None
@@ -257,7 +224,7 @@ class Runner:
                 self._keep(phase, done, p, ended=end is not None)
             self.log.count(phase, done, lasted=end is None or lasted)
             if done.status is not Status.SUCCESS:
-                return done.status
+                return self._failed(now, done.status)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
                 self._note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
@@ -268,6 +235,14 @@ class Runner:
                 armed |= np.array([g > 1e-9 for g in phase.margin_values(now.t, now.x, p).values()], dtype=bool)
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
+
+    def _failed(self, now: Instant, status: Status) -> Status:
+        """Return how the run ends where a mode cannot go on; two contacts of a body may hold what cannot be held."""
+        twice = any(sum(LAWS[now.mode.laws[i]].touching for i in pair) > 1 for pair in self.system.pairs)
+        if status is not Status.NOT_FINITE or not twice:
+            return status
+        self._note(now, Status.SECOND_CONTACT.label, "two contacts of a body cannot be held together")
+        return Status.SECOND_CONTACT
 
     def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""

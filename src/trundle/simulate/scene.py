@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.geometry.sampled import SampledCurve
 from trundle.geometry.shape import Shape
 from trundle.models.system import ContactSystem, Meeting
 from trundle.records.scenebodies import SceneBody
@@ -21,6 +22,8 @@ _TYPES = {
     "HeightMap": "heightmap",
 }
 _MARGIN = 1.4
+_MEASURED = 1000
+"""Points of a measured curve up to which a record keeps them: its metrics find contacts again from them."""
 
 
 def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, ...]:
@@ -114,7 +117,7 @@ def _closed(shape: Shape) -> bool:
 
 
 def describe(shape: Shape) -> dict[str, Any]:
-    """Return the shape as a scenario file writes it: ``type`` and its sizes (measured data are left out)."""
+    """Return the shape as a scenario file writes it: ``type`` and its sizes; of measured data only short curves."""
     name = type(shape).__name__
     table: dict[str, Any] = {"type": _TYPES.get(name, name.lower())}
     for entry in dataclasses.fields(shape):  # type: ignore[arg-type]
@@ -129,4 +132,6 @@ def describe(shape: Shape) -> dict[str, Any]:
             table[entry.name] = list(value)
         elif isinstance(value, int | float | str):
             table[entry.name] = value
+    if isinstance(shape, SampledCurve) and len(shape.points) <= _MEASURED:
+        table["points"] = [list(point) for point in shape.points]
     return table

@@ -13,6 +13,8 @@ from trundle.models.tree import TreeModel
 from trundle.numerics.space import dot
 
 _TINY = 1e-20  # where e is normal to both surfaces, nothing is tangential and c stays zero
+_FLAT = 1e-9  # cosine of the angle between e and the side of a cone under which c does not matter
+_FAR, _INSIDE = 1e4, 1e-3  # of the forces: how large c may be, and how far inside the cones it is kept
 
 
 def shared_forces(
@@ -26,7 +28,8 @@ def shared_forces(
 
         c = -(f_1'P_1 e - f_2'P_2 e)/(e'P_1 e + e'P_2 e),  P_i = I - n_i n_i',
 
-    which needs no more friction than the motion asks for.
+    which needs no more friction than the motion asks for. In the plane, where that leaves one of the cones although
+    others of these pairs lie inside both, the nearest of those is taken, a little inside.
     """
     forces = list(dynamics.forces)
     for numbers in pairs:
@@ -43,17 +46,46 @@ def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces:
         _, side = joined.contact.touch(joined.A, joined.B, joined.s)
         points.append(joined.B.p + side.r)
         tangential.append(k.T @ k.T.T)
+    one, other = rolling
     apart = points[1] - points[0]
     e = apart / ca.norm_2(apart)
     first, second = (tangential[i] @ e for i in range(2))
     across = dot(e, first) + dot(e, second)
-    c = -(dot(forces[rolling[0]], first) - dot(forces[rolling[1]], second)) * across / (across**2 + _TINY)
-    forces[rolling[0]] = forces[rolling[0]] + c * e
-    forces[rolling[1]] = forces[rolling[1]] - c * e
+    c = -(dot(forces[one], first) - dot(forces[other], second)) * across / (across**2 + _TINY)
+    if model.d == 2:
+        walls = [wall for i, way in ((one, e), (other, -e)) for wall in _walls(model, dynamics, i, forces[i], way)]
+        c = _between(c, walls, ca.norm_2(forces[one]) + ca.norm_2(forces[other]))
+    forces[one] = forces[one] + c * e
+    forces[other] = forces[other] - c * e
 
 
-def shared_impulses(rows: FloatArray, normals: Sequence[FloatArray], impulse: FloatArray) -> list[FloatArray]:
+def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, way: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
+    """Return (a, b) of what is not negative in the cone of a contact in the plane, a + b c, for `force` + c `way`."""
+    k, mu = dynamics.kin[i], model.joined[i].friction.mu
+    rows = [k.n]
+    if not np.isinf(mu):
+        rows = [mu * k.n + k.T, mu * k.n - k.T]
+    return [(dot(row, force), dot(row, way)) for row in rows]
+
+
+def _between(c: ca.SX, walls: Sequence[tuple[ca.SX, ca.SX]], size: ca.SX) -> ca.SX:
+    """Return the value nearest to `c` a little inside of all walls a + b c >= 0; halfway where they leave none."""
+    low, high = ca.SX(-_FAR) * size, ca.SX(_FAR) * size
+    for a, b in walls:
+        steep = ca.fabs(b) > _FLAT
+        at = -a / ca.if_else(steep, b, 1.0)
+        low = ca.if_else(ca.logic_and(steep, b > 0), ca.fmax(low, at), low)
+        high = ca.if_else(ca.logic_and(steep, b < 0), ca.fmin(high, at), high)
+    room = ca.fmin((high - low) / 2, _INSIDE * size)
+    return ca.if_else(high > low, ca.fmin(ca.fmax(c, low + room), high - room), (low + high) / 2)
+
+
+def shared_impulses(
+    rows: FloatArray, normals: Sequence[FloatArray], impulse: FloatArray, frictions: Sequence[float] | None = None
+) -> list[FloatArray]:
     """Return the impulses (d,) of c contacts with the same effect and the least tangential parts.
+
+    In the plane, with `frictions` given: where these leave a cone although others lie inside all, such ones.
 
     Parameters
     ----------
@@ -62,13 +94,54 @@ def shared_impulses(rows: FloatArray, normals: Sequence[FloatArray], impulse: Fl
     normals : c of (d,)
     impulse : (c d,)
         Some impulses.
+    frictions : c of float, optional
+        Coefficients of friction.
     """
     d, count = len(normals[0]), len(normals)
-    left, sizes, _ = np.linalg.svd(rows)
-    free = left[:, int(np.sum(sizes > 1e-9 * sizes[0])) :]
+    free = redundant(rows)
     tangential = np.zeros((count * d, count * d))
     for i, n in enumerate(normals):
         tangential[d * i : d * (i + 1), d * i : d * (i + 1)] = np.eye(d) - np.outer(n, n)
     change = np.linalg.lstsq(tangential @ free, -tangential @ impulse, rcond=1e-9)[0]
     best = impulse + free @ change
+    if d == 2 and frictions is not None:
+        sides = np.zeros((0, count * d))
+        for i, (n, mu) in enumerate(zip(normals, frictions, strict=True)):
+            side = np.zeros((2, count * d))
+            side[:, d * i : d * (i + 1)] = cone_sides(n, mu)
+            sides = np.vstack((sides, side))
+        best = best + free @ inside_all(sides @ best, sides @ free)
     return [np.asarray(best[d * i : d * (i + 1)], dtype=np.float64) for i in range(count)]
+
+
+def redundant(rows: FloatArray) -> FloatArray:
+    """Return the pushes (m, k) without any effect of contacts with the rows (m, nv): an orthonormal basis."""
+    left, sizes, _ = np.linalg.svd(rows)
+    return left[:, int(np.sum(sizes > 1e-9 * sizes.max(initial=0.0))) :]
+
+
+def cone_sides(n: FloatArray, mu: float) -> FloatArray:
+    """Return the rows (2, 2) that are not negative on a push inside the cone about the normal `n` (2,)."""
+    if np.isinf(mu):
+        return np.vstack((n, n))
+    t = np.array([n[1], -n[0]])
+    return np.vstack((mu * n + t, mu * n - t)) / np.hypot(mu, 1.0)
+
+
+def inside_all(values: FloatArray, ways: FloatArray) -> FloatArray:
+    """Return the c (k,) with the largest smallest entry of values + ways c; zeros if all are >= 0 already, or k = 0.
+
+    The largest is not counted beyond a part of the values' size: of a wedge the pushes could grow without end.
+    """
+    from scipy.optimize import linprog
+
+    k, size = ways.shape[1], float(np.abs(values).max(initial=0.0))
+    if not k or not size or np.all(values >= 0):
+        return np.zeros(k)
+    found = linprog(
+        np.append(np.zeros(k), -1.0),
+        A_ub=np.hstack((-ways, np.ones((len(ways), 1)))),
+        b_ub=values / size,
+        bounds=[(-_FAR, _FAR)] * k + [(None, _INSIDE)],
+    )
+    return size * found.x[:k] if found.status == 0 else np.zeros(k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -12,6 +12,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
 from trundle.models.touching import velocities_changed
+from trundle.simulate.deciding import decided
 from trundle.simulate.handover import handed_over, has_neighbour
 from trundle.simulate.impact_sets import Impact
 from trundle.simulate.phase import Mode, Phase
@@ -19,6 +20,7 @@ from trundle.simulate.rest import Hold, can_rest
 from trundle.simulate.states import (
     cone_margin,
     impact_at,
+    normal_speed,
     rolling_law,
     slip_and_spin,
 )
@@ -97,6 +99,33 @@ class Switchboard:
             family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
         return resolve(self, now, event, phase), reason
+
+    def settle(self, here: Sequence[Instant]) -> Instant | None:
+        """Return how the last of the instants `here` of one time goes on, decided for all contacts at once, or None.
+
+        Margins decide one contact after the other; of several that share a body each may take back what the other
+        one did. Contacts that touched at one of these instants and that do not move apart are decided together.
+        """
+        now = here[-1]
+        model, atlas = self.system.model(now.mode.atlas), now.mode.atlas
+        if self.system.d != 2 or any(one.mode.atlas != atlas for one in here):
+            return None
+        touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
+        closed = [i for i in sorted(touched) if normal_speed(self.system, atlas, now.x, i) <= _SAME]
+        phase = self.phase_of(now.mode)
+        p = phase.parameters(self.inputs(now.t), now.onsets)
+        u = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])["input"][0]
+        found = decided(self.system, atlas, now.x, u, closed, self.system.rules.on_slip == "ignore")
+        if found is None:
+            return None
+        names = {"rolling": rolling_law(self.system)}
+        laws = tuple(names.get(law, law) for law in (found.laws.get(i, "separated") for i in range(len(model.joined))))
+        onsets = np.zeros_like(now.onsets)
+        for i, onset in found.onsets.items():
+            onsets[i] = onset
+        born = {i: law for i, law in found.laws.items() if law == "separated" or i in found.onsets}
+        unarmed = frozenset(f"{self.name(i)}.{_BORN_ZERO[law]}" for i, law in born.items())
+        return Instant(now.t, now.x, Mode(laws, atlas), onsets, unarmed)
 
     def _at_the_tip(self, now: Instant, event: Event, phase: Phase) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
@@ -322,6 +351,7 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
     ("sliding", "slip_speed"): ("the slip came to rest", _stick),
     ("separated", "gap"): ("the gap closed", _land),
     ("separated", "touch"): ("the gap closed", _land),
+    ("separated", "overlap"): ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
 """(law, margin) -> (reason for the record, what resolves it)."""
 

@@ -23,6 +23,8 @@ _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
 _OVERLAPS = 1e-6
+_DEEP = 1e-3
+"""Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
 StateAt = Callable[[float], FloatArray]
 
@@ -34,10 +36,12 @@ class Watch:
     ----------
     system : ContactSystem
     mode : Mode
+    unarmed : set of str
+        Margins that start at zero: ``<contact>.gap`` of one that came apart at this instant.
     """
 
-    def __init__(self, system: ContactSystem, mode: Mode) -> None:
-        self._pairs = [PairWatch(system, mode, numbers) for numbers in system.pairs]
+    def __init__(self, system: ContactSystem, mode: Mode, unarmed: frozenset[str] = frozenset()) -> None:
+        self._pairs = [PairWatch(system, mode, numbers, unarmed) for numbers in system.pairs]
         self._needed = [pair for pair in self._pairs if pair.needed]
         self._full = [pair for pair in self._pairs if pair.full]
 
@@ -79,14 +83,19 @@ class PairWatch:
     mode : Mode
     numbers : sequence of int
         The contacts between these shapes.
+    unarmed : set of str
+        See `Watch`.
     """
 
-    def __init__(self, system: ContactSystem, mode: Mode, numbers: Sequence[int]) -> None:
+    def __init__(
+        self, system: ContactSystem, mode: Mode, numbers: Sequence[int], unarmed: frozenset[str] = frozenset()
+    ) -> None:
         self.system, self.mode = system, mode
         self.touching = [i for i in numbers if LAWS[mode.laws[i]].touching]
         self.apart = [i for i in numbers if not LAWS[mode.laws[i]].touching]
-        # A body that has just left its only contact is still near it: wait until it is away.
-        self._armed = bool(self.touching)
+        # A body that has just left a contact is still near it: wait until it is away, or has sunk in to be seen.
+        left = any(f"{system.meetings[i].contact}.gap" in unarmed for i in self.apart)
+        self._armed = bool(self.touching) and not left
         shape = system.meetings[numbers[0]].shape_B
         self._data = system.kept(("data", shape), lambda: ends_of_data(shape))
         self._proximity = system.proximity(numbers[0])
@@ -191,7 +200,11 @@ class PairWatch:
             # It has just left this place and is back already: in between it was farthest where the speed is zero.
             low = float(brentq(lambda t: look(t).speed, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         instant = t0 if low is None else low
+        if low is None and not self._armed and look(t0).gap > -_PENETRATES > after.gap:
+            # It came apart and falls back without ever being away: it lands where that is sure.
+            instant = float(brentq(lambda t: look(t).gap + _PENETRATES, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         if low is not None and look(low).gap > 0:
             instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         found = self.nearest(state_at(instant)) or after
-        return instant, Event(self.apart[0], "touch", found.coordinates, found.charts)
+        deep = found.gap < -_DEEP * self.system.meetings[self.apart[0]].shape_A.reference_length
+        return instant, Event(self.apart[0], "overlap" if deep else "touch", found.coordinates, found.charts)

@@ -89,7 +89,8 @@ def gross_path(
         ahead, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
         way = here[:2] - before[:2]
         across = aside.get(travel.name, sway * float(left @ way))
-        level = np.array([here[2], before[2], travel.target.position[2]])
+        lands = travel.target.position[2] if travel.name.endswith("_foot") else here[2]
+        level = np.array([here[2], before[2], lands])
         rest = rise * (level.max() - level.min()) + level.min() if np.ptp(level) > 1e-9 else here[2]
         points.append(np.array([*(before[:2] + (ahead @ way) * ahead + across * left), height + rest]))
     times.append(max(steps.duration, 0.6) + 0.4)

@@ -14,7 +14,7 @@ from trundle.errors import InputError
 from trundle.models.centroidal import CentroidalState
 from trundle.problems.paths import PointPath
 
-_LONG = 0.8
+_LONG = 1.0
 """A rest before a step that is longer than this, s, is a rest."""
 
 

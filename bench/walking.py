@@ -1,6 +1,7 @@
 """The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking [PART...]``).
 
-Parts: slopes, warm, sizes, speed, grid, starts, dofs; all of them unless named. CPU times: the machine is shared.
+Parts: slopes, warm, soles, peaks, replays, sizes, speed, grid, starts, dofs; all of them unless named. CPU times: the
+machine is shared.
 The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
 """
 
@@ -57,6 +58,52 @@ def warm() -> None:
         told(f"0 to {slope:+.0f} deg, warm", *planned(Gait(slope=radians(slope)), guess=flat))
 
 
+def soles() -> None:
+    """Iterations and cost of the rolling sole over those of the flat one, in each way the latter may stand."""
+    ways: dict[str, dict[str, Any]] = {
+        "flat": {},
+        "toe": {"trailing": "toe"},
+        "toe-point, heel": {"trailing": "toe-point", "leading": "heel"},
+    }
+    rolling = {slope: planned(Gait(slope=radians(slope)))[0].statistics for slope in SLOPES}
+    for name, way in ways.items():
+        for slope in SLOPES:
+            plan, seconds = planned(Gait(slope=radians(slope), sole="flat", **way))
+            told(f"flat ({name}), {slope:+.0f} deg", plan, seconds)
+            one, other = rolling[slope], plan.statistics
+            print(
+                f"  rolling over this: iterations {one['iterations'] / other['iterations']:.2f}, "
+                f"cost {one['cost'] / other['cost']:.2f}"
+            )
+
+
+def peaks() -> None:
+    """Largest torques and heel strike beside the paper's 40, 55, 55 %; people: ankle 1.5-1.6 N m/kg on the flat."""
+    strikes, mass = (40.0, 55.0, 55.0), build_avatar().robot.mass
+    for slope, published in zip(SLOPES, strikes, strict=True):
+        plan, _ = planned(Gait(slope=radians(slope)))
+        largest = {
+            name: float(np.max(np.abs(plan.torque[:, [j.endswith(name) for j in plan.joints]])))
+            for name in ("hip_pitch", "knee", "ankle_pitch")
+        }
+        parts = ", ".join(f"{name} {value:.0f} N m ({value / mass:.2f} N m/kg)" for name, value in largest.items())
+        single = float(np.sum(np.diff(plan.times)[plan.standing.sum(axis=1) == 1]))
+        strike = 50.0 * single / plan.duration
+        print(f"{slope:+.0f} deg: {parts}; heel strike at {strike:.1f} % (paper {published:.0f})")
+
+
+def replays() -> None:
+    """Steps of twelve that the simulator walks on each slope."""
+    from trundle.control.walk_replay import replay_walk, walking_robot
+
+    for slope in SLOPES:
+        plan, _ = planned(Gait(slope=radians(slope)))
+        began = time.process_time()
+        found = replay_walk(walking_robot(build_avatar(), plan.gravity, 0.8), plan, 12)
+        print(f"{slope:+.0f} deg: {found.steps} of 12 steps, {found.run.status.label}, largest of the base", end=" ")
+        print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s", flush=True)
+
+
 def sizes() -> None:
     """Operations of the elements and nonzeros of the program."""
     walking = Walking(build_avatar(), Gait())
@@ -100,13 +147,18 @@ def speed() -> None:
 
 
 def grid() -> None:
-    """Costs on finer grids."""
-    costs = {}
-    for N in ((16, 6), (32, 12)):
-        plan, seconds = planned(Gait(intervals=N))
-        told(f"{N[0]} + {N[1]} intervals", plan, seconds)
-        costs[N] = plan.statistics["cost"]
-    print(f"cost changes by {100 * abs(costs[32, 12] / costs[16, 6] - 1):.2f} % when the grid is doubled (aim 1 %)")
+    """Costs on finer grids, from the coarse plan, with a swing that ends steeply (p = 1) and smoothly (p = 2)."""
+    for power in (1, 2):
+        costs, plan = {}, None
+        for N in ((16, 6), (32, 12)):
+            plan, seconds = planned(Gait(intervals=N, clearance_power=power), guess=plan, max_iterations=200)
+            told(f"{N[0]} + {N[1]} intervals, p = {power}", plan, seconds)
+            costs[N] = plan.statistics["cost"] if plan.status.label == "success" else np.nan
+            swing = np.abs(plan.torque[plan.phase == 0][:, plan.joints.index("right_hip_pitch")])
+            print(f"  hip of the swing leg: {swing[-1]:.0f} N m before it lands, {np.max(swing[:-1]):.0f} N m else")
+        change = 100 * abs(costs[32, 12] / costs[16, 6] - 1)
+        found = f"{change:.2f} %" if np.isfinite(change) else "an unknown amount: no optimum was found"
+        print(f"  cost changes by {found} when the grid is doubled (aim 1 %)", flush=True)
 
 
 def starts() -> None:
@@ -129,7 +181,8 @@ def dofs() -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "slopes": slopes, "warm": warm, "sizes": sizes, "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
+    "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "sizes": sizes,
+    "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
 }  # fmt: skip
 
 

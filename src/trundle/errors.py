@@ -46,7 +46,7 @@ class InputError(TrundleError, ValueError):
 
     def within(self, prefix: str, file: str | None = None) -> InputError:
         """Return the same error with `prefix` put before the key, as in ``object.shape.radius``."""
-        key = f"{prefix}.{self.key}" if self.key else prefix
+        key = ".".join(part for part in (prefix, self.key) if part)
         return type(self)(key, self.value, self.allowed, file or self.file)
 
 

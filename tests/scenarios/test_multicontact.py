@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,9 @@ from trundle.report.metrics import compute, unit
 from trundle.report.plots import figures
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
+from trundle.scenarios.multicontact_trials import _sole_shift
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
@@ -171,3 +175,46 @@ def test_what_is_wrong_is_said_before_anything_starts(override: str, key: str) -
     with pytest.raises(InputError) as caught:
         build(load_scenario("humanoid-stand", [override]))
     assert key in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_robot_of_ones_own_stands_and_steps() -> None:
+    short = ["steps.count=1", "trials.count=1", "simulation.settle=0.6"]
+    (job,) = build(load_scenario(EXAMPLES / "romeo_walk.toml", short)).jobs()
+    run = job.run(None)
+    (facts,) = run.metadata["trials"]
+    assert facts["survived"], facts
+    moved = run["contact_position"][-1] - run["contact_position"][0]
+    assert moved[1] == pytest.approx([0.05, 0, 0], abs=0.015)
+
+
+def test_limbs_of_a_robot_without_pairs_cannot_be_kept_apart() -> None:
+    with pytest.raises(InputError, match=r"controller\.avoid"):
+        build(load_scenario(EXAMPLES / "romeo_walk.toml", ["controller.avoid=true"]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('link = "l_sole"', 'link = "l_toe"', r"feet\.left\.link"),
+        ("width = 0.09 ", "width = 0.0 ", "width"),
+        ('"*" = 0.0\n', '"Nothing" = 0.0\n', r"posture\.LHipYaw"),
+        ('urdf = "romeo_small"', 'urdf = "romeo_tiny"', "name"),
+    ],
+)
+def test_a_wrong_robot_is_named_before_the_run(tmp_path, old: str, new: str, key: str) -> None:
+    text = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "mine.toml").write_text(text.replace(old, new), encoding="utf-8")
+    scenario = (EXAMPLES / "romeo_walk.toml").read_text(encoding="utf-8").replace("data/romeo.toml", "mine.toml")
+    (tmp_path / "walk.toml").write_text(scenario, encoding="utf-8")
+    with pytest.raises(InputError, match=key):
+        build(load_scenario(tmp_path / "walk.toml"))
+
+
+def test_who_stands_keeps_the_soles_where_they_were() -> None:
+    ends = ["left_foot", "right_foot", "left_hand"]
+    truth = np.zeros((3, 9 + 18))
+    truth[1, 9 + 3] = 0.05  # the right sole ahead, and back again
+    truth[1, 9 + 6] = 0.5  # a hand may go where it likes
+    assert _sole_shift(truth, ends) == pytest.approx(0.05)

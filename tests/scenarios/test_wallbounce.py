@@ -93,6 +93,14 @@ def test_a_wall_through_the_robot_is_named(tmp_path: Path):
         build(load_scenario(path))
 
 
+def test_a_wall_without_a_direction_is_named(tmp_path: Path):
+    path = tmp_path / "nowhere.toml"
+    text = 'kind = "wallbounce"\ntask = "recover"\n[[walls]]\npoint = [0.5, 0.0, 0.0]\nnormal = [0.0, 0.0, 0.0]\n'
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"nowhere\.toml: walls\[0\]\.normal"):
+        build(load_scenario(path))
+
+
 def test_a_goal_at_the_start_is_named(tmp_path: Path):
     path = tmp_path / "nowhere.toml"
     path.write_text('kind = "wallbounce"\ntask = "navigate"\n')

@@ -2,9 +2,11 @@
 
 from trundle.models.avatar import build_avatar
 from trundle.models.ball_balancer import BallBalancer
+from trundle.models.capsules import Clearance, Obstacle
 from trundle.models.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.example_robots import load_example_robot
 from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed
+from trundle.models.humanoid import Humanoid, Pad, Palm, Sole, load_humanoid
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
@@ -23,6 +25,7 @@ __all__ = [
     "Body",
     "Centroidal",
     "CentroidalState",
+    "Clearance",
     "Coast",
     "ContactSystem",
     "Dynamics",
@@ -32,11 +35,15 @@ __all__ = [
     "Hand",
     "HandMotion",
     "Held",
+    "Humanoid",
     "Joined",
     "Link",
     "MassChange",
     "Meeting",
     "Multibody",
+    "Obstacle",
+    "Pad",
+    "Palm",
     "PassiveWalker",
     "Push",
     "Pushed",
@@ -48,6 +55,7 @@ __all__ = [
     "Rules",
     "SampledMotion",
     "SinusoidMotion",
+    "Sole",
     "Start",
     "Terms",
     "Tree",
@@ -55,6 +63,7 @@ __all__ = [
     "build_avatar",
     "control_affine",
     "load_example_robot",
+    "load_humanoid",
     "load_urdf",
     "robot_from_urdf",
 ]

@@ -17,6 +17,7 @@ from trundle.status import Status
 
 _FORMAT = 1
 _ARRAYS = ("times", "q", "nu", "acceleration", "torque", "force", "moment", "point", "standing", "phase", "mirror")
+_FURTHER = ("gravity", "z", "dual")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +51,8 @@ class WalkPlan:
         ``iterations``, ``cost``, ``kkt_residual``, ``constraint_violation``, wall times ``build`` and ``solve``, ...
     settings : mapping
         What was asked, JSON-able.
-    z : (size,)
-        Unknowns of the program, for warm starts.
+    z, dual : (size,), (rows + size,)
+        Unknowns of the program and multipliers of its rows and bounds, for warm starts.
     """
 
     times: FloatArray
@@ -72,6 +73,7 @@ class WalkPlan:
     statistics: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     z: FloatArray = field(default_factory=lambda: np.zeros(0))
+    dual: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def duration(self) -> float:
@@ -117,7 +119,7 @@ class WalkPlan:
             "statistics": dict(self.statistics),
             "settings": dict(self.settings),
         }
-        arrays = {name: getattr(self, name) for name in (*_ARRAYS, "gravity", "z") if getattr(self, name) is not None}
+        arrays = {name: getattr(self, name) for name in (*_ARRAYS, *_FURTHER) if getattr(self, name) is not None}
         try:
             with target.open("wb") as file:
                 np.savez(file, content=np.array(json.dumps(content)), **arrays)
@@ -140,7 +142,8 @@ def load_walk(path: str | Path) -> WalkPlan:
             content = json.loads(str(data["content"]))
             if content["format"] != _FORMAT:
                 raise ValueError(f"format {content['format']}")
-            arrays = {name: data[name] if name in data else None for name in (*_ARRAYS, "gravity", "z")}
+            arrays = {name: data[name] if name in data else None for name in _ARRAYS}
+            arrays |= {name: data[name] if name in data else np.zeros(0) for name in _FURTHER}
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise InputError("path", str(source), f"the plan of a walk ({error})") from None
     names = {key: tuple(content[key]) for key in ("phases", "joints")}

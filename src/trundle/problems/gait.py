@@ -63,7 +63,11 @@ class Gait:
     rolling_on : float, m
         Likewise where the standing foot bears when single support begins; None: free.
     clearance : float, m
-        Height h of the swing foot: gap >= 4 h s (1 - s), s from 0 to 1 over the single support.
+        Height h of the swing foot: gap >= h (4 s (1 - s))^p, s from 0 to 1 over the single support.
+    clearance_power : 1 or 2
+        p. The foot's velocity is zero at both ends: with p = 1 the bound's is not, so that the swing leg is braked in
+        the last interval alone, by a torque that grows on finer grids; with p = 2 it lands smoothly, nearly along
+        the ground, which a replay with errors does not follow.
     friction : float
     load : float
         Largest normal force of a foot over the weight: a straight leg bears peaks that torques do not tell.
@@ -94,6 +98,7 @@ class Gait:
     landing: float | None = -0.09
     rolling_on: float | None = None
     clearance: float = 0.02
+    clearance_power: int = 1
     friction: float = 0.8
     load: float = 1.4
     torques: Mapping[str, float] = field(default_factory=lambda: dict(TORQUES))
@@ -131,6 +136,7 @@ class Gait:
             if name not in TORQUES:
                 raise InputError("ranges", name, "one of " + ", ".join(TORQUES))
             number(f"ranges.{name}[1]", bounds[1], minimum=number(f"ranges.{name}[0]", bounds[0]), unit="rad")
+        integer("clearance_power", self.clearance_power, minimum=1, maximum=2)
         for count in self.intervals:
             integer("intervals", count, minimum=2)
         for part in self.arm_swing:

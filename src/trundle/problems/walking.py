@@ -191,6 +191,8 @@ class Walking:
             swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
             height = self.sole.clearance(self.model.motions[f"{swing}_foot"])
             bump = 4 * gait.clearance * every.clock * (1 - every.clock)  # type: ignore[operator]
+            if gait.clearance_power == 2:
+                bump *= 4 * every.clock * (1 - every.clock)  # type: ignore[operator]
             nodes.append(Condition(f"clearance {swing}", height - bump, 0.0, np.inf, inner=True))
         if support.landing:
             start += self._rows(support.landing, support.stances[support.landing])

@@ -27,6 +27,7 @@ UNITS = {
     "box_slip": "m",
     "box_tilt": "deg",
     "grip": "N",
+    "sole_shift": "m",
     "hand_load_most": "N",
     "com_behind": "m",
 }
@@ -82,6 +83,8 @@ def survived(run: Trajectory, axis: str) -> float:
 def stand(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `humanoid-stand`."""
     values = {"push_fore_aft": survived(run, "fore-aft"), "push_lateral": survived(run, "lateral")}
+    stood = [one for one in trials(run) if one["survived"]] or trials(run)
+    values["sole_shift"] = max(one["sole_shift"] for one in stood)
     if "talos" in parts:
         values["push_talos"] = min(survived(parts["talos"], axis) for axis in ("fore-aft", "lateral"))
     return values

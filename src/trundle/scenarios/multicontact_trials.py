@@ -18,6 +18,8 @@ from trundle.units import GRAVITY
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
+_SHIFTED = 0.03
+"""Way of a sole's middle, m, beyond which a robot that should stand has stepped."""
 _LOOK = 0.05
 """Time between two looks at how near a robot's bodies are, s."""
 _STILL = 0.15
@@ -112,6 +114,8 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
     speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
     held = run.status is Status.SUCCESS
     landed = policy.landed
+    shift = _sole_shift(records["truth"], list(work.controller.humanoid.ends))
+    stood = bool(work.steps.travels) or shift <= _SHIFTED
     return {
         "seed": trial.seed,
         "mass_factor": trial.mass_factor,
@@ -119,7 +123,8 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         "axis": trial.axis,
         "status": run.status.label,
         "reason": run.reason,
-        "survived": bool(held and speed < _STILL and landed == len(work.steps.travels)),
+        "survived": bool(held and stood and speed < _STILL and landed == len(work.steps.travels)),
+        "sole_shift": shift,
         "steps": landed,
         "end_speed": speed,
         "com_rms_xy": float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
@@ -129,6 +134,13 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         "spent": insight.spent,
         "unsolved": int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
     }
+
+
+def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
+    """Return the farthest, m, that the middle of any sole was from where it stood at first, as the plant has it."""
+    points = truth[:, 9 : 9 + 3 * len(ends)].reshape(len(truth), len(ends), 3)
+    feet = points[:, [i for i, name in enumerate(ends) if name.endswith("_foot")]]
+    return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
 def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:

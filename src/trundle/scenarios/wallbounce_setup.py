@@ -83,7 +83,13 @@ class Setup:
     @property
     def walls(self) -> list[Wall]:
         """The walls."""
-        return [Wall(wall.point, wall.normal) for wall in self.tables.walls]
+        result = []
+        for i, table in enumerate(self.tables.walls):
+            try:
+                result.append(Wall(table.point, table.normal))
+            except InputError as error:
+                raise error.within(f"walls[{i}]") from None
+        return result
 
     @property
     def box(self) -> Box | None:

@@ -154,7 +154,7 @@ class HumanoidPlant:
         h, robot, made = self.humanoid, self.humanoid.robot, []
         for i, body in enumerate(robot.bodies()):
             parent = spec.worldbody if body.parent < 0 else made[body.parent]
-            inertia, k = body.inertia, self.mass_factor
+            inertia, k = _thick(body.inertia), self.mass_factor
             here = parent.add_body(
                 name=body.name,
                 pos=body.p,
@@ -277,3 +277,9 @@ def _mujoco() -> Any:
     except ImportError:
         raise MissingExtraError("mujoco", "sim") from None
     return mujoco
+
+
+def _thick(inertia: FloatArray) -> FloatArray:
+    """Return an inertia (3, 3) with A + B > C by more than round-off: that of a flat body is refused by MuJoCo."""
+    a, b, c = np.linalg.eigvalsh(inertia)
+    return inertia if a + b > c * (1 + 1e-9) else inertia + 1e-8 * c * np.eye(3)

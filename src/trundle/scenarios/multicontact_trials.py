@@ -175,6 +175,11 @@ def _built_up(time: FloatArray, rate: FloatArray) -> FloatArray:
     return np.vstack((np.zeros(3), np.cumsum(np.diff(time)[:, None] * rate[:-1], axis=0)))
 
 
+def _box(poses: FloatArray) -> dict[str, FloatArray]:
+    """Return the arrays of the box's poses (n, 7), if there is one."""
+    return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
+
+
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
@@ -211,8 +216,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "solve_time_preview": r["preview"],
         "solve_time_wholebody": r["tick"],
     }
-    if np.all(np.isfinite(r["box"])):
-        arrays |= {"box_position": r["box"][:, :3], "box_quaternion": r["box"][:, 3:]}
+    arrays |= _box(r["box"])
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
     tables = work.tables
     metadata = {

@@ -246,6 +246,17 @@ BASES: dict[str, dict[str, Any]] = {
         "plant": {"friction": 0.7, "fallen_tilt": 0.9},
         "parts": {"longer": {"steps": {"length": 0.12}}},
     },
+    "carrier": {
+        "kind": "multicontact",
+        "task": "carry",
+        "box": {"size": [0.18, 0.22, 0.2], "mass": 1.5, "held": [0.26, 0.0, 0.19]},
+        "stands": {"pick_ahead": 0.28, "pick_height": 0.72, "place_ahead": 0.26, "place_height": 0.71, "width": 0.1},
+        "hands": {"reach": 1.2, "press": 30.0, "support": 0.6, "patience": 1.0, "gap": 0.04},
+        "object": {"place": 100.0, "turn": 150.0, "kp": 90.0, "kd": 19.0},
+        "route": {"turn": -0.5, "turn_steps": 4, "ways": [0.1, 0.08], "sway": 0.7, "rise": 0.4},
+        "trials": {"count": 2, "mass_factors": [0.98, 1.02]},
+        "hold": 2.0,
+    },
     "walk": {
         "kind": "walking",
         "task": "walk",

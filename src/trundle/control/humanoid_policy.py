@@ -11,15 +11,17 @@ import numpy as np
 
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.contact.packed import FrameMotion
+from trundle.control.aim import Aim
 from trundle.control.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
+from trundle.control.handling import Handling
 from trundle.control.id_command import Command
 from trundle.control.preview import Preview
 from trundle.control.preview_plan import PreviewPlan
 from trundle.control.stepping import Footsteps, Travel
-from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController
+from trundle.control.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.articulated import ArticulatedTerms, Momentum
 from trundle.models.centroidal import CentroidalState
-from trundle.numerics.turning import quaternion_of, rotation_by
+from trundle.numerics.turning import quaternion_of, rotation_by, rotation_rpy
 from trundle.status import Status
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -123,6 +125,8 @@ class HumanoidPolicy:
     rates : Rates
     posture : callable, optional
         From the time (s) of the plan to joints (n,) rad; the robot's posture unless given.
+    handling : Handling, optional
+        What the hands do besides: an object to pick up, carry and set down.
     """
 
     def __init__(
@@ -136,10 +140,11 @@ class HumanoidPolicy:
         gating: Gating | None = None,
         rates: Rates | None = None,
         posture: Callable[[float], FloatArray] | None = None,
+        handling: Handling | None = None,
     ) -> None:
         self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
         self.gating, self.rates = gating or Gating(), rates or Rates()
-        self._start, self._posture = np.array(q), posture
+        self._start, self._posture, self.handling = np.array(q), posture, handling
         robot = controller.humanoid.robot
         self._limit = robot.torque_limit
         self._radii = controller.humanoid.radii
@@ -159,6 +164,8 @@ class HumanoidPolicy:
         self.insight, self.statuses = Insight(), Counter[Status]()
         self.plan: PreviewPlan | None = None
         self.command: Command | None = None
+        if self.handling:
+            self.handling.reset()
         self._previewed = False
         self._clock, self._next, self._late, self._lift = 0.0, 0.0, 0.0, 0.0
         self._left: dict[str, tuple[FloatArray, FloatArray]] = {}
@@ -182,16 +189,29 @@ class HumanoidPolicy:
         told = self.measured(state)
         q, nu, terms, ends = self._estimated(told)
         travels = self._gated(told, ends)
+        load = self.handling.load(ends) if self.handling else None
         momentum = terms.momentum
         if momentum is None:
             raise RuntimeError("no momentum")
-        target = self._looked_ahead(momentum)
+        if load:
+            momentum = load.joined(momentum, self.controller.humanoid.robot.mass)
+        com, rate, acceleration = self._looked_ahead(momentum)
         aims = {t.name: self._aim(t, ends[t.name]) for t in travels}
-        com, rate, acceleration = target
-        lift = self._height(com, momentum)
-        acceleration = acceleration + np.array([0.0, 0.0, lift])
-        surfaces = {name: self._places[name].R_world_patch for name in self._standing}
-        aim = WholeBodyAim(com, np.eye(3), self._standing, aims, rate, acceleration, surfaces=surfaces)
+        yaw, turning = self.steps.heading(self._clock)
+        if self.handling:
+            aims |= self.handling.aims(ends)
+            load = self.handling.wanted(load, com, rate, yaw, turning) if load else None
+        aim = WholeBodyAim(
+            com,
+            rotation_rpy(np.array([0.0, 0.0, yaw])),
+            self._standing,
+            aims,
+            rate,
+            acceleration + np.array([0.0, 0.0, self._height(com, momentum)]),
+            load=load,
+            turning=turning,
+            surfaces={name: self._places[name].R_world_patch for name in self._standing},
+        )
         if self._posture is not None:
             now, ahead = (self._posture(self._clock + late) for late in (0.0, self.rates.control))
             aim = replace(aim, posture=now, posture_rate=(ahead - now) / self.rates.control)
@@ -259,7 +279,11 @@ class HumanoidPolicy:
             waiting.append(travel)
         late = [travel for travel in waiting if travel.end <= ahead]
         self._late = self._late + period if late else 0.0
-        if not late:
+        if self.handling:
+            if not late and not self.handling.waits(ahead, told.forces, period):
+                self._clock = ahead
+            self.handling.at(self._clock, ends)
+        elif not late:
             self._clock = ahead
         away = {travel.name for travel in waiting}
         self._places = self.steps.standing(self._clock)

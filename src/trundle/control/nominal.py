@@ -14,6 +14,9 @@ from trundle.errors import InputError
 from trundle.models.centroidal import CentroidalState
 from trundle.problems.paths import PointPath
 
+_LONG = 1.0
+"""A rest before a step that is longer than this, s, is a rest."""
+
 
 class NominalPath:
     """Positions and velocities at times, joined by cubics that meet both (final): callable like `PointPath`.
@@ -50,6 +53,7 @@ def gross_path(
     lowered: float = 0.0,
     sway: float = 0.6,
     lean: Mapping[str, float] | None = None,
+    rise: float = 0.3,
 ) -> PointPath:
     """Return a coarse path of the centre of mass: over the middle of what stands while something travels.
 
@@ -62,7 +66,9 @@ def gross_path(
     lowered : float, m
         By how much it sinks in the first half second.
     sway : float
-        Share of the way from the middle of all ends to that of those that stand, across the direction of motion (y).
+        Share of the way from the middle of all ends to that of those that stand, across the soles' direction.
+    rise : float
+        Share of the way up from the lowest to the highest of the soles around a step that it has risen meanwhile.
     lean : mapping of str to float, m
         Where it is across, from the middle of both soles, while an end travels; those left out: by `sway`.
     """
@@ -75,9 +81,18 @@ def gross_path(
         if time <= times[-1]:
             continue
         here, before = _middle(steps, time), _middle(steps, travel.start - 1e-6)
+        if travel.start - times[-1] > _LONG:
+            times.append(travel.start - 0.5 * _LONG)
+            points.append(np.array([before[0], before[1], height + before[2]]))
         times.append(time)
-        across = aside.get(travel.name, sway * (here[1] - before[1]))
-        points.append(np.array([here[0], before[1] + across, height + here[2]]))
+        yaw = steps.heading(travel.start)[0]
+        ahead, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
+        way = here[:2] - before[:2]
+        across = aside.get(travel.name, sway * float(left @ way))
+        lands = travel.target.position[2] if travel.name.endswith("_foot") else here[2]
+        level = np.array([here[2], before[2], lands])
+        rest = rise * (level.max() - level.min()) + level.min() if np.ptp(level) > 1e-9 else here[2]
+        points.append(np.array([*(before[:2] + (ahead @ way) * ahead + across * left), height + rest]))
     times.append(max(steps.duration, 0.6) + 0.4)
     points.append(np.array([last[0], last[1], height + last[2]]))
     return PointPath(times, points, "smooth")

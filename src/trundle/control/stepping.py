@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
 from trundle.control.aim import Aim
 from trundle.errors import InputError
-from trundle.models.forecast import Forecast, Held
+from trundle.models.forecast import Forecast, Held, MassChange
 from trundle.numerics.turning import rotation_by, rotation_vector
 
 
@@ -82,6 +83,8 @@ class Footsteps:
         In the order of their starts; those of one end do not overlap. An end that did not stand before only arrives.
     releases : mapping of str to float
         When an end that stands leaves for good, s.
+    masses : sequence of MassChange
+        Of what moves: an object that is picked up or set down.
 
     Raises
     ------
@@ -92,6 +95,7 @@ class Footsteps:
     start: Mapping[str, PlacedPatch]
     travels: Sequence[Travel] = ()
     releases: Mapping[str, float] = field(default_factory=dict)
+    masses: Sequence[MassChange] = ()
     forecast: Forecast = field(init=False, repr=False, compare=False)
     """Of what stands when."""
 
@@ -107,7 +111,7 @@ class Footsteps:
             ends = [travel.start for travel in own][0 if name in self.start else 1 :]
             ends += [self.releases.get(name, np.inf)]
             held += [Held(place, begin, end) for (begin, place), end in zip(places, ends, strict=True)]
-        object.__setattr__(self, "forecast", Forecast(tuple(held)))
+        object.__setattr__(self, "forecast", Forecast(tuple(held), masses=tuple(self.masses)))
         for time in self.forecast.changes:
             if not self.forecast.held(np.array([time])).any():
                 raise InputError("travels", float(time), "times at which something stands")
@@ -121,10 +125,40 @@ class Footsteps:
         """Return the travels under way at `time` (s)."""
         return tuple(travel for travel in self.travels if travel.start <= time < travel.end)
 
+    def heading(self, time: float) -> tuple[float, float]:
+        """Return where the soles point to at `time` (s): yaw (rad), and its rate (rad/s), smooth while one travels."""
+        knots = self._headings
+        i = int(np.searchsorted(knots[:, 0], time, side="right")) - 1
+        if i < 0 or i >= len(knots) - 1:
+            return float(knots[min(max(i, 0), len(knots) - 1), 1]), 0.0
+        (a, yaw), (b, other) = knots[i], knots[i + 1]
+        s = (time - a) / (b - a)
+        return float(yaw + s**2 * (3 - 2 * s) * (other - yaw)), float(6 * s * (1 - s) * (other - yaw) / (b - a))
+
+    @cached_property
+    def _headings(self) -> FloatArray:
+        """Times and yaws (k, 2): the mean of the soles' before and after each travel, without jumps of a whole turn."""
+        places = {name: place for name, place in self.start.items() if name.endswith("_foot")}
+        knots = [(0.0, _yaw(places))]
+        for travel in self.travels:
+            if travel.name in places:
+                before = knots[-1][1]
+                places[travel.name] = travel.target
+                after = before + (_yaw(places) - before + np.pi) % (2 * np.pi) - np.pi
+                start = max(travel.start, knots[-1][0] + 1e-6)
+                knots += [(start, before), (max(travel.end, start + 1e-6), after)]
+        return np.array(knots)
+
     def standing(self, time: float) -> dict[str, PlacedPatch]:
         """Return what stands where at `time` (s)."""
         held = self.forecast.held(np.array([time]))[0]
         return {c.contact.name: c.contact for c, on in zip(self.forecast.contacts, held, strict=True) if on}
+
+
+def _yaw(places: Mapping[str, PlacedPatch]) -> float:
+    """Return the direction (rad) of the mean x axis of soles."""
+    ahead = sum((place.R_world_patch[:, 0] for place in places.values()), np.zeros(3))
+    return float(np.arctan2(ahead[1], ahead[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +175,15 @@ class Move:
     aside: Any = (0.0, 0.0, 0.0)
 
 
-def in_turn(start: Mapping[str, PlacedPatch], moves: Sequence[Move], first: float = 1.0) -> Footsteps:
-    """Return moves one after the other from the time `first` (s) on."""
+def in_turn(
+    start: Mapping[str, PlacedPatch], moves: Sequence[Move], first: float = 1.0, masses: Sequence[MassChange] = ()
+) -> Footsteps:
+    """Return moves one after the other from the time `first` (s) on; `masses`: see `Footsteps`."""
     travels, time = [], first
     for move in moves:
         travels.append(Travel(move.target.name, time, time + move.duration, move.target, move.lift, move.aside))
         time += move.duration + move.pause
-    return Footsteps(start, travels)
+    return Footsteps(start, travels, masses=masses)
 
 
 Ground = Callable[[float, float], tuple[FloatArray, FloatArray]]
@@ -182,6 +218,33 @@ def steps_ahead(
             at, R = ground(float(at[0]), float(at[1]))
         places[name] = PlacedPatch(name, old.patch, at, R)
         moves.append(Move(places[name], single, double, lift, (0.0, out * aside, 0.0)))
+    return moves
+
+
+def turn_in_place(
+    start: Mapping[str, PlacedPatch],
+    steps: int,
+    yaw: float,
+    *,
+    single: float = 0.6,
+    double: float = 0.2,
+    lift: float = 0.06,
+) -> list[Move]:
+    """Return steps of "left_foot" and "right_foot" by turns about their middle until both are turned by `yaw` (rad).
+
+    The sole on the inner side goes first; footholds keep their heights.
+    """
+    if steps < 2:
+        raise InputError("steps", steps, "at least 2: each sole has to turn")
+    names = ("left_foot", "right_foot") if yaw > 0 else ("right_foot", "left_foot")
+    middle: FloatArray = np.mean([start[name].position for name in names], axis=0)
+    moves = []
+    for i in range(steps):
+        name = names[i % 2]
+        turn = rotation_by(np.array([0.0, 0.0, yaw * min((i + 1) / (steps - 1), 1.0)]))
+        old = start[name]
+        place = PlacedPatch(name, old.patch, middle + turn @ (old.position - middle), turn @ old.R_world_patch)
+        moves.append(Move(place, single, double, lift))
     return moves
 
 

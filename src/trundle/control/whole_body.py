@@ -59,8 +59,8 @@ class WholeBodyGains:
     hand: float = 100.0
     hand_kp: float = 200.0
     hand_kd: float = 28.0
-    object: float = 20.0
-    object_turn: float = 20.0
+    object: float = 200.0
+    object_turn: float = 200.0
     object_kp: float = 100.0
     object_kd: float = 20.0
     force: float = 1e-6
@@ -100,6 +100,8 @@ class WholeBodyAim:
         Axes of what hands that stand roll on, z the normal into the robot; those of the world unless given.
     load : Load, optional
         What the hands hold: then `com`, its rates and `angular_momentum` are of robot and load together.
+    turning : float, rad/s
+        Of the base about the vertical.
     """
 
     com: FloatArray
@@ -113,6 +115,7 @@ class WholeBodyAim:
     posture_rate: FloatArray | None = None
     surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
     load: Load | None = None
+    turning: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +337,8 @@ class WholeBodyController:
         change = g.momentum_kd * (aim.angular_momentum - momentum.angular)
         _set(tasks["momentum"], momentum.J_angular, change - momentum.angular_bias)
         base = ends["base"]
-        turn = g.base_kp * turn_between(base.R, aim.R_base) - g.base_kd * base.w
+        spin = np.array([0.0, 0.0, aim.turning])
+        turn = g.base_kp * turn_between(base.R, aim.R_base) + g.base_kd * (spin - base.w)
         _set(tasks["base"], base.Jw, turn - base.al)
         rest = self.humanoid.joint_posture if aim.posture is None else aim.posture
         slower = -nu[6:] if aim.posture_rate is None else aim.posture_rate - nu[6:]

@@ -152,6 +152,8 @@ _MULTICONTACT: dict[str, Variable] = {
     "slip": Variable((*_C, "xyz"), "m/s", "world", "velocity of the middle of a sole or hand that carries, else zero"),
     "hand_load": Variable(_T, "N", "world", "sum of the magnitudes of the forces on the hands"),
     "hand_load_planned": Variable(_T, "N", "world", "the same in the last preview"),
+    "box_position": Variable(_V, "m", "world", "centre of the box that is carried", False),
+    "box_quaternion": Variable(_Q, "1", "world", "orientation of the box, world from box", False),
     "phase": Variable(_T, "1", "none", "number of travels begun so far in the plan"),
     "solve_time_preview": Variable(_T, "s", "none", "processor time of the last preview"),
     "solve_time_wholebody": Variable(_T, "s", "none", "processor time of the last tick without the preview"),

@@ -60,6 +60,7 @@ SPECIAL = {
     "passive-walker": "metrics_walker:passive_walker",
     "humanoid-stand": "metrics_multicontact:stand",
     "humanoid-walk": "metrics_multicontact:walk",
+    "humanoid-carry": "metrics_multicontact:carry",
     "humanoid-ledge": "metrics_multicontact:ledge",
     "walk-flat": "metrics_walking:walk_flat",
     "walk-flat-foot": "metrics_walking:flat_foot",

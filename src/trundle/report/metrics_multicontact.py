@@ -24,6 +24,9 @@ UNITS = {
     "odometry_drift": "m",
     "friction_use": "1",
     "ticks_unsolved": "1",
+    "box_slip": "m",
+    "box_tilt": "deg",
+    "grip": "N",
     "sole_shift": "m",
     "hand_load_most": "N",
     "com_behind": "m",
@@ -93,6 +96,18 @@ def walk(run: Trajectory, parts: Runs) -> dict[str, float]:
     return {
         "seeds_ok": float(sum(one["survived"] for one in facts)),
         "com_rms_xy": max(one["com_rms_xy"] for one in facts),
+    }
+
+
+def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
+    """Return the metrics of `humanoid-carry`: slip and tilt are the worst of the trials in which the box arrived."""
+    facts = trials(run)
+    good = [one for one in facts if one["survived"]] or facts
+    return {
+        "seeds_ok": float(sum(one["survived"] for one in facts)),
+        "box_slip": max(one["slip"] for one in good),
+        "box_tilt": max(one["tilt"] for one in good),
+        "grip": float(np.mean([one["grip"] for one in good])),
     }
 
 

@@ -20,6 +20,7 @@ from trundle.report.staging import Actor, Stage, frame_times, sampled
 Array = NDArray[np.float64]
 
 _GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
+_PARCEL = (196, 138, 74)
 _BLOCK = (168, 150, 126)
 _BOX = np.array(
     [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
@@ -46,6 +47,11 @@ def multicontact_stage(run: Trajectory) -> Stage:
     low, high = run["com_position"].min(axis=0), run["com_position"].max(axis=0)
     middle, reach = 0.5 * (low + high), 1.9 + 0.6 * float(np.max(high[:2] - low[:2]))
     actors += _ground(run, len(times), middle, reach)
+    if run.metadata.get("box"):
+        place, turn = run["box_position"][index], run["box_quaternion"][index]
+        actors.append(
+            Actor("box", (Part(_corners(run.metadata["box"]), _BOX, _PARCEL, None, True, True),), place, turn)
+        )
     look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
@@ -158,6 +164,12 @@ def _shade(name: str) -> tuple[int, int, int]:
     if any(word in name for word in ("ankle", "hand", "gripper", "sole", "head")):
         return (58, 64, 72)
     return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
+
+
+def _corners(size: list[float]) -> Array:
+    """Return the corners (8, 3), m, of a box with these sides about the origin."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+    return signs * np.array(size) / 2
 
 
 def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Actor]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,10 +42,13 @@ _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0
 def build(scenario: Scenario) -> MulticontactWork:
     """Return the work of a `multicontact` scenario, robot and footholds checked."""
     work = MulticontactWork(scenario)
-    with keys("robot", scenario, {"robot": "robot.name"}):
+    if work.tables.task == "carry":
+        from trundle.scenarios.multicontact_carry import CarryWork
+
+        work = CarryWork(scenario)
+    with keys("robot", scenario, {"robot": "robot.name", "pads": "robot.name"}):
         _ = work.controller
-    with keys("steps", scenario, {"hand": "hand"}):
-        _ = work.steps, work.rests
+    work.check()
     return work
 
 
@@ -54,11 +57,18 @@ class MulticontactWork:
     """A humanoid, its footholds and its trials; the first trial is the trajectory."""
 
     scenario: Scenario
+    way: ClassVar[str] = "steps"
+    """The table that says where it goes."""
 
     @property
     def tables(self) -> Any:
         """The scenario's tables."""
         return self.scenario.tables
+
+    def check(self) -> None:
+        """Raise `InputError` where footholds or poses are impossible."""
+        with keys("steps", self.scenario, {"hand": "hand"}):
+            _ = self.steps, self.rests
 
     def jobs(self) -> Iterator[Job]:
         """Yield all trials as one job."""
@@ -66,18 +76,22 @@ class MulticontactWork:
 
     def _run(self, share: Share | None) -> Trajectory:
         outcomes: list[Outcome] = []
-        with keys("steps", self.scenario):
+        with keys(self.way, self.scenario):
             _ = self.path
         most = len(self._pushes()) if self.tables.task == "stand" else self.tables.trials.count
         for trial in self.trials(outcomes):
             if share:
                 share(min(len(outcomes) / most, 1.0))
-            outcomes.append(run_trial(self, trial))
+            outcomes.append(self.outcome(trial))
         return trajectory(self, outcomes)
+
+    def outcome(self, trial: Trial) -> Outcome:
+        """Run a trial."""
+        return run_trial(self, trial)
 
     def trials(self, outcomes: list[Outcome]) -> Iterator[Trial]:
         """Yield the trials; of an axis no harder push follows one that felled the robot, as `outcomes` tells."""
-        if self.tables.task == "walk":
+        if self.tables.task != "stand":
             table = self.tables.trials
             for k in range(table.count):
                 yield Trial(self.scenario.seed + k, table.mass_factors[k % len(table.mass_factors)])
@@ -267,6 +281,10 @@ class MulticontactWork:
 
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
+        return self.make_policy(posture=None if self.rests is None else self.rests.posture)
+
+    def make_policy(self, **further: Any) -> HumanoidPolicy:
+        """Return a fresh policy with `further` arguments."""
         table = self.tables.controller
         return HumanoidPolicy(
             self.controller,
@@ -276,7 +294,7 @@ class MulticontactWork:
             self.preview() if table.preview.use else None,
             gating=Gating(**table.gating.model_dump()),
             rates=Rates(table.period, table.preview.period),
-            posture=None if self.rests is None else self.rests.posture,
+            **further,
         )
 
     def plant(self, trial: Trial) -> HumanoidPlant:

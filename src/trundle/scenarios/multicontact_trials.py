@@ -99,6 +99,8 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "nominal": lambda _: work.path(np.array([policy.insight.plan_time]))[0][0],
         "estimated": thought("base"),
         "begun": thought("begun"),
+        "plan_time": thought("plan_time"),
+        "box": plant.box_pose,
         "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
@@ -173,6 +175,11 @@ def _built_up(time: FloatArray, rate: FloatArray) -> FloatArray:
     return np.vstack((np.zeros(3), np.cumsum(np.diff(time)[:, None] * rate[:-1], axis=0)))
 
 
+def _box(poses: FloatArray) -> dict[str, FloatArray]:
+    """Return the arrays of the box's poses (n, 7), if there is one."""
+    return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
+
+
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
@@ -209,6 +216,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "solve_time_preview": r["preview"],
         "solve_time_wholebody": r["tick"],
     }
+    arrays |= _box(r["box"])
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
     tables = work.tables
     metadata = {
@@ -220,11 +228,12 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "licence": work.controller.humanoid.licence,
         "notice": work.controller.humanoid.notice,
         "friction": tables.plant.friction,
+        "box": None if "box_position" not in arrays else list(tables.box.size),
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
-        "terrain": work.terrain.table,
+        "terrain": work.plant(Trial(0, 1.0)).terrain.table,
         "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

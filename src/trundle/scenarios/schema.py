@@ -88,6 +88,7 @@ SCHEMAS: dict[tuple[str, str], str] = {
     ("juggling", "throw"): "trundle.scenarios.schema_juggling_control:JugglingThrow",
     ("multicontact", "stand"): "trundle.scenarios.schema_multicontact:MulticontactStand",
     ("multicontact", "walk"): "trundle.scenarios.schema_multicontact:MulticontactWalk",
+    ("multicontact", "carry"): "trundle.scenarios.schema_carry:MulticontactCarry",
     ("wallbounce", "recover"): "trundle.scenarios.schema_wallbounce:WallbounceRecover",
     ("wallbounce", "navigate"): "trundle.scenarios.schema_wallbounce:WallbounceNavigate",
     ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",

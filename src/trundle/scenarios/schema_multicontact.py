@@ -234,7 +234,9 @@ class SimulationTable(Table):
     settle: Duration = Field(default=1.5, description="s, simulated after the last step or push")
 
 
-class _Multicontact(ScenarioTable):
+class MulticontactTables(ScenarioTable):
+    """What all tasks of the kind have."""
+
     kind: Literal["multicontact"]
     robot: RobotTable = Field(default=RobotTable())
     terrain: TerrainTable = Field(default=TerrainTable())
@@ -244,7 +246,7 @@ class _Multicontact(ScenarioTable):
     simulation: SimulationTable = Field(default=SimulationTable())
 
 
-class MulticontactStand(_Multicontact):
+class MulticontactStand(MulticontactTables):
     """A humanoid that stands and is pushed."""
 
     task: Literal["stand"]
@@ -252,7 +254,7 @@ class MulticontactStand(_Multicontact):
     mass_factors: Factors = Field(default=(1.05, 0.95), description="of all masses of the simulated robot")
 
 
-class MulticontactWalk(_Multicontact):
+class MulticontactWalk(MulticontactTables):
     """A humanoid that walks, with a hand on a support where the file has a `[hand]`."""
 
     task: Literal["walk"]

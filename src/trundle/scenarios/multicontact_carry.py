@@ -1,0 +1,219 @@
+"""Task `carry` of kind `multicontact`: a humanoid with a box between its hands, from stand to stand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.patch import PlacedPatch
+from trundle.control.handling import HANDS, PHASES, Durations, Errand, Grip, Handling, Place
+from trundle.control.humanoid_policy import HumanoidPolicy
+from trundle.control.nominal import gross_path
+from trundle.control.stepping import Footsteps, Move, in_turn, turn_in_place
+from trundle.control.whole_body import WholeBodyController
+from trundle.errors import InputError
+from trundle.models.terrain import Block, Terrain
+from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
+from trundle.plan.arm_pose import arm_pose
+from trundle.plan.stance_pose import center_of_mass_of
+from trundle.problems.paths import PointPath
+from trundle.scenarios.building import keys
+from trundle.scenarios.multicontact import MulticontactWork
+from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
+from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
+
+
+class CarryWork(MulticontactWork):
+    """A humanoid that carries a box."""
+
+    way: ClassVar[str] = "route"
+
+    def check(self) -> None:
+        """Raise `InputError` where footholds, or places of the box, are impossible."""
+        with keys("route", self.scenario):
+            _ = self.moves
+        with keys("stands", self.scenario):
+            _ = self.joints
+
+    @cached_property
+    def controller(self) -> WholeBodyController:
+        """Of the robot that the file names, with the pads of its hands."""
+        plain, table = super().controller, self.tables.object
+        gains = replace(
+            plain.gains,
+            object=table.place,
+            object_turn=table.turn,
+            object_kp=table.kp,
+            object_kd=table.kd,
+        )
+        return WholeBodyController(plain.humanoid.gripping(), gains)
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """State q (nq,) at the start, over the origin, turned back by the turn to come."""
+        q = super().start.copy()
+        turn = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn]))
+        q[:3], q[3:7] = turn @ q[:3], quaternion_of(turn @ rotation_of(q[3:7]))
+        return q
+
+    @cached_property
+    def soles(self) -> dict[str, PlacedPatch]:
+        """Where the soles stand at the start."""
+        _, ends = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
+        turn, found = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn])), {}
+        for name in (f"{foot}_foot" for foot in self.controller.humanoid.feet):
+            point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
+            found[name] = PlacedPatch(name, self._sole(name), point, R @ turn)
+        if set(found) != {"left_foot", "right_foot"}:
+            raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to carry")
+        return found
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        """All steps."""
+        t, places, moves = self.tables.route, dict(self.soles), []
+        kinds = {"single": t.single, "double": t.double, "lift": t.lift}
+        if t.turn_steps:
+            moves += turn_in_place(places, t.turn_steps, t.turn, **kinds)
+            places |= {move.target.name: move.target for move in moves}
+        for way in t.ways:
+            for name in ("right_foot", "left_foot"):
+                old = places[name]
+                point, R = self.terrain.ground(float(old.position[0]) + way, float(old.position[1]))
+                places[name] = PlacedPatch(name, old.patch, point, R)
+                uneven = abs(point[2] - old.position[2]) > 1e-3
+                moves.append(Move(places[name], t.single, t.double, t.lift_uneven if uneven else t.lift))
+        return moves
+
+    @cached_property
+    def errand(self) -> Errand:
+        """What the hands do when."""
+        box, stands, hands = self.tables.box, self.tables.stands, self.tables.hands
+        way = sum(move.duration + move.pause for move in self.moves)
+        given = hands.model_dump()
+        grip = {key: given.pop(key) for key in ("gap", "force", "support", "descent", "patience")}
+        grip["squeeze"] = given.pop("press")
+        pause = given.pop("pause")
+        carry = way + 2 * pause if self.moves else self.tables.hold
+        ends = self.soles | {move.target.name: move.target for move in self.moves}
+        stood = [(self.soles, stands.pick_ahead, stands.pick_height, -self.tables.route.turn)]
+        stood += [(ends, stands.place_ahead, stands.place_height, 0.0)]
+        if not self.moves:
+            stood[1] = stood[0]
+        places = []
+        for soles, ahead, height, yaw in stood:
+            middle = np.mean([sole.position for sole in soles.values()], axis=0)
+            out = np.array([ahead * np.cos(yaw), ahead * np.sin(yaw), height + box.size[2] / 2])
+            places.append(Place(middle + out, yaw))
+        inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
+        durations = Durations(**given, carry=carry)
+        return Errand(box.mass, inertia, box.size[1], places[0], places[1], box.held, durations, Grip(**grip))
+
+    @cached_property
+    def steps(self) -> Footsteps:
+        """The footholds, and when the box joins and leaves."""
+        errand = self.errand
+        first = errand.starts["carry"] + self.tables.hands.pause
+        return in_turn(self.soles, self.moves, first, errand.mass_changes(self.controller.humanoid.robot.mass))
+
+    @cached_property
+    def duration(self) -> float:
+        """Of a trial, s: phases may wait."""
+        return self.errand.duration + self.tables.simulation.settle
+
+    @cached_property
+    def gross(self) -> PointPath:
+        """Coarse path of the centre of mass."""
+        route = self.tables.route
+        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=route.sway, rise=route.rise)
+
+    @cached_property
+    def joints(self) -> dict[str, FloatArray]:
+        """Postures: at rest, and with the box at its places."""
+        humanoid, errand, turn = self.controller.humanoid, self.errand, -self.tables.route.turn
+        q, found = self.start.copy(), {"rest": self.controller.humanoid.joint_posture}
+        q[2] -= self.tables.robot.lowered
+        middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
+        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered])
+        R = rotation_rpy(np.array([0.0, 0.0, turn]))
+        stands = self.tables.stands
+        drop = np.array([0.0, 0.0, stands.place_height - stands.pick_height])
+        along = R @ np.array([stands.place_ahead - stands.pick_ahead, 0.0, 0.0])
+        places = {
+            "pick": errand.pick.position,
+            "carry": com + R @ errand.held,
+            "place": errand.pick.position + drop + along,
+        }
+        for name, centre in places.items():
+            patches = {hand: errand.patch(hand, Place(centre, turn)) for hand in HANDS}
+            targets = {hand: (p.position, p.R_world_patch) for hand, p in patches.items()}
+            for _ in range(3):  # raised arms raise the centre of mass: the base sinks, which the arms make up for
+                found[name] = arm_pose(humanoid, q, targets)
+                posed = np.concatenate([q[:7], found[name]])
+                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed)[2] + errand.mass * centre[2]
+                q[2] += com[2] - total / (humanoid.robot.mass + errand.mass)
+        return found
+
+    def policy(self) -> HumanoidPolicy:
+        """Return a fresh policy."""
+        handling = Handling(self.errand, self.joints)
+        return self.make_policy(posture=handling.posture, handling=handling)
+
+    def plant(self, trial: Trial) -> HumanoidPlant:
+        """Return the simulated robot of a trial, the stands, and the box: as much heavier as the robot."""
+        errand, table, width = self.errand, self.tables.box, self.tables.stands.width / 2
+        stands = []
+        for place in (errand.pick, errand.place) if self.moves else (errand.pick,):
+            half = (place.position[2] - table.size[2] / 2) / 2
+            stands.append(Block((*place.position[:2], half), (width, width, half), (0.0, 0.0, place.yaw)))
+        plain = super().plant(trial)
+        terrain = Terrain((*plain.terrain.blocks, *stands), plain.terrain.floor)
+        pick = errand.pick
+        box = FreeBox(table.size, trial.mass_factor * table.mass, pick.position, pick.yaw)
+        return replace(plain, terrain=terrain, box=box)
+
+    def outcome(self, trial: Trial) -> Outcome:
+        """Run a trial and judge it."""
+        done = run_trial(self, trial)
+        return Outcome(done.run, done.facts | judged(self, done))
+
+
+def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
+    """Return what became of the box: `slip` (m), `tilt` (deg), whether it was lifted, held and set down.
+
+    The slip is the farthest that the middle of a pad moves along the box's side from where it was when the lift began.
+    """
+    r, errand = outcome.run.records, work.errand
+    ends = list(work.controller.humanoid.ends)
+    clock, box = r["plan_time"], r["box"]
+    held = (clock >= errand.starts["lift"]) & (clock < errand.starts["unload"] - 0.02)
+    carried = (clock >= errand.starts["carry"]) & (clock < errand.starts["lower"])
+    turns = np.array([rotation_of(pose[3:]) for pose in box])
+    tilt = np.degrees(np.arccos(np.clip(turns[:, 2, 2], -1.0, 1.0)))
+    slip = 0.0
+    for i in (ends.index(hand) for hand in HANDS):
+        pad = r["truth"][:, 9 + 3 * i : 12 + 3 * i] - box[:, :3]
+        local = np.einsum("kji,kj->ki", turns, pad)[held][:, [0, 2]]
+        slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max())) if len(local) else np.inf
+    loads = np.linalg.norm(r["forces"][:, [ends.index(hand) for hand in HANDS]], axis=2)
+    grasped = bool(carried.any() and loads[carried].min() > 1.0)
+    lifted = bool(carried.any() and box[carried, 2].min() > errand.pick.position[2] + 0.03)
+    off = float(np.linalg.norm(box[-1, :3] - errand.place.position))
+    down = bool(clock[-1] >= errand.starts["retreat"] and off < 0.05 and tilt[-1] < 3.0 and loads[-1].max() < 0.5)
+    good = outcome.facts["survived"] and grasped and lifted and down
+    return {
+        "survived": bool(good),
+        "stood": outcome.facts["survived"],
+        "slip": slip,
+        "tilt": float(tilt[held].max()) if held.any() else np.inf,
+        "lifted": lifted,
+        "held": grasped,
+        "set_down": down,
+        "off": off,
+        "grip": float(np.mean(loads[carried])) if carried.any() else 0.0,
+        "phase": PHASES.index(errand.phase(float(clock[-1]))),
+    }

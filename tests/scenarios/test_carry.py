@@ -1,0 +1,106 @@
+"""Task carry: phases, the staircase of the mass, postures of the arms, and one box lifted and set down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trundle.control.handling import HANDS, Durations, Errand, Grip, Handling, Place
+from trundle.errors import InputError
+from trundle.models.humanoid import load_humanoid
+from trundle.numerics.turning import rotation_by
+from trundle.plan.arm_pose import arm_pose
+from trundle.report.metrics import compute
+from trundle.scenarios.multicontact import build
+from trundle.scenarios.scenario import load_scenario
+
+CARRY = Path(__file__).parents[2] / "examples" / "humanoid_carry.toml"
+pytest.importorskip("pinocchio")
+pytest.importorskip("mujoco")
+
+
+def errand(**further: object) -> Errand:
+    inertia, held = np.diag([0.016, 0.013, 0.016]), (0.27, 0.0, 0.2)
+    return Errand(2.0, inertia, 0.24, Place((0.3, 0, 0.8)), Place((1.0, 0.2, 0.9), 0.3), held, **further)  # type: ignore[arg-type]
+
+
+def test_mass_goes_up_and_down_in_the_same_stairs_for_hands_and_preview() -> None:
+    job = errand(grip=Grip(steps=4), durations=Durations(load=0.4, unload=0.2))
+    changes = job.mass_changes(30.0)
+    assert [c.mass for c in changes] == pytest.approx([30.5, 31, 31.5, 32, 31.5, 31, 30.5, 30])
+    assert changes[0].position == pytest.approx([0.3, 0, 0.8])
+    assert changes[-1].position == pytest.approx([1.0, 0.2, 0.9])
+    for change in changes:
+        assert 30 + 2 * job.share(change.time + 1e-4) == pytest.approx(change.mass)
+    assert job.share(0.0) == job.share(job.duration) == 0.0
+    assert job.share(job.starts["carry"]) == 1.0
+
+
+def test_phases_come_in_order_and_wait_for_what_hands_feel() -> None:
+    job = errand()
+    assert [job.phase(start) for start in job.starts.values()] == list(job.starts)
+    rest = np.zeros(29)
+    hands = Handling(job, dict.fromkeys(("rest", "pick", "carry", "place"), rest))
+    hands.phase = "close"
+    nothing = {name: np.zeros(3) for name in HANDS}
+    assert not hands.waits(job.starts["squeeze"] - 0.1, nothing, 0.002)
+    assert hands.waits(job.starts["squeeze"], nothing, 0.002)
+    felt = {"left_hand": np.array([0, 8.0, 0]), "right_hand": np.array([0, -8.0, 0])}
+    for _ in range(40):
+        waits = hands.waits(job.starts["squeeze"], felt, 0.002)
+    assert not waits
+    hands.reset()
+    hands.phase = "close"
+    late = next(k for k in range(50) if not hands.waits(job.starts["squeeze"], nothing, 0.1))
+    assert late == pytest.approx(job.grip.patience / 0.1, abs=1.1)
+
+
+def test_pads_lie_on_the_sides_of_the_box() -> None:
+    job = errand()
+    left, right = (job.patch(name, job.place, 0.05) for name in HANDS)
+    assert np.linalg.norm(left.position - right.position) == pytest.approx(0.24 + 0.1)
+    assert left.R_world_patch[:, 2] == pytest.approx(-right.R_world_patch[:, 2])
+    assert left.R_world_patch[:, 0] == pytest.approx(rotation_by(np.array([0, 0, 0.3]))[:, 0])
+
+
+def test_arms_reach_places_in_front_and_say_what_they_miss() -> None:
+    humanoid, job = load_humanoid("g1").gripping(), errand()
+    q = humanoid.standing()
+    patches = {name: job.patch(name, Place((0.27, 0, 0.8))) for name in HANDS}
+    targets = {name: (p.position, p.R_world_patch) for name, p in patches.items()}
+    found = q.copy()
+    found[7:] = arm_pose(humanoid, q, targets)
+    ends = humanoid.end_motions(humanoid.robot.terms(found, np.zeros(humanoid.robot.nv), humanoid.links).motions)
+    for name, (p, R) in targets.items():
+        assert ends[name].p == pytest.approx(p, abs=5e-3)
+        assert ends[name].R == pytest.approx(R, abs=0.05)
+    assert found[7:22] == pytest.approx(q[7:22])  # legs and waist stay
+    far = {name: (p + np.array([0.5, 0, 0]), R) for name, (p, R) in targets.items()}
+    with pytest.raises(InputError, match="reach"):
+        arm_pose(humanoid, q, far)
+
+
+@pytest.mark.slow
+def test_a_box_is_lifted_held_and_set_down() -> None:
+    short = ["trials.count=1", "hold=0.5", "simulation.settle=0.5", "hands.retreat=0.8"]
+    only = [*short, "controller.period=0.004"]
+    work = build(load_scenario(CARRY, [*only, "route.turn_steps=0", "route.ways=[]", "route.turn=0.0"]))
+    run = next(iter(work.jobs())).run(None)
+    facts = run.metadata["trials"][0]
+    assert facts["survived"], facts
+    values = compute("humanoid-carry", run)
+    assert values["seeds_ok"] == 1
+    assert values["box_slip"] < 0.01
+    assert values["box_tilt"] < 10.0
+    assert run["box_position"][:, 2].max() > 0.84
+    loads = run["contact_force"][:, 2:]
+    assert np.abs(loads[run.time > run.time[-1] - 0.3]).max() < 0.5
+
+
+def test_places_out_of_reach_are_named_before_anything_runs() -> None:
+    with pytest.raises(InputError, match="reach"):
+        build(load_scenario(CARRY, ["stands.pick_ahead=0.9"]))
+    with pytest.raises(InputError, match="pads"):
+        build(load_scenario(CARRY, ['robot.name="talos"']))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.humanoid import Humanoid
 from trundle.models.urdf_checks import CheckedUrdf
-from trundle.numerics.turning import rotation_rpy
+from trundle.models.visuals import visual_meshes
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,33 +91,11 @@ class SelfDistance:
         return i == j or bodies[i].parent == j or bodies[j].parent == i
 
     def _read(self, urdf: CheckedUrdf) -> dict[str, _Shape]:
-        found = {}
-        for link in ET.fromstring(urdf.text).iter("link"):
-            for visual in link.findall("visual"):
-                mesh = visual.find("geometry/mesh")
-                file = None if mesh is None else mesh_file(str(mesh.get("filename")), urdf.file)
-                if mesh is None or file is None:
-                    continue
-                origin = visual.find("origin")
-                xyz, rpy = (_numbers(None if origin is None else origin.get(key)) for key in ("xyz", "rpy"))
-                scale = np.array(_numbers(mesh.get("scale") or "1 1 1"))
-                made = self._coal.MeshLoader().load(str(file), scale)
-                made.buildConvexHull(True, "Qt")
-                found[str(link.get("name"))] = _Shape(made, made.convex, rotation_rpy(np.array(rpy)), np.array(xyz))
-                break
+        found: dict[str, _Shape] = {}
+        for visual in visual_meshes(urdf):
+            if visual.link in found:
+                continue
+            made = self._coal.MeshLoader().load(str(visual.file), visual.scale)
+            made.buildConvexHull(True, "Qt")
+            found[visual.link] = _Shape(made, made.convex, visual.R_link_mesh, visual.position)
         return found
-
-
-def mesh_file(address: str, urdf: Path | None) -> Path | None:
-    """Return the file of a mesh's address, ``package://`` looked for in the folders above the description; or None."""
-    if urdf is None:
-        return None
-    if not address.startswith("package://"):
-        place = urdf.parent / address.removeprefix("file://")
-        return place if place.is_file() else None
-    inside = address.removeprefix("package://")
-    return next((folder / inside for folder in urdf.parents if (folder / inside).is_file()), None)
-
-
-def _numbers(text: str | None) -> list[float]:
-    return [float(word) for word in (text or "0 0 0").split()]

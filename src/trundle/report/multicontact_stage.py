@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
-from trundle.models.self_distance import mesh_file
-from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of, rotation_rpy
+from trundle.models.urdf_checks import CheckedUrdf
+from trundle.models.visuals import visual_meshes
+from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
 from trundle.report.staging import Actor, Stage, frame_times, sampled
@@ -118,26 +119,14 @@ def _bar(end: Array, width: float = 0.03) -> Part:
     return Part(corners, np.array(faces), (120, 130, 142), None, True, True)
 
 
-def link_meshes(urdf: Any) -> dict[str, tuple[Part, ...]]:
+def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[Part, ...]]:
     """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
-    import xml.etree.ElementTree as ET
-
     found: dict[str, tuple[Part, ...]] = {}
-    for link in ET.fromstring(urdf.text).iter("link"):
-        parts = []
-        for visual in link.findall("visual"):
-            mesh = visual.find("geometry/mesh")
-            file = None if mesh is None else mesh_file(str(mesh.get("filename")), urdf.file)
-            if mesh is None or file is None:
-                continue
-            origin = visual.find("origin")
-            xyz, rpy = ([0.0] * 3 if origin is None else _numbers(origin.get(key)) for key in ("xyz", "rpy"))
-            scale = _numbers(mesh.get("scale")) if mesh.get("scale") else [1.0] * 3
-            vertices, faces = read_coarse(file)
-            R = rotation_rpy(np.array(rpy))
-            placed = np.asarray(vertices * np.array(scale) @ R.T + np.array(xyz), dtype=np.float64)
-            parts.append(Part(placed, faces, _shade(str(link.get("name"))), None, True, True))
-        found[str(link.get("name"))] = tuple(parts)
+    for visual in visual_meshes(urdf):
+        vertices, faces = read_coarse(visual.file)
+        placed = np.asarray(vertices * visual.scale @ visual.R_link_mesh.T + visual.position, dtype=np.float64)
+        part = Part(placed, faces, _shade(visual.link), None, True, True)
+        found[visual.link] = (*found.get(visual.link, ()), part)
     return found
 
 
@@ -190,7 +179,3 @@ def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Ac
             fan = np.array([[0, j, j + 1] for j in range(1, len(corners) - 1)])
             actors.append(Actor(f"foothold_{i}", (Part(corners, fan, _HOLD, 0.8, True, True),), zero, still))
     return actors
-
-
-def _numbers(text: str | None) -> list[float]:
-    return [float(word) for word in (text or "0 0 0").split()]

@@ -25,7 +25,7 @@ from trundle.scenarios.schema import (
     Vector4,
     fault,
 )
-from trundle.scenarios.schema_juggling import CoastTable, HandMotion, check_samples
+from trundle.scenarios.schema_juggling import CoastTable, HandMotion, SimulationTable
 from trundle.scenarios.schema_shapes import (
     CapsuleTable,
     CylinderTable,
@@ -157,18 +157,12 @@ class RobotInitialTable(Table):
     )
 
 
-class RobotSimulationTable(Table):
+class RobotSimulationTable(SimulationTable):
     """How long and how accurately."""
 
-    gravity: Vector3 = Field(default=(0.0, 0.0, -9.81), description="m/s^2, world")
     duration: Duration = Field(default=1.0, description="s")
     output_step: Duration = Field(default=0.005, description="s, between samples of the result")
     relative_tolerance: Tolerance = Field(default=1e-8, description="of the adaptive integrator")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        check_samples(self.duration, self.output_step)
-        return self
 
 
 class WalkingSimulate(ScenarioTable):

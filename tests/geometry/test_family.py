@@ -27,7 +27,17 @@ def concrete(cls: type) -> set[type]:
 
 def test_every_concrete_shape_is_listed() -> None:
     missing = {c for c in concrete(tg.Shape) if c.__module__.startswith("trundle.")} - {type(make(n)) for n in SHAPES}
-    assert not missing
+    # A point has no boundary that normals, meshes and charts could be asked of: see test_a_point_touches_where_it_is.
+    assert missing == {tg.Point}
+
+
+def test_a_point_touches_where_it_is() -> None:
+    np.testing.assert_array_equal(tg.Point().points_with_normal([0.6, 0.0, 0.8]), np.zeros((1, 3)))
+    outside, gradient = tg.Point().distance([[0.3, 0.0, 0.4]])
+    np.testing.assert_allclose(outside, [0.5], atol=1e-12)
+    np.testing.assert_allclose(gradient, [[0.6, 0.0, 0.8]], atol=1e-9)
+    vertices, _ = tg.Point(0.02).mesh()
+    np.testing.assert_allclose(np.linalg.norm(vertices, axis=1), 0.02, atol=1e-12)
 
 
 def test_every_concrete_shape_is_public() -> None:

@@ -261,6 +261,7 @@ BASES: dict[str, dict[str, Any]] = {
         "kind": "walking",
         "task": "walk",
         "avatar": {"sex": "female", "mass": 60.0, "height": 1.65, "sole": "rolling"},
+        "foot": {"shape": {"type": "ellipsoid", "semi_axes": [0.12, 0.05, 0.05]}, "center": [0.04, 0.0, -0.04]},
         "walk": {"speed": 1.1, "slope": 2.0, "friction": 0.7, "clearance": 0.02, "landing": -0.05, "rolling_on": 0.0},
         "phases": {
             "periodicity": "full",

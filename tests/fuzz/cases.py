@@ -371,11 +371,11 @@ CONTROLLED: dict[str, dict[str, Any]] = {
 DEFAULTS |= {f"{table}.{key}": value for table, keys in CONTROLLED.items() for key, value in keys.items()}
 
 
-def documented(task: str) -> dict[str, Any]:
-    """Return the defaults of kind `wallbounce` by dotted keys, as docs/scenarios.md shows them."""
+def documented(kind: str, task: str) -> dict[str, Any]:
+    """Return the defaults of a kind by dotted keys, as docs/scenarios.md shows them."""
     text = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
     blocks = [tomllib.loads(part.split("```")[0]) for part in text.split("```toml")[1:]]
-    data = next(b for b in blocks if (b.get("kind"), b.get("task")) == ("wallbounce", task))
+    data = next(b for b in blocks if (b.get("kind"), b.get("task")) == (kind, task))
     return {"walls": []} | {k: v for table in data for k, v in _flat(table, data[table]).items() if table != "walls"}
 
 
@@ -422,7 +422,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
     },
 }  # fmt: skip
-BY_KIND["wallbounce"] = documented("recover")
+BY_KIND["wallbounce"] = documented("wallbounce", "recover")
 
 WALKER: dict[str, dict[str, Any]] = {
     "walker": {
@@ -499,6 +499,7 @@ BY_TASK: dict[tuple[str, str], dict[str, Any]] = {
         ("walking", "simulate"): ROBOT,
     }.items()
 }
+BY_TASK["multicontact", "carry"] = documented("multicontact", "carry") | BY_KIND["multicontact"]
 
 
 def furnish(folder: Path) -> Path:

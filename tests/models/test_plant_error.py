@@ -72,6 +72,12 @@ def test_joints_resist_their_rates() -> None:
     np.testing.assert_allclose(run["energy"][0] - run["energy"], lost, atol=2e-4 * lost[-1])
 
 
+def test_joints_keep_the_springs_and_dampers_they_have() -> None:
+    sprung = cart().sprung({"rear": 5.0}, {"rear": 0.4}, {"rear": 0.1})
+    rear = next(spec for spec in PlantError(damping=0.3, mass=1.1).of(sprung).tree.specs if spec.name == "rear")
+    assert (rear.stiffness, rear.damping, rear.rest) == (5.0, pytest.approx(0.7), 0.1)
+
+
 def test_a_controller_sees_the_frames_and_not_the_centres_of_mass() -> None:
     model = cart()
     plant = PlantError(center_of_mass={"base": (0.05, -0.03)}).of(model)

@@ -69,6 +69,7 @@ def test_joints_resist_their_rates() -> None:
     power = np.sum(0.3 * rates**2 + 0.2 * np.tanh(rates / 0.02) * rates, axis=1)
     lost = np.concatenate([[0.0], np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(run.time))])
     assert lost[-1] > 0.04
+    assert run.metadata["physics"]["resisting"] == ["leg", "front", "rear"]
     np.testing.assert_allclose(run["energy"][0] - run["energy"], lost, atol=2e-4 * lost[-1])
 
 

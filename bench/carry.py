@@ -1,8 +1,9 @@
 """``python -m bench.carry [SEEDS] [FIRST]``: the box over step and slope of `examples/humanoid_carry.toml`.
 
-One row a trial, of SEEDS (10), whose noise has the seeds FIRST (0), FIRST + 1, ... and whose masses are 5 % more and 5 %
-less in turn: whether the box arrived, how far it slipped in the hands and tilted, how far the centre of mass was from
-the nominal motion, the ticks without a solution, where it ended and why, and the real-time factor; then the metrics.
+One row a trial, of SEEDS (10), whose noise has the seeds FIRST (0), FIRST + 1, ... and whose masses are 5 % more and
+5 % less in turn: whether the box arrived, how far it slipped in the hands and tilted, how far the centre of mass was
+from the nominal motion, the ticks without a solution, where it ended and why, and the real-time factor; then the
+metrics.
 """
 
 from __future__ import annotations

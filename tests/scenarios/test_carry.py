@@ -50,6 +50,7 @@ def test_phases_come_in_order_and_wait_for_what_hands_feel() -> None:
     assert not hands.waits(job.starts["squeeze"] - 0.1, nothing, 0.002)
     assert hands.waits(job.starts["squeeze"], nothing, 0.002)
     felt = {"left_hand": np.array([0, 8.0, 0]), "right_hand": np.array([0, -8.0, 0])}
+    waits = True
     for _ in range(40):
         waits = hands.waits(job.starts["squeeze"], felt, 0.002)
     assert not waits

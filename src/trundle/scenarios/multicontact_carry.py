@@ -191,7 +191,8 @@ class CarryWork(MulticontactWork):
 def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
     """Return what became of the box: `slip` (m), `tilt` (deg), whether it was lifted, held and set down.
 
-    `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the farthest that the middle of a pad moves along the box's side from where it was when the lift began.
+    `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the
+    farthest that the middle of a pad moves along the box's side from where it was when the lift began.
     """
     r, errand = outcome.run.records, work.errand
     ends = list(work.controller.humanoid.ends)

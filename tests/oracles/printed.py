@@ -45,6 +45,34 @@ def contact_rate(B: Array, n: Array, w: Array, printed: bool = False) -> Array:
     return top / (np.sqrt(n @ B @ n) if printed else n @ B @ n)
 
 
+def contact_bias(B: Array, n: Array, w: Array, form: str = "right") -> Array:
+    """Paper 1 (2.5): w x (rate of C -> P), what J qdd lacks in d/dt v(P) for bodies whose C and axes do not
+    accelerate.
+
+    `form` "right"; "root": rate by (2.12) as printed; "material": rate w x r of a point that keeps to the body, for
+    which (2.2) "v(P) = d OP/dt" holds; "local": rate by (2.11) with the constant B of the body's axes.
+    """
+    rates = {
+        "right": contact_rate(B, n, w),
+        "root": contact_rate(B, n, w, printed=True),
+        "material": np.cross(w, contact_point(B, n)),
+        "local": np.zeros(3),
+    }
+    return np.cross(w, rates[form])
+
+
+def mixed_contact_point(B_body: Array, n: Array) -> Array:
+    """Paper 1 (2.10) with the `n_2` of (2.11), which is in world axes, beside a B in the body's axes."""
+    return contact_point(B_body, n)
+
+
+def stacked_velocity(r: Array, w: Array, v: Array, printed: bool = False) -> Array:
+    """Paper 1 (3.1), velocity of the material point at `r` from C: the matrix [-[r]x, 1] of a twist (w, v), printed
+    for the twist (v, w) of (2.2)."""
+    twist = np.concatenate([v, w] if printed else [w, v])
+    return np.hstack([-skew(r), np.eye(3)]) @ twist
+
+
 # Paper 2, contact frames --------------------------------------------------------------------------------------------
 
 Chart = Callable[[float, float], tuple[Array, Array, Array, Array, Array, Array]]

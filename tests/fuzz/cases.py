@@ -371,11 +371,11 @@ CONTROLLED: dict[str, dict[str, Any]] = {
 DEFAULTS |= {f"{table}.{key}": value for table, keys in CONTROLLED.items() for key, value in keys.items()}
 
 
-def documented(kind: str, task: str) -> dict[str, Any]:
-    """Return the defaults of a kind by dotted keys, as docs/scenarios.md shows them."""
+def documented(task: str) -> dict[str, Any]:
+    """Return the defaults of kind `wallbounce` by dotted keys, as docs/scenarios.md shows them."""
     text = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
     blocks = [tomllib.loads(part.split("```")[0]) for part in text.split("```toml")[1:]]
-    data = next(b for b in blocks if (b.get("kind"), b.get("task")) == (kind, task))
+    data = next(b for b in blocks if (b.get("kind"), b.get("task")) == ("wallbounce", task))
     return {"walls": []} | {k: v for table in data for k, v in _flat(table, data[table]).items() if table != "walls"}
 
 
@@ -422,7 +422,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
     },
 }  # fmt: skip
-BY_KIND["wallbounce"] = documented("wallbounce", "recover")
+BY_KIND["wallbounce"] = documented("recover")
 
 WALKER: dict[str, dict[str, Any]] = {
     "walker": {
@@ -491,15 +491,30 @@ BALL: dict[str, dict[str, Any]] = {
     "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},
     "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-10},
 }
+CARRY: dict[str, dict[str, Any]] = {
+    "box": {"size": [0.2, 0.24, 0.2], "mass": 2, "held": [0.27, 0, 0.2]},
+    "stands": {"pick_ahead": 0.27, "pick_height": 0.7, "place_ahead": 0.27, "place_height": 0.7, "width": 0.12},
+    "hands": {
+        "wait": 0.5, "reach": 1.5, "close": 0.8, "squeeze": 0.4, "load": 0.5, "lift": 1.5, "pause": 0.5, "lower": 1.5,
+        "unload": 0.5, "release": 0.3, "open": 0.8, "retreat": 1.2, "gap": 0.05, "force": 2, "press": 25,
+        "support": 0.5, "descent": 0.03, "patience": 1.5,
+    },
+    "object": {"place": 200, "turn": 200, "kp": 100, "kd": 20},
+    "route": {
+        "turn": 0, "turn_steps": 0, "ways": [], "single": 0.8, "double": 0.4, "lift": 0.06, "lift_uneven": 0.1,
+        "sway": 0.6, "rise": 0.3,
+    },
+}  # fmt: skip
 BY_TASK: dict[tuple[str, str], dict[str, Any]] = {
     task: {f"{table}.{key}": value for table, keys in tables.items() for key, value in keys.items()}
     for task, tables in {
         ("planar", "walk"): WALKER,
         ("walking", "transfer"): BALL,
         ("walking", "simulate"): ROBOT,
+        ("multicontact", "carry"): CARRY,
     }.items()
 }
-BY_TASK["multicontact", "carry"] = documented("multicontact", "carry") | BY_KIND["multicontact"]
+BY_TASK["multicontact", "carry"]["hold"] = 3
 
 
 def furnish(folder: Path) -> Path:

@@ -261,6 +261,7 @@ BASES: dict[str, dict[str, Any]] = {
         "kind": "walking",
         "task": "walk",
         "avatar": {"sex": "female", "mass": 60.0, "height": 1.65, "sole": "rolling"},
+        "foot": {"shape": {"type": "ellipsoid", "semi_axes": [0.12, 0.05, 0.05]}, "center": [0.04, 0.0, -0.04]},
         "walk": {"speed": 1.1, "slope": 2.0, "friction": 0.7, "clearance": 0.02, "landing": -0.05, "rolling_on": 0.0},
         "phases": {
             "periodicity": "full",
@@ -490,14 +491,30 @@ BALL: dict[str, dict[str, Any]] = {
     "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},
     "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-10},
 }
+CARRY: dict[str, dict[str, Any]] = {
+    "box": {"size": [0.2, 0.24, 0.2], "mass": 2, "held": [0.27, 0, 0.2]},
+    "stands": {"pick_ahead": 0.27, "pick_height": 0.7, "place_ahead": 0.27, "place_height": 0.7, "width": 0.12},
+    "hands": {
+        "wait": 0.5, "reach": 1.5, "close": 0.8, "squeeze": 0.4, "load": 0.5, "lift": 1.5, "pause": 0.5, "lower": 1.5,
+        "unload": 0.5, "release": 0.3, "open": 0.8, "retreat": 1.2, "gap": 0.05, "force": 2, "press": 25,
+        "support": 0.5, "descent": 0.03, "patience": 1.5,
+    },
+    "object": {"place": 200, "turn": 200, "kp": 100, "kd": 20},
+    "route": {
+        "turn": 0, "turn_steps": 0, "ways": [], "single": 0.8, "double": 0.4, "lift": 0.06, "lift_uneven": 0.1,
+        "sway": 0.6, "rise": 0.3,
+    },
+}  # fmt: skip
 BY_TASK: dict[tuple[str, str], dict[str, Any]] = {
     task: {f"{table}.{key}": value for table, keys in tables.items() for key, value in keys.items()}
     for task, tables in {
         ("planar", "walk"): WALKER,
         ("walking", "transfer"): BALL,
         ("walking", "simulate"): ROBOT,
+        ("multicontact", "carry"): CARRY,
     }.items()
 }
+BY_TASK["multicontact", "carry"]["hold"] = 3
 
 
 def furnish(folder: Path) -> Path:

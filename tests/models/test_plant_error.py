@@ -69,7 +69,14 @@ def test_joints_resist_their_rates() -> None:
     power = np.sum(0.3 * rates**2 + 0.2 * np.tanh(rates / 0.02) * rates, axis=1)
     lost = np.concatenate([[0.0], np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(run.time))])
     assert lost[-1] > 0.04
+    assert run.metadata["physics"]["resisting"] == ["leg", "front", "rear"]
     np.testing.assert_allclose(run["energy"][0] - run["energy"], lost, atol=2e-4 * lost[-1])
+
+
+def test_joints_keep_the_springs_and_dampers_they_have() -> None:
+    sprung = cart().sprung({"rear": 5.0}, {"rear": 0.4}, {"rear": 0.1})
+    rear = next(spec for spec in PlantError(damping=0.3, mass=1.1).of(sprung).tree.specs if spec.name == "rear")
+    assert (rear.stiffness, rear.damping, rear.rest) == (5.0, pytest.approx(0.7), 0.1)
 
 
 def test_a_controller_sees_the_frames_and_not_the_centres_of_mass() -> None:

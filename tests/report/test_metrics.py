@@ -141,6 +141,8 @@ def test_energy_has_to_stay_only_where_nothing_drives_the_motion(plate):
     assert not is_passive(changed(disk, torque=disk["torque"] + 1.0))
     assert not is_passive(changed(disk, mode=np.full(len(disk), "sliding")))
     assert "energy_drift" not in general(plate)
+    damped = dict(disk.metadata) | {"physics": dict(disk.metadata["physics"]) | {"resisting": ["rear"]}}
+    assert not is_passive(dataclasses.replace(disk, metadata=damped))
 
 
 def test_friction_use_is_the_tangential_over_the_largest_friction():

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.handling import HANDS, Durations, Errand, Grip, Handling, Place
 from trundle.errors import InputError
 from trundle.models.humanoid import load_humanoid
@@ -14,6 +15,7 @@ from trundle.numerics.turning import rotation_by
 from trundle.plan.arm_pose import arm_pose
 from trundle.report.metrics import compute
 from trundle.scenarios.multicontact import build
+from trundle.scenarios.multicontact_carry import uneven
 from trundle.scenarios.scenario import load_scenario
 
 CARRY = Path(__file__).parents[2] / "examples" / "humanoid_carry.toml"
@@ -48,6 +50,7 @@ def test_phases_come_in_order_and_wait_for_what_hands_feel() -> None:
     assert not hands.waits(job.starts["squeeze"] - 0.1, nothing, 0.002)
     assert hands.waits(job.starts["squeeze"], nothing, 0.002)
     felt = {"left_hand": np.array([0, 8.0, 0]), "right_hand": np.array([0, -8.0, 0])}
+    waits = True
     for _ in range(40):
         waits = hands.waits(job.starts["squeeze"], felt, 0.002)
     assert not waits
@@ -82,6 +85,18 @@ def test_arms_reach_places_in_front_and_say_what_they_miss() -> None:
         arm_pose(humanoid, q, far)
 
 
+def test_only_a_way_over_step_and_slope_onto_the_flat_counts_as_crossed() -> None:
+    def placed(height: float, tilt: float = 0.0) -> PlacedPatch:
+        return PlacedPatch(
+            "left_foot", FlatPatch.point(0.6), np.array([0, 0, height]), rotation_by(np.array([0, tilt, 0]))
+        )
+
+    start, step, slope, flat = [placed(0.0)] * 2, [placed(0.06)] * 2, [placed(0.03, 0.14)] * 2, [placed(0.0)] * 2
+    assert uneven(start, step + slope + flat)
+    for way in ([], flat, step + flat, slope + flat, step + slope, slope + step + flat, step + slope + flat[:1]):
+        assert not uneven(start, way)
+
+
 @pytest.mark.slow
 def test_a_box_is_lifted_held_and_set_down() -> None:
     short = ["trials.count=1", "hold=0.5", "simulation.settle=0.5", "hands.retreat=0.8"]
@@ -91,7 +106,7 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     facts = run.metadata["trials"][0]
     assert facts["survived"], facts
     values = compute("humanoid-carry", run)
-    assert values["seeds_ok"] == 1
+    assert values["seeds_ok"] == 0  # neither step nor slope
     assert values["box_slip"] < 0.01
     assert values["box_tilt"] < 10.0
     assert run["box_position"][:, 2].max() > 0.84

@@ -10,8 +10,10 @@ from tests.cli.test_cli import trundle
 from trundle.errors import InputError
 from trundle.models.avatar import build_avatar
 from trundle.models.walker import PassiveWalker
-from trundle.scenarios import foot_fit
+from trundle.scenarios import foot_fit, load_scenario
+from trundle.scenarios.catalogue import path_of
 from trundle.scenarios.gait_data import read_gait
+from trundle.scenarios.walking import build
 
 NAMES = "TimeStamp RGTRO.PosX RGTRO.PosY RLEK.PosX RLEK.PosY RLM.PosX RLM.PosY FP2.ForY FP2.MomZ".split()
 
@@ -127,6 +129,11 @@ def test_command_writes_estimate_tables_and_picture(tmp_path, capsys):
     assert len(tables["foot"]["center"]) == 3
     walker = PassiveWalker(**tables["walker"])
     assert walker.foot_radius == pytest.approx(0.28, rel=0.03)
+    walk = path_of("walk-flat").read_text() + (tmp_path / "foot" / "foot.toml").read_text().partition("[walker]")[0]
+    (tmp_path / "walk.toml").write_text(walk)
+    foot = build(load_scenario(tmp_path / "walk.toml")).avatar.foot
+    assert foot.semi_axes[0] ** 2 / foot.semi_axes[2] == pytest.approx(found["radius"], rel=1e-3)
+    assert foot.center.tolist() == tables["foot"]["center"]
     again = trundle(capsys, "fit-foot", path, "--out", tmp_path / "two", "--samples", "50", "--no-plots")
     assert again[1].splitlines()[0] == out.splitlines()[0]
 

@@ -11,7 +11,7 @@ import trundle as tr
 from tests.scenarios.files import on_profile
 from trundle.errors import InputError
 from trundle.report import metrics_planar
-from trundle.report.metrics import compute
+from trundle.report.metrics import compute, units_of_tasks
 from trundle.report.plots import further
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.planar_control import TrackWork
@@ -111,6 +111,10 @@ def test_three_wheels_follow_a_speed_over_a_measured_profile(tmp_path: Path) -> 
     assert metrics["ticks_unsolved"]["value"] == 0
     assert 0 < metrics["tick_median"]["value"] <= metrics["tick_p99"]["value"] <= metrics["tick_max"]["value"]
     assert metrics["tick_median"]["unit"] == "s"
+    assert metrics["speed_late_error"]["unit"] == "m/s"
+    # The record keeps the points of a short measured curve: contacts are found again from them, not taken on trust.
+    assert metrics["recomputed_share"]["value"] > 0.99
+    assert metrics["gap"]["value"] < 1e-9
     for name, draw in further(run).items():
         axes = draw(run, Figure().add_subplot())
         assert len(axes.lines) >= 1, name
@@ -133,7 +137,12 @@ def test_the_rover_holds_its_base_from_the_first_instants() -> None:
     assert metrics_planar.settling_time(run, "speed") < 0.5
     assert np.abs(tasks["height"].error).max() < 1e-3
     assert np.abs(tasks["pitch"].error).max() < 3e-3
+    units = units_of_tasks(run, {"other": run})
+    assert units["height_late_error"] == units["rear-offset_late_error_other"] == "m"
+    assert units["pitch_late_error"] == "rad"
+    assert units["speed_late_error"] == "m/s"
     values = compute("", run)
+    assert {name for name in values if name.endswith("_late_error")} == {f"{name}_late_error" for name in tasks}
     assert values["gap"] < 1e-12
     assert values["slip"] < 1e-12
     with pytest.raises(InputError, match="longer than 2 s"):
@@ -149,6 +158,20 @@ def test_without_a_cone_the_rock_follows_the_linear_response() -> None:
     assert [str(joint) for joint in run["joint"]] == ["rock"]
     assert np.abs(run["torque"]).max() > 1.0
     assert not run.feasible
+
+
+@pytest.mark.parametrize(
+    ("sets", "key"),
+    [
+        (['plant.terrain={type="parabola", curvature=100.0}'], "plant.terrain"),
+        (["plant.curve_size={rear-wheel=4.0}"], "plant.curve_size"),
+    ],
+)
+def test_a_plant_that_does_not_fit_its_ground_names_the_key_that_moved_it(sets: list[str], key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        _ = work_of("rover-sinusoid", *sets).plant
+    assert caught.value.key == key
+    assert str(caught.value.value).startswith(("rear-wheel: ", "front-wheel: "))
 
 
 def test_noise_delay_and_another_plant() -> None:

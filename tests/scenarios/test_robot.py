@@ -90,6 +90,24 @@ def test_on_a_moving_deck_feet_move_with_it(tmp_path: Path) -> None:
     assert np.ptp(deck.positions[:, 0]) > 0.03
 
 
+def test_a_position_without_a_clearance_is_taken_as_it_is(tmp_path: Path) -> None:
+    turned = {"quaternion": [0.8, 0.6, 0.0, 0.0], "angular_velocity": [0.0, 0.0, 0.3]}
+    simulation = {"duration": 0.001, "output_step": 0.001}
+    for initial, height in (
+        ({"position": [0.1, 0.2, 3.0]}, 3.0),
+        ({"position": [0.1, 0.2, 3.0], "clearance": 0.0}, None),
+    ):
+        scenario = load_scenario(hopper(tmp_path, initial=turned | initial, simulation=simulation))
+        work = build(scenario)
+        walked = work.run(None)  # type: ignore[attr-defined]
+        base, low = work.start.x[work.robot.system.model().layout["trunk.position"]], walked["gap"][0].min()  # type: ignore[attr-defined]
+        np.testing.assert_allclose(base[:2], [0.1, 0.2], atol=1e-12)
+        assert base[2] == pytest.approx(height) if height else low == pytest.approx(0.0, abs=1e-9)
+        np.testing.assert_allclose(walked["base_angular_velocity"][0], [0.0, 0.0, 0.3], atol=1e-12)  # world axes
+        # What a run keeps of a scenario starts it again at the same height.
+        assert scenario.resolved()["initial"].get("clearance") == initial.get("clearance")
+
+
 @pytest.mark.parametrize(
     ("shape", "contacts"),
     [

@@ -9,9 +9,13 @@ from trundle.errors import InputError
 from trundle.records import load_trajectory
 from trundle.report.metrics_walking import general
 from trundle.scenarios import load_scenario, run
+from trundle.status import Status
 
 pytest.importorskip("pinocchio")
 COARSE = ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0")
+
+
+FOOT = 'foot={shape={type="ellipsoid", semi_axes=[0.121, 0.055, 0.045]}, center=[-0.003, 0.0, -0.05]}'
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +76,21 @@ def test_a_plan_starts_from_a_neighbour(walked, tmp_path):
     assert result.summary["metrics"]["kkt_residual"]["value"] <= 1e-5
 
 
+@pytest.mark.slow
+def test_another_foot_is_walked_on(walked, tmp_path):
+    """With the ellipsoid that `trundle fit-foot` finds in measured gait in place of the avatar's own."""
+    run(load_scenario("walk-flat", (*COARSE, FOOT)), tmp_path / "run", plots=False)
+    record = load_trajectory(tmp_path / "run" / "trajectory.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    assert record.metadata["walk"]["sole"]["semi_axes"] == [0.121, 0.055, 0.045]
+    assert record.metadata["walk"]["sole"]["center"] == [-0.003, 0.0, -0.05]
+    values, own = general(record), general(load_trajectory(walked.directory / "trajectory.nc"))
+    assert values["base_residual"] <= 1e-6
+    assert values["stance_gap_nodes"] <= 1e-6
+    assert values["swing_clearance"] >= 0.01
+    assert abs(values["cost"] - own["cost"]) > 0.01 * own["cost"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -82,6 +101,10 @@ def test_a_plan_starts_from_a_neighbour(walked, tmp_path):
         ("limits.joints.knee=[1.0, 0.0]", "knee"),
         ("plan.intervals=[1, 6]", "plan.intervals"),
         ("avatar.mass=-1.0", "avatar.mass"),
+        ("foot.center=[0.0, 0.0, 0.0]", "foot.shape"),
+        ('foot={shape={type="sphere", radius=0.1}, center=[0, 0, 0]}', "foot.shape"),
+        (FOOT.replace("0.121", "0.0"), "foot.shape.semi_axes"),
+        (FOOT.replace("-0.05]", "0.05]"), "foot.center"),
     ],
 )
 def test_bad_input_is_refused(change, message):

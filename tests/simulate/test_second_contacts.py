@@ -7,6 +7,7 @@ import pytest
 
 import trundle as tr
 from tests.oracles import analytic
+from trundle.simulate.deciding import decided
 from trundle.simulate.exclusion import exclusion
 from trundle.simulate.impact import plastic_impact
 from trundle.simulate.impact_sets import Candidate
@@ -260,6 +261,12 @@ def test_transitions_that_undo_each_other_undecided_end_the_run(monkeypatch: pyt
     assert run.transitions[-1]["reason"] == "one transition undoes the other"
     assert np.all(np.isfinite(run["object_position"]))
     assert len(run.transitions) < 20
+
+
+def test_without_contacts_nothing_is_decided() -> None:
+    pair = wedged(0.1)
+    start = pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4)
+    assert decided(pair.system, start.atlas, start.x, np.zeros(0), [], sticky=False) is None
 
 
 def test_a_touch_without_a_blow_closes_the_contact_and_changes_nothing() -> None:

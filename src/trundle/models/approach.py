@@ -93,12 +93,12 @@ def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
     if m.form not in ("chart", "support-chart"):
         s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
         return refined(system, atlas, x, contact, s, charts)
-    for closer in (False, True):
+    for closer in (False, True) if system.d == 2 else (False,):
         x_A, x_B = near.x_A, near.x_B
-        if closer:
-            R, p = system.relative_pose(x, contact, atlas)
-            x_A, x_B = _closer(m, R, p, near)
         try:
+            if closer:
+                R, p = system.relative_pose(x, contact, atlas)
+                x_A, x_B = _closer(m, R, p, near)
             s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, x_A, x_B, near.n_B)
         except InputError:  # across a steep part a measured height misses the surface by far
             continue

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, positive
+from trundle.errors import InputError
 from trundle.models.description import JointDescription, LinkDescription, LinkInertia, RobotDescription, Vector
 
 SEXES = ("male", "female")
@@ -62,6 +64,25 @@ class Avatar:
     robot: RobotDescription
     foot: AvatarFoot
     base_height: float
+
+    def on_foot(self, semi_axes: ArrayLike, center: ArrayLike) -> Avatar:
+        """Return the avatar on another ellipsoid, of `semi_axes` about `center` (3,) m in the frame of the ankle.
+
+        It stands as upright; the flat sole for comparison keeps its outline at the new foot's depth below the ankle.
+
+        Raises
+        ------
+        InputError
+            If a semi-axis is not positive, or the lowest point is not below the ankle.
+        """
+        axes = array("semi_axes", semi_axes, (3,), above=0.0, unit="m")
+        at = array("center", center, (3,), unit="m")
+        depth = float(axes[2] - at[2])
+        if depth <= 0.0:
+            raise InputError("center", at.tolist(), f"a height below {axes[2]:g} (m): a foot lowest below the ankle")
+        flat = np.column_stack([self.foot.flat[:, :2], np.full(len(self.foot.flat), -depth)])
+        before = float(self.foot.semi_axes[2] - self.foot.center[2])
+        return replace(self, foot=AvatarFoot(axes, at, flat), base_height=self.base_height + depth - before)
 
 
 def build_avatar(sex: str = "male", mass: float | None = None, height: float | None = None) -> Avatar:

@@ -32,9 +32,9 @@ class PlantError:
     terrain : Shape, optional
         The ground there is.
     damping : float, N m s/rad (N s/m)
-        Of every joint: a torque -damping rate.
+        Of every joint, besides its own: a torque -damping rate.
     dry_friction : float, N m (N)
-        Of every joint: a torque -dry_friction tanh(rate / (0.02 rad/s)).
+        Of every joint, besides its own: a torque -dry_friction tanh(rate / (0.02 rad/s)).
     """
 
     mass: float = 1.0
@@ -90,7 +90,9 @@ class PlantError:
         moved = replace(spec, com=com, at=at)
         if not spec.jointed:
             return moved
-        return replace(moved, damping=float(self.damping), dry_friction=float(self.dry_friction))
+        return replace(
+            moved, damping=spec.damping + float(self.damping), dry_friction=spec.dry_friction + float(self.dry_friction)
+        )
 
     def _part(self, part: Part, shifts: Mapping[str, FloatArray]) -> Part:
         factor = self.size.get(part.body)

@@ -130,6 +130,8 @@ class RollingTree:
                 "mass": float(sum(masses)),
                 "masses": {spec.name: spec.mass for spec in self.tree.specs if spec.mass > 0},
                 "inertias": {s.name: np.asarray(s.inertia).tolist() for s in self.tree.specs if s.mass > 0},
+                # Joints that take mechanical energy away or keep it: it is not to be judged by.
+                "resisting": [s.name for s in self.tree.specs if s.damping or s.dry_friction or s.stiffness],
             },
         )
 

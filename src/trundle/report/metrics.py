@@ -296,7 +296,7 @@ def is_passive(run: Trajectory) -> bool:
         return False
     if run.kind == "juggling":
         return not (np.any(run["hand_velocity"]) or np.any(run["hand_angular_velocity"]))
-    if moving_terrain(run) is not None:
+    if moving_terrain(run) is not None or physics(run).get("resisting"):
         return False
     return not any(np.any(run[name]) for name in _TORQUES if name in run)
 

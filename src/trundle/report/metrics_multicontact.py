@@ -100,11 +100,15 @@ def walk(run: Trajectory, parts: Runs) -> dict[str, float]:
 
 
 def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
-    """Return the metrics of `humanoid-carry`: slip and tilt are the worst of the trials in which the box arrived."""
+    """Return the metrics of `humanoid-carry`: slip and tilt are the worst of the trials in which the box arrived.
+
+    `seeds_ok` counts those that crossed a step and a slope on the way: a box that is only lifted, or carried over the
+    flat, is none.
+    """
     facts = trials(run)
     good = [one for one in facts if one["survived"]] or facts
     return {
-        "seeds_ok": float(sum(one["survived"] for one in facts)),
+        "seeds_ok": float(sum(one["crossed"] for one in facts)),
         "box_slip": max(one["slip"] for one in good),
         "box_tilt": max(one["tilt"] for one in good),
         "grip": float(np.mean([one["grip"] for one in good])),

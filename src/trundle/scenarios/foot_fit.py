@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.circle_fit import CircleFit, fit_circle
-from trundle.models.avatar import Avatar, AvatarFoot
+from trundle.models.avatar import Avatar
 from trundle.scenarios.folder import write_bytes
 from trundle.scenarios.gait_data import GaitData, make_folder
 
@@ -99,11 +99,7 @@ class FittedFoot:
         """
         factor = positive("scale", scale)
         axes, center = (factor * values for values in self.ellipsoid())
-        depth = float(axes[2] - center[2])
-        flat = np.column_stack([avatar.foot.flat[:, :2], np.full(len(avatar.foot.flat), -depth)])
-        before = float(avatar.foot.semi_axes[2] - avatar.foot.center[2])
-        height = avatar.base_height + depth - before
-        return replace(avatar, foot=AvatarFoot(axes, center, flat), base_height=height)
+        return avatar.on_foot(axes, center)
 
 
 def in_shank(data: GaitData) -> FloatArray:
@@ -283,12 +279,13 @@ def _contact(foot: FittedFoot, contact: Contact) -> Mapping[str, Any]:
 
 
 def tables(foot: FittedFoot) -> str:
-    """Return the foot as TOML: the avatar's ellipsoid, and the legs of a passive walker."""
+    """Return the foot as TOML: `[foot]` of kind walking, task walk, and `[walker]` of a passive walker."""
     axes, center = (", ".join(f"{v:.5g}" for v in values) for values in foot.ellipsoid())
     text = (
         "# A rolling foot fitted to measured gait, in the frame of the ankle: x forward, z up. Lengths in m.\n"
         f"# Circle of radius {foot.circle.radius:.4f} +- {foot.deviation:.4f}, and an ellipsoid of its curvature and\n"
         "# lowest point, whose height and width are not measured.\n"
+        "\n# of a scenario of kind walking, task walk\n"
         "[foot]\n"
         f'shape = {{ type = "ellipsoid", semi_axes = [{axes}] }}\n'
         f"center = [{center}]\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -25,6 +26,11 @@ from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
 from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
+
+_STEP = 0.01
+"""Difference of height, m, below which the ground is even."""
+_LEVEL = float(np.cos(np.radians(1.0)))
+"""Height of the normal of a foothold that counts as level."""
 
 
 class CarryWork(MulticontactWork):
@@ -185,7 +191,8 @@ class CarryWork(MulticontactWork):
 def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
     """Return what became of the box: `slip` (m), `tilt` (deg), whether it was lifted, held and set down.
 
-    The slip is the farthest that the middle of a pad moves along the box's side from where it was when the lift began.
+    `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the
+    farthest that the middle of a pad moves along the box's side from where it was when the lift began.
     """
     r, errand = outcome.run.records, work.errand
     ends = list(work.controller.humanoid.ends)
@@ -207,6 +214,7 @@ def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
     good = outcome.facts["survived"] and grasped and lifted and down
     return {
         "survived": bool(good),
+        "crossed": bool(good and uneven(list(work.soles.values()), [move.target for move in work.moves])),
         "stood": outcome.facts["survived"],
         "slip": slip,
         "tilt": float(tilt[held].max()) if held.any() else np.inf,
@@ -217,3 +225,15 @@ def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
         "grip": float(np.mean(loads[carried])) if carried.any() else 0.0,
         "phase": PHASES.index(errand.phase(float(clock[-1]))),
     }
+
+
+def uneven(soles: Sequence[PlacedPatch], targets: Sequence[PlacedPatch]) -> bool:
+    """Return whether a way from `soles` over `targets` goes up a step, then down a slope, and ends on the flat."""
+    ground = max(float(sole.position[2]) for sole in soles)
+    tilted = [k for k, target in enumerate(targets) if target.R_world_patch[2, 2] < _LEVEL]
+    raised = [k for k, target in enumerate(targets) if target.position[2] > ground + _STEP and k not in tilted]
+    if not raised or not tilted or raised[0] >= tilted[-1]:
+        return False
+    highest = max(float(targets[k].position[2]) for k in raised)
+    flat = all(end.R_world_patch[2, 2] >= _LEVEL and end.position[2] < highest - _STEP for end in targets[-2:])
+    return flat and tilted[-1] < len(targets) - 2

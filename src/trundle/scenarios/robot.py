@@ -203,7 +203,9 @@ def _lifted(
             return pose
         pose[2] += np.clip(error, -far, far)
     raise InputError(
-        "clearance", clearance, "left out: no height was found at which the feet are so far from the ground"
+        "clearance",
+        clearance,
+        "left out, and position given: no height was found at which the feet are so far from the ground",
     )
 
 

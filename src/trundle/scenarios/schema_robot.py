@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -145,8 +145,9 @@ class RobotInitialTable(Table):
     position: Place3 = Field(default=(0.0, 0.0, 1.0), description="m, of the base's frame (the root link's), world")
     quaternion: Vector4 = Field(default=(1.0, 0.0, 0.0, 0.0), description="world from base, w first")
     clearance: _Margin | None = Field(
-        default=0.05,
-        description="m, of the nearest foot: the base is moved up or down to it; left out: position is taken as it is",
+        default=None,
+        description="m, of the nearest foot: the base is moved up or down to it; left out: 0.05, or, where position is "
+        "given, position as it is",
     )
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, of the base's frame, world")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, world")
@@ -155,6 +156,14 @@ class RobotInitialTable(Table):
     contacts: Annotated[tuple[FootName, ...], Array, Field(max_length=64), Allowed("a list of names of feet")] = Field(
         default=(), description="feet that touch at the start; the pose is closed onto the ground"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _height(cls, data: Any) -> Any:
+        """Without a position nothing says how high the robot is: then the feet are 5 cm above the ground."""
+        if not isinstance(data, dict) or "clearance" in data or "position" in data:
+            return data
+        return data | {"clearance": 0.05}
 
 
 class RobotSimulationTable(SimulationTable):

@@ -16,6 +16,7 @@ _Times = Annotated[tuple[_Time, _Time], Array, Allowed("two ascending times > 0,
 _Share = Annotated[float, Field(gt=0, lt=1), Allowed("a share between 0 and 1")]
 _Shares = Annotated[tuple[_Share, _Share], Array, Allowed("two ascending shares between 0 and 1")]
 _Place = Annotated[float, Field(ge=-1, le=1), Allowed("a length from -1 to 1 (m)")]
+_Axis = Annotated[float, Field(ge=0.005, le=1), Allowed("a length from 0.005 to 1 (m)")]
 _Degrees = Annotated[float, Field(ge=-40, le=40), Allowed("an angle from -40 to 40 (degrees)")]
 _Angle = Annotated[float, Field(gt=0, le=1.5), Allowed("an angle > 0, at most 1.5 (rad)")]
 _Angles = Annotated[tuple[_Angle, _Angle, _Angle], Array, Allowed("3 angles > 0, each at most 1.5 (rad)")]
@@ -51,6 +52,24 @@ class AvatarTable(Table):
         default=None, description="m; the table's segments if left out"
     )
     sole: Literal["rolling", "flat"] = Field(default="rolling", description="an ellipsoid that rolls, or a flat sole")
+
+
+class RollingFootShapeTable(Table):
+    """An ellipsoid, axes along x (forward), y, z (up) of the ankle's frame."""
+
+    type: Literal["ellipsoid"]
+    semi_axes: Annotated[tuple[_Axis, _Axis, _Axis], Array, Allowed("3 lengths, each from 0.005 to 1 (m)")] = Field(
+        description="m, along x, y, z"
+    )
+
+
+class RollingFootTable(Table):
+    """The rolling sole in place of the avatar's own, as `trundle fit-foot` writes it."""
+
+    shape: RollingFootShapeTable
+    center: Annotated[tuple[_Place, _Place, _Place], Array, Allowed("3 lengths, each from -1 to 1 (m)")] = Field(
+        description="m, of the ellipsoid, from the ankle; its lowest point is below the ankle"
+    )
 
 
 class WalkTable(Table):
@@ -163,6 +182,7 @@ class WalkingWalk(ScenarioTable):
     kind: Literal["walking"]
     task: Literal["walk"]
     avatar: AvatarTable = AvatarTable()
+    foot: RollingFootTable | None = None
     walk: WalkTable = WalkTable()
     phases: WalkPhasesTable = WalkPhasesTable()
     cost: WalkCostTable = WalkCostTable()

@@ -23,6 +23,9 @@ def build(scenario: Scenario) -> PlannedWalk:
     tables: Any = scenario.tables
     with keys("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
+    if tables.foot is not None:
+        with keys("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
+            avatar = avatar.on_foot(tables.foot.shape.semi_axes, tables.foot.center)
     walk, phases, cost, limits = tables.walk, tables.phases, tables.cost, tables.limits
     with keys("walk", scenario):
         gait = Gait(

@@ -80,7 +80,7 @@ def decided(
     sticky : bool
         Friction has no limit.
     """
-    if system.d != 2 or len(contacts) > _MOST:
+    if system.d != 2 or not 0 < len(contacts) <= _MOST:
         return None
     slips = {i: slip_and_spin(system, atlas, x, i)[1] for i in contacts}
     laws = ["separated"] * len(system.meetings)

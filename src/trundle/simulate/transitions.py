@@ -163,15 +163,16 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     if board.system.rules.on_slip == "slide":
         if now.mode.laws[event.contact] != "sliding":
             return _start_sliding(board, now, event.contact, phase)
-        return _stopped_by_a_jam(board, now, event, phase)
+        if board.system.d == 3:
+            return _stopped_by_a_jam(board, now, event, phase)
     return Status.JAMMED
 
 
 def _stopped_by_a_jam(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
-    """A slip whose force has grown without bound stops: an impact without approach.
+    """A slip in space whose force has grown without bound stops: an impact without approach.
 
-    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve); in the plane that is where the plastic impulse
-    -D^-1 v that stops the slip v enters the cone. In space a slip that comes to rest may turn so far: it stops without.
+    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve). A slip that comes to rest may turn so far: it stops
+    without an impulse. In the plane nothing turns, only too much friction leads there: the run says so and ends.
     """
     after = _landed(board, now, event)
     if isinstance(after, Instant) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):

@@ -163,16 +163,15 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     if board.system.rules.on_slip == "slide":
         if now.mode.laws[event.contact] != "sliding":
             return _start_sliding(board, now, event.contact, phase)
-        if board.system.d == 3:
-            return _stopped_by_a_jam(board, now, event, phase)
+        return _stopped_by_a_jam(board, now, event, phase) if board.system.d == 3 else Status.JAMMED
     return Status.JAMMED
 
 
 def _stopped_by_a_jam(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
     """A slip in space whose force has grown without bound stops: an impact without approach.
 
-    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve). A slip that comes to rest may turn so far: it stops
-    without an impulse. In the plane nothing turns, only too much friction leads there: the run says so and ends.
+    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve). A slip that comes to rest may turn so far and stops
+    without an impulse. In the plane only too much friction leads there: the run says so and ends.
     """
     after = _landed(board, now, event)
     if isinstance(after, Instant) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):

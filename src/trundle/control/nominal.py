@@ -54,6 +54,7 @@ def gross_path(
     sway: float = 0.6,
     lean: Mapping[str, float] | None = None,
     rise: float = 0.3,
+    back: float = 0.0,
 ) -> PointPath:
     """Return a coarse path of the centre of mass: over the middle of what stands while something travels.
 
@@ -69,6 +70,8 @@ def gross_path(
         Share of the way from the middle of all ends to that of those that stand, across the soles' direction.
     rise : float
         Share of the way up from the lowest to the highest of the soles around a step that it has risen meanwhile.
+    back : float, m
+        By how much it is behind the middle of what stands, along the soles' direction, from the first half second on.
     lean : mapping of str to float, m
         Where it is across, from the middle of both soles, while an end travels; those left out: by `sway`.
     """
@@ -95,6 +98,9 @@ def gross_path(
         points.append(np.array([*(before[:2] + (ahead @ way) * ahead + across * left), height + rest]))
     times.append(max(steps.duration, 0.6) + 0.4)
     points.append(np.array([last[0], last[1], height + last[2]]))
+    for time, point in zip(times[1:], points[1:], strict=True):
+        yaw = steps.heading(time)[0]
+        point[:2] -= back * np.array([np.cos(yaw), np.sin(yaw)])
     return PointPath(times, points, "smooth")
 
 

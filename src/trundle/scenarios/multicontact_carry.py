@@ -135,7 +135,8 @@ class CarryWork(MulticontactWork):
     def gross(self) -> PointPath:
         """Coarse path of the centre of mass."""
         route = self.tables.route
-        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=route.sway, rise=route.rise)
+        given = {"sway": route.sway, "rise": route.rise, "back": route.back}
+        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, **given)
 
     @cached_property
     def joints(self) -> dict[str, FloatArray]:

@@ -83,6 +83,10 @@ class RouteTable(Table):
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
         default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
     )
+    back: Lift = Field(
+        default=0.0,
+        description="m, by which that path is behind the middle of the soles: ankles can brake less far ahead",
+    )
     rise: Share = Field(default=0.3, description="share of a step's height that the coarse path has risen meanwhile")
 
 

@@ -253,7 +253,7 @@ BASES: dict[str, dict[str, Any]] = {
         "stands": {"pick_ahead": 0.28, "pick_height": 0.72, "place_ahead": 0.26, "place_height": 0.71, "width": 0.1},
         "hands": {"reach": 1.2, "press": 30.0, "support": 0.6, "patience": 1.0, "gap": 0.04},
         "object": {"place": 100.0, "turn": 150.0, "kp": 90.0, "kd": 19.0},
-        "route": {"turn": -0.5, "turn_steps": 4, "ways": [0.1, 0.08], "sway": 0.7, "rise": 0.4},
+        "route": {"turn": -0.5, "turn_steps": 4, "ways": [0.1, 0.08], "sway": 0.7, "rise": 0.4, "back": 0.01},
         "trials": {"count": 2, "mass_factors": [0.98, 1.02]},
         "hold": 2.0,
     },
@@ -502,7 +502,7 @@ CARRY: dict[str, dict[str, Any]] = {
     "object": {"place": 200, "turn": 200, "kp": 100, "kd": 20},
     "route": {
         "turn": 0, "turn_steps": 0, "ways": [], "single": 0.8, "double": 0.4, "lift": 0.06, "lift_uneven": 0.1,
-        "sway": 0.6, "rise": 0.3,
+        "sway": 0.6, "rise": 0.3, "back": 0,
     },
 }  # fmt: skip
 BY_TASK: dict[tuple[str, str], dict[str, Any]] = {

@@ -11,6 +11,8 @@ import pytest
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario, run
+from trundle.scenarios.building import BUILDERS
+from trundle.scenarios.schema import SCHEMAS
 
 BALL = {"type": "sphere", "radius": 0.2}
 OBJECTS: list[dict[str, Any]] = [
@@ -45,6 +47,10 @@ GROUNDS: list[tuple[dict[str, Any], float]] = [
     ({"type": "sum", "terms": [{"type": "parabola", "curvature": 0.1}, {"type": "line", "slope": 0.1}]}, 0.3),
     ({"type": "spline", "file": "profile.csv"}, 0.3),
 ]
+
+
+def test_every_task_that_a_file_can_name_has_a_builder() -> None:
+    assert set(BUILDERS) == set(SCHEMAS)
 
 
 def furnished(folder: Path) -> Path:

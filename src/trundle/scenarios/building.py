@@ -27,6 +27,7 @@ BUILDERS: dict[tuple[str, str], str] = {
     ("juggling", "throw"): "trundle.scenarios.juggling_throw:build",
     ("multicontact", "stand"): "trundle.scenarios.multicontact:build",
     ("multicontact", "walk"): "trundle.scenarios.multicontact:build",
+    ("multicontact", "carry"): "trundle.scenarios.multicontact:build",
     ("wallbounce", "recover"): "trundle.scenarios.wallbounce:build",
     ("wallbounce", "navigate"): "trundle.scenarios.wallbounce:build",
     ("planar", "simulate"): "trundle.scenarios.planar:build",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -92,8 +93,7 @@ def _state(
             e = double.line(touches)
             shift = e * (e @ (touches[0].target - touches[1].target))
             accelerating = accelerating + shift[:2]
-            touches[1] = Touch(*(getattr(touches[1], n) for n in ("normal", "rho", "slip", "n_dot")),
-                               touches[1].target + shift)  # fmt: skip
+            touches[1] = replace(touches[1], target=touches[1].target + shift)
         x[model.layout[f"{base}.position"]], x[model.layout[f"{base}.turn"]] = origin, turn
         x[model.layout[f"{base}.twist"]] = np.r_[base_omega, R.T @ v]
         u[model.input_layout[f"{base}.twist_rate"]] = np.r_[base_alpha, R.T @ (accelerating - base_omega * S @ v)]

@@ -101,10 +101,10 @@ def interval(
     touches: Sequence[Touch], forces: Sequence[Array], mu: float, tangents: Sequence[Array]
 ) -> tuple[float, float]:
     """Smallest and largest c, N, for which f_1 + c e and f_2 - c e of a planar body lie in their cones."""
-    e, low, high = line(touches), -np.inf, np.inf
+    e, low, high = line(touches), float("-inf"), float("inf")
     for sign, touch, force, t in zip((1.0, -1.0), touches, forces, tangents, strict=True):
         for edge in (mu * touch.normal + t, mu * touch.normal - t):  # edge.(f + sign c e) >= 0
-            slope, value = sign * (edge @ e), edge @ force
+            slope, value = float(sign * (edge @ e)), float(edge @ force)
             if slope > 0:
                 low = max(low, -value / slope)
             else:

@@ -75,11 +75,13 @@ def com(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the vertical force on each sole and hand over time, planned and measured."""
+    """Draw the vertical force on each sole, and hand on the ground, over time, planned and measured."""
     ax = ax or style.new_axes()
     names = [str(name) for name in run.dataset["contact"].values]
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
         measured, planned = run["contact_force"][:, i, 2], run["contact_force_planned"][:, i, 2]
+        if name.endswith("_hand") and "box_position" in run:
+            continue  # see `hands`
         if not np.any(np.abs(measured) > 1.0) and not np.any(np.abs(planned) > 1.0):
             continue
         label = name.replace("_", " ")
@@ -146,9 +148,11 @@ def hands(run: Trajectory, ax: Axes | None = None) -> Axes:
             at = np.einsum("kji,kj->ki", R, run["contact_position"][:, i] - run["box_position"])[held][:, [0, 2]]
             slip = 1e3 * np.linalg.norm(at - at[0], axis=1)
             right.plot(run.time[held], slip, "--", color=colour, linewidth=1.5, label=f"{label}, slip")
+    style.dress(right, "", "", "slip (mm)")
+    right.grid(visible=False)
     right.set_ylim(bottom=0.0)
-    right.set_ylabel("slip (mm)", color=style.INK)
     style.dress(ax, "Hands on the box", "time (s)", "force (N)", run)
+    ax.set_ylim(bottom=0.0)
     lines, labels = (a + b for a, b in zip(*(a.get_legend_handles_labels() for a in (ax, right)), strict=True))
     ax.legend(lines, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8.5, frameon=False, ncols=3)
     return ax

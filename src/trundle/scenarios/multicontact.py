@@ -17,7 +17,7 @@ from trundle.control.collision import CollisionRows
 from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
 from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
-from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead
+from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead, timed
 from trundle.control.whole_body import WholeBodyController, WholeBodyGains
 from trundle.errors import InputError
 from trundle.models.centroidal import Centroidal
@@ -26,7 +26,7 @@ from trundle.models.self_distance import SelfDistance
 from trundle.models.terrain import Block, Terrain
 from trundle.plan.equilibrium import bearable
 from trundle.plan.stance_pose import StanceError, find_pose
-from trundle.plan.stances import StancePlan, rests
+from trundle.plan.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
@@ -36,6 +36,7 @@ from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
+_UP = np.array([0.0, 0.0, 1.0])
 _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
 
 
@@ -191,7 +192,19 @@ class MulticontactWork:
         moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
         if self.tables.hand is not None:
             moves = self._with_hand(start, moves)
+        if t.timing is not None:
+            ways = self._ways(in_turn(start, moves, t.first))
+            away = {
+                name: end.p - humanoid.radii.get(name, 0.0) * _UP for name, end in ends.items() if name not in start
+            }
+            moves = timed(start, moves, TimingRule(**t.timing.model_dump()).duration, ways, away)
         return in_turn(start, moves, t.first)
+
+    def _ways(self, steps: Footsteps) -> FloatArray:
+        """Return how far (m) the centre of mass goes from each travel to the next, the last time not at all."""
+        middles = np.array([(travel.start + travel.end) / 2 for travel in steps.travels])
+        points = self._coarse(steps)(middles)[0]
+        return np.append(np.linalg.norm(np.diff(points, axis=0), axis=1), 0.0)
 
     def _with_hand(self, start: dict[str, PlacedPatch], steps: list[Move]) -> list[Move]:
         """Return the steps with the hand's moves between them, the first before all steps."""
@@ -237,9 +250,12 @@ class MulticontactWork:
     @cached_property
     def gross(self) -> PointPath:
         """Coarse path of the centre of mass."""
+        return self._coarse(self.steps)
+
+    def _coarse(self, steps: Footsteps) -> PointPath:
         walk = self.tables.steps if self.tables.task == "walk" else None
         sway, lean = (walk.sway, walk.lean) if walk else (0.0, {})
-        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=sway, lean=lean)
+        return gross_path(steps, self.com, lowered=self.tables.robot.lowered, sway=sway, lean=lean)
 
     @cached_property
     def rests(self) -> StancePlan | None:

@@ -128,6 +128,7 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         "steps": landed,
         "end_speed": speed,
         "com_rms_xy": float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
+        "momentum_most": float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
         "drift": float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
         "torque_use": insight.torque_use,
         "simulated": float(run.time[-1]),

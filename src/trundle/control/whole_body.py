@@ -178,9 +178,8 @@ class WholeBodyController:
         self._torque = g.torque_part * robot.torque_limit
         self._kp = g.posture_kp * humanoid.joint_stiffness
         self._kd = g.posture_kd * np.sqrt(humanoid.joint_stiffness)
-        limbs = collisions.links if collisions else ()
-        self._frames = (*humanoid.links, humanoid.base)
-        self._frames += tuple(link for link in limbs if link not in self._frames)
+        own, limbs = (*humanoid.links, humanoid.base), collisions.links if collisions else ()
+        self._frames = (*own, *(link for link in limbs if link not in own))
         self._limbs = {link: self._frames.index(link) for link in limbs}
 
     def terms(self, q: FloatArray, nu: FloatArray) -> tuple[ArticulatedTerms, dict[str, FrameMotion]]:
@@ -255,9 +254,8 @@ class WholeBodyController:
         }
         if self.collisions:
             none = np.full(len(self.collisions.pairs), np.inf)
-            limits["collision"] = Limit(
-                "collision", "acceleration", -none, none, np.zeros((len(none), nv)), 1.0, "m/s2"
-            )
+            A = np.zeros((len(none), nv))
+            limits["collision"] = Limit("collision", "acceleration", -none, none, A, 1.0, "m/s2")
         starts = np.concatenate(([0], np.cumsum(widths))).astype(int)
         for name, start, width in zip((*standing, *held), starts[:-1], widths, strict=True):
             rows = self.patches[name].rows[:, 6 - width :]

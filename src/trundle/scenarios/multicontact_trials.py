@@ -81,10 +81,11 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
     def planned(_: PlantView) -> FloatArray:
-        position, _momentum, forces = policy.planned()
+        position, _momentum, forces, normals = policy.planned()
         turning = np.zeros(3) if policy.plan is None else policy.plan.at(policy.insight.plan_time)[4]
         each = np.array([forces.get(name, np.zeros(3)) for name in ends])
-        return np.concatenate([position, turning, each.ravel()])
+        upon = np.array([normals.get(name, np.zeros(3)) for name in ends])
+        return np.concatenate([position, turning, each.ravel(), upon.ravel()])
 
     def state(view: PlantView) -> FloatArray:
         return np.concatenate(plant.state(view))
@@ -190,7 +191,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
     q, nu, truth, planned = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["planned"]
     hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
-    forces, forces_planned = r["forces"], planned[:, 6:].reshape(n, k, 3)
+    forces, (forces_planned, normals) = r["forces"], planned[:, 6:].reshape(n, 2, k, 3).swapaxes(0, 1)
     arrays = {
         "com_position": truth[:, :3],
         "com_velocity": truth[:, 3:6],
@@ -210,6 +211,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "base_position_estimated": r["estimated"],
         "contact_force": forces,
         "contact_force_planned": forces_planned,
+        "contact_normal_planned": normals,
         "gap": r["gap"],
         "hand_load": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
         "hand_load_planned": np.linalg.norm(forces_planned[:, hands], axis=2).sum(axis=1),

@@ -9,6 +9,7 @@ largest of the processor's time of a whole-body tick and of a preview.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -17,18 +18,37 @@ from rich.table import Table
 from trundle.records import Trajectory
 from trundle.report.metrics_multicontact import trials
 from trundle.scenarios import build, load_scenario
+from trundle.scenarios.multicontact import MulticontactWork
+from trundle.scenarios.multicontact_trials import trajectory
 
+HEADS = ("seed", "masses", "push (N s)", "held", "steps", "rms (mm)", "|L| (kg m2/s)", "torque", "real time", "why")
 TIMES = ("real time", "tick (ms)", "99 %", "most", "preview (ms)", "99 %", "most")
 """Heads of what `times` returns."""
 
 
 def trial_run(name: str, seeds: int, first: int, overrides: tuple[str, ...] = ()) -> Trajectory:
-    """Return the main run of a scenario with these trials; a scenario of pushes keeps its own."""
+    """Return the main run of a scenario with these trials; a scenario of pushes keeps its own.
+
+    A line a trial goes to the error stream as it ends.
+    """
     scenario = load_scenario(name, [f"seed={first}", *overrides])
     if scenario.task != "stand":
         scenario = load_scenario(name, [f"trials.count={seeds}", f"seed={first}", *overrides])
-    job = next(iter(build(scenario).jobs()))
-    return job.run(None)
+    work, outcomes = build(scenario), []
+    if not isinstance(work, MulticontactWork):
+        raise SystemExit(f"{name} is no scenario of kind multicontact")
+    for trial in work.trials(outcomes):
+        outcomes.append(work.outcome(trial))
+        print(name, *overrides, *row_of(outcomes[-1].facts), sep="  ", file=sys.stderr, flush=True)
+    return trajectory(work, outcomes)
+
+
+def row_of(one: dict[str, Any]) -> list[str]:
+    """Return what came of a trial, as `HEADS` names it."""
+    push = f"{np.linalg.norm(one['push']):.0f} {one['axis']}" if one["axis"] else ""
+    row = [str(one["seed"]), f"{one['mass_factor']:.2f}", push, "yes" if one["survived"] else "no", str(one["steps"])]
+    row += [f"{1e3 * one['com_rms_xy']:.1f}", f"{one['momentum_most']:.2f}", f"{one['torque_use']:.2f}"]
+    return [*row, f"{one['simulated'] / one['spent']:.2f}", one["reason"]]
 
 
 def times(run: Trajectory) -> list[str]:
@@ -56,12 +76,9 @@ def main() -> None:
     seeds, first, overrides = seeds_of(sys.argv[2:])
     run = trial_run(sys.argv[1], seeds, first, overrides)
     facts, console = trials(run), Console()
-    heads = ("seed", "masses", "push (N s)", "held", "steps", "rms (mm)", "|L| (kg m2/s)", "torque use", "why")
-    table = Table(*heads, title=f"{sys.argv[1]} {' '.join(overrides)}", title_justify="left")
+    table = Table(*HEADS, title=f"{sys.argv[1]} {' '.join(overrides)}", title_justify="left")
     for one in facts:
-        row = (str(one["seed"]), f"{one['mass_factor']:.2f}", f"{np.linalg.norm(one['push']):.0f} {one['axis']}")
-        row += ("yes" if one["survived"] else "no", str(one["steps"]), f"{1e3 * one['com_rms_xy']:.1f}")
-        table.add_row(*row, f"{one['momentum_most']:.2f}", f"{one['torque_use']:.2f}", one["reason"])
+        table.add_row(*row_of(one))
     console.print(table)
     held = [one for one in facts if one["survived"]]
     rms = f"{1e3 * max(one['com_rms_xy'] for one in held):.1f}" if held else "none held"

@@ -170,8 +170,11 @@ class MulticontactWork:
         return terms.momentum.com
 
     def _sole(self, name: str) -> FlatPatch:
-        table = self.tables.controller.preview
-        return self.controller.humanoid.feet[name.removesuffix("_foot")].patch(table.friction, table.sole_part)
+        """Return what plans may load of a sole."""
+        table, humanoid, foot = self.tables.controller.preview, self.controller.humanoid, name.removesuffix("_foot")
+        if table.ankle if table.ankle is not None else self.tables.task != "carry":
+            return humanoid.loadable(foot, table.friction, table.sole_part, self.tables.controller.gains.torque_part)
+        return humanoid.feet[foot].patch(table.friction, table.sole_part)
 
     @cached_property
     def steps(self) -> Footsteps:

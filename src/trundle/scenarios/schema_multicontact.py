@@ -114,6 +114,11 @@ class PreviewTable(Table):
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
     period: Period = Field(default=0.04, description="s, between two plans")
     sole_part: Share = Field(default=0.75, description="of the soles' sides that plans may load")
+    ankle: bool | None = Field(
+        default=None,
+        description="whether plans load a sole only as far as its ankle's torque bears the weight; left out: true but "
+        "for task carry, whose path keeps back by itself",
+    )
     friction: Positive = Field(default=0.54, description="coefficient of friction in plans")
     position: NonNegative = Field(default=30.0, description="weight, 1/m^2")
     velocity: NonNegative = Field(default=3.0, description="weight, s^2/m^2")

@@ -257,7 +257,7 @@ class Humanoid:
         low, high = np.maximum(-half, reach[:, 0]), np.minimum(half, reach[:, 1])
         if np.any(high - low < _LEAST * half):
             allowed = "a sole under an ankle whose torque can bear the robot's weight there"
-            raise InputError(f"feet.{foot}", [sole.length, sole.width], allowed)
+            raise InputError("loadable", [sole.length, sole.width], f"{allowed}: foot {foot!r} of {self.name}")
         length, width = (high - low).tolist()
         return FlatPatch.rectangle(length, width, friction, ((low + high) / 2).tolist())
 

@@ -19,13 +19,13 @@ from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
 from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead, timed
 from trundle.control.whole_body import WholeBodyController, WholeBodyGains
-from trundle.errors import InputError
+from trundle.errors import InputError, MissingExtraError
 from trundle.models.centroidal import Centroidal
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.self_distance import SelfDistance
 from trundle.models.terrain import Block, Terrain
 from trundle.plan.equilibrium import bearable
-from trundle.plan.stance_pose import StanceError, find_pose
+from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
@@ -48,7 +48,10 @@ def build(scenario: Scenario) -> MulticontactWork:
 
         work = CarryWork(scenario)
     with keys("robot", scenario, {"robot": "robot.name", "pads": "robot.name"}):
-        _ = work.controller
+        try:
+            _ = work.controller, work.plant(Trial(scenario.seed, 1.0)).specification()
+        except MissingExtraError as error:
+            raise InputError("robot", work.tables.robot.name, f"one whose packages are here; {error}") from None
     work.check()
     return work
 
@@ -68,8 +71,13 @@ class MulticontactWork:
 
     def check(self) -> None:
         """Raise `InputError` where footholds or poses are impossible."""
-        with keys("steps", self.scenario, {"hand": "hand"}):
+        moved = {"hand": "hand", "loadable": "robot.name"}
+        if not self.tables.terrain.floor and not self.tables.terrain.blocks:
+            moved["place"] = "terrain.floor"
+        with keys("steps", self.scenario, moved):
             _ = self.steps, self.rests
+            if self.tables.task == "walk" and self.rests is None:
+                self._reaches()
 
     def jobs(self) -> Iterator[Job]:
         """Yield all trials as one job."""
@@ -269,6 +277,26 @@ class MulticontactWork:
             return rests(self.controller.humanoid, self.steps.forecast, self.gross, self.start, self.duration)
         except StanceError as error:
             raise InputError("rest", True, f"false, or holds at which the robot can rest: {error}") from None
+
+    def _reaches(self) -> None:
+        """Raise `InputError` if the soles stand farther apart, on some step, than the robot's legs allow."""
+        widest, time = 0.0, 0.0
+        for travel in self.steps.travels:
+            soles = [place.position for end, place in self.steps.standing(travel.end).items() if end.endswith("_foot")]
+            apart = float(np.ptp(soles, axis=0) @ np.ptp(soles, axis=0)) if len(soles) > 1 else 0.0
+            widest, time = max((widest, time), (apart, travel.end))
+        if widest == 0.0:
+            return
+        soles = tuple(place for end, place in self.steps.standing(time).items() if end.endswith("_foot"))
+        com, settings = self.gross(np.array([time]))[0][0], PoseSettings(tolerance=0.02, angle_tolerance=0.1)
+        middle: FloatArray = np.mean([place.position for place in soles], axis=0)
+        try:
+            begin = np.concatenate((self.start[:2] + middle[:2], self.start[2:]))
+            find_pose(self.controller.humanoid, soles, [*middle[:2], com[2]], start=begin, settings=settings)
+        except StanceError as error:
+            if "torque_use" not in error.misses and error.misses:
+                far = f"steps within the robot's reach: with the soles {widest**0.5:.2f} m apart, {error}"
+                raise InputError("length", self.tables.steps.length, far) from None
 
     def stances(self) -> list[dict[str, Any]]:
         """Return what each stance at rest stands on, and whether it could without its hands, on whole soles."""

@@ -116,15 +116,20 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
     held = run.status is Status.SUCCESS
     landed = policy.landed
     shift = _sole_shift(records["truth"], list(work.controller.humanoid.ends))
-    stood = bool(work.steps.travels) or shift <= _SHIFTED
+    stood, went = bool(work.steps.travels) or shift <= _SHIFTED, landed == len(work.steps.travels)
+    failings = {
+        f"a sole slid or stepped {shift:.3f} m": stood,
+        f"{landed} of {len(work.steps.travels)} travels ended": went,
+        f"it moves with {speed:.2f} m/s at the end": speed < _STILL,
+    }
     return {
         "seed": trial.seed,
         "mass_factor": trial.mass_factor,
         "push": list(trial.push),
         "axis": trial.axis,
         "status": run.status.label,
-        "reason": run.reason,
-        "survived": bool(held and stood and speed < _STILL and landed == len(work.steps.travels)),
+        "reason": run.reason or "; ".join(why for why, well in failings.items() if not well),
+        "survived": bool(held and all(failings.values())),
         "sole_shift": shift,
         "steps": landed,
         "end_speed": speed,

@@ -191,7 +191,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
 
-    run, robot = outcomes[0].run, work.controller.humanoid.robot
+    run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
     ends = tuple(work.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
     q, nu, truth, planned = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["planned"]
@@ -226,7 +226,6 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     }
     arrays |= _box(r["box"])
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
-    tables = work.tables
     metadata = {
         "kind": "multicontact",
         "task": tables.task,

@@ -262,12 +262,21 @@ BASES: dict[str, dict[str, Any]] = {
         "task": "walk",
         "avatar": {"sex": "female", "mass": 60.0, "height": 1.65, "sole": "rolling"},
         "foot": {"shape": {"type": "ellipsoid", "semi_axes": [0.12, 0.05, 0.05]}, "center": [0.04, 0.0, -0.04]},
-        "walk": {"speed": 1.1, "slope": 2.0, "friction": 0.7, "clearance": 0.02, "landing": -0.05, "rolling_on": 0.0},
+        "walk": {
+            "speed": 1.1,
+            "slope": 2.0,
+            "friction": 0.7,
+            "clearance": 0.02,
+            "clearance_ends": 0.1,
+            "landing": -0.05,
+            "rolling_on": 0.0,
+        },
         "phases": {
             "periodicity": "full",
             "single": [0.2, 0.8],
             "double": [0.05, 0.3],
             "double_share": [0.1, 0.2],
+            "impacts": True,
             "trailing": "rolling",
         },
         "cost": {"torques": {"knee": 40.0}, "acceleration": 1e-4, "force": 0.1, "arm_swing": [0.5, 2.0]},
@@ -411,8 +420,8 @@ BY_KIND: dict[str, dict[str, Any]] = {
     },
     "walking": {
         "avatar.sex": "male", "avatar.sole": "rolling", "walk.speed": 1.2, "walk.slope": 0, "walk.friction": 0.8,
-        "walk.clearance": 0.02, "walk.landing": -0.09, "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8],
-        "phases.double": [0.075, 0.3], "cost.torques": {}, "cost.acceleration": 2e-4, "cost.force": 0.1,
+        "walk.clearance": 0.02, "walk.clearance_ends": 0, "walk.landing": -0.09, "phases.impacts": False,
+        "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8], "phases.double": [0.075, 0.3], "cost.torques": {}, "cost.acceleration": 2e-4, "cost.force": 0.1,
         "cost.arm_swing": [0.6, 5], "limits.load": 1.4, "limits.pelvis": [0.09, 0.2, 0.09],
         "limits.joints": {
             "trunk_yaw": [-0.1, 0.1], "hip_yaw": [-0.2, 0.2], "shoulder_pitch": [-0.7, 0.7],

@@ -1,7 +1,7 @@
-"""The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking [PART...] [SLOPE...]``).
+"""The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking``).
 
-Parts: slopes, warm, soles, peaks, replays, impacts, sizes, speed, grid, starts, dofs; all of them unless named. Slopes
-in degrees, 0, 10 and -10 unless given. CPU times: the machine is shared.
+``python -m bench.walking [PART...] [SLOPE...]``: parts slopes, warm, soles, peaks, replays, impacts, sizes, speed, grid, starts, dofs,
+all of them unless named; slopes in degrees, 0, 10 and -10 unless given. CPU times: the machine is shared.
 The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
 """
 
@@ -197,8 +197,8 @@ def dofs() -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "impacts": impacts, "sizes": sizes,
-    "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
+    "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "impacts": impacts,
+    "sizes": sizes, "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def plan(walking):
 
 @pytest.fixture(scope="module")
 def robot(plan):
-    return walking_robot(build_avatar(), plan.gravity, GAIT.friction)
+    return walking_robot(build_avatar(), plan.gravity)
 
 
 def jump(plan):

@@ -19,6 +19,7 @@ from trundle.plan.walk_plan import WalkPlan
 from trundle.problems.gait import Gait
 from trundle.problems.landing import SPAN
 from trundle.problems.walking import SIDES, Walking
+from trundle.status import Status
 
 TOLERANCE = 1e-7
 _ORDERING = {"mumps_pivot_order": 5}
@@ -216,12 +217,18 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         joints=walking.joints,
         mirror=walking.mirror if walking.gait.periodicity == "mirrored" else None,
         gravity=walking.gravity,
-        status=solution.status,
+        status=_status(solution),
         statistics=statistics,
         settings=settings,
         z=solution.z,
         dual=np.concatenate([solution.multipliers.c, solution.multipliers.z]),
     )
+
+
+def _status(solution: ProgramSolution) -> Status:
+    """Return the status: residuals relative to large multipliers do not tell a run cut short from an optimum."""
+    cut = solution.solver_status == "Maximum_Iterations_Exceeded"
+    return Status.ITERATION_LIMIT if cut and solution.status is Status.SUCCESS else solution.status
 
 
 def _impacts(walking: Walking, arcs: Sequence[Arc], jumps: Sequence[FloatArray]) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking``).
 
-``python -m bench.walking [PART...] [SLOPE...]``: parts slopes, warm, soles, peaks, replays, impacts, sizes, speed, grid, starts, dofs,
-all of them unless named; slopes in degrees, 0, 10 and -10 unless given. CPU times: the machine is shared.
+``python -m bench.walking [PART...] [SLOPE...]``: parts slopes, warm, soles, peaks, replays, impacts, sizes, speed,
+grid, starts, dofs, all of them unless named; slopes in degrees, 0, 10 and -10 unless given. Times of the CPU: the
+machine is shared.
 The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
 """
 

@@ -422,7 +422,8 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "avatar.sex": "male", "avatar.sole": "rolling", "walk.speed": 1.2, "walk.slope": 0, "walk.friction": 0.8,
         "walk.clearance": 0.02, "walk.clearance_ends": 0, "walk.landing": -0.09, "phases.impacts": False,
         "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8], "phases.double": [0.075, 0.3],
-        "cost.torques": {}, "cost.acceleration": 2e-4, "cost.force": 0.1, "cost.arm_swing": [0.6, 5], "limits.load": 1.4, "limits.pelvis": [0.09, 0.2, 0.09],
+        "cost.torques": {}, "cost.acceleration": 2e-4, "cost.force": 0.1, "cost.arm_swing": [0.6, 5],
+        "limits.load": 1.4, "limits.pelvis": [0.09, 0.2, 0.09],
         "limits.joints": {
             "trunk_yaw": [-0.1, 0.1], "hip_yaw": [-0.2, 0.2], "shoulder_pitch": [-0.7, 0.7],
             "shoulder_roll": [0.05, 0.3], "shoulder_yaw": [-0.2, 0.2], "elbow": [-0.9, -0.15],

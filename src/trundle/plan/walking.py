@@ -194,6 +194,23 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         act["standing"].append(np.tile(stands, (len(held), 1)))
         act["phase"].append(np.full(len(held), number))
         begin = times[-1]
+    gait = asdict(walking.gait) | {"torques": dict(walking.gait.torques)}
+    settings = {"gait": gait, "sex": walking.avatar.sex, "mass": walking.avatar.mass, "height": walking.avatar.height}
+    return WalkPlan(
+        **{name: np.concatenate(values) for name, values in (parts | act).items()},
+        phases=tuple(support.name for support in walking.supports),
+        joints=walking.joints,
+        mirror=walking.mirror if walking.gait.periodicity == "mirrored" else None,
+        gravity=walking.gravity,
+        status=_status(solution),
+        statistics=_statistics(walking, made, solution, built),
+        settings=settings,
+        z=solution.z,
+        dual=np.concatenate([solution.multipliers.c, solution.multipliers.z]),
+    )
+
+
+def _statistics(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> dict[str, Any]:
     statistics = {
         "iterations": solution.iterations,
         "cost": solution.objective,
@@ -208,21 +225,8 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         "evaluation": solution.times["evaluation"],
     }
     if walking.gait.impacts:
-        statistics["impacts"] = _impacts(walking, arcs, made.jumps(solution.z))
-    gait = asdict(walking.gait) | {"torques": dict(walking.gait.torques)}
-    settings = {"gait": gait, "sex": walking.avatar.sex, "mass": walking.avatar.mass, "height": walking.avatar.height}
-    return WalkPlan(
-        **{name: np.concatenate(values) for name, values in (parts | act).items()},
-        phases=tuple(support.name for support in walking.supports),
-        joints=walking.joints,
-        mirror=walking.mirror if walking.gait.periodicity == "mirrored" else None,
-        gravity=walking.gravity,
-        status=_status(solution),
-        statistics=statistics,
-        settings=settings,
-        z=solution.z,
-        dual=np.concatenate([solution.multipliers.c, solution.multipliers.z]),
-    )
+        statistics["impacts"] = _impacts(walking, made.unpack(solution.z), made.jumps(solution.z))
+    return statistics
 
 
 def _status(solution: ProgramSolution) -> Status:

@@ -1,11 +1,11 @@
-"""Walks whose feet land by plastic impacts: against the simulator's impact and Pinocchio, and in a replay."""
+"""Walks whose feet land by plastic impacts: against the simulator's impact and Pinocchio."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from trundle.control.walk_replay import replay_walk, walking_robot
+from trundle.control.walk_replay import walking_robot
 from trundle.models.avatar import build_avatar
 from trundle.plan.walk_plan import load_walk, repeat
 from trundle.plan.walk_record import feasible, record_walk, walk_of
@@ -95,10 +95,3 @@ def test_it_is_saved_repeated_and_a_neighbour_starts_from_it(plan, tmp_path):
     warm = plan_walk(GAIT, guess=kept)
     assert warm.status is Status.SUCCESS
     assert warm.statistics["iterations"] < plan.statistics["iterations"] / 2
-
-
-def test_it_is_walked_in_the_simulator(plan, robot):
-    replay = replay_walk(robot, plan, 4)
-    assert (replay.run.status, replay.steps) == (Status.SUCCESS, 4)
-    assert replay.largest[1:3].max() < 0.03
-    assert replay.gains.multipliers[0] < 1.0

@@ -107,7 +107,7 @@ class Phase:
         laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
         self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
-        self.forces = shared_forces(self.model, self.dynamics, mode.laws, system.pairs)
+        self.forces = shared_forces(self.model, self.dynamics, mode.laws, system.pairs, system.patches)
         margins = self._margins(self.dynamics, signs)
         self.margins = tuple(margins)
         self.watched = np.array([self._watched(name) for name in margins], dtype=bool)

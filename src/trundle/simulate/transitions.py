@@ -157,7 +157,9 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
         return Status.SEPARATED
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
-    after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
+    # Corners of a patch that come apart at one instant all have gaps that are still zero.
+    others = {name for name in now.unarmed if name.endswith(".gap")}
+    after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap, *others}))
     if not _falls_in(board, after, gap):
         return after
     if board.system.rules.on_slip == "slide":

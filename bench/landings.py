@@ -45,8 +45,9 @@ def balance(run: Trajectory, robot: RollingTree) -> tuple[float, float]:
     """
     energy, power = stored(run, robot)
     scale = max(float(np.ptp(run["energy"])), 1e-12)
-    ends = [np.searchsorted(run.time, change["time"] - 1e-12) for change in run.transitions]
-    cuts = np.unique([*ends, *np.flatnonzero(np.diff(run.time) <= 0.0)])
+    events = np.array([change["time"] for change in run.transitions]).reshape(-1, 1)
+    at_event = np.any(np.abs(run.time - events) < 1e-12, axis=0)
+    cuts = np.flatnonzero(at_event[:-1] | (np.diff(run.time) <= 0.0))
     edges = [0, *(int(cut) + 1 for cut in cuts if cut + 1 < len(run)), len(run)]
     drift, made = 0.0, 0.0
     for begin, end in pairwise(edges):

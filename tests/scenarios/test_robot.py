@@ -161,6 +161,8 @@ def test_a_broken_urdf_is_refused_with_element_and_rule(
         ({"joints": {"damping": {"elbow": 1.0}}}, "joints.damping.elbow"),
         ({"robot": {"urdf": "hopper.urdf", "example": "solo12"}}, "robot.urdf"),
         ({"robot": {"urdf": "none.urdf"}}, "robot.urdf"),
+        ({"joints": {"locked": ["elbow*"]}}, r"joints.locked\[0\]"),
+        ({"joints": {"locked": ["left_knee"], "damping": {"left_knee": 1.0}}}, "joints.damping.left_knee"),
         ({"robot": {"urdf": "../hopper.urdf"}}, "robot.urdf"),
         ({"initial": {"quaternion": [0.0, 0.0, 0.0, 0.0]}}, "initial.quaternion"),
     ],
@@ -169,6 +171,34 @@ def test_what_a_file_may_not_say(tmp_path: Path, tables: dict[str, Any], key: st
     with pytest.raises(InputError, match=key) as caught:
         build(load_scenario(hopper(tmp_path, **tables)))
     assert str(tmp_path / "case.toml") in str(caught.value)
+
+
+def test_locked_joints_stay_where_they_start(tmp_path: Path) -> None:
+    joints = {"stiffness": 60.0, "damping": 3.0, "locked": ["*_knee", "left_spread"]}
+    simulation = {"duration": 0.02, "output_step": 0.01}
+    free = build(load_scenario(hopper(tmp_path, simulation=simulation)))
+    held = build(load_scenario(hopper(tmp_path, simulation=simulation, joints=joints)))
+    assert held.robot.model().nv == free.robot.model().nv - 3  # type: ignore[attr-defined]
+    before, after = (work.run(None) for work in (free, held))  # type: ignore[attr-defined]
+    assert not {"left_knee", "right_knee", "left_shank"} & {str(name) for name in after["joint"]}
+    np.testing.assert_allclose(after["com_position"][0], before["com_position"][0], atol=1e-12)
+    np.testing.assert_allclose(after["contact_position"][0], before["contact_position"][0], atol=1e-12)
+    assert after.status.name == "SUCCESS"
+
+
+def test_a_joint_that_moves_no_mass_is_named_with_the_key_of_the_robot(tmp_path: Path) -> None:
+    text = (
+        (EXAMPLES / "hopper.urdf")
+        .read_text()
+        .replace(
+            "</robot>",
+            """<link name="flag"/><joint name="halyard"
+        type="continuous"><parent link="trunk"/><child link="flag"/></joint></robot>""",
+        )
+    )
+    with pytest.raises(InputError, match=r"robot.urdf = .* unlike halyard: lock such joints"):
+        build(load_scenario(hopper(tmp_path, text)))
+    assert build(load_scenario(hopper(tmp_path, text, joints={"locked": ["halyard"]})))
 
 
 def test_the_examples_are_valid(tmp_path: Path) -> None:

@@ -181,8 +181,9 @@ def refuse_idle(name: str, M: FloatArray, joints: Sequence[str]) -> None:
     sizes = np.linalg.eigvalsh(M)
     idle = int(np.sum(sizes <= _MOVES * sizes[-1]))
     if idle:
-        last = sorted(qr(M, mode="r", pivoting=True)[1][-idle:])
-        names = ", ".join(dict.fromkeys("the base" if i < 6 else joints[i - 6] for i in last))
+        order = np.asarray(qr(M, mode="r", pivoting=True)[1])
+        last = sorted(int(i) for i in order[-idle:])
+        names = ", ".join(dict.fromkeys("the base" if i < 6 else str(joints[i - 6]) for i in last))
         rule = "a robot of which every joint, and the base, moves some mass"
         raise InputError("urdf", name, f"{rule}, unlike {names}: lock such joints")
 

@@ -40,7 +40,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
     travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
     scene = tree_scene(system, bodies, path, travels)
-    metadata = {"contacts": where, "parents": model.parents}
+    metadata: dict[str, Any] = {"contacts": where, "parents": model.parents}
     if system.kind == "spatial" and slots:
         metadata["surfaces"] = _surfaces(system, slots, bodies)
     return Recorded(dataset, scene, metadata)

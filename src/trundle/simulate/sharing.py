@@ -16,6 +16,8 @@ _TINY = 1e-20  # where e is normal to both surfaces, nothing is tangential and c
 _FLAT = 1e-9  # cosine of the angle between e and the side of a cone under which c does not matter
 _SIGNS = ((1.0, -1.0, -1.0, 1.0), (1.0, 1.0, -1.0, -1.0))
 """Sides of the corners of a patch along x and y."""
+_SIDES = 12
+"""Of the pyramid that stands for a cone where pushes are shared by a linear program."""
 _FAR, _INSIDE = 1e4, 1e-3  # of the forces: how large c may be, and how far inside the cones it is kept
 
 
@@ -164,11 +166,21 @@ def redundant(rows: FloatArray) -> FloatArray:
 
 
 def cone_sides(n: FloatArray, mu: float) -> FloatArray:
-    """Return the rows (2, 2) that are not negative on a push inside the cone about the normal `n` (2,)."""
+    """Return rows (m, d) that are not negative on a push inside the cone about the normal `n` (d,).
+
+    In space those of a pyramid of twelve sides inside the cone.
+    """
     if np.isinf(mu):
         return np.vstack((n, n))
-    t = np.array([n[1], -n[0]])
-    return np.vstack((mu * n + t, mu * n - t)) / np.hypot(mu, 1.0)
+    if len(n) == 2:
+        t = np.array([n[1], -n[0]])
+        return np.vstack((mu * n + t, mu * n - t)) / np.hypot(mu, 1.0)
+    t1 = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
+    t1 = t1 / np.linalg.norm(t1)
+    angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
+    across = np.outer(np.cos(angles), t1) + np.outer(np.sin(angles), np.cross(n, t1))
+    inner = mu * np.cos(np.pi / _SIDES)
+    return (inner * n + across) / np.hypot(inner, 1.0)
 
 
 def inside_all(values: FloatArray, ways: FloatArray) -> FloatArray:

@@ -143,7 +143,7 @@ def test_planar_samples_without_known_curves_use_the_record():
 def test_contacts_of_a_robot_in_space_are_found_again_from_its_shapes():
     slope = 0.3
     robot = block((0.02, 0.01, 0.1), slope)
-    start = robot.place(contacts=CORNERS, block=(0.3, -0.2, 0.0, np.cos(slope / 2), 0.0, np.sin(slope / 2), 0.0))
+    start = robot.place(contacts=CORNERS, block=(0.0, -0.2, 0.0, np.cos(slope / 2), 0.0, np.sin(slope / 2), 0.0))
     run = tr.simulate(robot, start, 0.02, output_step=0.01, relative_tolerance=1e-9)
     for slot in range(4):
         again = touch(run, slot)

@@ -108,6 +108,21 @@ def test_a_position_without_a_clearance_is_taken_as_it_is(tmp_path: Path) -> Non
         assert scenario.resolved()["initial"].get("clearance") == initial.get("clearance")
 
 
+def test_inside_a_lying_tube_the_feet_are_found_above_its_bottom(tmp_path: Path) -> None:
+    ground = {"shape": {"type": "tube", "radius": 1.2}, "rpy": [0.0, 1.5707963267948966, 0.0]}
+    feet = {
+        side: {"frame": f"{side}_shank", "shape": {"type": "sphere", "radius": 0.05}, "position": [0.02, 0.0, -0.25]}
+        for side in ("left", "right")
+    }
+    simulation = {"duration": 0.002, "output_step": 0.001}
+    for position in ([0.0, 0.0, 0.0], [0.3, 0.1, 4.0]):
+        initial = {"position": position, "clearance": 0.03}
+        work = build(load_scenario(hopper(tmp_path, feet=feet, ground=ground, initial=initial, simulation=simulation)))
+        walked = work.run(None)  # type: ignore[attr-defined]
+        assert walked["gap"][0].min() == pytest.approx(0.03, abs=1e-9)
+        assert walked["body_position"][0, :, 2].min() < 0.0 < -walked["contact_position"][0, :, 2].max()
+
+
 @pytest.mark.parametrize(
     ("shape", "contacts"),
     [

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
+from scipy.optimize import bisect
 
 from trundle import geometry
 from trundle.errors import InputError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _LIFTS = 60
 _LIFTED = 1e-11
+_TRIED = 81
 
 
 def build(scenario: Scenario) -> RobotRun:
@@ -212,25 +215,59 @@ def _contacts(scenario: Scenario, names: tuple[str, ...]) -> list[str]:
 def _lifted(
     robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float], clearance: float
 ) -> np.ndarray:
-    """Return the base's pose, moved along z so that the nearest foot is `clearance` (m) away from the ground."""
-    system = robot.system
-    pose = np.array(pose)
+    """Return the base's pose, moved along z so that the nearest foot is `clearance` (m) away from the ground.
+
+    Over open ground the height follows from the gap step by step; in a hollow, or from inside the ground, heights are
+    tried from the lowest up.
+    """
     far = 10.0 + abs(float(pose[2]))
+
+    def error(height: float) -> float:
+        """Return by how much (m) the nearest foot is too low at a height of the base; infinite without a gap."""
+        gaps = _gaps(robot, base, np.array([*pose[:2], height, *pose[3:]]), angles)
+        return clearance - min(gaps, default=-np.inf)
+
+    height = float(pose[2])
     for _ in range(_LIFTS):
-        x = robot.unclosed(**{base: pose, **angles})
-        seen = [nearest(system, system.first_atlas, x, i) for i in range(len(robot.parts))]
-        gaps = [approach.gap for approach in seen if approach is not None]
-        if len(gaps) < len(seen):
+        left = error(height)
+        if not np.isfinite(left):
             break
-        error = clearance - min(gaps)
-        if abs(error) < _LIFTED:
-            return pose
-        pose[2] += np.clip(error, -far, far)
+        if abs(left) < _LIFTED:
+            return np.array([*pose[:2], height, *pose[3:]])
+        height += float(np.clip(left, -far, far))
+    tried = _heights(robot, base, pose, angles)
+    errors = [error(height) for height in tried]
+    for low, high, before, after in zip(tried, tried[1:], errors, errors[1:], strict=False):
+        if before > 0 >= after:
+            found = bisect(lambda height: np.clip(error(height), -1.0, 1.0), low, high, xtol=1e-13)
+            return np.array([*pose[:2], float(found), *pose[3:]])
     raise InputError(
         "clearance",
         clearance,
         "left out, and position given: no height was found at which the feet are so far from the ground",
     )
+
+
+def _gaps(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float]) -> list[float]:
+    """Return the gaps (m) of all feet, or none where a foot has no nearest point."""
+    x = robot.unclosed(**{base: pose, **angles})
+    seen = [nearest(robot.system, robot.system.first_atlas, x, i) for i in range(len(robot.parts))]
+    gaps = [approach.gap for approach in seen if approach is not None]
+    return gaps if len(gaps) == len(seen) else []
+
+
+def _heights(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float]) -> np.ndarray:
+    """Return heights of the base (m) at which its feet are around the ground's middle."""
+    if robot.terrain is None:
+        return np.zeros(0)
+    model = robot.system.model()
+    x = robot.unclosed(**{base: pose, **angles})
+    names = (robot.base, *(part.body for part in robot.parts))
+    places = ca.Function("places", [model.x], [model.motions[name].p[2] for name in names])(x)
+    ground, *feet = (float(place) for place in places)
+    lowest, highest = min(feet) - pose[2], max(feet) - pose[2]
+    reach = 2.0 * robot.terrain.reference_length
+    return np.linspace(ground - reach - highest, ground + reach - lowest, _TRIED)
 
 
 def _phases(run: Trajectory) -> list[str]:

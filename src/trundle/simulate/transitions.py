@@ -157,6 +157,11 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.rules.on_separation != "fly":
         return Status.SEPARATED
+    if any(event.contact in corners for corners in board.system.patches):
+        # Of a patch several corners let go at once.
+        together = board.settle([now])
+        if together is not None and together.mode.laws[event.contact] == "separated":
+            return together
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
     after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,7 @@ from trundle.simulate.sharing import shared_forces
 LAW_PAIRS = (("rolling", "rolling"), ("rolling", "sliding"))
 GRAVITY = (0.0, -9.81)
 JAM = 3e-3  # where friction nearly jams a body, forces grow without bound and nothing is well-conditioned
+INSIDE = 1e-3  # of both forces: how far inside the cones the force between two contacts is kept
 S = planar.S
 
 
@@ -91,15 +93,14 @@ def _state(
             e = double.line(touches)
             shift = e * (e @ (touches[0].target - touches[1].target))
             accelerating = accelerating + shift[:2]
-            touches[1] = Touch(*(getattr(touches[1], n) for n in ("normal", "rho", "slip", "n_dot")),
-                               touches[1].target + shift)  # fmt: skip
+            touches[1] = replace(touches[1], target=touches[1].target + shift)
         x[model.layout[f"{base}.position"]], x[model.layout[f"{base}.turn"]] = origin, turn
         x[model.layout[f"{base}.twist"]] = np.r_[base_omega, R.T @ v]
         u[model.input_layout[f"{base}.twist_rate"]] = np.r_[base_alpha, R.T @ (accelerating - base_omega * S @ v)]
         name = "contact.coordinates" if i == 0 else "contact2.coordinates"
         x[model.layout[name]] = coordinates
     e = double.line(touches)
-    parallel = sum(abs(float(e @ np.r_[-S @ t.normal[:2], 0.0])) for t in touches)
+    parallel = sum(abs(float(e @ tangent)) for tangent in _tangents(touches))
     if np.linalg.norm(touches[1].rho - touches[0].rho) < 0.05 or parallel < 0.3:
         return None  # close to one contact, or to a pinch between parallel faces
     J = np.diag([1.0, 1.0, exact.inertia])
@@ -107,10 +108,12 @@ def _state(
         return None
     try:
         w = np.array([0.0, 0.0, omega])
-        answer = double.accelerations(exact.mass, J, w, touches, laws, mu, np.r_[GRAVITY, 0.0])
+        alpha, a, forces = double.accelerations(exact.mass, J, w, touches, laws, mu, np.r_[GRAVITY, 0.0])
     except RuntimeError:
         return None
-    return x, u, touches, answer
+    if laws == LAW_PAIRS[0]:
+        forces = double.inside(touches, forces, mu, _tangents(touches), INSIDE)
+    return x, u, touches, (alpha, a, forces)
 
 
 def _touch(
@@ -138,10 +141,13 @@ def _touch(
     return Touch(*(np.r_[part, 0.0] for part in flat))
 
 
+def _tangents(touches: list[Touch]) -> list[np.ndarray]:
+    return [np.r_[-S @ t.normal[:2], 0.0] for t in touches]
+
+
 def _held_alike(touches: list[Touch], forces: list[np.ndarray], ours: np.ndarray, mu: float) -> bool:
     """Return whether both agree that forces inside the cones hold the body, where it is not a matter of round-off."""
-    tangents = [np.r_[-S @ t.normal[:2], 0.0] for t in touches]
-    room = double.holds(touches, forces, mu, tangents)
+    room = double.holds(touches, forces, mu, _tangents(touches))
     size = max(float(np.linalg.norm(f)) for f in forces)
     pushes = (ours[3:5], ours[5:7])
     holds = [Hold(t.rho[:2], t.normal[:2], f, mu) for t, f in zip(touches, pushes, strict=True)]

@@ -1,8 +1,8 @@
 """A body on two contacts at once in maximal coordinates: one dense system with the rows of both.
 
 Two contacts that roll determine the motion, but not the force along the line e between them: of all pairs f_1 + c e,
-f_2 - c e the one with the least tangential parts is taken, and the two contacts of the plane, which lock the body,
-may hold it at rest if some c keeps both inside their cones.
+f_2 - c e the one with the least tangential parts is taken. In the plane, where two such contacts lock the body, they
+hold it at rest if some c keeps both inside their cones; then the nearest such c is taken.
 """
 
 from __future__ import annotations
@@ -81,12 +81,32 @@ def least_tangential(touches: Sequence[Touch], forces: Sequence[Array]) -> list[
 
 def holds(touches: Sequence[Touch], forces: Sequence[Array], mu: float, tangents: Sequence[Array]) -> float:
     """Length of the interval of c, N, in which both forces of a planar body lie in their cones; negative if empty."""
-    e, low, high = line(touches), -np.inf, np.inf
+    low, high = interval(touches, forces, mu, tangents)
+    return high - low
+
+
+def inside(
+    touches: Sequence[Touch], forces: Sequence[Array], mu: float, tangents: Sequence[Array], margin: float
+) -> list[Array]:
+    """The forces of least change along e that lie `margin` (of their size) or halfway inside the interval of c."""
+    low, high = interval(touches, forces, mu, tangents)
+    size = sum(float(np.linalg.norm(f)) for f in forces)
+    room = margin * size if high - low > 2 * margin * size else 0.5 * (high - low)
+    c = sorted((low + room, 0.0, high - room))[1] if high > low else 0.5 * (low + high)
+    e = line(touches)
+    return [forces[0] + c * e, forces[1] - c * e]
+
+
+def interval(
+    touches: Sequence[Touch], forces: Sequence[Array], mu: float, tangents: Sequence[Array]
+) -> tuple[float, float]:
+    """Smallest and largest c, N, for which f_1 + c e and f_2 - c e of a planar body lie in their cones."""
+    e, low, high = line(touches), float("-inf"), float("inf")
     for sign, touch, force, t in zip((1.0, -1.0), touches, forces, tangents, strict=True):
         for edge in (mu * touch.normal + t, mu * touch.normal - t):  # edge.(f + sign c e) >= 0
-            slope, value = sign * (edge @ e), edge @ force
+            slope, value = float(sign * (edge @ e)), float(edge @ force)
             if slope > 0:
                 low = max(low, -value / slope)
             else:
                 high = min(high, -value / slope)
-    return high - low
+    return low, high

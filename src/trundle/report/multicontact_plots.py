@@ -84,16 +84,18 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the planned tangential force over the normal force of all contacts, and the plant's friction cone."""
+    """Draw the planned tangential force over the normal force of all contacts, and the plant's friction cone.
+
+    Both against the normal of what each end stands on.
+    """
     ax = ax or style.new_axes(5.6, 4.6)
     names = [str(name) for name in run.dataset["contact"].values]
-    f = run["contact_force_planned"]
+    normal, side = metrics_multicontact.planned_parts(run)
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
-        on = f[:, i, 2] > 1.0
+        on = normal[:, i] > 1.0
         if np.any(on):
-            side = np.hypot(f[on, i, 0], f[on, i, 1])
-            ax.plot(f[on, i, 2], side, ".", color=colour, markersize=3, label=name.replace("_", " "))
-    most = max(float(f[..., 2].max()), 1.0)
+            ax.plot(normal[on, i], side[on, i], ".", color=colour, markersize=3, label=name.replace("_", " "))
+    most = max(float(normal.max()), 1.0)
     ax.plot([0, most], [0, run.metadata["friction"] * most], color=style.RED, label="limit of friction")
     style.dress(ax, "Planned forces inside their cones", "normal force (N)", "tangential force (N)", run)
     style.legend(ax, 3)

@@ -31,6 +31,7 @@ Reach2 = Annotated[tuple[NonNegative, NonNegative], Array, Allowed("2 numbers fr
 Iterations = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Stages = Annotated[int, Field(ge=2, le=200), Allowed("an integer from 2 to 200")]
 Trials = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
+Portion = Annotated[float, Field(ge=0, le=1), Allowed("a number from 0 to 1")]
 Delay = Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")]
 
 
@@ -189,7 +190,7 @@ class BalancerControllerTable(Table):
 
 
 class BalancerNoiseTable(Table):
-    """Standard deviations of the measurements, and their age."""
+    """Standard deviations of the measurements, their age, and how many are lost."""
 
     position: NonNegative = Field(default=0.0, description="m")
     angle: NonNegative = Field(default=0.0, description="rad, of the body")
@@ -199,6 +200,7 @@ class BalancerNoiseTable(Table):
     joint_rate: NonNegative = Field(default=0.0, description="rad/s")
     force: NonNegative = Field(default=0.0, description="N, on the hands")
     delay: Delay = Field(default=0.0, description="s")
+    lost: Portion = Field(default=0.0, description="share of measurements that are not a number: the last one counts")
 
 
 class PushesTable(Table):

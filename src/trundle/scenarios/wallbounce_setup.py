@@ -24,6 +24,7 @@ from trundle.control.two_level import Reference, Surroundings, Timing, TwoLevel
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr import Limits
+from trundle.scenarios.wallbounce_checks import check_places, check_robot, check_rules
 from trundle.simulate.balancer_plant import BalancerPlant, Box
 from trundle.simulate.mujoco_plant import Action, PlantView, Push, Sensors
 
@@ -114,18 +115,16 @@ class Setup:
         return BalancerPlant(true, self.walls, [] if self.box is None else [self.box], **given)
 
     def check(self) -> None:
-        """Build everything but the compiled plans, and refuse walls through the robot.
+        """Build everything but the compiled plans, and refuse what does not fit together.
 
         Raises
         ------
         InputError
         """
-        robot, torso = self.robot, self.tables.plant.torso_radius
-        for i, wall in enumerate(self.walls):
-            for height in (0.0, robot.height - robot.ball_radius):
-                gap = float(wall.normal @ [0.0, 0.0, robot.ball_radius + height]) - wall.offset
-                if gap <= torso * math.hypot(wall.normal[0], wall.normal[1]):
-                    raise InputError(f"walls[{i}].point", self.tables.walls[i].point, "a wall that is not in the robot")
+        robot = self.robot
+        check_robot(robot)
+        check_places(self.tables, robot, self.walls)
+        check_rules(self.tables.controller)
         self.plant().torso()
         ScheduleRules(**self.tables.controller.rules.model_dump())
         Timing(**self.tables.controller.timing.model_dump())
@@ -189,7 +188,7 @@ class Setup:
              table.force],
             [2, 3, 6, 2, 3, 6, 6],
         )  # fmt: skip
-        return Sensors(plant.measure, sigma, table.delay, trial.seed)
+        return Sensors(plant.measure, sigma, table.delay, trial.seed, _losing(table.lost, trial.seed))
 
     def start(self, trial: Trial) -> FloatArray:
         """Return the state (16,) at the start: upright, rolling forward at the trial's speed."""
@@ -212,6 +211,14 @@ class Setup:
     def guide(self, trial: Trial) -> Guide:
         """Return where the robot is told to go."""
         return Guide(self, trial)
+
+
+def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray] | None:
+    """Return what loses a share of all measurements: every number of those is NaN."""
+    if share == 0.0:
+        return None
+    rng = np.random.default_rng([seed, 1])
+    return lambda time, told: np.full_like(told, math.nan) if rng.random() < share else told
 
 
 class Guide:

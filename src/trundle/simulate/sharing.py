@@ -97,11 +97,16 @@ def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces:
     first, second = (tangential[i] @ e for i in range(2))
     across = dot(e, first) + dot(e, second)
     c = -(dot(forces[one], first) - dot(forces[other], second)) * across / (across**2 + _TINY)
+    _push_apart(forces, rolling, c * e)
     if model.d == 2:
         walls = [wall for i, way in ((one, e), (other, -e)) for wall in _walls(model, dynamics, i, forces[i], way)]
-        c = _between(c, walls, ca.norm_2(forces[one]) + ca.norm_2(forces[other]))
-    forces[one] = forces[one] + c * e
-    forces[other] = forces[other] - c * e
+        _push_apart(forces, rolling, e * _into(walls, ca.norm_2(forces[one]) + ca.norm_2(forces[other])))
+
+
+def _push_apart(forces: list[ca.SX], numbers: Sequence[int], push: ca.SX) -> None:
+    one, other = numbers
+    forces[one] = forces[one] + push
+    forces[other] = forces[other] - push
 
 
 def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, way: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
@@ -113,8 +118,8 @@ def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, way: ca.S
     return [(dot(row, force), dot(row, way)) for row in rows]
 
 
-def _between(c: ca.SX, walls: Sequence[tuple[ca.SX, ca.SX]], size: ca.SX) -> ca.SX:
-    """Return the value nearest to `c` a little inside of all walls a + b c >= 0; halfway where they leave none."""
+def _into(walls: Sequence[tuple[ca.SX, ca.SX]], size: ca.SX) -> ca.SX:
+    """Return the smallest c a little inside of all walls a + b c >= 0; halfway between them where they leave none."""
     low, high = ca.SX(-_FAR) * size, ca.SX(_FAR) * size
     for a, b in walls:
         steep = ca.fabs(b) > _FLAT
@@ -122,7 +127,7 @@ def _between(c: ca.SX, walls: Sequence[tuple[ca.SX, ca.SX]], size: ca.SX) -> ca.
         low = ca.if_else(ca.logic_and(steep, b > 0), ca.fmax(low, at), low)
         high = ca.if_else(ca.logic_and(steep, b < 0), ca.fmin(high, at), high)
     room = ca.fmin((high - low) / 2, _INSIDE * size)
-    return ca.if_else(high > low, ca.fmin(ca.fmax(c, low + room), high - room), (low + high) / 2)
+    return ca.if_else(high > low, ca.fmin(ca.fmax(0, low + room), high - room), (low + high) / 2)
 
 
 def shared_impulses(

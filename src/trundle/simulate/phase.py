@@ -272,3 +272,18 @@ def _data_margins(meeting: Meeting, on_B: ca.SX) -> dict[str, ca.SX]:
         for i, r in enumerate(ends_of_data(meeting.shape_B)):
             margins |= {f"data_B{i}_low": on_B[i] - r.low - _INSIDE, f"data_B{i}_high": r.high - on_B[i] - _INSIDE}
     return margins
+
+
+def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
+    projection = phase.integrator.system.projection
+    if projection is None:
+        laws = [LAWS[name] for name in phase.mode.laws]
+        model = phase.model
+        expression = model.projected(laws)
+        projection = ca.Function("projection", [ca.SX.sym("t"), model.x, model.u], [expression])
+        p = np.zeros(model.u.shape[0])
+    else:
+        p = np.array(p)
+        p[-len(phase.mode.laws) :] = 0.0  # signs of roundness: whatever they are
+    return np.asarray(projection(t, x, p)).ravel()

@@ -17,9 +17,9 @@ from trundle.records import Policy, tell_contacts
 from trundle.simulate.chatter import chatters, goes_round
 from trundle.simulate.handover import has_neighbour
 from trundle.simulate.log import Log, Segment
-from trundle.simulate.phase import Method, Mode, Phase
+from trundle.simulate.phase import Method, Mode, Phase, projected
 from trundle.simulate.states import round_on_both_sides, slip_and_spin
-from trundle.simulate.transitions import Event, Instant, Switchboard, projected
+from trundle.simulate.transitions import Event, Instant, Switchboard
 from trundle.simulate.watch import Watch
 from trundle.status import Status
 

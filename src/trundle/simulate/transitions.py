@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
@@ -16,7 +15,7 @@ from trundle.simulate.deciding import decided
 from trundle.simulate.handover import handed_over, has_neighbour
 from trundle.simulate.impact import REST_SPEED
 from trundle.simulate.patches import landing_with
-from trundle.simulate.phase import Mode, Phase
+from trundle.simulate.phase import Mode, Phase, projected
 from trundle.simulate.rest import Hold, can_rest
 from trundle.simulate.states import (
     cone_margin,
@@ -381,21 +380,6 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
     ("separated", "overlap"): ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
 """(law, margin) -> (reason for the record, what resolves it)."""
-
-
-def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
-    projection = phase.integrator.system.projection
-    if projection is None:
-        laws = [LAWS[name] for name in phase.mode.laws]
-        model = phase.model
-        expression = model.projected(laws)
-        projection = ca.Function("projection", [ca.SX.sym("t"), model.x, model.u], [expression])
-        p = np.zeros(model.u.shape[0])
-    else:
-        p = np.array(p)
-        p[-len(phase.mode.laws) :] = 0.0  # signs of roundness: whatever they are
-    return np.asarray(projection(t, x, p)).ravel()
 
 
 def _force(board: Switchboard, now: Instant, contact: int, phase: Phase) -> tuple[FloatArray, FloatArray]:

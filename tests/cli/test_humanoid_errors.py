@@ -37,6 +37,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-ledge", "hand.ahead=0.7", "steps.rest", "left_hand by"),
         ("humanoid-ledge", 'hand.end="left_claw"', "hand.end = 'left_claw'", "'left_hand', 'right_hand'"),
         ("humanoid-ledge", 'robot.name="talos"', "robot.posture.right_shoulder_roll_joint", "joint"),
+        ("humanoid-ledge", "steps.width=0.05", "steps.width = 0.05", "overlap"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
         (EXAMPLES / "humanoid_carry.toml", 'robot.name="talos"', "robot.name = 'talos'", "pads"),
     ],

@@ -96,7 +96,6 @@ def test_relative_spin_at_the_start_of_pure_rolling_is_bad_input(tmp_path: Path)
 
 MISSED = {
     "walk-flat-foot": "iteration_ratio .89, limit .5: the flat foot is easy in this formulation too",
-    "wallbounce-avoid": "9 of 10 clear the box with these seeds, 4 of 8 with others: not robust, limit 9",
 }
 """Scenarios with a limit that is not met yet, and by how much."""
 

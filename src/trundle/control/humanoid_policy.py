@@ -21,7 +21,7 @@ from trundle.control.stepping import Footsteps, Travel
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.articulated import ArticulatedTerms, Momentum
 from trundle.models.centroidal import CentroidalState
-from trundle.numerics.turning import quaternion_of, rotation_by, rotation_rpy
+from trundle.numerics.turning import quaternion_of, rotation_by, rotation_z
 from trundle.status import Status
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -203,7 +203,7 @@ class HumanoidPolicy:
             load = self.handling.wanted(load, com, rate, yaw, turning) if load else None
         aim = WholeBodyAim(
             com,
-            rotation_rpy(np.array([0.0, 0.0, yaw])),
+            rotation_z(yaw),
             self._standing,
             aims,
             rate,

@@ -33,6 +33,7 @@ def build(scenario: Scenario) -> TrialsWork:
     tables: Any = scenario.tables
     setup = Setup(tables, scenario.seed)
     moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
+    moved["range"] = "controller.torso_range"
     moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}
     with keys("robot", scenario, moved | MOVED):
         try:

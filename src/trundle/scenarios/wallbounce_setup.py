@@ -126,8 +126,15 @@ class Setup:
         check_places(self.tables, robot, self.walls)
         check_rules(self.tables.controller)
         self.plant().torso()
+        self.keep_out()
         ScheduleRules(**self.tables.controller.rules.model_dump())
         Timing(**self.tables.controller.timing.model_dump())
+
+    def keep_out(self) -> KeepOut:
+        """Return how far the body keeps from walls and obstacles."""
+        table = self.tables.controller
+        end = math.inf if table.torso_range is None else table.torso_range
+        return KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1], range=end)
 
     def levels(self) -> tuple[ContactImplicit, HybridControl]:
         """Return both problems, compiled."""
@@ -138,7 +145,7 @@ class Setup:
         """Return the controller."""
         table = self.tables.controller
         law, weights = SoftLaw(**table.law.model_dump()), Weights(**table.weights.model_dump())
-        margins = KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1])
+        margins = self.keep_out()
         rules = ScheduleRules(**table.rules.model_dump())
         implicit, hybrid = self.levels()
         found = NO_FORCE if table.levels == "drive-only" else law
@@ -264,9 +271,11 @@ class Guide:
         start = self.place - sideways * float(self.place @ sideways)
         center = start + ahead * forward + aside * sideways
         plant.place_box(view, 0, center)
-        radius = max(table.half_size[:2]) + self.setup.tables.plant.torso_radius + table.margin
+        width = max(table.half_size[:2])
+        radius = width + self.setup.tables.plant.torso_radius + table.margin
+        hands = 0.0 if table.hand_margin is None else width + self.robot.hand_radius + table.hand_margin
         side = sideways if table.pass_on == "left" else -sideways
-        self.obstacle = Obstacle(Disc(tuple(center), radius), side, view.time)
+        self.obstacle = Obstacle(Disc(tuple(center), radius, hands), side, view.time)
         self._planner = self._made(view.time)
 
     def _goal_moves(self, view: PlantView) -> None:

@@ -195,8 +195,10 @@ class PairWatch:
         def look(t: float) -> Approach:
             return self.nearest(state_at(t)) or Approach(1.0, after.coordinates, after.charts, 1.0)
 
-        low = next((float(t) for t in np.linspace(t1, t0, 9)[1:] if look(float(t)).gap > 0), None)
-        if low is None and look(t0).speed > 0:
+        # Of a body that comes apart at t0 the gap there is zero, and its sign that of round-off.
+        away = 0.0 if self._armed else _TOUCHED
+        low = next((float(t) for t in np.linspace(t1, t0, 9)[1:] if look(float(t)).gap > away), None)
+        if low is None and look(t0).speed > _STILL:
             # It has just left this place and is back already: in between it was farthest where the speed is zero.
             low = float(brentq(lambda t: look(t).speed, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         instant = t0 if low is None else low

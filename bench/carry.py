@@ -1,62 +1,53 @@
-"""``python -m bench.carry [SEEDS] [FIRST]``: the box over step and slope of `examples/humanoid_carry.toml`.
+"""``python -m bench.carry [SEEDS] [FIRST] [USE]``: the box over step and slope of `humanoid-carry`.
 
 One row a trial, of SEEDS (10), whose noise has the seeds FIRST (0), FIRST + 1, ... and whose masses are 5 % more and
 5 % less in turn: whether the box arrived, how far it slipped in the hands and tilted, how far the centre of mass was
-from the nominal motion, the ticks without a solution, where it ended and why, and the real-time factor; then the
-metrics.
+from the nominal motion, how much of the torques was used, the ticks without a solution, where it ended and why, and
+processor time: of all, and the real-time factor of the controller; then the metrics. USE multiplies the weights of the
+box's place and attitude: 1, and 0 for the paper's ablation, in which its use is not penalised.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
+import time
+from typing import Any
 
 from trundle.control.handling import PHASES
-from trundle.report.metrics_multicontact import carry, trials
+from trundle.report.metrics_multicontact import carry
 from trundle.scenarios import build, load_scenario
+from trundle.scenarios.multicontact_carry import CarryWork
+from trundle.scenarios.multicontact_trials import Outcome, trajectory
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "humanoid_carry.toml"
+HEAD = "seed  masses  arrived  slip (mm)  tilt (deg)  rms (mm)  torque  unsolved  phase     CPU (s)  real time  why"
+
+
+def row(one: dict[str, Any], spent: float) -> str:
+    """Return a trial's line of the table; `spent` is its processor time, s."""
+    arrived = "yes" if one["crossed"] else "no"
+    size = f"{1e3 * one['slip']:9.1f}  {one['tilt']:10.1f}  {1e3 * one['com_rms_xy']:8.1f}  {one['torque_use']:6.2f}"
+    where = f"{one['unsolved']:8}  {PHASES[one['phase']]:8}  {spent:7.1f}  {one['simulated'] / one['spent']:9.2f}"
+    return f"{one['seed']:4}  {one['mass_factor']:6.2f}  {arrived:>7}  {size}  {where}  {one['reason']}"
 
 
 def main() -> None:
-    """Print the table."""
-    seeds, first = (int(sys.argv[i]) if len(sys.argv) > i else start for i, start in ((1, 10), (2, 0)))
-    scenario = load_scenario(EXAMPLE, [f"trials.count={seeds}", f"seed={first}"])
-    (job, *_) = build(scenario).jobs()
-    run = job.run(None)
-    names = (
-        "seed",
-        "masses",
-        "arrived",
-        "slip (mm)",
-        "tilt (deg)",
-        "rms (mm)",
-        "unsolved",
-        "phase",
-        "why",
-        "real time",
-    )
-    table = Table(*names)
-    for one in trials(run):
-        table.add_row(
-            str(one["seed"]),
-            f"{one['mass_factor']:.2f}",
-            "yes" if one["crossed"] else "no",
-            f"{1e3 * one['slip']:.1f}",
-            f"{one['tilt']:.1f}",
-            f"{1e3 * one['com_rms_xy']:.1f}",
-            str(one["unsolved"]),
-            PHASES[one["phase"]],
-            one["reason"],
-            f"{one['simulated'] / one['spent']:.2f}",
-        )
-    console = Console()
-    console.print(table)
-    for name, value in carry(run, {}).items():
-        console.print(f"{name} {value:.4g}")
+    """Print the table, each row as soon as its trial is over."""
+    given = [float(text) for text in sys.argv[1:]]
+    seeds, first, use = [*given, *(10.0, 0.0, 1.0)[len(given) :]]
+    settings = [f"trials.count={int(seeds)}", f"seed={int(first)}"]
+    settings += [f"object.{key}={use * 200.0}" for key in ("place", "turn")]
+    work = build(load_scenario("humanoid-carry", settings))
+    if not isinstance(work, CarryWork):
+        raise TypeError("humanoid-carry is no task carry")
+    _ = work.path
+    print(HEAD, flush=True)
+    outcomes: list[Outcome] = []
+    for trial in work.trials(outcomes):
+        begin = time.process_time()
+        outcomes.append(work.outcome(trial))
+        print(row(outcomes[-1].facts, time.process_time() - begin), flush=True)
+    for name, value in carry(trajectory(work, outcomes), {}).items():
+        print(f"{name} {value:.4g}")
 
 
 if __name__ == "__main__":

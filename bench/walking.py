@@ -1,6 +1,7 @@
-"""The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking [PART...]``).
+"""The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking``).
 
-Parts: slopes, warm, soles, peaks, replays, sizes, speed, grid, starts, dofs; all of them unless named. CPU times: the
+``python -m bench.walking [PART...] [SLOPE...]``: parts slopes, warm, soles, peaks, replays, impacts, sizes, speed,
+grid, starts, dofs, all of them unless named; slopes in degrees, 0, 10 and -10 unless given. Times of the CPU: the
 machine is shared.
 The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
 """
@@ -24,7 +25,7 @@ from trundle.plan.walking import meshes, plan_walk
 from trundle.problems.gait import RANGES, Gait
 from trundle.problems.walking import Walking
 
-SLOPES = (0.0, 10.0, -10.0)
+SLOPES = [0.0, 10.0, -10.0]
 
 
 def planned(gait: Gait, **further: Any) -> tuple[WalkPlan, float]:
@@ -79,8 +80,9 @@ def soles() -> None:
 
 def peaks() -> None:
     """Largest torques and heel strike beside the paper's 40, 55, 55 %; people: ankle 1.5-1.6 N m/kg on the flat."""
-    strikes, mass = (40.0, 55.0, 55.0), build_avatar().robot.mass
-    for slope, published in zip(SLOPES, strikes, strict=True):
+    strikes, mass = {0.0: 40.0, 10.0: 55.0, -10.0: 55.0}, build_avatar().robot.mass
+    for slope in SLOPES:
+        published = strikes.get(slope, np.nan)
         plan, _ = planned(Gait(slope=radians(slope)))
         largest = {
             name: float(np.max(np.abs(plan.torque[:, [j.endswith(name) for j in plan.joints]])))
@@ -94,14 +96,29 @@ def peaks() -> None:
 
 def replays() -> None:
     """Steps of twelve that the simulator walks on each slope."""
+    for slope in SLOPES:
+        replayed(f"{slope:+.0f} deg", planned(Gait(slope=radians(slope)))[0])
+
+
+def replayed(name: str, plan: WalkPlan) -> None:
+    """Print how many of twelve steps of a plan the simulator walks."""
     from trundle.control.walk_replay import replay_walk, walking_robot
 
+    began = time.process_time()
+    found = replay_walk(walking_robot(build_avatar(), plan.gravity, 0.8), plan, 12)
+    print(f"{name}: {found.steps} of 12 steps, {found.run.status.label}, largest of the base", end=" ")
+    print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s", flush=True)
+
+
+def impacts() -> None:
+    """Plans whose feet land by a plastic impact: what it takes, and twelve steps of the simulator."""
     for slope in SLOPES:
-        plan, _ = planned(Gait(slope=radians(slope)))
-        began = time.process_time()
-        found = replay_walk(walking_robot(build_avatar(), plan.gravity, 0.8), plan, 12)
-        print(f"{slope:+.0f} deg: {found.steps} of 12 steps, {found.run.status.label}, largest of the base", end=" ")
-        print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s", flush=True)
+        plan, seconds = planned(Gait(slope=radians(slope), impacts=True))
+        told(f"impacts, {slope:+.0f} deg, cold", plan, seconds)
+        (one,) = plan.statistics["impacts"]
+        pushes = {side: np.round(np.sum(points, axis=0), 2).tolist() for side, points in one["impulses"].items()}
+        print(f"  impulses {pushes} N s, {one['energy']:.2f} J a step")
+        replayed(f"{slope:+.0f} deg", plan)
 
 
 def sizes() -> None:
@@ -181,14 +198,16 @@ def dofs() -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "sizes": sizes,
-    "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
+    "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "impacts": impacts,
+    "sizes": sizes, "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
 }  # fmt: skip
 
 
 def main(names: list[str]) -> None:
-    """Run the parts named, or all."""
-    for name in names or list(PARTS):
+    """Run the parts named, or all, on the slopes named, or all."""
+    slopes = [float(name) for name in names if name not in PARTS]
+    SLOPES[:] = slopes or SLOPES
+    for name in [name for name in names if name in PARTS] or list(PARTS):
         print(f"# {name}: {PARTS[name].__doc__}")
         PARTS[name]()
 

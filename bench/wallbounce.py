@@ -1,13 +1,17 @@
 """``python -m bench.wallbounce``: the four wall-bouncing scenarios on the contract's trials and on held-out ones.
 
 The contract's trials are drawn with the scenario's own seed, held-out ones with another: what was tuned on the first
-is judged on the second. Minutes to an hour; ``--only avoid --count 20`` takes one of them.
+is judged on the second. ``tilted`` and ``corner`` are the pushes of ``wallbounce-recover``, five of them, at walls that
+lean 20 deg away from and over the robot, and in a corner of two walls. Minutes to an hour; ``--only avoid --count 20``
+takes one of them.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -20,12 +24,19 @@ from trundle.scenarios.wallbounce_setup import Setup
 from trundle.scenarios.wallbounce_trials import run_trial
 
 METRICS = {"recover": recover, "avoid": avoid, "turn": turn, "models": models}
-PARTS = {"recover": ("drive-only", "gentle"), "avoid": ("drive-only",), "turn": ("drive-only",), "models": ()}
+PARTS = {
+    "recover": ("drive-only", "implicit-only", "paper-presets", "gentle"),
+    "avoid": ("drive-only",),
+    "turn": ("drive-only",),
+    "models": (),
+}
 SHOWN = {
     "recover": (
         "falls_two_level",
         "safe_two_level",
         "safe_drive_only",
+        "safe_implicit_only",
+        "safe_paper_presets",
         "gentle_force_planned",
         "gentle_force_mismatch",
     ),
@@ -49,23 +60,65 @@ def run(scenario: Scenario, seed: int | None) -> Trajectory:
     return trajectory(setup, [run_trial(setup, trial) for trial in setup.trials()])
 
 
+def walls_of(name: str) -> list[str]:
+    """Return what is set in ``wallbounce-recover`` for walls of a name, five pushes each.
+
+    An oblique wall is as far from the torso of the upright robot as that of ``wallbounce-recover``, 0.36 m.
+    """
+    rows: Sequence[tuple[tuple[float, ...], tuple[float, ...]]]
+    if name == "corner":
+        rows, heading = [((0.5, 0, 0), (-1, 0, 0)), ((0, 0.5, 0), (0, -1, 0))], (0.1745, 1.3963)  # rad: 45 +- 35 deg
+    else:
+        degrees, height = {"upright": (0.0, 0.0), "away 20 deg": (20.0, 0.138), "over 20 deg": (-20.0, 1.2)}[name]
+        a = np.deg2rad(degrees)
+        rows, heading = [((0.14 + 0.36 / np.cos(a), 0, height), (-np.cos(a), 0, np.sin(a)))], (-0.6109, 0.6109)
+    text = ", ".join(f"{{point = {[float(v) for v in p]}, normal = {[float(v) for v in n]}}}" for p, n in rows)
+    return [f"walls=[{text}]", f"trials.heading={list(heading)}", "trials.count=5", "trials.record=1"]
+
+
+def oblique(names: tuple[str, ...], seeds: list[int | None]) -> Table:
+    """Return a table of what came of five full pushes at walls that are not upright, and in a corner."""
+    heads = "walls", "levels", "seed", "falls", "recovered", "torso untouched", "hand over 10 N"
+    table = Table(*heads, "torso least m", "force most N", "away most m")
+    for name in names:
+        for seed in seeds:
+            for levels in ("two-level", "drive-only"):
+                given = [*walls_of(name), f'controller.levels="{levels}"']
+                facts = run(load_scenario("wallbounce-recover", given), seed).metadata["trials"]
+                fallen = sum(f["status"] != "success" for f in facts)
+                back = sum(f["status"] == "success" and f["away"] <= 0.3 for f in facts)
+                free, used = (sum(f["torso_min"] > 0.0 for f in facts), sum(f["force_measured"] > 10.0 for f in facts))
+                least, most = min(f["torso_min"] for f in facts), max(f["force_measured"] for f in facts)
+                numbers = f"{least:.3f}", f"{most:.0f}", f"{max(f['away'] for f in facts):.2f}"
+                counts = (f"{value} of {len(facts)}" for value in (fallen, back, free, used))
+                table.add_row(name, levels, "contract" if seed is None else str(seed), *counts, *numbers)
+    return table
+
+
+OBLIQUE = {"tilted": ("away 20 deg", "over 20 deg"), "corner": ("corner",)}
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables, each as soon as it is there."""
     parser = argparse.ArgumentParser(prog="python -m bench.wallbounce", description=__doc__)
-    parser.add_argument("--only", choices=tuple(METRICS), action="append")
+    parser.add_argument("--only", choices=(*METRICS, *OBLIQUE), action="append")
     parser.add_argument("--seed", type=int, default=100, help="of the held-out trials")
     parser.add_argument("--count", type=int, help="of held-out trials; as in the scenario unless given")
     parser.add_argument("--skip-contract", action="store_true")
     given = parser.parse_args()
-    table = Table("scenario", "metric", "contract seeds", f"held-out seeds (from {given.seed})")
-    for name in given.only or METRICS:
+    console = Console(width=130)
+    for name in given.only or (*METRICS, *OBLIQUE):
+        if name in OBLIQUE:
+            console.print(oblique(OBLIQUE[name], [given.seed] if given.skip_contract else [None, given.seed]))
+            continue
+        table = Table("scenario", "metric", "contract seeds", f"held-out seeds (from {given.seed})")
         own = ({}, 0) if given.skip_contract else measured(name, None, None)
         other = measured(name, given.seed, given.count)
         table.add_row(f"wallbounce-{name}", "trials", str(own[1] or "-"), str(other[1]), style="bold")
         for key in SHOWN[name]:
             cells = (f"{values[key]:.4g}" if key in values else "-" for values, _ in (own, other))
             table.add_row("", key, *cells)
-    Console(width=110).print(table)
+        console.print(table)
 
 
 if __name__ == "__main__":

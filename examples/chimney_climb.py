@@ -58,10 +58,10 @@ def main(plot: str | None = None) -> float:
         axes[1].step(table[:, 0], table[:, 4], where="post")
         for column, name in ((6, "x"), (7, "y, the axis"), (8, "z")):
             axes[2].plot(table[:, 0], table[:, column], label=name)
-        for ax, what in zip(axes, ("m", "normal forces (N)", "angular momentum (kg m²/s)"), strict=True):
+        for ax, what in zip(axes, ("height (m)", "normal forces (N)", "L (kg m²/s)"), strict=True):
             ax.set_ylabel(what)
         axes[0].legend(frameon=False)
-        axes[2].legend(frameon=False)
+        axes[2].legend(frameon=False, title="angular momentum L about")
         axes[2].set_xlabel("time (s)")
         axes[0].figure.savefig(plot)
     return sway

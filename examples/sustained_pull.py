@@ -57,7 +57,7 @@ def main(plot: str | None = None) -> float:
             axes[1].step(time, 1e3 * pressure, color=colour, where="post", label=name)
         for ax, what in zip(axes, ("centre of mass", "centre of pressure"), strict=True):
             ax.axvspan(START, END, color="#eeeeee", zorder=0)
-            ax.set_ylabel(f"{what}, sideways (mm)")
+            ax.set_ylabel(f"{what},\nsideways (mm)")
         axes[0].legend(frameon=False)
         axes[0].set_title("A pull of 20 N from 1 s to 4 s", loc="left")
         axes[1].set_xlabel("time (s)")

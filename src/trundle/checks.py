@@ -32,15 +32,15 @@ def number(
     InputError
         If it is no real number (booleans and strings are none), not finite or out of range.
     """
-    allowed = "a finite number" + _range(minimum, maximum, above, below) + (f" ({unit})" if unit else "")
     scalar = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
-    if isinstance(scalar, bool | np.bool_) or not isinstance(scalar, Real):
-        raise InputError(key, value, allowed)
-    try:
-        result = float(scalar)
-    except OverflowError:
-        raise InputError(key, value, allowed) from None
+    result = math.nan
+    if not isinstance(scalar, bool | np.bool_) and isinstance(scalar, Real):
+        try:
+            result = float(scalar)
+        except OverflowError:
+            result = math.nan
     if not math.isfinite(result) or not minimum <= result <= maximum or not above < result < below:
+        allowed = "a finite number" + _range(minimum, maximum, above, below) + (f" ({unit})" if unit else "")
         raise InputError(key, value, allowed)
     return result
 
@@ -84,21 +84,24 @@ def array(
     InputError
         If it is ragged, not numeric, of another shape, not finite or out of range.
     """
-    size = " x ".join("n" if n is None else str(n) for n in shape)
-    allowed = f"an array of {size} finite numbers" + _range(minimum, math.inf, above, math.inf)
-    allowed += f" ({unit})" if unit else ""
     try:
         raw = np.asarray(value)
     except (ValueError, TypeError):
-        raise InputError(key, value, allowed) from None
-    if raw.dtype.kind not in "iuf":
-        raise InputError(key, value, allowed)
-    result = np.array(raw, dtype=np.float64)
-    wrong = result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True))
-    if wrong or not np.all(np.isfinite(result)) or np.any(result < minimum) or np.any(result <= above):
-        raise InputError(key, value, allowed)
-    result.setflags(write=False)
-    return result
+        raw = None
+    if raw is not None and raw.dtype.kind in "iuf":
+        result = np.array(raw, dtype=np.float64)
+        right = len(result.shape) == len(shape) and all(
+            n is None or n == m for n, m in zip(shape, result.shape, strict=True)
+        )
+        right = right and bool(np.isfinite(result).all())
+        # Comparisons and the words of an error only where they are needed: control loops come here.
+        right = right and not (minimum > -math.inf and np.any(result < minimum))
+        if right and not (above > -math.inf and np.any(result <= above)):
+            result.setflags(write=False)
+            return result
+    size = " x ".join("n" if n is None else str(n) for n in shape)
+    allowed = f"an array of {size} finite numbers" + _range(minimum, math.inf, above, math.inf)
+    raise InputError(key, value, allowed + (f" ({unit})" if unit else "")) from None
 
 
 def choice(key: str, value: Any, options: Iterable[str]) -> str:

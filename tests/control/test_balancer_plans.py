@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
 
 from trundle.contact.soft import Wall
 from trundle.contact.walls import FLAT, ROUND
-from trundle.control.balancer_plans import TrackingPlanner
+from trundle.control.balancer_costs import Disc, KeepOut, Weights, kept_out, unpacked
+from trundle.control.balancer_plans import ImplicitPlanner, Seen, TrackingPlanner
+from trundle.control.contact_implicit import ContactImplicit
 from trundle.control.hybrid_mpc import HybridControl
+from trundle.control.schedule import ScheduleRules
 from trundle.control.two_level import Timing
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
@@ -53,6 +58,76 @@ def test_hands_slip_along_the_wall_where_they_are(monkeypatch, surface, wall):
             assert seen.speeds[k, i] == pytest.approx(float(np.linalg.norm(v[:, i])), rel=1e-9)
             closed = inputs[k, 9 + 3 * i : 12 + 3 * i]
             assert n @ seen.on_hands[k, 3 * i : 3 * i + 3] == pytest.approx(closed[0], abs=1e-9)
+
+
+def pressing(planner, begin, hand, distance=0.0, last=None, stages=8, felt=None):
+    """The plan's schedule where the left hand presses for `hand` stages, and the plan that the next one starts from."""
+    forces, distances = np.zeros((25, 2)), np.full((25, 2), distance)
+    forces[:hand, 0] = 40.0
+    seen = Seen(distances, forces, np.zeros((25, 6)), forces, forces)
+    since = np.array([np.nan if felt is None else felt, np.nan])
+    flags, ends = planner._schedule(begin, seen, since, last)
+    return flags, SimpleNamespace(ends=ends)
+
+
+def test_the_end_of_a_contact_stays_once_it_has_begun():
+    planner = ImplicitPlanner(ContactImplicit(ROBOT), rules=ScheduleRules(keep_end=True))
+    flags, last = pressing(planner, 1.0, 8, last=SimpleNamespace(ends=np.full(2, np.inf)))
+    assert np.isinf(last.ends).all()  # not yet felt
+    _, last = pressing(planner, 1.05, 8, last=last, felt=1.04)
+    assert last.ends[0] == pytest.approx(1.05 + 8 * 0.04)
+    for k in range(1, 14):  # each plan would press for 8 more stages
+        begin = 1.05 + 0.025 * k
+        flags, last = pressing(planner, begin, 8, last=last, felt=1.04 if k != 5 else None)  # once it is not felt
+        assert last.ends[0] == pytest.approx(1.37)
+        assert not np.isfinite(last.ends[1])
+        assert begin + 0.04 * np.sum(flags[:, 0]) == pytest.approx(1.37, abs=0.0201) or begin > 1.35
+    assert not flags.any()
+    _, last = pressing(planner, 1.40, 8, 0.05, last=last)
+    assert np.isinf(last.ends).all()  # off the wall: the next contact has its own end
+
+
+def test_without_the_rule_a_contact_ends_when_the_newest_plan_says():
+    planner = ImplicitPlanner(ContactImplicit(ROBOT))
+    last = None
+    for begin in (1.0, 1.1, 1.2):
+        flags, last = pressing(planner, begin, 8, last=last, felt=1.0)
+        assert np.sum(flags[:, 0]) == 8
+        assert np.isinf(last.ends).all()
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.2])
+def test_what_keeps_out_of_walls_and_obstacles(tilt):
+    control, disc, keep_out = HybridControl(ROBOT, stages=2), Disc((0.9, 0.1), 0.4, 0.25), KeepOut(range=0.3)
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), [FLAT_WALL], disc=disc, keep_out=keep_out)[0]
+    state = ROBOT.rest([0.1, 0.0]) + np.eye(16)[3] * tilt
+    x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
+    rows = kept_out(ROBOT, x, unpacked(symbols, control.head, 1))
+    margins, weights, deltas, fades = np.array(
+        ca.Function("rows", [x, symbols], [ca.vertcat(*(ca.horzcat(*row) for row in rows))])(state, p)
+    ).T
+    lean, w = np.array([np.sin(tilt), 0.0]), Weights()
+    hands = [np.array(r).ravel()[:2] for r in ca.Function("hands", [x], [r for r, _ in ROBOT.hands(x)])(state)]
+    places = [state[:2], state[:2] + 0.95 * lean, *(state[:2] + hand for hand in hands)]
+    walls = [0.5 - 0.1 - 0.20, 0.5 - 0.1 - 1.05 * lean[0] - 0.18]
+    around = np.linalg.norm(np.array(places) - disc.center, axis=1) - [0.4, 0.4, 0.25, 0.25]
+    assert margins == pytest.approx([*walls, *around], abs=1e-5)
+    assert weights == pytest.approx([w.torso, w.torso, w.disc, w.disc_top, w.disc_hands, w.disc_hands])
+    assert deltas == pytest.approx(np.full(6, 0.03))
+    assert fades == pytest.approx(np.full(6, 1 / 0.3))
+
+
+def test_hands_are_free_of_a_disc_without_a_radius_of_theirs():
+    control = HybridControl(ROBOT, stages=2)
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=Disc((0.9, 0.1), 0.4))
+    given = unpacked(ca.SX(p[0]), control.head, 1)
+    assert float(given.weights["disc_hands"]) == 0.0
+    assert float(given.weights["disc_top"]) == Weights().disc_top
+    assert float(given.keep_out[5]) == 0.0  # no range: without end
+    with pytest.raises(InputError, match="range"):
+        KeepOut(range=0.02)
+    with pytest.raises(InputError, match="hands"):
+        control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=Disc((0.9, 0.1), 0.4, -0.1))
 
 
 def test_planners_share_the_grid_of_their_level():

@@ -337,3 +337,21 @@ def test_a_bad_number_from_inside_is_not_a_success() -> None:
     assert plan.status is Status.NOT_FINITE
     assert not plan.usable
     assert np.isnan(plan.position[-1, 0])
+
+
+def test_a_sole_cut_to_its_ankles_reach_asks_no_more_than_the_ankle_has() -> None:
+    pytest.importorskip("pinocchio")
+    from trundle.models.humanoid import load_humanoid
+
+    g1 = load_humanoid("g1")
+    mass, limit, behind = g1.robot.mass, 0.95 * 35.0, 0.038  # kg; N m of the ankle; m, it is behind the sole's middle
+    way = PointPath([0.0, 0.5, 1.0, 1.5], [(0.05, 0.0, 0.7), (0.0, 0.0, 0.7), (0.05, 0.0, 0.7), (0.0, 0.0, 0.7)])
+    most = {}
+    for name, patch in (("cut", g1.loadable("left", 0.54, 0.9, 0.95)), ("whole", g1.feet["left"].patch(0.54, 0.9))):
+        forecast = Forecast([Held(PlacedPatch("left", patch, (0.0, 0.0, 0.0)))])
+        plan = Preview(Centroidal(mass))(0.0, CentroidalState((0.05, 0.0, 0.7), (0.2, 0.0, 0.0)), forecast, way)
+        assert plan.usable
+        moment, force = plan.wrenches[:, 0, 1], plan.wrenches[:, 0, 5]
+        most[name] = float(np.abs(behind * force - moment).max())
+    assert most["cut"] <= limit * (1 + 1e-6)
+    assert most["whole"] > 1.1 * limit

@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trundle.control.schedule import PAPER, ScheduleRules, contact_schedule, on_grid
+from trundle.control.schedule import PAPER, ScheduleRules, contact_schedule, first_end, on_grid
 from trundle.errors import InputError
 
 RULES = ScheduleRules()
 STEP = 0.04
 
 
-def flags(forces, distances=0.0, rules=RULES, touching=False, elapsed=0.0):
+def flags(forces, distances=0.0, rules=RULES, touching=False, elapsed=0.0, ends=np.inf):
     f = np.asarray(forces, dtype=float)[:, None]
-    return contact_schedule(f, np.broadcast_to(distances, f.T.shape).T, STEP, rules, touching, elapsed)[:, 0].tolist()
+    d = np.broadcast_to(distances, f.T.shape).T
+    return contact_schedule(f, d, STEP, rules, touching, elapsed, ends)[:, 0].tolist()
 
 
 def on(text):
@@ -54,6 +55,23 @@ def test_elapsed_time_counts():
     assert flags([9, 9, 0, 0], elapsed=0.05) == on("....")  # it did not touch
 
 
+def test_a_contact_that_lasts_is_over_at_its_end():
+    assert flags([9] * 6, touching=True, ends=0.16) == on("xxxx..")
+    assert flags([9] * 6, touching=True, ends=0.15) == on("xxxx..")  # the middle of the fourth stage is sooner
+    assert flags([9] * 6, touching=True, ends=0.13) == on("xxx...")
+    assert flags([9] * 6, touching=True, elapsed=1.0, ends=-0.2) == on("......")
+    assert flags([9, 9, 9, 0, 0, 0], touching=True, ends=0.2) == on("xxx...")  # sooner stays sooner
+    assert flags([0, 9, 9, 9, 9, 9], ends=0.1) == on(".xxxxx")  # it has not begun
+    assert flags([9, 9, 0, 9, 9, 9], touching=True, elapsed=1.0, ends=0.04) == on("x..xxx")  # nor has the next one
+    assert flags([9] * 6, touching=True, ends=0.08) == on("......")  # too short, like any other
+    assert flags([9] * 6, touching=True, elapsed=0.05, ends=0.08) == on("xx....")
+
+
+def test_the_stage_at_which_the_first_contact_ends():
+    found = first_end(np.array([on("xx.x"), on(".xxx"), on("xxxx")]).T)
+    assert found.tolist() == [2, 0, 4]
+
+
 def test_the_paper_deletes_a_short_push():
     push = [0, 0] + [9] * 8 + [0] * 8
     assert flags(push) == on(".." + "x" * 8 + "." * 8)
@@ -82,6 +100,8 @@ def test_another_grid_is_filled_by_time():
         (lambda: ScheduleRules(near=0.05), "far"),
         (lambda: ScheduleRules(shortest=-0.1), "shortest"),
         (lambda: ScheduleRules(credit=1), "credit"),
+        (lambda: ScheduleRules(keep_end=1), "keep_end"),
+        (lambda: contact_schedule([[1.0]], [[0.0]], STEP, RULES, True, 0.0, np.nan), "ends"),
         (lambda: contact_schedule([[np.nan]], [[0.0]], STEP, RULES), "forces"),
         (lambda: contact_schedule([[1.0]], [[0.0, 1.0]], STEP, RULES), "distances"),
         (lambda: contact_schedule([[1.0]], [[0.0]], STEP, RULES, True, -1.0), "elapsed"),

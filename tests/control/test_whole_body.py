@@ -7,7 +7,7 @@ import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.base_estimator import AttitudeFilter, LegOdometry, shifted
-from trundle.control.stepping import Footsteps, Move, Travel, in_turn, steps_ahead, straight_walk
+from trundle.control.stepping import Footsteps, Move, Travel, in_turn, steps_ahead, straight_walk, timed
 from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController, WholeBodyGains, rolling
 from trundle.errors import InputError
 from trundle.models.humanoid import load_humanoid
@@ -253,6 +253,30 @@ def test_moves_follow_each_other() -> None:
     assert made.travels[1].aside[1] == -0.02
     assert set(made.standing(1.5)) == set(FEET)
     assert set(made.standing(1.8)) == {*FEET, "left_hand"}
+
+
+def test_a_rule_gives_moves_their_times() -> None:
+    sole = FlatPatch.rectangle(0.2, 0.08, 0.6)
+    start = {f"{s}_foot": PlacedPatch(f"{s}_foot", sole, (x, y, 0.0)) for s, x, y in SIDES}
+    steps = steps_ahead(start, 2, 0.1, lift=0.0)
+    hold = Move(PlacedPatch("left_hand", FlatPatch.point(0.6), (0.1, 0.4, 0.8)), 0.7, 0.2, lift=0.0)
+    asked = []
+
+    def rule(time: float, length: float, moves: bool) -> float:
+        """Return a second for a way of the centre of mass, half of one for that of an end."""
+        asked.append((time, length, moves))
+        return 0.5 if moves else 1.0
+
+    made = timed(start, [hold, *steps], rule, [0.3, 0.2, 0.0], {"left_hand": np.array([0.1, 0.4, 0.5])})
+    assert [(move.duration, move.pause) for move in made] == [(0.5, 1.0)] * 3
+    assert [move.target for move in made] == [move.target for move in (hold, *steps)]
+    assert [time for time, _, _ in asked] == pytest.approx([0.0, 0.5, 1.5, 2.0, 3.0, 3.5])
+    assert [length for _, length, _ in asked] == pytest.approx([0.3, 0.3, 0.1, 0.2, 0.1, 0.0])
+    assert [moves for _, _, moves in asked] == [True, False] * 3
+    with pytest.raises(InputError, match="left_hand"):
+        timed(start, [hold], rule, [0.0])
+    lifted = Travel("left_foot", 1.0, 2.0, steps[1].target, 0.1).length(start["left_foot"].position)
+    assert 0.2 < lifted < 0.3, "up, along and down"
 
 
 SIDES = (("left", 0.05, 0.04), ("right", -0.05, -0.04))

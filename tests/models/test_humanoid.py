@@ -10,6 +10,7 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated
+from trundle.models.example_robots import example_robots
 from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
 
 pytest.importorskip("pinocchio")
@@ -108,3 +109,46 @@ def test_a_broken_file_is_refused_by_the_key_that_is_wrong(tmp_path: Path, old: 
 def test_an_unknown_robot_is_told_the_known_ones() -> None:
     with pytest.raises(InputError, match="'g1', 'talos'"):
         load_humanoid("atlas")
+
+
+@pytest.mark.parametrize(("name", "foot"), [("g1", "left"), ("g1", "right"), ("talos", "left")])
+def test_the_weight_at_the_end_of_an_ankles_reach_takes_all_of_its_torque(name: str, foot: str) -> None:
+    humanoid = load_humanoid(name)
+    robot, q = humanoid.robot, humanoid.standing()
+    reach, at = humanoid.ankle_reach(foot, 0.9), np.array(humanoid.feet[foot].at)
+    (motion,) = robot.terms(q, np.zeros(robot.nv), [humanoid.feet[foot].link]).motions
+    weight = np.array([0.0, 0.0, 9.81 * robot.mass])
+    ankle = [robot.joints.index(joint) for joint in robot.joints if joint.startswith(ANKLES[name][foot])]
+    for axis in (0, 1):
+        for bound in reach[axis]:
+            point = at.copy()
+            point[axis] += bound
+            torque = np.abs(motion.at(point).Jv.T @ weight)[6:][ankle] / robot.torque_limit[ankle]
+            assert np.abs(torque - 0.9).min() < 2e-3, "one of both joints is at the part of its torque that may be used"
+
+
+ANKLES = {"g1": {"left": "left_ankle", "right": "right_ankle"}, "talos": {"left": ("leg_left_5", "leg_left_6")}}
+
+
+def test_a_sole_is_loaded_only_as_far_as_its_ankle_bears_the_weight() -> None:
+    g1, talos = load_humanoid("g1"), load_humanoid("talos")
+    cut = g1.loadable("left", 0.5, 0.75, 0.95).vertices
+    assert cut[:, 0].max() == pytest.approx(0.95 * 35 / (9.81 * g1.robot.mass) - 0.038, abs=1e-6)
+    assert cut[:, 0].min() == pytest.approx(-0.078)
+    assert np.abs(cut[:, 1]).max() == pytest.approx(0.75 * 0.0375)
+    whole = talos.loadable("left", 0.5, 0.75, 0.95)
+    np.testing.assert_array_equal(whole.vertices, talos.feet["left"].patch(0.5, 0.75).vertices)
+    with pytest.raises(InputError, match="torque can bear"):
+        g1.loadable("left", 0.5, 0.75, 1e-3)
+
+
+def test_licences_are_those_the_package_states() -> None:
+    readme = example_robots()["g1_29dof_rev_1_0"].parents[1] / "README.md"
+    assert "BSD-3-Clause" in readme.read_text(encoding="utf-8")
+    g1, talos = load_humanoid("g1"), load_humanoid("talos")
+    assert g1.licence.startswith("BSD-3-Clause")
+    assert "BSD 3-Clause" in g1.notice
+    head = example_robots()["talos_reduced"].read_text(encoding="utf-8")[:2000]
+    assert "NonCommercial-NoDerivs 3.0" in head
+    assert talos.licence.startswith("CC BY-NC-ND 3.0")
+    assert not talos.notice, "its meshes stay out of pages"

@@ -110,6 +110,33 @@ def test_relaxed_barrier_is_twice_continuously_differentiable():
         assert [float(v) for v in exact(h)] == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
+@pytest.mark.parametrize("h", [-0.3, 0.05, 0.1, 0.2, 0.399, 0.4, 3.0])
+def test_barrier_with_a_range_as_written(h):
+    mu, delta, r = 0.7, 0.1, 0.4
+    rest = mu * (math.log(r) + 2 * h / r - h**2 / (2 * r**2) - 1.5)
+    expected = float(relaxed_barrier(ca.DM(h), mu, delta)) + rest if h < r else 0.0
+    assert float(relaxed_barrier(ca.DM(h), mu, delta, 1 / r)) == pytest.approx(expected, abs=1e-14)
+    assert float(relaxed_barrier(ca.DM(h), mu, delta, 0.0)) == float(relaxed_barrier(ca.DM(h), mu, delta))
+
+
+def test_barrier_with_a_range_is_felt_within_it_only_and_smoothly():
+    z, r = ca.SX.sym("z"), 0.4
+    cost = Cost(inequality=z, mu=0.7, delta=0.1, fade=1 / r)
+    value, slopes = ca.Function("b", [z], [cost.value()]), ca.Function("s", [z], list(cost.derivatives(z)))
+    eps = 1e-5
+    for h in (-0.4, 0.03, 0.12, 0.3, 0.39, 0.5):
+        below, here, above = (float(value(h + d)) for d in (-eps, 0.0, eps))
+        gradient, hessian = (float(v) for v in slopes(h))
+        assert gradient == pytest.approx((above - below) / (2 * eps), rel=1e-7, abs=1e-8)
+        assert hessian == pytest.approx((above - 2 * here + below) / eps**2, abs=1e-4, rel=1e-5)
+        if 0.1 < h < r:
+            assert gradient == pytest.approx(-0.7 / h * (1 - h / r) ** 2, rel=1e-12)
+    for edge in (0.1, r):
+        left, right = (np.array([float(v) for v in slopes(edge + d)]) for d in (-1e-9, 1e-9))
+        assert left == pytest.approx(right, abs=1e-5)
+    assert [float(v) for v in (value(r), *slopes(r), value(2.0), *slopes(2.0))] == [0.0] * 6
+
+
 @pytest.mark.parametrize("made", [pendulum, ball, linear])
 def test_derivatives_of_the_stages_are_those_of_differences(made):
     problem, rng = made(), np.random.default_rng(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from trundle.errors import InputError
 from trundle.numerics.nlp import solve
 from trundle.plan.transcription import METHODS, Arc, Transcription
-from trundle.problems import Condition, Phase, Problem
+from trundle.problems import Condition, Link, Phase, Problem
 from trundle.status import Status
 
 ORDER = {"trapezoid": 2, "hermite-simpson": 4, "shooting": 4}
@@ -145,3 +147,22 @@ def test_meshes_are_checked() -> None:
         Transcription(problem, [], "trapezoid")
     with pytest.raises(InputError, match="method"):
         Transcription(problem, [np.linspace(0, 1, 3)], "euler")
+
+
+def test_a_link_may_have_unknowns_of_its_own() -> None:
+    """A ball falls 1 m and is thrown back to that height: the impulse at the ground is 2 sqrt(2 g)."""
+    x, u, p = ca.SX.sym("x", 2), ca.SX.sym("u"), ca.SX.sym("p")
+    before, after = ca.SX.sym("before", 2), ca.SX.sym("after", 2)
+    phase = Phase("fly", x, u, ca.vertcat(x[1], -9.81), (0.1, 2.0), u_bounds=(0.0, 0.0))
+    up, down = Condition("up", x, [1.0, 0.0], [1.0, 0.0]), Condition("down", x[0])
+    phases = [replace(phase, start=[up], end=[down]), replace(phase, end=[up])]
+    jump = Condition("jump", after - before - ca.vertcat(0, p))
+    link = Link(0, 1, before, after, jump, p, (0.0, 100.0), p**2)
+    arc = Arc(np.array([0.0, 1.0]), np.array([[1.0, 0.0], [0.0, -1.0]]), np.zeros((1, 1)))
+    solution, made = solved(Problem(phases, [link]), "midpoint", 3, [arc, arc])
+    assert solution.status is Status.SUCCESS
+    assert made.jumps(solution.z)[0] == pytest.approx([2 * np.sqrt(2 * 9.81)], rel=1e-9)
+    assert solution.objective == pytest.approx(8 * 9.81, rel=1e-9)
+    assert [arc.times[-1] for arc in made.unpack(solution.z)] == pytest.approx([np.sqrt(2 / 9.81)] * 2, rel=1e-9)
+    with pytest.raises(InputError, match=r"jump\.p_bounds"):
+        Transcription(Problem(phases, [replace(link, p_bounds=(1.0, 0.0))]), [np.linspace(0, 1, 3)] * 2, "midpoint")

@@ -96,3 +96,12 @@ def test_an_arrow_stands_on_its_foot_and_is_one_metre_long():
     a, b, c = (part.vertices[part.faces[:, i]] for i in range(3))
     volume = np.sum(a * np.cross(b, c)) / 6  # positive: all triangles face outwards
     assert volume == pytest.approx(np.pi * (0.01**2 * 0.88 + 0.03**2 * 0.12 / 3), rel=0.03)
+
+
+@pytest.mark.parametrize("page", ["<html><body><p>x</p></body></html>", "<p>x</p>"])
+def test_a_licence_is_shown_in_the_page(page: str) -> None:
+    made = viewer.with_notice(page, "\nCopyright <us> -- all rights\n")
+    assert "Copyright &lt;us&gt; -- all rights" in made
+    assert "<summary>Licence of the meshes</summary>" in made
+    assert made.index("<details") > made.index("<p>x</p>")
+    assert made.endswith("</body></html>") == page.endswith("</body></html>")

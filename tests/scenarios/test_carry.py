@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,11 +12,12 @@ from trundle.models.humanoid import load_humanoid
 from trundle.numerics.turning import rotation_by
 from trundle.plan.arm_pose import arm_pose
 from trundle.report.metrics import compute
+from trundle.report.plots import further
 from trundle.scenarios.multicontact import build
 from trundle.scenarios.multicontact_carry import uneven
 from trundle.scenarios.scenario import load_scenario
 
-CARRY = Path(__file__).parents[2] / "examples" / "humanoid_carry.toml"
+CARRY = "humanoid-carry"
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
@@ -112,6 +111,30 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     assert run["box_position"][:, 2].max() > 0.84
     loads = run["contact_force"][:, 2:]
     assert np.abs(loads[run.time > run.time[-1] - 0.3]).max() < 0.5
+    starts = work.errand.starts
+    begin, end = (int(np.searchsorted(run.time, starts[name])) for name in ("carry", "lower"))
+    creep = (run["contact_position"][:, 2:, 2] - run["box_position"][:, None, 2])[[begin, end]]
+    rate = (creep[1] - creep[0]) / (run.time[end] - run.time[begin])
+    assert np.abs(rate).max() < 2e-4, "m/s: softer pads let it creep by twice as much, under any load"
+    drawn = further(run)
+    assert set(drawn) == {"hands"}
+    (slip, *_) = drawn["hands"](run, None).get_figure().axes[1].lines
+    assert 1e-3 * slip.get_ydata().max() < values["box_slip"] + 5e-4
+
+
+def test_the_path_lies_back_by_as_much_as_it_is_told() -> None:
+    paths = [build(load_scenario(CARRY, [f"route.back={back}"])) for back in (0.0, 0.03)]
+    plain, back = (work.gross for work in paths)
+    assert plain.times == pytest.approx(back.times)
+    heading = paths[0].steps.heading
+    for time in plain.times[1:]:
+        yaw = heading(time)[0]
+        shift = (back(np.array([time]))[0] - plain(np.array([time]))[0])[0]
+        assert shift == pytest.approx([-0.03 * np.cos(yaw), -0.03 * np.sin(yaw), 0.0], abs=1e-12)
+    assert heading(0.0)[0] == pytest.approx(np.pi / 2)
+    assert heading(plain.times[-1])[0] == pytest.approx(0.0)
+    here = [path(np.array([0.0]))[0] for path in (plain, back)]
+    assert here[1] == pytest.approx(here[0]), "it begins where the robot stands"
 
 
 def test_places_out_of_reach_are_named_before_anything_runs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
+from trundle.plan.stances import TimingRule
+from trundle.report import metrics_multicontact
 from trundle.report.comparisons import comparisons
 from trundle.report.metrics import compute, unit
 from trundle.report.plots import figures
@@ -91,6 +94,69 @@ def test_harder_pushes_stop_at_the_first_that_fells() -> None:
     values = compute("humanoid-stand", run)
     assert values["push_fore_aft"] == 4.0
     assert values["push_lateral"] == 0.0
+
+
+def test_friction_is_used_against_the_normal_of_the_ground() -> None:
+    slope = np.array([np.sin(0.5), 0.0, np.cos(0.5)])
+    forces, normals = np.zeros((3, 2, 3)), np.zeros((3, 2, 3))
+    forces[0, 0], normals[0, 0] = (0.0, 0.0, 300.0), slope  # the weight on a slope
+    forces[1, 1], normals[1, 1] = 200.0 * slope, slope  # along its normal: no friction, though not upright
+    held = {"contact_force_planned": forces, "contact_normal_planned": normals}
+    run: Any = Recorded(held, {"friction": 0.8})
+    use = metrics_multicontact.friction_use(run)
+    assert use[0, 0] == pytest.approx(np.tan(0.5) / 0.8)
+    assert use[1, 1] == pytest.approx(0.0, abs=1e-12)
+    assert np.count_nonzero(use > 1e-9) == 1
+    level: Any = Recorded({"contact_force_planned": np.array([[[3.0, 4.0, 10.0]]])}, {"friction": 0.5})
+    assert metrics_multicontact.friction_use(level) == pytest.approx(1.0), "a file of before has level contacts"
+
+
+@dataclass
+class Recorded:
+    """What a metric reads of a run."""
+
+    dataset: dict[str, np.ndarray]
+    metadata: dict[str, Any]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.dataset[name]
+
+
+def test_steps_may_take_the_times_of_the_paper() -> None:
+    work: Any = build(load_scenario("humanoid-walk", ["steps.timing={}"]))
+    travels = work.steps.travels
+    rule = TimingRule()
+    assert work.steps.travels[0].start == 1.0
+    before = {name: place.position for name, place in work.steps.start.items()}
+    for i, travel in enumerate(travels):
+        length = travel.length(before[travel.name])
+        wanted = rule.duration(travel.start - 1.0, length, moves=True)
+        assert travel.end - travel.start == pytest.approx(wanted)
+        before[travel.name] = travel.target.position
+        if i + 1 < len(travels):
+            middles = np.array([(t.start + t.end) / 2 for t in travels[i : i + 2]])
+            way = float(np.linalg.norm(np.diff(work.gross(middles)[0], axis=0)))
+            pause = travels[i + 1].start - travel.end
+            assert pause == pytest.approx(rule.duration(travel.end - 1.0, way, moves=False), abs=0.01)
+    times = [travel.end - travel.start for travel in travels[1:-1]]
+    assert times == sorted(times, reverse=True), "later steps are faster"
+    assert times[-1] / times[0] == pytest.approx(0.68, abs=0.03), "to 0.68 of the first"
+    slow: Any = build(load_scenario("humanoid-ledge", ["steps.count=2", "steps.timing={move_speed=0.2}"]))
+    assert slow.steps.travels[0].name == "left_hand"
+    assert slow.steps.travels[0].end - slow.steps.travels[0].start > 1.0, "the hand too"
+
+
+def test_plans_load_soles_as_far_as_ankles_allow() -> None:
+    def toe(name: Any, *overrides: str) -> float:
+        """Return how far ahead of its middle the left sole may be loaded, m."""
+        work: Any = build(load_scenario(name, list(overrides)))
+        start = work.steps.start["left_foot"]
+        return float(start.patch.vertices[:, 0].max())
+
+    assert toe("humanoid-walk") == pytest.approx(0.0637, abs=1e-4)
+    assert toe("humanoid-walk", "controller.preview.ankle=false") == pytest.approx(0.078)
+    assert toe("humanoid-walk", "controller.preview.sole_part=0.5") == pytest.approx(0.052)
+    assert toe("humanoid-walk", 'robot.name="talos"') == pytest.approx(0.075), "strong ankles"
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr_stage import Cost
 
-Row = tuple[Any, Any, Any]
-"""Margin, weight mu and delta of a barrier."""
+Row = tuple[Any, ...]
+"""Margin, weight mu, delta and, where its tail is bounded, fade of a barrier; see `relaxed_barrier`."""
 
 NO_WALL = Wall([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])  # a plane out of reach, below
 
@@ -33,9 +33,9 @@ class Weights:
         Of f_d, t_z, qdot, u_t and the normal forces.
     slip, landing : float
         Of f_n / f_max v_t and of the landing speed.
-    limits, outside, torso, disc, disc_top : float
-        Of the barriers: limits of inputs, joints and floor; hands outside walls; torso's distance from walls; ball and
-        torso's top outside the disc.
+    limits, outside, torso, disc, disc_top, disc_hands : float
+        Of the barriers: limits of inputs, joints and floor; hands outside walls; torso's distance from walls; ball,
+        torso's top and hands outside the disc.
     end : float
         The end's weights are this many times those of a stage.
     contact_speed, contact_distance : float
@@ -60,6 +60,7 @@ class Weights:
     torso: float = 2.0
     disc: float = 4.0
     disc_top: float = 8.0
+    disc_hands: float = 2.0
     end: float = 0.9
     contact_speed: float = 2e3
     contact_distance: float = 1e6
@@ -72,15 +73,26 @@ class Weights:
 
 @dataclass(frozen=True)
 class Disc:
-    """A vertical cylinder to stay out of, with the robot's own width added: centre (2,) and radius, m."""
+    """A vertical cylinder to stay out of.
+
+    Attributes
+    ----------
+    center : (2,) m
+    radius : float, m
+        With the robot's own width added: of what ball and torso's top keep out of.
+    hands : float, m
+        Of what the hands keep out of; 0: of nothing.
+    """
 
     center: Any
     radius: float
+    hands: float = 0.0
 
     @property
     def numbers(self) -> FloatArray:
-        """(x, y, radius)."""
-        return np.array([*array("center", self.center, (2,), unit="m"), positive("radius", self.radius, "m")])
+        """(x, y, radius, hands)."""
+        sizes = positive("radius", self.radius, "m"), non_negative("hands", self.hands, "m")
+        return np.array([*array("center", self.center, (2,), unit="m"), *sizes])
 
 
 @dataclass(frozen=True)
@@ -95,6 +107,9 @@ class KeepOut:
         Above the ball's centre, along the axis: of the point kept from walls, and of the one kept out of the disc.
     softness : float, m
         Distance to the limit below which the barrier is a parabola.
+    range : float, m
+        Distance to the limit beyond which nothing is felt. Infinite: the robot is held off its goal by all that stands
+        around it, as far as (number of barriers) x weight / (weight of the position x distance).
     """
 
     ball: float = 0.20
@@ -102,23 +117,26 @@ class KeepOut:
     height: float = 1.05
     top: float = 0.95
     softness: float = 0.03
+    range: float = np.inf
 
     def __post_init__(self) -> None:
         for name in ("ball", "body", "height", "top"):
             non_negative(name, getattr(self, name), "m")
         positive("softness", self.softness, "m")
+        if not self.range > self.softness:
+            raise InputError("range", self.range, f"> softness = {self.softness} (m)")
 
     @property
     def numbers(self) -> FloatArray:
-        """All five in the order of the fields."""
-        return np.array([getattr(self, name) for name in self.__dataclass_fields__])
+        """All in the order of the fields, 1 / range in place of the range."""
+        return np.array([self.ball, self.body, self.height, self.top, self.softness, 1.0 / self.range])
 
 
-_NAMES, _KEPT = list(Weights.__dataclass_fields__), len(KeepOut.__dataclass_fields__)
+_NAMES, _KEPT, _DISC = list(Weights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
 
 
 class Unpacked(NamedTuple):
-    """Parameter symbols: x_ref (16,), the level's own head, weights by name, disc (3,), keep-out (5,), walls."""
+    """Parameter symbols: x_ref (16,), the level's own head, weights by name, disc (4,), keep-out (6,), walls."""
 
     reference: ca.SX
     head: ca.SX
@@ -144,6 +162,8 @@ def packed(
     planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
     if disc is None:
         disc, weights = Disc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
+    if disc.hands == 0.0:
+        weights = replace(weights, disc_hands=0.0)
     same = np.concatenate([weights.numbers, disc.numbers, keep_out.numbers, *planes])
     wanted, (rows, size) = np.asarray(reference, dtype=np.float64), head.shape
     if wanted.shape not in ((16,), (rows, 16)):
@@ -155,7 +175,7 @@ def packed(
 
 def unpacked(p: ca.SX, head: int, walls: int, surface: Surface = FLAT) -> Unpacked:
     """Return the parts of the parameter symbols of `packed`."""
-    sizes = [16, head, len(_NAMES), 3, _KEPT, *([surface.size] * walls)]
+    sizes = [16, head, len(_NAMES), _DISC, _KEPT, *([surface.size] * walls)]
     reference, own, weights, disc, keep_out, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
     return Unpacked(reference, own, dict(zip(_NAMES, ca.vertsplit(weights), strict=True)), disc, keep_out, planes)
 
@@ -169,7 +189,7 @@ def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
 
 def parameter_count(head: int, walls: int, surface: Surface = FLAT) -> int:
     """Return n_p."""
-    return 16 + head + len(_NAMES) + 3 + _KEPT + surface.size * walls
+    return 16 + head + len(_NAMES) + _DISC + _KEPT + surface.size * walls
 
 
 def motion_limits(
@@ -191,18 +211,19 @@ def motion_limits(
 
 
 def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = FLAT) -> list[Row]:
-    """Return the barriers of the two points' distances to walls and to the disc."""
+    """Return the barriers of the two points' distances to walls and to the disc, and of the hands' to the disc."""
     rows: list[Row] = []
     w, disc = given.weights, given.disc
-    ball, body, height, top, softness = ca.vertsplit(given.keep_out)
+    ball, body, height, top, softness, fade = ca.vertsplit(given.keep_out)
     lean = robot.state(x).R_world_body[:, 2]
     center = ca.vertcat(x[:2], robot.ball_radius)
     for plane in given.walls:
         for up, margin in ((0.0, ball), (height, body)):
-            rows.append((surface.distance(center + up * lean, plane) - margin, w["torso"], softness))
-    for up, weight in ((0.0, w["disc"]), (top, w["disc_top"])):
-        away = x[:2] + up * lean[:2] - disc[:2]
-        rows.append((ca.sqrt(ca.sumsqr(away) + 1e-6) - disc[2], weight, softness))
+            rows.append((surface.distance(center + up * lean, plane) - margin, w["torso"], softness, fade))
+    kept = [(up * lean[:2], disc[2], weight) for up, weight in ((0.0, w["disc"]), (top, w["disc_top"]))]
+    kept += [(at[:2], disc[3], w["disc_hands"]) for at, _ in robot.hands(x)]
+    for at, radius, weight in kept:
+        rows.append((ca.sqrt(ca.sumsqr(x[:2] + at - disc[:2]) + 1e-6) - radius, weight, softness, fade))
     return rows
 
 
@@ -220,14 +241,19 @@ def state_cost(
         ("angular", 13, 16),
     )
     residuals = [(e[a:b], share * w[name]) for name, a, b in parts]
-    return residuals, [(h, share * m, delta) for h, m, delta in kept]
+    return residuals, [(h, share * m, *shape) for h, m, *shape in kept]
 
 
 def stacked_cost(residuals: list[tuple[Any, Any]], barriers: list[Row]) -> Cost:
-    """Return one cost of (residual, weight) and (margin, mu, delta) groups."""
+    """Return one cost of (residual, weight) and (margin, mu, delta, fade) groups; without fade it is 0."""
     e = ca.vertcat(*(ca.vertcat(r) for r, _ in residuals))
     weights = ca.vertcat(*(ca.repmat(ca.SX(weight), ca.vertcat(r).numel(), 1) for r, weight in residuals))
     h = ca.vertcat(*(ca.vertcat(r) for r, *_ in barriers))
-    mu = ca.vertcat(*(ca.repmat(ca.SX(m), ca.vertcat(r).numel(), 1) for r, m, _ in barriers))
-    delta = ca.vertcat(*(ca.repmat(ca.SX(d), ca.vertcat(r).numel(), 1) for r, _, d in barriers))
-    return Cost(e, weights, h, mu, delta)
+    shapes = [[*row[1:], 0.0][:3] for row in barriers]
+    mu, delta, fade = (
+        ca.vertcat(
+            *(ca.repmat(ca.SX(s[i]), ca.vertcat(r).numel(), 1) for (r, *_), s in zip(barriers, shapes, strict=True))
+        )
+        for i in range(3)
+    )
+    return Cost(e, weights, h, mu, delta, fade)

@@ -18,7 +18,7 @@ from trundle.contact.soft import SoftLaw, Wall
 from trundle.control.balancer_level import BalancerLevel
 from trundle.control.contact_implicit import ContactImplicit, Disc, KeepOut, Weights
 from trundle.control.hybrid_mpc import HybridControl
-from trundle.control.schedule import ScheduleRules, contact_schedule, on_grid
+from trundle.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
 from trundle.numerics.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.status import Status
@@ -48,6 +48,8 @@ class BalancerPlan:
         Normal forces and signed distances.
     speeds, slips : (N, pairs) m/s
         Of the hands' centres, and along the wall.
+    ends : (pairs,) s
+        When contacts that last are over at the latest; infinite where nothing is known.
     """
 
     begin: float
@@ -60,6 +62,7 @@ class BalancerPlan:
     distances: FloatArray
     speeds: FloatArray
     slips: FloatArray
+    ends: FloatArray
 
     @property
     def horizon(self) -> float:
@@ -120,11 +123,13 @@ class _Planner(ABC):
         speeds = np.linalg.norm(found[4].T.reshape(n, -1, 3), axis=2)
         return Seen(found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, found[5].T)
 
-    def _made(self, begin: float, solution: ControlSolution, schedule: NDArray[np.bool_], seen: Seen) -> BalancerPlan:
+    def _made(
+        self, begin: float, solution: ControlSolution, schedule: NDArray[np.bool_], seen: Seen, ends: FloatArray
+    ) -> BalancerPlan:
         inputs = np.concatenate([solution.inputs[:, :9], seen.on_hands], axis=1)
         return BalancerPlan(
             begin, self.level.step, solution.states, inputs, solution, schedule,
-            seen.forces, seen.distances, seen.speeds, seen.slips,
+            seen.forces, seen.distances, seen.speeds, seen.slips, ends,
         )  # fmt: skip
 
     @cached_property
@@ -199,11 +204,25 @@ class ImplicitPlanner(_Planner):
             found.append(control.discover(x, p, control.still(x), self.event))
         best = cheapest(found)
         seen = self._seen(best, p)
-        schedule = np.zeros(seen.forces.shape, dtype=bool)
+        schedule, ends = np.zeros(seen.forces.shape, dtype=bool), np.full(control.pairs, np.inf)
         if touching and np.isfinite(np.sum(seen.forces)):
-            near, lasted = self._contacts(begin, seen.distances[0], since)
-            schedule = contact_schedule(seen.forces, seen.distances, control.step, self.rules, near, lasted)
-        return self._made(begin, best, schedule, seen)
+            schedule, ends = self._schedule(begin, seen, since, last)
+        return self._made(begin, best, schedule, seen, ends)
+
+    def _schedule(
+        self, begin: float, seen: Seen, since: Any, last: BalancerPlan | None
+    ) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Return the contacts of a plan, and when those that last now are over at the latest (s)."""
+        rules, step, distances = self.rules, self.control.step, seen.distances[0]
+        near, lasted = self._contacts(begin, distances, since)
+        ends = np.full(distances.shape, np.inf)
+        if rules.keep_end and last is not None:
+            ends = np.where(distances < rules.near, last.ends, np.inf)
+        flags = contact_schedule(seen.forces, seen.distances, step, rules, near, lasted, ends - begin)
+        if rules.keep_end:
+            begun = near & flags[0] & np.isinf(ends)
+            ends = np.where(begun, begin + step * first_end(flags), ends)
+        return flags, ends
 
     def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
         """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
@@ -272,4 +291,4 @@ class TrackingPlanner(_Planner):
         if fresh or not guesses:
             guesses.append(control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step))
         best = control.solve(x, p, guesses, self.update)
-        return self._made(begin, best, schedule, self._seen(best, p))
+        return self._made(begin, best, schedule, self._seen(best, p), source.ends)

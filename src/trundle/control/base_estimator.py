@@ -129,7 +129,10 @@ def shifted(
 
     Inertia, bias and all accelerations at nudot = 0 are the same for every place and velocity of the base's origin.
     """
-    moved = {name: replace(end, p=end.p + position, v=end.v + velocity) for name, end in ends.items()}
+    moved = {
+        name: FrameMotion(end.R, end.p + position, end.w, end.v + velocity, end.Jw, end.Jv, end.al, end.a)
+        for name, end in ends.items()
+    }
     m = terms.momentum
     if m is None:
         return terms, moved

@@ -85,25 +85,45 @@ class CollisionRows:
                 pairs.append((name, obstacle.name))
         self.pairs: tuple[tuple[str, str], ...] = tuple(pairs)
         self._boxes = {obstacle.name: obstacle for obstacle in self.obstacles}
-        self._bound = {name: c.length / 2 + c.radius for name, c in self._capsules.items()}
-        self._bound |= {name: float(np.linalg.norm(o.size)) / 2 for name, o in self._boxes.items()}
+        bounds = {name: c.length / 2 + c.radius for name, c in self._capsules.items()}
+        bounds |= {name: float(np.linalg.norm(o.size)) / 2 for name, o in self._boxes.items()}
         self._turns = {name: c.turned for name, c in self._capsules.items()}
         for name, c in self._capsules.items():
             self._shapes[name] = self._coal.Capsule(c.radius, c.length)
         for name, o in self._boxes.items():
             self._shapes[name] = self._coal.Box(*o.size)
         self._ask, self._answer = self._coal.DistanceRequest(), self._coal.DistanceResult()
+        # Bodies in pairs, those of the robot first: their centres are found at once.
+        named = tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
+        self._moving = tuple(name for name in named if name in self._capsules)
+        self._bodies = (*self._moving, *(name for name in named if name in self._boxes))
+        self._middles = np.array([self._capsules[name].middle for name in self._moving]).reshape(-1, 3, 1)
+        self._fixed = np.array([self._boxes[name].position for name in self._bodies[len(self._moving) :]]).reshape(
+            -1, 3
+        )
+        first, second = ([self._bodies.index(pair[i]) for pair in self.pairs] for i in (0, 1))
+        self._ends = np.array(first, dtype=int), np.array(second, dtype=int)
+        limits = [bounds[a] + bounds[b] + clearance.reach for a, b in self.pairs]
+        self._within = np.array(limits) ** 2
 
     @property
     def links(self) -> tuple[str, ...]:
         """Links whose motions are needed, each once."""
-        named = {name for pair in self.pairs for name in pair if name in self._capsules}
-        return tuple(dict.fromkeys(self._capsules[name].link for name in self._capsules if name in named))
+        return tuple(dict.fromkeys(self._capsules[name].link for name in self._capsules if name in self._moving))
 
     def near(self, motions: Mapping[str, FrameMotion], nu: FloatArray) -> list[Nearness | None]:
         """Return each pair's nearness, None where it is out of reach, from the motions of `links`."""
-        placed: dict[str, tuple[FloatArray, Any]] = {}
-        return [self._pair(a, b, motions, nu, placed) for a, b in self.pairs]
+        found: list[Nearness | None] = [None] * len(self.pairs)
+        if not found:
+            return found
+        moved = [motions[self._capsules[name].link] for name in self._moving]
+        R, p = np.array([motion.R for motion in moved]), np.array([motion.p for motion in moved])
+        centres = np.concatenate((p + (R @ self._middles)[..., 0], self._fixed))
+        apart = centres[self._ends[1]] - centres[self._ends[0]]
+        placed: dict[str, Any] = {}
+        for i in np.flatnonzero((apart * apart).sum(axis=1) <= self._within).tolist():
+            found[i] = self._pair(*self.pairs[i], motions, nu, (centres, placed))
+        return found
 
     def write(self, A: FloatArray, low: FloatArray, motions: Mapping[str, FrameMotion], nu: FloatArray) -> None:
         """Write the rows into A (k, >= nv) and low (k,)."""
@@ -115,12 +135,9 @@ class CollisionRows:
                 low[i] = min(wanted / self.horizon - one.bias, _HARDEST)
 
     def _pair(
-        self, a: str, b: str, motions: Mapping[str, FrameMotion], nu: FloatArray, placed: dict[str, Any]
+        self, a: str, b: str, motions: Mapping[str, FrameMotion], nu: FloatArray, places: tuple[FloatArray, Any]
     ) -> Nearness | None:
-        (at_a, place_a), (at_b, place_b) = (self._placed(name, motions, placed) for name in (a, b))
-        apart = at_b - at_a
-        if apart @ apart > (self._bound[a] + self._bound[b] + self.clearance.reach) ** 2:
-            return None
+        place_a, place_b = (self._placed(name, motions, *places) for name in (a, b))
         answer = self._answer
         answer.clear()
         distance = self._coal.distance(self._shapes[a], place_a, self._shapes[b], place_b, self._ask, answer)
@@ -130,31 +147,35 @@ class CollisionRows:
         n = np.array(answer.normal)
         # Of points on the axes: a round surface rolls under its nearest point, which the axis does not.
         one, other = self._capsules[a], self._capsules.get(b)
-        J, bias = _toward(-n, motions[one.link], points[0] - one.radius * n)
+        J, bias = _along(n, motions[one.link], points[0] - one.radius * n)
+        J, bias = -J, -bias
         if other:
-            second = _toward(n, motions[other.link], points[1] + other.radius * n)
-            J, bias = J + second[0], bias + second[1]
+            second = _along(n, motions[other.link], points[1] + other.radius * n)
+            J += second[0]
+            bias += second[1]
         return Nearness((a, b), float(distance), points, J, float(J @ nu[: len(J)]), bias)
 
-    def _placed(self, name: str, motions: Mapping[str, FrameMotion], placed: dict[str, Any]) -> Any:
-        """Return the centre (3,) of a body, and its place for coal; made once a tick."""
+    def _placed(self, name: str, motions: Mapping[str, FrameMotion], centres: FloatArray, placed: Any) -> Any:
+        """Return the place of a body for coal, made once a tick."""
         if name not in placed:
-            if name in self._boxes:
-                R, centre = self._boxes[name].R_world_box, self._boxes[name].position
-            else:
-                capsule, motion = self._capsules[name], motions[self._capsules[name].link]
-                R, centre = motion.R @ self._turns[name], motion.p + motion.R @ capsule.middle
-            placed[name] = centre, self._coal.Transform3s(R, centre)
+            fixed = self._boxes.get(name)
+            R = fixed.R_world_box if fixed else motions[self._capsules[name].link].R @ self._turns[name]
+            placed[name] = self._coal.Transform3s(R, centres[self._bodies.index(name)])
         return placed[name]
 
 
-def _toward(n: FloatArray, motion: FrameMotion, point: FloatArray) -> tuple[FloatArray, float]:
-    """Return J (nv,) and bias of the point (3,) of a body along n: n.v = J nu, n.a = J nudot + bias."""
-    r = point - motion.p
-    turn = np.array([r[1] * n[2] - r[2] * n[1], r[2] * n[0] - r[0] * n[2], r[0] * n[1] - r[1] * n[0]])  # r x n
-    w = motion.w
-    round_off = (w @ r) * (w @ n) - (r @ n) * (w @ w)
-    return n @ motion.Jv + turn @ motion.Jw, float(n @ motion.a + turn @ motion.al + round_off)
+def _along(n: FloatArray, motion: FrameMotion, point: FloatArray) -> tuple[FloatArray, float]:
+    """Return J (nv,) and bias of the point (3,) of a body along n: n.v = J nu, n.a = J nudot + bias.
+
+    In plain numbers: numpy is slow on three of them.
+    """
+    (nx, ny, nz), (rx, ry, rz), (wx, wy, wz) = n.tolist(), (point - motion.p).tolist(), motion.w.tolist()
+    (ax, ay, az), (bx, by, bz) = motion.a.tolist(), motion.al.tolist()
+    tx, ty, tz = ry * nz - rz * ny, rz * nx - rx * nz, rx * ny - ry * nx  # r x n
+    wr, wn = wx * rx + wy * ry + wz * rz, wx * nx + wy * ny + wz * nz
+    rn, ww = rx * nx + ry * ny + rz * nz, wx * wx + wy * wy + wz * wz
+    bias = nx * ax + ny * ay + nz * az + tx * bx + ty * by + tz * bz + wr * wn - rn * ww
+    return n @ motion.Jv + np.array((tx, ty, tz)) @ motion.Jw, bias
 
 
 def _coal() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from trundle.control.load import Load
 from trundle.control.stepping import Travel
 from trundle.errors import InputError
 from trundle.models.forecast import MassChange
-from trundle.numerics.turning import rotation_by, rotation_rpy, rotation_vector
+from trundle.numerics.turning import cross, rotation_by, rotation_vector, rotation_z
 
 HANDS = ("left_hand", "right_hand")
 PHASES = ("wait", "reach", "close", "squeeze", "load", "lift", "carry", "lower", "unload", "release", "open", "retreat")
@@ -36,10 +37,10 @@ class Place:
         object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
         number("yaw", self.yaw, unit="rad")
 
-    @property
+    @cached_property
     def R(self) -> FloatArray:  # noqa: N802
         """Its axes (3, 3)."""
-        return rotation_rpy(np.array([0.0, 0.0, self.yaw]))
+        return rotation_z(self.yaw)
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,7 @@ class Handling:
         self.forces = {name: np.zeros(3) for name in HANDS}
         self._left: dict[tuple[str, str], tuple[FloatArray, FloatArray]] = {}
         self._grasp: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._load: Load | None = None
 
     def waits(self, ahead: float, forces: Mapping[str, FloatArray], period: float) -> bool:
         """Return whether the plan's clock must not go on to `ahead` (s), given the measured forces on the hands."""
@@ -253,13 +255,17 @@ class Handling:
         p = (points[0] + points[1]) / 2
         R = rotation_by(0.5 * rotation_vector(turns[0], turns[1])) @ turns[0]
         omega = (ends[HANDS[0]].w + ends[HANDS[1]].w) / 2
-        v = sum((ends[name].v + np.cross(ends[name].w, p - ends[name].p) for name in HANDS), np.zeros(3)) / 2
+        v = sum((ends[name].v + cross(ends[name].w, p - ends[name].p) for name in HANDS), np.zeros(3)) / 2
         share = self.errand.share(self.time)
         mass = max(share, 0.02) * self.errand.mass
         inertia = max(share, 0.2) * self.errand.inertia
         grip = self.errand.grip.squeeze
         squeeze = grip * self.errand.part("squeeze", self.time) * (1.0 - self.errand.part("release", self.time))
-        return Load(mass, inertia, p, R, Aim(p, R=R), HANDS, v, omega, squeeze, share)
+        if self._load is None:
+            self._load = Load(mass, inertia, p, R, Aim(p, R=R), HANDS, v, omega, squeeze, share)
+            return self._load
+        state = {"p": p, "R": R, "v": v, "omega": omega}
+        return self._load.now(mass=mass, inertia=inertia, aim=Aim(p, R=R), squeeze=squeeze, share=share, **state)
 
     def wanted(self, load: Load, com: FloatArray, rate: FloatArray, yaw: float, yaw_rate: float) -> Load:
         """Return the load with its aim: from the stand to its place beside the centre of mass `com` (3,), and down.
@@ -267,9 +273,9 @@ class Handling:
         ``rate`` (3,) m/s is that of the centre, `yaw` (rad) and `yaw_rate` those of the robot's heading.
         """
         errand = self.errand
-        turn = rotation_rpy(np.array([0.0, 0.0, yaw]))
+        turn = rotation_z(yaw)
         held, spin = com + turn @ errand.held, np.array([0.0, 0.0, yaw_rate])
-        held_rate = rate + np.cross(spin, turn @ errand.held)
+        held_rate = rate + cross(spin, turn @ errand.held)
         down = self.time >= errand.starts["lower"]
         place = errand.place if down else errand.pick
         s, ds, dds = _smooth(self.errand.part("lower" if down else "lift", self.time))
@@ -282,7 +288,7 @@ class Handling:
             sunk = np.array([0.0, 0.0, -errand.grip.descent])
             position, velocity = position + self.waited * sunk, velocity + sunk
         R = rotation_by(s * rotation_vector(place.R, turn)) @ place.R
-        return replace(load, aim=Aim(position, velocity, dds / T**2 * way, R, s * spin))
+        return load.aimed(Aim(position, velocity, dds / T**2 * way, R, s * spin))
 
     def aims(self, ends: Mapping[str, FrameMotion]) -> dict[str, Aim]:
         """Return where the hands should be while they are free."""

@@ -21,7 +21,7 @@ from trundle.control.stepping import Footsteps, Travel
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.articulated import ArticulatedTerms, Momentum
 from trundle.models.centroidal import CentroidalState
-from trundle.numerics.turning import quaternion_of, rotation_by, rotation_rpy
+from trundle.numerics.turning import quaternion_of, rotation_by, rotation_z
 from trundle.status import Status
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -203,7 +203,7 @@ class HumanoidPolicy:
             load = self.handling.wanted(load, com, rate, yaw, turning) if load else None
         aim = WholeBodyAim(
             com,
-            rotation_rpy(np.array([0.0, 0.0, yaw])),
+            rotation_z(yaw),
             self._standing,
             aims,
             rate,
@@ -233,19 +233,24 @@ class HumanoidPolicy:
         """How many travels have ended."""
         return len(self._landed)
 
-    def planned(self) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
-        """Return position (3,) and angular momentum (3,) of the plan in force, and its forces (3,) by end, world."""
+    def planned(self) -> tuple[FloatArray, FloatArray, dict[str, FloatArray], dict[str, FloatArray]]:
+        """Return position (3,) and angular momentum (3,) of the plan in force, its forces and their normals by end.
+
+        World axes; the normals (3,), into the robot, are those of what the ends stand on.
+        """
         if self.plan is None:
-            return self.insight.aim, np.zeros(3), {}
+            return self.insight.aim, np.zeros(3), {}, {}
         position, _, _, momentum, _ = self.plan.at(self._clock)
         last = len(self.plan.times) - 2
         k = int(np.clip(np.searchsorted(self.plan.times, self._clock, side="right") - 1, 0, last))
-        forces = {
-            contact.name: contact.R_world_patch @ self.plan.wrenches[k, i, 3:]
-            for i, contact in enumerate(self.plan.contacts)
-            if self.plan.window.held[k, i]
-        }
-        return position, momentum, forces
+        held = self.plan.window.held[k]
+        on = [
+            (contact, w)
+            for contact, w, here in zip(self.plan.contacts, self.plan.wrenches[k], held, strict=True)
+            if here
+        ]
+        forces = {contact.name: contact.R_world_patch @ w[3:] for contact, w in on}
+        return position, momentum, forces, {contact.name: contact.R_world_patch[:, 2] for contact, _ in on}
 
     # parts of a tick ------------------------------------------------------------------------------------
 

@@ -12,6 +12,8 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.numerics.ldl import solve_kkt
 
+_NONE = np.zeros(0)
+
 
 class Numbers:
     """Matrix algebra of arrays: vectors are (n,)."""
@@ -29,7 +31,7 @@ class Numbers:
     @staticmethod
     def stacked(parts: Sequence[Any]) -> Any:
         """Return vectors one after the other."""
-        return np.concatenate([np.zeros(0), *(np.atleast_1d(part) for part in parts)])
+        return np.concatenate([_NONE, *(part if getattr(part, "ndim", 0) else [part] for part in parts)])
 
     @staticmethod
     def constant(value: FloatArray) -> Any:
@@ -40,6 +42,13 @@ class Numbers:
     def value(matrix: Any) -> FloatArray:
         """Return the numbers of a constant matrix."""
         return np.asarray(matrix, dtype=float)
+
+    @staticmethod
+    def placed(A: Any, columns: slice, n: int) -> Any:
+        """Return n columns that are zero but for these, which are A."""
+        matrix = np.zeros((A.shape[0], n))
+        matrix[:, columns] = A
+        return matrix
 
     @staticmethod
     def scaled(weight: Any, T: Any) -> Any:
@@ -99,6 +108,12 @@ class Expressions:
         if not matrix.is_constant():
             raise InputError("S", "an expression", "constant numbers: which torque acts on which velocity")
         return np.array(ca.DM(matrix))
+
+    @staticmethod
+    def placed(A: Any, columns: slice, n: int) -> Any:
+        """Return n columns that are zero but for these, which are A."""
+        rows = A.shape[0]
+        return ca.horzcat(ca.SX(rows, columns.start), A, ca.SX(rows, n - columns.stop))
 
     @staticmethod
     def scaled(weight: Any, T: Any) -> Any:

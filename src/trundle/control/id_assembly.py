@@ -143,8 +143,12 @@ def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -
         rows.append(A)
         low.append(limit.lower - offset)
         high.append(limit.upper - offset)
-    T = algebra.above([task.A @ block_of[task.on] for task in shape.tasks], n)
-    t = algebra.stacked([task.target - task.A @ start_of[task.on] for task in shape.tasks])
+    T, t = [], []
+    for task in shape.tasks:
+        own = _own_columns(shape.form, task.on, shape.nv, shape.m, shape.n_u)
+        T.append(task.A @ block_of[task.on] if own is None else algebra.placed(task.A, own, n))
+        t.append(task.target - task.A @ start_of[task.on] if own is None else task.target)
+    T, t = algebra.above(T, n), algebra.stacked(t)
     weight = algebra.stacked([task.weight for task in shape.tasks])
     weighted = algebra.scaled(weight, T)
     return Assembled(
@@ -193,12 +197,19 @@ def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: A
     nv, m = M.shape[0], J.shape[0]
     torque_of, unreached = (algebra.constant(value) for value in _split(algebra.value(S)))
     motion = algebra.beside(M, -G.T)
-    a = algebra.constant(np.hstack((np.eye(nv), np.zeros((nv, m)))))
-    lam = algebra.constant(np.hstack((np.zeros((m, nv)), np.eye(m))))
+    a, lam = (algebra.constant(part) for part in _parts_of(nv, m))
     E = algebra.above([unreached @ motion, algebra.beside(J, D)], nv + m)
     e = algebra.stacked([-(unreached @ h), -b])
     starts = algebra.constant(np.zeros(nv)), algebra.constant(np.zeros(m)), torque_of @ h
     return (a, lam, torque_of @ motion), starts, E, e
+
+
+@lru_cache(maxsize=64)
+def _parts_of(nv: int, m: int) -> tuple[FloatArray, FloatArray]:
+    """Return [1 0] and [0 1], which take nudot (nv,) and lam (m,) out of both."""
+    both = np.eye(nv + m)
+    both.setflags(write=False)
+    return both[:nv], both[nv:]
 
 
 def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:

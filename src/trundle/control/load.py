@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from trundle.checks import FloatArray, array, non_negative, number, positive, ro
 from trundle.contact.packed import FrameMotion
 from trundle.control.aim import Aim
 from trundle.models.articulated import Momentum
+from trundle.numerics.turning import cross
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,18 @@ class Load:
         non_negative("squeeze", self.squeeze, "N")
         number("share", self.share, minimum=0.0, maximum=1.0)
 
+    def aimed(self, aim: Aim) -> Load:
+        """Return the same load with another aim; nothing is checked a second time."""
+        load = copy(self)
+        object.__setattr__(load, "aim", aim)
+        return load
+
+    def now(self, **state: Any) -> Load:
+        """Return the load with other values of some fields, of their types and not checked: for a control loop."""
+        load = object.__new__(Load)
+        load.__dict__.update({name: self.__dict__[name] for name in self.__dataclass_fields__} | state)
+        return load
+
     @cached_property
     def inertia_world(self) -> FloatArray:
         """The inertia (3, 3) in world axes."""
@@ -74,7 +88,7 @@ class Load:
         M, h = np.zeros((6, 6)), np.zeros(6)
         M[:3, :3] = self.inertia_world
         M[3, 3] = M[4, 4] = M[5, 5] = self.mass
-        h[:3] = np.cross(self.omega, self.inertia_world @ self.omega)
+        h[:3] = cross(self.omega, self.inertia_world @ self.omega)
         h[3:] = -self.mass * gravity
         return M, h
 
@@ -98,7 +112,7 @@ class Load:
         whole = mass + self.mass
         a, b, mu = mass / whole, self.mass / whole, mass * self.mass / whole
         d, rate = self.p - robot.com, self.v - robot.com_rate
-        cross = mu * np.array([[0.0, -d[2], d[1]], [d[2], 0.0, -d[0]], [-d[1], d[0], 0.0]])
+        lever = mu * np.array([[0.0, -d[2], d[1]], [d[2], 0.0, -d[0]], [-d[1], d[0], 0.0]])
         inertia = self.inertia_world
         spin = inertia @ self.omega
         return Momentum(
@@ -106,7 +120,7 @@ class Load:
             com_rate=a * robot.com_rate + b * self.v,
             J_com=np.hstack((a * robot.J_com, np.zeros((3, 3)), b * np.eye(3))),
             com_bias=a * robot.com_bias,
-            angular=robot.angular + spin + cross @ rate,
-            J_angular=np.hstack((robot.J_angular - cross @ robot.J_com, inertia, cross)),
-            angular_bias=robot.angular_bias + np.cross(self.omega, spin) - cross @ robot.com_bias,
+            angular=robot.angular + spin + lever @ rate,
+            J_angular=np.hstack((robot.J_angular - lever @ robot.J_com, inertia, lever)),
+            angular_bias=robot.angular_bias + cross(self.omega, spin) - lever @ robot.com_bias,
         )

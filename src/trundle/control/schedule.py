@@ -33,6 +33,9 @@ class ScheduleRules:
         A contact that lasts already counts with the time it has lasted.
     horizon : bool
         A contact that reaches the end of the plan is kept however short: its duration is not known.
+    keep_end : bool
+        A contact that lasts ends no later than planned when it began. Planned anew, it would end later each time: what
+        a plan leaves for the end of the contact, such as a last push against the lean, then never comes.
     """
 
     on: float = 3.0
@@ -42,11 +45,12 @@ class ScheduleRules:
     shortest: float = 0.12
     credit: bool = True
     horizon: bool = True
+    keep_end: bool = False
 
     def __post_init__(self) -> None:
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name in ("credit", "horizon"):
+            if entry.name in ("credit", "horizon", "keep_end"):
                 if not isinstance(value, bool):
                     raise InputError(entry.name, value, "true or false")
             elif not (entry.name in ("near", "far") and value == np.inf):
@@ -61,7 +65,13 @@ PAPER = ScheduleRules(near=np.inf, far=np.inf, shortest=0.5, horizon=False)
 
 
 def contact_schedule(
-    forces: Any, distances: Any, step: float, rules: ScheduleRules, touching: Any = False, elapsed: Any = 0.0
+    forces: Any,
+    distances: Any,
+    step: float,
+    rules: ScheduleRules,
+    touching: Any = False,
+    elapsed: Any = 0.0,
+    ends: Any = np.inf,
 ) -> Flags:
     """Return the flags (N, m) of planned contacts.
 
@@ -76,6 +86,8 @@ def contact_schedule(
         Measured contact now: the plan then begins in contact.
     elapsed : float or (m,), s
         For how long it has lasted.
+    ends : float or (m,), s
+        From the plan's start: a contact in which the plan begins is over in stages whose middle is later.
 
     Raises
     ------
@@ -91,7 +103,13 @@ def contact_schedule(
     h = positive("step", step, "s")
     start = np.broadcast_to(np.asarray(touching, dtype=bool), f.shape[1:])
     lasted = array("elapsed", np.broadcast_to(elapsed, f.shape[1:]), f.shape[1:], minimum=0.0, unit="s")
-    columns = [_column(f[:, i], d[:, i], h, rules, bool(start[i]), float(lasted[i])) for i in range(f.shape[1])]
+    until = np.broadcast_to(np.asarray(ends, dtype=np.float64), f.shape[1:])
+    if np.any(np.isnan(until)):
+        raise InputError("ends", ends, "times (s), infinite where there is no end")
+    columns = [
+        _column(f[:, i], d[:, i], h, rules, bool(start[i]), float(lasted[i]), float(until[i]))
+        for i in range(f.shape[1])
+    ]
     return np.stack(columns, axis=1) if columns else np.zeros(f.shape, dtype=bool)
 
 
@@ -109,13 +127,24 @@ def on_grid(flags: Flags, step: float, times: Any) -> Flags:
     return np.asarray(flags, dtype=bool)[np.minimum(at.astype(int), len(flags) - 1)]
 
 
-def _column(f: FloatArray, d: FloatArray, step: float, rules: ScheduleRules, touching: bool, elapsed: float) -> Flags:
+def first_end(flags: Flags) -> NDArray[np.int_]:
+    """Return the stage (m,) at which the contact ends in which a schedule (N, m) begins; 0 without one."""
+    closed = np.vstack([np.asarray(flags, dtype=bool), np.zeros((1, flags.shape[1]), dtype=bool)])
+    return np.argmin(closed, axis=0)
+
+
+def _column(
+    f: FloatArray, d: FloatArray, step: float, rules: ScheduleRules, touching: bool, elapsed: float, until: float
+) -> Flags:
     on, raw = touching, np.zeros(len(f), dtype=bool)
     for k in range(len(f)):
         on = (f[k] >= rules.off and d[k] <= rules.far) if on else (f[k] > rules.on and d[k] <= rules.near)
         raw[k] = on
     edges = np.flatnonzero(np.diff(np.concatenate([[False], raw, [False]]).astype(int)))
     for begin, end in edges.reshape(-1, 2):
+        if begin == 0 and (end - 0.5) * step > until:
+            first = max(0, int(np.ceil(until / step - 0.5)))
+            raw[first:end], end = False, first
         duration = (end - begin) * step
         if rules.credit and begin == 0 and touching:
             duration += elapsed

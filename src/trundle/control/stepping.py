@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,6 +16,8 @@ from trundle.control.aim import Aim
 from trundle.errors import InputError
 from trundle.models.forecast import Forecast, Held, MassChange
 from trundle.numerics.turning import rotation_by, rotation_vector
+
+_SAMPLES = 33
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,12 @@ class Travel:
             rotation_by(along * turn) @ R,
             rate * turn,
         )
+
+    def length(self, p: FloatArray) -> float:
+        """Return the length (m) of the way from the place p (3,) it left."""
+        R, times = self.target.R_world_patch, np.linspace(self.start, self.end, _SAMPLES)
+        points = np.array([self.aim(float(time), p, R).position for time in times])
+        return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
 @dataclass(frozen=True)
@@ -184,6 +192,46 @@ def in_turn(
         travels.append(Travel(move.target.name, time, time + move.duration, move.target, move.lift, move.aside))
         time += move.duration + move.pause
     return Footsteps(start, travels, masses=masses)
+
+
+Rule = Callable[[float, float, bool], float]
+"""From the time (s) since the first move, a length (m), and whether an end travels or only the centre of mass does, to
+a duration (s): `trundle.plan.stances.TimingRule.duration`."""
+
+
+def timed(
+    start: Mapping[str, PlacedPatch],
+    moves: Sequence[Move],
+    rule: Rule,
+    ways: Any,
+    away: Mapping[str, FloatArray] | None = None,
+) -> list[Move]:
+    """Return the moves with durations and pauses of a rule in place of their own.
+
+    Parameters
+    ----------
+    start : mapping of str to PlacedPatch
+    moves : sequence of Move
+        In turn, as for `in_turn`.
+    rule : callable
+    ways : (n,) m
+        Of the centre of mass after each move.
+    away : mapping of str to (3,) m
+        Where ends that do not stand at the start are.
+    """
+    points = {**(away or {}), **{name: place.position for name, place in start.items()}}
+    time, made = 0.0, []
+    for move, way in zip(moves, np.asarray(ways, dtype=np.float64).tolist(), strict=True):
+        name = move.target.name
+        if name not in points:
+            raise InputError("away", name, "the point at which this end is at the start")
+        length = Travel(name, 0.0, 1.0, move.target, move.lift, move.aside).length(points[name])
+        duration = rule(time, length, True)
+        pause = rule(time + duration, way, False)
+        made.append(replace(move, duration=duration, pause=pause))
+        time += duration + pause
+        points[name] = move.target.position
+    return made
 
 
 Ground = Callable[[float, float], tuple[FloatArray, FloatArray]]

@@ -22,7 +22,8 @@ class Walk(Protocol):
     """What is read of a planned walk, such as `trundle.plan.walk_plan.WalkPlan`.
 
     q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which of the two
-    feet stand (N, 2) in the intervals; the mirror (n, n) that makes the next step, or None of a full cycle.
+    feet stand (N, 2) in the intervals; the mirror (n, n) that makes the next step, or None of a full cycle. An
+    interval of no length lies between the rates before and after an impact.
     """
 
     @property
@@ -144,6 +145,10 @@ def walk_gains(robot: RollingTree, walk: Walk, weights: WalkWeights | None = Non
     maps = _Maps(robot)
     times, A, B = [], [], []
     for k, h in enumerate(np.diff(walk.times)):
+        if h == 0.0:  # an impact
+            a = maps.landing(walk.standing[k], np.concatenate([walk.q[k], walk.nu[k]]))
+            A[-1], B[-1] = a @ A[-1], a @ B[-1]
+            continue
         parts = max(1, round(h / _SUBSTEP))
         for j in range(parts):
             times.append(walk.times[k] + j * h / parts)
@@ -227,3 +232,10 @@ class _Maps:
         y = self.step(standing, x[:, None] + E[:n], u[:, None] + 10 * E[n:], h)
         slopes = (y[:, : n + m] - y[:, n + m :]) / (2 * _DISTANCE)
         return slopes[:, :n], slopes[:, n:] / 10
+
+    def landing(self, standing: FloatArray, x: FloatArray) -> FloatArray:
+        """Return the slopes (n_x, n_x) of the plastic impact from the rates before it, by central differences."""
+        _, onto = self._of(standing)
+        E, u = _DISTANCE * np.eye(len(x)), np.zeros((self._model.u.numel(), 2 * len(x)))
+        y = np.asarray(onto(x[:, None] + np.hstack([E, -E]), u))
+        return (y[:, : len(x)] - y[:, len(x) :]) / (2 * _DISTANCE)

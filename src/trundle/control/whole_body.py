@@ -178,15 +178,16 @@ class WholeBodyController:
         self._torque = g.torque_part * robot.torque_limit
         self._kp = g.posture_kp * humanoid.joint_stiffness
         self._kd = g.posture_kd * np.sqrt(humanoid.joint_stiffness)
-        self._frames = (*humanoid.links, humanoid.base, *(collisions.links if collisions else ()))
+        own, limbs = (*humanoid.links, humanoid.base), collisions.links if collisions else ()
+        self._frames = (*own, *(link for link in limbs if link not in own))
+        self._limbs = {link: self._frames.index(link) for link in limbs}
 
     def terms(self, q: FloatArray, nu: FloatArray) -> tuple[ArticulatedTerms, dict[str, FrameMotion]]:
         """Return inertia, momentum and motions: of all ends, of the "base", and of links whose distances are kept."""
         terms = self.humanoid.robot.terms(q, nu, self._frames, momentum=True)
-        count = len(self.humanoid.links)
-        ends = self.humanoid.end_motions(terms.motions[:count])
-        limbs = dict(zip(self._frames[count + 1 :], terms.motions[count + 1 :], strict=True))
-        return terms, limbs | ends | {"base": terms.motions[count]}
+        count, motions = len(self.humanoid.links), terms.motions
+        limbs = {link: motions[i] for link, i in self._limbs.items()}
+        return terms, limbs | self.humanoid.end_motions(motions[:count]) | {"base": motions[count]}
 
     def __call__(
         self,
@@ -243,8 +244,7 @@ class WholeBodyController:
                 raise InputError("aim", name, "one of " + ", ".join(self.patches))
         robot = self.humanoid.robot
         n, nv = len(robot.joints), robot.nv + (6 if held else 0)
-        widths = [self._width(name) for name in (*standing, *held)]
-        m = sum(widths)
+        m = sum(widths := [self._width(name) for name in (*standing, *held)])
         S = np.zeros((nv, n))
         S[6 : robot.nv] = np.eye(n)
         tasks = self._tasks(S, m, moving, bool(held))
@@ -253,9 +253,9 @@ class WholeBodyController:
             "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), price=1.0),
         }
         if self.collisions:
-            k = len(self.collisions.pairs)
-            low, high = np.full(k, -np.inf), np.full(k, np.inf)
-            limits["collision"] = Limit("collision", "acceleration", low, high, np.zeros((k, nv)), 1.0, "m/s2")
+            none = np.full(len(self.collisions.pairs), np.inf)
+            A = np.zeros((len(none), nv))
+            limits["collision"] = Limit("collision", "acceleration", -none, none, A, 1.0, "m/s2")
         starts = np.concatenate(([0], np.cumsum(widths))).astype(int)
         for name, start, width in zip((*standing, *held), starts[:-1], widths, strict=True):
             rows = self.patches[name].rows[:, 6 - width :]

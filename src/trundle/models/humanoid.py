@@ -26,6 +26,11 @@ HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
 _TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance")
 
+_LEVEL = 0.95
+"""Of a unit axis: the least part along x or y of a joint that counts as an ankle about it."""
+_LEAST = 0.1
+"""Of half a sole's side: the least that an ankle must allow."""
+
 
 @dataclass(frozen=True)
 class Sole:
@@ -216,6 +221,45 @@ class Humanoid:
     @cached_property
     def _turns(self) -> dict[str, FloatArray]:
         return {f"{name}_hand": pad.R_link_pad for name, pad in self.hands.items() if isinstance(pad, Pad)}
+
+    def ankle_reach(self, foot: str, torque_part: float = 1.0) -> FloatArray:
+        """Return where along its x and y axes a sole may bear the whole weight, [[low, high], [low, high]] m.
+
+        A force m g at the point c of the sole turns the ankle by m g |c - o| across the joint's axis, o a point of the
+        axis: |c - o| <= torque_part tau_max / (m g). The joints nearest the sole count, one along x and one along y;
+        without one there is no limit. From the middle of the sole, in its axes.
+        """
+        sole, robot, found = self.feet[foot], self.robot, np.tile([-np.inf, np.inf], (2, 1))
+        bodies, weight = robot.bodies(), robot.mass * float(np.linalg.norm(robot.gravity))
+        i, R_joint_link, p = robot.place_on_body(sole.link)
+        R = R_joint_link.T  # of the joint's frame in the sole's axes, all joints at zero; o is its origin
+        o = -(R @ p) - sole.at
+        while i > 0 and not bodies[i].slides:
+            axis, above = R @ bodies[i].axis, bodies[i].R.T
+            along = next((k for k in (0, 1) if abs(axis[1 - k]) > _LEVEL), None)
+            if along is None or np.isfinite(found[along]).all():
+                break
+            room = torque_part * float(robot.torque_limit[i - 1]) / (weight * abs(float(axis[1 - along])))
+            found[along] = o[along] - room, o[along] + room
+            R, o, i = R @ above, o - R @ above @ bodies[i].p, bodies[i].parent
+        return found
+
+    def loadable(self, foot: str, friction: float, part: float = 1.0, torque_part: float = 1.0) -> FlatPatch:
+        """Return the patch of a sole, its sides shrunk to `part`, as far as `ankle_reach` has it.
+
+        Raises
+        ------
+        InputError
+            If the ankle cannot bear the weight anywhere on the sole.
+        """
+        sole, reach = self.feet[foot], self.ankle_reach(foot, torque_part)
+        half = 0.5 * part * np.array([sole.length, sole.width])
+        low, high = np.maximum(-half, reach[:, 0]), np.minimum(half, reach[:, 1])
+        if np.any(high - low < _LEAST * half):
+            allowed = "a sole under an ankle whose torque can bear the robot's weight there"
+            raise InputError("loadable", [sole.length, sole.width], f"{allowed}: foot {foot!r} of {self.name}")
+        length, width = (high - low).tolist()
+        return FlatPatch.rectangle(length, width, friction, ((low + high) / 2).tolist())
 
     def gripping(self) -> Humanoid:
         """Return the same robot that touches with the pads of its hands instead of their balls.

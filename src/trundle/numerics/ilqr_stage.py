@@ -16,23 +16,36 @@ from trundle.numerics.symbols import check_symbols
 __all__ = ["ControlProblem", "Cost", "midpoint", "relaxed_barrier"]
 
 
-def relaxed_barrier(h: Any, mu: Any, delta: Any) -> Any:
+def relaxed_barrier(h: Any, mu: Any, delta: Any, fade: Any = 0.0) -> Any:
     """Return the relaxed logarithmic barrier of h >= 0, twice continuously differentiable.
 
         B(h) = -mu ln h                                             h > delta
              = mu / 2 (((h - 2 delta) / delta)^2 - 1) - mu ln delta    else
 
+    A logarithm is felt at any distance: its slope falls as 1 / h only. With a range r = 1 / fade the barrier is
+
+        B(h) + mu (ln r + 2 h / r - h^2 / (2 r^2) - 3/2)    h < r
+        0                                                   else
+
+    of slope -mu / h (1 - h / r)^2 and curvature mu (1 / h^2 - 1 / r^2) above delta: as steep near the limit, nothing
+    beyond r, twice continuously differentiable there too.
+
     Parameters
     ----------
     h, mu, delta : scalar or (k,)
         Margin, weight > 0 and margin > 0 below which the barrier is a parabola.
+    fade : scalar or (k,)
+        1 / r, below 1 / delta; 0: without end.
 
     Notes
     -----
     Source: Feller and Ebenbauer, Relaxed logarithmic barrier function based model predictive control, eq. 9.
     """
     parabola = 0.5 * mu * (((h - 2 * delta) / delta) ** 2 - 1) - mu * ca.log(delta)
-    return ca.if_else(h > delta, -mu * ca.log(ca.fmax(h, delta)), parabola)
+    endless = ca.if_else(h > delta, -mu * ca.log(ca.fmax(h, delta)), parabola)
+    share = h * fade
+    shift = ca.if_else(fade > 0, ca.log(ca.fmax(fade, 1e-12)) + 1.5, 0.0)
+    return ca.if_else(share < 1, endless + mu * (share * (2 - 0.5 * share) - shift), 0.0)
 
 
 def jacobian_forward(expression: ca.SX, z: ca.SX) -> ca.SX:
@@ -96,9 +109,9 @@ def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, Midpoin
 class Cost:
     """A cost of (x, u, p) whose parts the optimiser treats by their structure (final).
 
-        L = smooth + 1/2 sum_i weights_i residual_i^2 + sum_j B(inequality_j; mu_j, delta_j)
+        L = smooth + 1/2 sum_i weights_i residual_i^2 + sum_j B(inequality_j; mu_j, delta_j, fade_j)
 
-    Weights, mu and delta may depend on the parameters p, never on x and u. The Hessian is
+    Weights, mu, delta and fade may depend on the parameters p, never on x and u. The Hessian is
     S'' + J_r' W J_r + J_h' B'' J_h: positive semidefinite as long as that of `smooth` is.
 
     Parameters
@@ -108,6 +121,8 @@ class Cost:
         Kept >= 0 by `relaxed_barrier`.
     mu, delta : number or (k,)
         Of the barrier.
+    fade : number or (k,)
+        1 over the margin from which on the barrier is zero; 0: it is felt at any margin.
     smooth : scalar
         Any twice differentiable part, with its exact Hessian.
     """
@@ -117,10 +132,11 @@ class Cost:
     inequality: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     mu: Any = 0.1
     delta: Any = 0.1
+    fade: Any = 0.0
     smooth: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
 
     def __post_init__(self) -> None:
-        for name, size in (("weights", self.residual.numel()), ("mu", self.rows), ("delta", self.rows)):
+        for name, size in (("weights", self.residual.numel()), *((n, self.rows) for n in ("mu", "delta", "fade"))):
             object.__setattr__(self, name, _column(name, getattr(self, name), size))
         if self.smooth.numel() != 1:
             raise InputError("smooth", self.smooth.shape, "a scalar expression")
@@ -133,15 +149,17 @@ class Cost:
     def value(self) -> ca.SX:
         """Return L."""
         total = self.smooth + 0.5 * ca.dot(self.weights, self.residual**2)
-        return ca.densify(total + ca.sum1(relaxed_barrier(self.inequality, self.mu, self.delta)))
+        return ca.densify(total + ca.sum1(relaxed_barrier(self.inequality, self.mu, self.delta, self.fade)))
 
     def by_rows(self, z: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return J (m + k, n), e and D (m + k,): without `smooth` the gradient is J' e, the Hessian J' diag(D) J."""
-        h, residual = self.inequality, self.residual
-        far = ca.fmax(h, self.delta)
-        first = ca.if_else(h > self.delta, -self.mu / far, self.mu * (h - 2 * self.delta) / self.delta**2)
+        h, residual, fade = self.inequality, self.residual, self.fade
+        far, share = ca.fmax(h, self.delta), h * self.fade
+        endless = ca.if_else(h > self.delta, -self.mu / far, self.mu * (h - 2 * self.delta) / self.delta**2)
+        first = ca.if_else(share < 1, endless + self.mu * fade * (2 - share), 0)
+        second = ca.if_else(share < 1, self.mu / far**2 - self.mu * fade**2, 0)
         J = jacobian_forward(ca.vertcat(residual, h), z)
-        return J, ca.vertcat(self.weights * residual, first), ca.vertcat(self.weights, self.mu / far**2)
+        return J, ca.vertcat(self.weights * residual, first), ca.vertcat(self.weights, second)
 
     def derivatives(self, z: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the gradient (n,) and the generalised Gauss-Newton Hessian (n, n) by the symbols `z` (n,)."""

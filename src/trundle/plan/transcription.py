@@ -85,7 +85,7 @@ class Transcription:
         for phase in problem.phases:
             if method != MIDPOINT and (phase.residual.numel() or phase.clock is not None or problem.mean):
                 raise InputError("method", method, f"{MIDPOINT!r} for residuals, a clock and a mean cost")
-        self._places, self._total, self.size = _places(problem, self.meshes, method)
+        self._places, self._jumps, self._total, self.size = _places(problem, self.meshes, method)
         rows, elements, a = Rows(), [], np.zeros(self.size)
         shared: dict[Any, ca.Function] = {}
         if self._total >= 0:
@@ -139,6 +139,10 @@ class Transcription:
             inputs = places.u_mid if self.method == MIDPOINT else places.u
             arcs.append(Arc(mesh * _length(z, places, phase), z[places.x], z[inputs]))
         return tuple(arcs)
+
+    def jumps(self, z: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the further unknowns p (n_p,) of every link."""
+        return tuple(z[places] for places in self._jumps)
 
     # building -----------------------------------------------------------------------------------------
 
@@ -223,10 +227,11 @@ class Transcription:
             self._at(ca.vertcat(phase.x, phase.u), here, conditions, cost, f"{phase.name}: {where}", rows, elements)
 
     def _links(self, rows: Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
-        for link in self.problem.links or ():
-            symbols = ca.vertcat(link.x_end, link.x_start)
-            places = np.concatenate([self._places[link.before].x[-1], self._places[link.after].x[0]])
-            self._at(symbols, places, [link.condition], None, "link", rows, elements)
+        for link, jump in zip(self.problem.links or (), self._jumps, strict=True):
+            symbols = ca.vertcat(link.x_end, link.x_start, link.p)
+            places = np.concatenate([self._places[link.before].x[-1], self._places[link.after].x[0], jump])
+            cost = link.cost if ca.symvar(link.cost) else None
+            self._at(symbols, places, [link.condition], cost, "link", rows, elements)
 
     def _at(
         self,
@@ -266,6 +271,8 @@ class Transcription:
                     low[where], high[where] = bounds
             if places.duration >= 0:
                 low[places.duration], high[places.duration] = phase.duration
+        for link, jump in zip(self.problem.links or (), self._jumps, strict=True):
+            low[jump], high[jump] = link.bounds()
         return low, high
 
 
@@ -276,7 +283,10 @@ def _checked_mesh(mesh: FloatArray) -> FloatArray:
     return tau
 
 
-def _places(problem: Problem, meshes: Sequence[FloatArray], method: str) -> tuple[list[Places], int, int]:
+def _places(
+    problem: Problem, meshes: Sequence[FloatArray], method: str
+) -> tuple[list[Places], list[np.ndarray], int, int]:
+    """Return the places of each phase, of each link's own unknowns, of the total duration (-1: none), and the size."""
     found, at = [], 0
 
     def block(count: int, width: int) -> np.ndarray:
@@ -295,8 +305,9 @@ def _places(problem: Problem, meshes: Sequence[FloatArray], method: str) -> tupl
             duration = at
             at += 1
         found.append(Places(x, u, x_mid, u_mid, duration))
+    jumps = [block(1, link.p.numel())[0] for link in problem.links or ()]
     total = at if problem.mean else -1
-    return found, total, at + (total >= 0)
+    return found, jumps, total, at + (total >= 0)
 
 
 def _length(z: FloatArray, places: Places, phase: Phase) -> float:

@@ -24,7 +24,8 @@ _FURTHER = ("gravity", "z", "dual")
 class WalkPlan:
     """A planned walk: nodes, and what acts in the N intervals between them.
 
-    Within an interval accelerations are constant: nu is linear and q quadratic in time up to O(h^2).
+    Within an interval accelerations are constant: nu is linear and q quadratic in time up to O(h^2). At an impact there
+    is an interval of no length between the rates before and after it; what acts in it is that of the next one.
 
     Attributes
     ----------

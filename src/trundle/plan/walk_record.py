@@ -96,11 +96,12 @@ def walk_of(run: Trajectory) -> WalkPlan:
     phase = np.array([names.index(str(name)) for name in run["phase"][:count]])
     standing = np.array([[side in walk["standing"][names[int(k)]] for side in SIDES] for k in phase])
     mirror = walk["mirror"]
+    h = np.diff(times)[:, None]
     return WalkPlan(
         times=times,
         q=q,
         nu=nu,
-        acceleration=np.diff(nu, axis=0) / np.diff(times)[:, None],
+        acceleration=np.diff(nu, axis=0) / np.where(h > 0, h, np.inf),
         torque=run["joint_torque"][:count],
         force=run["contact_force"][:count],
         moment=run["contact_moment"][:count, :, None] * [0.0, 0.0, 1.0],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,7 +17,9 @@ from trundle.numerics.nlp import Iterate, Multipliers, ProgramSolution, solve
 from trundle.plan.transcription import MIDPOINT, Arc, Transcription
 from trundle.plan.walk_plan import WalkPlan
 from trundle.problems.gait import Gait
+from trundle.problems.landing import SPAN
 from trundle.problems.walking import SIDES, Walking
+from trundle.status import Status
 
 TOLERANCE = 1e-7
 _ORDERING = {"mumps_pivot_order": 5}
@@ -132,7 +134,7 @@ def _neighbour(walking: Walking, plan: WalkPlan) -> list[Arc]:
         )
     arcs, places = [], walking.places()
     for number, support in enumerate(walking.supports):
-        within = np.flatnonzero(plan.phase == number)
+        within = np.flatnonzero((plan.phase == number) & (np.diff(plan.times) > 0))
         nodes = np.append(within, within[-1] + 1)
         times = plan.times[nodes] - plan.times[nodes[0]]
         x = np.hstack([plan.q[nodes], plan.nu[nodes]])
@@ -168,13 +170,16 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
     act: dict[str, list[Any]] = {name: [] for name in ("force", "moment", "point", "standing", "phase")}
     begin = 0.0
     for number, (arc, support) in enumerate(zip(arcs, walking.supports, strict=True)):
-        last = None if number == len(arcs) - 1 else -1
+        # An impact is an interval of no length between the rates before and after it.
+        ends = number == len(arcs) - 1 or walking.lands(number + 1)
+        lasting = np.arange(len(arc.u))
+        held = np.insert(lasting, 0, 0) if walking.lands(number) else lasting
         times, x = begin + arc.times, arc.x.copy()
         x[:, 0] += walking.gait.speed * times
         for name, values in (("times", times), ("q", x[:, :n]), ("nu", x[:, n:])):
-            parts[name].append(values[:last])
-        parts["acceleration"].append(arc.u[:, places["acceleration"]])
-        parts["torque"].append(arc.u[:, places["torque"]] * walking.references)
+            parts[name].append(values[: None if ends else -1])
+        parts["acceleration"].append(arc.u[held][:, places["acceleration"]])
+        parts["torque"].append(arc.u[held][:, places["torque"]] * walking.references)
         middle = (x[1:] + x[:-1]) / 2
         wrench = {name: np.zeros((len(arc.u), 2, 3)) for name in ("force", "moment", "point")}
         for side, mode in support.stances.items():
@@ -184,11 +189,28 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
             for name, value in zip(("force", "moment", "point"), found, strict=True):
                 wrench[name][:, i] = np.array(value).T
         for name, value in wrench.items():
-            act[name].append(value)
+            act[name].append(value[held])
         stands = np.array([side in support.stances for side in SIDES])
-        act["standing"].append(np.tile(stands, (len(arc.u), 1)))
-        act["phase"].append(np.full(len(arc.u), number))
+        act["standing"].append(np.tile(stands, (len(held), 1)))
+        act["phase"].append(np.full(len(held), number))
         begin = times[-1]
+    gait = asdict(walking.gait) | {"torques": dict(walking.gait.torques)}
+    settings = {"gait": gait, "sex": walking.avatar.sex, "mass": walking.avatar.mass, "height": walking.avatar.height}
+    return WalkPlan(
+        **{name: np.concatenate(values) for name, values in (parts | act).items()},
+        phases=tuple(support.name for support in walking.supports),
+        joints=walking.joints,
+        mirror=walking.mirror if walking.gait.periodicity == "mirrored" else None,
+        gravity=walking.gravity,
+        status=_status(solution),
+        statistics=_statistics(walking, made, solution, built),
+        settings=settings,
+        z=solution.z,
+        dual=np.concatenate([solution.multipliers.c, solution.multipliers.z]),
+    )
+
+
+def _statistics(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> dict[str, Any]:
     statistics = {
         "iterations": solution.iterations,
         "cost": solution.objective,
@@ -202,20 +224,33 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         "solve": solution.times["solve"],
         "evaluation": solution.times["evaluation"],
     }
-    gait = asdict(walking.gait) | {"torques": dict(walking.gait.torques)}
-    settings = {"gait": gait, "sex": walking.avatar.sex, "mass": walking.avatar.mass, "height": walking.avatar.height}
-    return WalkPlan(
-        **{name: np.concatenate(values) for name, values in (parts | act).items()},
-        phases=tuple(support.name for support in walking.supports),
-        joints=walking.joints,
-        mirror=walking.mirror if walking.gait.periodicity == "mirrored" else None,
-        gravity=walking.gravity,
-        status=solution.status,
-        statistics=statistics,
-        settings=settings,
-        z=solution.z,
-        dual=np.concatenate([solution.multipliers.c, solution.multipliers.z]),
-    )
+    if walking.gait.impacts:
+        statistics["impacts"] = _impacts(walking, made.unpack(solution.z), made.jumps(solution.z))
+    return statistics
+
+
+def _status(solution: ProgramSolution) -> Status:
+    """Return the status: residuals relative to large multipliers do not tell a run cut short from an optimum."""
+    cut = solution.solver_status == "Maximum_Iterations_Exceeded"
+    return Status.ITERATION_LIMIT if cut and solution.status is Status.SUCCESS else solution.status
+
+
+def _impacts(walking: Walking, arcs: Sequence[Arc], jumps: Sequence[FloatArray]) -> list[dict[str, Any]]:
+    """Return each impact: the phase it begins, impulses (points, 3) N s of the feet, and the energy (J) it takes."""
+    found = []
+    model = walking.model
+    energy = ca.Function("energy", [model.x], [model.energy()])
+    for number, p in enumerate(jumps):
+        if number + 1 == len(arcs) or not walking.lands(number + 1):
+            continue
+        support, at, impulses = walking.supports[number + 1], 0, {}
+        for side, mode in support.stances.items():
+            size = walking.stances[side, mode].size
+            impulses[side] = (walking.weight * SPAN * p[at : at + size]).reshape(-1, 3).tolist()
+            at += size
+        before, after = (float(energy(x)) for x in (arcs[number].x[-1], arcs[number + 1].x[0]))
+        found.append({"phase": support.name, "impulses": impulses, "energy": before - after})
+    return found
 
 
 def _points(walking: Walking) -> dict[tuple[str, str], ca.Function]:

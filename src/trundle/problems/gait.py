@@ -58,6 +58,8 @@ class Gait:
         Duration of a single and of a double support.
     double_share : (low, high), optional
         Double support over the time of the step.
+    impacts : bool
+        Whether feet land by a plastic impact, M (nu+ - nu-) = J'L and J nu+ = 0; otherwise at rest.
     landing : float, m
         Where on the sole, ahead of its centre, the foot touches down; None: free. Of a rolling sole.
     rolling_on : float, m
@@ -68,6 +70,8 @@ class Gait:
         p. The foot's velocity is zero at both ends: with p = 1 the bound's is not, so that the swing leg is braked in
         the last interval alone, by a torque that grows on finer grids; with p = 2 it lands smoothly, nearly along
         the ground, which a replay with errors does not follow.
+    clearance_ends : float
+        Share of the single support at either of its ends in which the bound is left out: there the gap is >= 0.
     friction : float
     load : float
         Largest normal force of a foot over the weight: a straight leg bears peaks that torques do not tell.
@@ -95,10 +99,12 @@ class Gait:
     single: Range = (0.2, 0.8)
     double: Range = (0.075, 0.3)
     double_share: Range | None = None
+    impacts: bool = False
     landing: float | None = -0.09
     rolling_on: float | None = None
     clearance: float = 0.02
     clearance_power: int = 1
+    clearance_ends: float = 0.0
     friction: float = 0.8
     load: float = 1.4
     torques: Mapping[str, float] = field(default_factory=lambda: dict(TORQUES))
@@ -137,6 +143,7 @@ class Gait:
                 raise InputError("ranges", name, "one of " + ", ".join(TORQUES))
             number(f"ranges.{name}[1]", bounds[1], minimum=number(f"ranges.{name}[0]", bounds[0]), unit="rad")
         integer("clearance_power", self.clearance_power, minimum=1, maximum=2)
+        number("clearance_ends", self.clearance_ends, minimum=0.0, maximum=0.5)
         for count in self.intervals:
             integer("intervals", count, minimum=2)
         for part in self.arm_swing:

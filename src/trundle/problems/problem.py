@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.problems.phase import Condition, Phase
 
@@ -23,6 +26,12 @@ class Link:
     x_end, x_start : (n_x,)
         The symbols the condition is written with.
     condition : Condition
+    p : (n_p,)
+        Symbols of further unknowns of the condition, such as the impulses of an impact.
+    p_bounds : (lower, upper)
+        Of these, numbers or arrays.
+    cost : scalar
+        Of the same symbols; added as it stands, also where the problem's cost is a mean over time.
     """
 
     before: int
@@ -30,6 +39,18 @@ class Link:
     x_end: ca.SX
     x_start: ca.SX
     condition: Condition
+    p: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    p_bounds: tuple[Any, Any] = (-np.inf, np.inf)
+    cost: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds of p, each (n_p,)."""
+        low, high = (
+            np.array(np.broadcast_to(np.asarray(b, dtype=np.float64), (self.p.numel(),))) for b in self.p_bounds
+        )
+        if np.any(np.isnan(low)) or np.any(np.isnan(high)) or np.any(low > high):
+            raise InputError(f"{self.condition.name}.p_bounds", self.p_bounds, "lower <= upper, without NaN")
+        return low, high
 
 
 def continuous(before: Phase, after: Phase, number: int) -> Link:

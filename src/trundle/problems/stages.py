@@ -89,6 +89,6 @@ def _sum(a: Cost, b: Cost | None) -> Cost:
         return a
     parts: dict[str, Any] = {
         name: ca.vertcat(getattr(a, name), getattr(b, name))
-        for name in ("residual", "weights", "inequality", "mu", "delta")
+        for name in ("residual", "weights", "inequality", "mu", "delta", "fade")
     }
     return Cost(**parts, smooth=a.smooth + b.smooth)

@@ -13,11 +13,13 @@ from trundle.checks import FloatArray
 from trundle.models.avatar import Avatar
 from trundle.models.urdf_robot import robot_from_urdf
 from trundle.problems.gait import Gait
+from trundle.problems.landing import landing
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import Link, Problem, continuous
 from trundle.problems.soles import FlatSole, RollingSole, Sole, Stance
 
 SIDES = ("left", "right")
+_ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True)
@@ -170,9 +172,28 @@ class Walking:
             x_bounds=self._x_bounds(),
         )
         phases = [self._phase(every, i) for i in range(len(self.supports))]
-        links = [continuous(a, b, i) for i, (a, b) in enumerate(pairwise(phases))]
+        links = [
+            self._landing(i) if self.lands(i + 1) else continuous(a, b, i) for i, (a, b) in enumerate(pairwise(phases))
+        ]
         links.append(self._cycle(len(phases) - 1))
         return Problem(phases, links, mean=True)
+
+    def lands(self, number: int) -> bool:
+        """Return whether phase `number` begins with an impact."""
+        return self.gait.impacts and bool(self.supports[number].landing)
+
+    def _landing(self, number: int) -> Link:
+        after = self.supports[number + 1]
+        return landing(
+            number,
+            self.model,
+            [self.stances[side, mode] for side, mode in after.stances.items()],
+            self.stances[after.landing, after.stances[after.landing]],
+            scales=[*[self.weight] * 6, *self.references],
+            weight=self.weight,
+            friction=self.gait.friction,
+            cost=self.gait.force,
+        )
 
     def _phase(self, every: Phase, number: int) -> Phase:
         support, gait = self.supports[number], self.gait
@@ -193,10 +214,14 @@ class Walking:
             bump = 4 * gait.clearance * every.clock * (1 - every.clock)  # type: ignore[operator]
             if gait.clearance_power == 2:
                 bump *= 4 * every.clock * (1 - every.clock)  # type: ignore[operator]
+            from_end = ca.fmin(every.clock, 1 - every.clock)  # type: ignore[operator]
+            bump = ca.if_else(from_end > gait.clearance_ends - _ROUND_OFF, bump, 0.0)
             nodes.append(Condition(f"clearance {swing}", height - bump, 0.0, np.inf, inner=True))
         if support.landing:
             start += self._rows(support.landing, support.stances[support.landing])
             start += self._imposed(support.landing, gait.landing)
+        if self.lands(number):
+            start += [self._rows(side, mode)[1] for side, mode in support.stances.items() if side != support.landing]
         if number == 0:
             start.append(Condition("origin", self.q[0]))
         if single:

@@ -148,6 +148,9 @@ _MULTICONTACT: dict[str, Variable] = {
     "contact_position": Variable((*_C, "xyz"), "m", "world", "middle of the sole or hand"),
     "contact_force": Variable((*_C, "xyz"), "N", "world", "force of the world on the sole or hand"),
     "contact_force_planned": Variable((*_C, "xyz"), "N", "world", "the same in the last preview"),
+    "contact_normal_planned": Variable(
+        (*_C, "xyz"), "1", "world", "normal into the robot of what it stands on in the last preview; else zero", False
+    ),
     "gap": Variable(_C, "m", "contact", "distance of the lowest point of the sole or hand from the ground"),
     "slip": Variable((*_C, "xyz"), "m/s", "world", "velocity of the middle of a sole or hand that carries, else zero"),
     "hand_load": Variable(_T, "N", "world", "sum of the magnitudes of the forces on the hands"),

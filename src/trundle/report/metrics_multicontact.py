@@ -10,6 +10,7 @@ import numpy as np
 from trundle.errors import InputError
 from trundle.records import Trajectory
 
+Array = np.ndarray[Any, np.dtype[np.float64]]
 Runs = Mapping[str, Trajectory]
 
 #: Units of the metrics every run of the kind has.
@@ -21,6 +22,8 @@ UNITS = {
     "real_time_factor": "1",
     "solve_time_wholebody": "s",
     "solve_time_preview": "s",
+    "solve_time_wholebody_p99": "s",
+    "solve_time_preview_p99": "s",
     "odometry_drift": "m",
     "friction_use": "1",
     "ticks_unsolved": "1",
@@ -57,14 +60,26 @@ def general(run: Trajectory) -> dict[str, float]:
         "friction_use": float(friction_use(run).max()),
         "solve_time_wholebody": float(np.median(run["solve_time_wholebody"])),
         "solve_time_preview": float(np.median(preview)) if len(preview) else 0.0,
+        "solve_time_wholebody_p99": float(np.percentile(run["solve_time_wholebody"], 99)),
+        "solve_time_preview_p99": float(np.percentile(preview, 99)) if len(preview) else 0.0,
     }
 
 
-def friction_use(run: Trajectory) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return |f_t| / (mu f_n) (n, contacts) of the planned forces on level ground; 0 where there are none."""
-    f, mu = run["contact_force_planned"], float(run.metadata["friction"])
-    normal = np.maximum(f[..., 2], 1e-9)
-    return np.where(f[..., 2] > 1.0, np.hypot(f[..., 0], f[..., 1]) / (mu * normal), 0.0)
+def friction_use(run: Trajectory) -> Array:
+    """Return |f_t| / (mu f_n) (n, contacts) of the planned forces against their contacts' normals; 0 without any."""
+    normal, side = planned_parts(run)
+    return np.where(normal > 1.0, side / (float(run.metadata["friction"]) * np.maximum(normal, 1e-9)), 0.0)
+
+
+def planned_parts(run: Trajectory) -> tuple[Array, Array]:
+    """Return the normal and the tangential part (n, contacts), N, of the planned forces: on slopes, walls and steps.
+
+    A file of before, without normals, has level contacts.
+    """
+    f = run["contact_force_planned"]
+    n = run["contact_normal_planned"] if "contact_normal_planned" in run.dataset else np.array([0.0, 0.0, 1.0])
+    normal = (f * n).sum(axis=-1)
+    return normal, np.linalg.norm(f - normal[..., None] * n, axis=-1)
 
 
 def survived(run: Trajectory, axis: str) -> float:

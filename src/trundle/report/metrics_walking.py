@@ -27,7 +27,8 @@ def general(run: Trajectory) -> dict[str, float]:
     ``base_residual`` (N, N m) and ``torque_residual`` (N m): inverse dynamics at the middles of the intervals, of the
     six coordinates of the base and of the joints; ``stance_gap_nodes``, ``stance_gap_between`` (m), ``slip_nodes``
     (m/s) of feet that stand; ``swing_clearance`` (m) at mid-swing; ``friction_use``; ``energy_balance``: joint work,
-    gravity's work and change of kinetic energy over the run, over all joint work; what it looks like:
+    gravity's work, change of kinetic energy and impacts' losses over the run, over all joint work; of impacts,
+    ``impact_residual`` (N s) and ``impact_loss`` (J); what it looks like:
     ``touch_down_behind`` and ``lift_off_ahead`` (m) of contact and ankle, ``arm_leg_phase`` (deg),
     ``heel_strike`` (% of the cycle from lift-off), ``cost_of_transport``.
     """
@@ -37,6 +38,7 @@ def general(run: Trajectory) -> dict[str, float]:
         **walk.contacts(),
         "friction_use": walk.friction_use(),
         **walk.energy(),
+        **walk.impacts(),
         **walk.looks(),
     }
     statistics = run.metadata["walk"]["statistics"]
@@ -120,9 +122,15 @@ class Walk:
         return np.hstack([self.run["base_velocity"], rates, self.run["joint_velocity"][:, self.order]])
 
     @cached_property
-    def curve(self) -> CubicHermiteSpline:
-        """Positions between the samples."""
-        return CubicHermiteSpline(self.run.time, self.q, self.nu)
+    def lasting(self) -> NDArray[np.bool_]:
+        """Which intervals take time (n - 1,): the others are impacts, between the rates before and after."""
+        return np.diff(self.run.time) > 0
+
+    def between(self, time: float) -> Array:
+        """Return the coordinates at a time between samples, on the cubic through those on both sides."""
+        k = int(np.searchsorted(self.run.time, time, side="right")) - 1
+        around = slice(k, k + 2)
+        return np.asarray(CubicHermiteSpline(self.run.time[around], self.q[around], self.nu[around])(time))
 
     @cached_property
     def standing(self) -> NDArray[np.bool_]:
@@ -154,10 +162,10 @@ class Walk:
         """Return the residuals of inverse dynamics at the middles of the intervals."""
         h = np.diff(self.run.time)[:, None]
         middle, rate = (self.q[1:] + self.q[:-1]) / 2, (self.nu[1:] + self.nu[:-1]) / 2
-        acceleration = np.diff(self.nu, axis=0) / h
+        acceleration = np.diff(self.nu, axis=0) / np.where(h > 0, h, np.inf)
         torque = self.run["joint_torque"][:, self.order]
         base, joints = 0.0, 0.0
-        for k in range(len(middle)):
+        for k in np.flatnonzero(self.lasting).tolist():
             push = self._pushes(middle[k], k)
             tau = np.array(self.pin.rnea(self.model, self.data, middle[k], rate[k], acceleration[k], push))
             base = max(base, float(np.max(np.abs(tau[:6]))))
@@ -187,14 +195,15 @@ class Walk:
         nodes = [self.feet(q, nu) for q, nu in zip(self.q, self.nu, strict=True)]
         pairs = [(node[i], k, i) for k, node in enumerate(nodes) for i in range(2) if self.at_nodes[k, i]]
         gaps = [abs(self.sole.gap(R, p)) for (R, p, *_), _, _ in pairs]
-        slips = [self._slip(nodes[k + after][i], k, i) for k, i in np.argwhere(self.standing) for after in (0, 1)]
+        stood = np.argwhere(self.standing & self.lasting[:, None])
+        slips = [self._slip(nodes[k + after][i], k, i) for k, i in stood for after in (0, 1)]
         between = 0.0
         for k, h in enumerate(np.diff(self.run.time)):
-            for share in _BETWEEN:
-                feet = self.feet(self.curve(self.run.time[k] + share * h))
+            for share in _BETWEEN if h > 0 else ():
+                feet = self.feet(self.between(self.run.time[k] + share * h))
                 stands = [abs(self.sole.gap(R, p)) for i, (R, p, *_) in enumerate(feet) if self.standing[k, i]]
                 between = max(between, *stands)
-        clearance = [self.sole.gap(*self.feet(self.curve(t))[i][:2]) for t, i in self._mid_swings()]
+        clearance = [self.sole.gap(*self.feet(self.between(t))[i][:2]) for t, i in self._mid_swings()]
         return {
             "stance_gap_nodes": max(gaps),
             "stance_gap_between": between,
@@ -234,14 +243,43 @@ class Walk:
         com = self.run["com_position"]
         mass = float(self.run.metadata["physics"]["mass"])
         fall = mass * float(gravity @ (com[-1] - com[0]))
-        kinetic = [float(self.pin.computeKineticEnergy(self.model, self.data, self.q[k], self.nu[k])) for k in (0, -1)]
-        left = float(np.sum(work)) + fall - (kinetic[1] - kinetic[0])
+        lost = -sum(self.kinetic(k + 1) - self.kinetic(k) for k in np.flatnonzero(~self.lasting).tolist())
+        left = float(np.sum(work)) + fall - lost - (self.kinetic(-1) - self.kinetic(0))
         way = float(self.run["base_position"][-1, 0] - self.run["base_position"][0, 0])
         weight = mass * float(np.linalg.norm(gravity))
         return {
             "energy_balance": abs(left) / float(np.sum(np.abs(each))),
             "cost_of_transport": float(np.sum(np.maximum(each, 0.0))) / (weight * way),
         }
+
+    def kinetic(self, k: int) -> float:
+        """Return the kinetic energy at sample k, J."""
+        return float(self.pin.computeKineticEnergy(self.model, self.data, self.q[k], self.nu[k]))
+
+    def impacts(self) -> dict[str, float]:
+        """Return what is left of M (nu+ - nu-) = J'L, largest of all impacts, and the energy that all of them take.
+
+        L are the impulses at the feet that stand after it, as they best explain the jump.
+        """
+        left, lost = 0.0, 0.0
+        for k in np.flatnonzero(~self.lasting).tolist():
+            jump, rows = self.nu[k + 1] - self.nu[k], []
+            M = np.array(self.pin.crba(self.model, self.data, self.q[k]))
+            M = np.triu(M) + np.triu(M, 1).T
+            self.pin.computeJointJacobians(self.model, self.data, self.q[k])
+            feet = self.feet(self.q[k])
+            for i in np.flatnonzero(self.standing[k]):
+                R = feet[i][0]
+                world = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+                frame = np.array(self.pin.getFrameJacobian(self.model, self.data, self.frames[i], world))
+                points = self.sole.shape["corners"] if self.sole.shape["type"] == "flat" else [self.sole.point(R)]
+                rows += [frame[:3] - _skew(R @ np.asarray(point)) @ frame[3:] for point in points]
+            J = np.vstack(rows)
+            change = M @ jump
+            impulse = np.linalg.lstsq(J.T, change, rcond=None)[0]
+            left = max(left, float(np.max(np.abs(change - J.T @ impulse))))
+            lost += self.kinetic(k) - self.kinetic(k + 1)
+        return {} if self.lasting.all() else {"impact_residual": left, "impact_loss": lost}
 
     def looks(self) -> dict[str, float]:
         """Return where the ground touches feet that land and leave, and how arms swing against legs."""
@@ -280,6 +318,10 @@ class Walk:
             for name in ("left_shoulder_pitch", "left_hip_pitch")
         )
         return abs(float(np.degrees(np.angle(arm / leg))))
+
+
+def _skew(r: Array) -> Array:
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
 def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

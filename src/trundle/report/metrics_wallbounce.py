@@ -12,8 +12,19 @@ from trundle.records import Trajectory
 
 Runs = Mapping[str, Trajectory]
 
-#: Units of the metrics every run of the kind has.
+_TURN = {"lateral_time": "s", "goal_time": "s", "peak_acceleration": "m/s^2"}
+_QUALITY = {"penetration": "m", "slip": "m/s", "off_wall_force": "N"}
+#: Units of the metrics of the kind that have no limit.
 UNITS = {
+    **_TURN,
+    **{f"{name}_drive_only": unit for name, unit in _TURN.items()},
+    **{f"{name}_ratio": "1" for name in _TURN},
+    **{
+        f"{name}_{share}{level}": unit
+        for name, unit in _QUALITY.items()
+        for share in ("p50", "p95")
+        for level in ("", "_implicit")
+    },
     "torso_distance_min": "m",
     "lean_max": "rad",
     "force_planned_max": "N",
@@ -22,6 +33,14 @@ UNITS = {
     "solve_time_hybrid": "s",
     "trials_fallen": "1",
     "trials_safe": "1",
+    "safe_drive_only": "1",
+    "safe_implicit_only": "1",
+    "safe_paper_presets": "1",
+    "safe_gentle": "1",
+    "gentle_force_measured": "N",
+    "gentle_hands_used": "1",
+    "cleared_drive_only": "1",
+    "clearance": "m",
 }
 
 
@@ -103,10 +122,10 @@ def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
     does not hold.
     """
     values = {"falls": _count(run, lambda one: one["status"] != "success")}
-    for key in ("lateral_time", "goal_time", "peak_acceleration"):
+    for key in _TURN:
         values[key] = _median(run, key)
     if "drive-only" in parts:
-        for key in ("lateral_time", "goal_time", "peak_acceleration"):
+        for key in _TURN:
             alone = _median(parts["drive-only"], key)
             values[f"{key}_drive_only"] = alone
             values[f"{key}_ratio"] = values[key] / alone if alone > 0.0 else float("nan")
@@ -121,7 +140,7 @@ def models(run: Trajectory, parts: Runs) -> dict[str, float]:
     values: dict[str, float] = {}
     for level, suffix in (("hybrid", ""), ("implicit", "_implicit")):
         quality = run.metadata["plan_quality"][level]
-        for name in ("penetration", "slip", "off_wall_force"):
+        for name in _QUALITY:
             for share in ("p95", "p50"):
                 value = quality[f"{name}_{share}"]
                 if value is not None:

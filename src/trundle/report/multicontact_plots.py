@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.turning import rotation_of
 from trundle.records import Trajectory
 from trundle.report import metrics_multicontact, style
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Runs = Mapping[str, Trajectory]
+_LIFTED = 0.005
+"""Height, m, over its stand from which a box is in the air."""
 _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
 
 
@@ -30,6 +33,11 @@ def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
         "torque_use": torque_use,
         "solve_times": solve_times,
     }
+
+
+def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the figures of a run with something in the hands."""
+    return {"hands": hands} if "box_position" in run and run.kind == "multicontact" else {}
 
 
 def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
@@ -67,11 +75,13 @@ def com(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the vertical force on each sole and hand over time, planned and measured."""
+    """Draw the vertical force on each sole, and hand on the ground, over time, planned and measured."""
     ax = ax or style.new_axes()
     names = [str(name) for name in run.dataset["contact"].values]
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
         measured, planned = run["contact_force"][:, i, 2], run["contact_force_planned"][:, i, 2]
+        if name.endswith("_hand") and "box_position" in run:
+            continue  # see `hands`
         if not np.any(np.abs(measured) > 1.0) and not np.any(np.abs(planned) > 1.0):
             continue
         label = name.replace("_", " ")
@@ -84,16 +94,18 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the planned tangential force over the normal force of all contacts, and the plant's friction cone."""
+    """Draw the planned tangential force over the normal force of all contacts, and the plant's friction cone.
+
+    Both against the normal of what each end stands on.
+    """
     ax = ax or style.new_axes(5.6, 4.6)
     names = [str(name) for name in run.dataset["contact"].values]
-    f = run["contact_force_planned"]
+    normal, side = metrics_multicontact.planned_parts(run)
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
-        on = f[:, i, 2] > 1.0
+        on = normal[:, i] > 1.0
         if np.any(on):
-            side = np.hypot(f[on, i, 0], f[on, i, 1])
-            ax.plot(f[on, i, 2], side, ".", color=colour, markersize=3, label=name.replace("_", " "))
-    most = max(float(f[..., 2].max()), 1.0)
+            ax.plot(normal[on, i], side[on, i], ".", color=colour, markersize=3, label=name.replace("_", " "))
+    most = max(float(normal.max()), 1.0)
     ax.plot([0, most], [0, run.metadata["friction"] * most], color=style.RED, label="limit of friction")
     style.dress(ax, "Planned forces inside their cones", "normal force (N)", "tangential force (N)", run)
     style.legend(ax, 3)
@@ -114,6 +126,37 @@ def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.plot(run.time, planned, "--", color=colour, linewidth=1.5, label=label)
     style.dress(ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run)
     style.legend(ax, 3)
+    return ax
+
+
+def hands(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw what the hands do to the box: forces normal and tangential to its sides; how far they have slipped on it.
+
+    The slip, right, is that of the middle of each hand since the box was lifted.
+    """
+    ax = ax or style.new_axes()
+    right = ax.twinx()
+    names = [str(name) for name in run.dataset["contact"].values]
+    R = np.array([rotation_of(q) for q in run["box_quaternion"]])
+    up = run["box_position"][:, 2]
+    held = np.flatnonzero((up > up[0] + _LIFTED) & (run["hand_load"] > 1.0))
+    for i, colour in zip([k for k, name in enumerate(names) if name.endswith("_hand")], _COLOURS, strict=False):
+        force = np.einsum("kji,kj->ki", R, run["contact_force"][:, i])
+        label = names[i].replace("_", " ")
+        ax.plot(run.time, np.abs(force[:, 1]), color=colour, linewidth=0.8, label=f"{label}, normal")
+        side = np.hypot(force[:, 0], force[:, 2])
+        ax.plot(run.time, side, color=colour, linewidth=0.8, alpha=0.5, label=f"{label}, tangential")
+        if len(held):
+            at = np.einsum("kji,kj->ki", R, run["contact_position"][:, i] - run["box_position"])[held][:, [0, 2]]
+            slip = 1e3 * np.linalg.norm(at - at[0], axis=1)
+            right.plot(run.time[held], slip, "--", color=colour, linewidth=1.5, label=f"{label}, slip")
+    style.dress(right, "", "", "slip (mm)")
+    right.grid(visible=False)
+    right.set_ylim(bottom=0.0)
+    style.dress(ax, "Hands on the box", "time (s)", "force (N)", run)
+    ax.set_ylim(bottom=0.0)
+    lines, labels = (a + b for a, b in zip(*(a.get_legend_handles_labels() for a in (ax, right)), strict=True))
+    ax.legend(lines, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8.5, frameon=False, ncols=3)
     return ax
 
 

@@ -80,9 +80,10 @@ def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, A
 
 
 def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return figures that only some runs have: the hand's acceleration, those of controlled robots, walkers, balls."""
+    """Return figures that only some runs have: a hand's acceleration, those of robots, walkers, boxes, balls."""
     hand = {"hand_acceleration": hand_acceleration} if "hand_acceleration" in run else {}
-    return hand | control_plots.figures(run) | walker_plots.figures(run) | ball_plots.figures(run)
+    robots = control_plots.figures(run) | walker_plots.figures(run) | multicontact_plots.further(run)
+    return hand | robots | ball_plots.figures(run)
 
 
 def hand_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
 import os
 import tempfile
@@ -38,12 +39,21 @@ def write_viewer(run: Trajectory, path: str | Path) -> Path:
     target = Path(path)
     page = render(build_stage(run))
     if run.metadata.get("notice"):
-        # What a licence asks to go wherever the shapes go; a comment may not hold two dashes in a row.
-        page += "\n<!--\n" + str(run.metadata["notice"]).replace("--", "- -") + "\n-->\n"
+        page = with_notice(page, str(run.metadata["notice"]))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     part.write_text(page, encoding="utf-8")
     os.replace(part, target)
     return target
+
+
+def with_notice(page: str, notice: str) -> str:
+    """Return the page with what a licence asks to go wherever the shapes go: in its corner, opened by a click."""
+    style = "position:fixed;left:8px;bottom:52px;z-index:99;max-height:60vh;overflow:auto;padding:2px 6px;"
+    style += "background:rgba(255,255,255,0.85);color:#333;font:11px sans-serif"
+    text = html.escape(notice.strip())
+    box = f'<details style="{style}"><summary>Licence of the meshes</summary><pre>{text}</pre></details>'
+    before, end, after = page.rpartition("</body>")
+    return f"{before}{box}\n{end}{after}" if end else f"{page}\n{box}\n"
 
 
 def open_viewer(run: Trajectory) -> Path:

@@ -28,9 +28,11 @@ def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
         "acceleration": acceleration,
         "path": path,
         "torso_distance": torso_distance,
-        "planned_hand_speed": _both_plans("hand_speed", "Speed of the hands in both plans", "speed (m/s)"),
-        "planned_hand_distance": _both_plans("hand_distance", "Distance of the hands in both plans", "distance (m)"),
-        "planned_hand_force": _both_plans("hand_press", "Normal force of the hands in both plans", "force (N)"),
+        "planned_hand_speed": _both_plans("hand_speed", "Speed of the hands in plans", "speed (m/s)"),
+        "planned_hand_distance": _both_plans(
+            "hand_distance", "Distance of the hands from walls in plans", "distance (m)"
+        ),
+        "planned_hand_force": _both_plans("hand_press", "Normal force of the hands in plans", "force (N)"),
         "solve_times": solve_times,
     }
 
@@ -44,17 +46,20 @@ def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
 
 def hand_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw planned and measured force of both hands over time; bands: the plan has the hand in contact (figure 5b)."""
-    ax = ax or style.new_axes()
+    ax, quiet = ax or style.new_axes(), True
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
         planned, measured = (
             np.linalg.norm(run[f"hand_force_{what}"][:, i], axis=1) for what in ("planned", "measured")
         )
         if not np.any(planned > 0.01) and not np.any(measured > 0.01):
             continue
+        quiet = False
         ax.plot(run.time, measured, color=colour, linewidth=0.9, alpha=0.75, label=f"{name}, measured")
         ax.step(run.time, planned, where="post", color=colour, linewidth=1.7, linestyle="--", label=f"{name}, planned")
         _band(ax, run.time, run["active_contact"][:, i] > 0.5, colour, i)
     _push(ax, run)
+    if quiet:
+        ax.plot(run.time, np.zeros(len(run)), color=style.GREY, linewidth=1.2, label="no hand pushes, none is to")
     ax.set_ylim(bottom=0.0)
     style.dress(ax, "Forces on the hands", "time (s)", "force (N)", run)
     style.legend(ax)
@@ -90,8 +95,8 @@ def path(run: Trajectory, ax: Axes | None = None) -> Axes:
         on = np.linalg.norm(run["hand_force_measured"][:, i], axis=1) > 1.0
         ax.plot(hand[on, 0], hand[on, 1], ".", color=colour, markersize=3.5)
     ax.plot(base[:, 0], base[:, 1], color=style.INK, linewidth=1.8, label="ball")
-    ax.plot(*base[0, :2], "o", color=style.GREEN, markersize=6)
-    ax.plot(*base[-1, :2], "s", color=style.RED, markersize=5)
+    ax.plot(*base[0, :2], "o", color=style.GREEN, markersize=6, linestyle="none", label="start")
+    ax.plot(*base[-1, :2], "s", color=style.RED, markersize=5, linestyle="none", label="end")
     _surroundings(ax, run, np.vstack([base[:, :2], run["hand_position"][:, :, :2].reshape(-1, 2)]))
     style.dress(ax, "Seen from above", "x (m)", "y (m)", run)
     style.legend(ax)
@@ -118,7 +123,8 @@ def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
         values = 1e3 * run[f"solve_time_{level}"]
         if np.any(values):
             label = f"{level}, median {np.median(values[values > 0]):.2f} ms"
-            ax.step(run.time, np.maximum(values, 1e-3), where="post", color=colour, linewidth=1.0, label=label)
+            shown = np.where(values > 0.0, values, np.nan)  # before the first plan there is none
+            ax.step(run.time, shown, where="post", color=colour, linewidth=1.0, label=label)
     ax.set_yscale("log")
     style.dress(ax, "Computing time of the last plan", "time (s)", "time (ms)", run)
     style.legend(ax)
@@ -127,17 +133,20 @@ def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
     """Draw the torso's least distance of every trial of every part; hollow: not safe or not there."""
+    from matplotlib.ticker import MaxNLocator
+
     ax = ax or style.new_axes()
-    for (part, run), colour in zip(runs.items(), _PARTS, strict=False):
+    for i, ((part, run), colour) in enumerate(zip(runs.items(), _PARTS, strict=False)):
         facts = metrics_wallbounce.trials(run)
         good = np.array([_well(one) for one in facts])
         least = np.array([one["torso_min"] for one in facts])
-        k = np.arange(1, len(facts) + 1)
+        k = np.arange(1, len(facts) + 1) + 0.12 * (i - 0.5 * (len(runs) - 1))  # side by side where they coincide
         name = part.replace("-", " ") or str(run.metadata.get("levels", "main run")).replace("-", " ")
         label = f"{name}: {int(good.sum())} of {len(facts)}"
         ax.plot(k[good], least[good], "o", color=colour, markersize=5, label=label)
         ax.plot(k[~good], least[~good], "o", color=colour, markersize=5, fillstyle="none")
     ax.axhline(0.0, color=style.RED, linewidth=0.8)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     style.dress(ax, "Least distance of the torso; filled: safe (cleared)", "trial", "distance (m)", runs[""])
     style.legend(ax, 3)
     return ax
@@ -169,8 +178,13 @@ def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes 
         ax = ax or style.new_axes()
         i = int(np.argmax(np.max(np.linalg.norm(run["hand_force_measured"], axis=2), axis=0)))
         for level, colour in (("implicit", style.ORANGE), ("hybrid", style.BLUE)):
-            label = f"{level} plan, {_HANDS[i]} hand"
-            ax.plot(run.time, run[f"{name}_{level}"][:, i], color=colour, linewidth=1.4, label=label)
+            made = run[f"solve_time_{level}"] > 0.0  # else the record repeats the other level's plan
+            values = np.where(np.maximum.accumulate(made), run[f"{name}_{level}"][:, i], np.nan)
+            if name == "hand_distance":
+                values = np.where(values == 0.0, np.nan, values)  # a plan that is computed has not yet arrived
+            if np.any(made):
+                label = f"{level} plan, {_HANDS[i]} hand"
+                ax.plot(run.time, values, color=colour, linewidth=1.4, label=label)
         if name == "hand_distance":
             ax.plot(run.time, run["wall_distance"][:, i], color=style.INK, linewidth=0.9, label="measured")
             ax.set_ylim(-0.06, 0.3)

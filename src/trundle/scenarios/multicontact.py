@@ -17,16 +17,16 @@ from trundle.control.collision import CollisionRows
 from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
 from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
-from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead
+from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead, timed
 from trundle.control.whole_body import WholeBodyController, WholeBodyGains
-from trundle.errors import InputError
+from trundle.errors import InputError, MissingExtraError
 from trundle.models.centroidal import Centroidal
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.self_distance import SelfDistance
 from trundle.models.terrain import Block, Terrain
 from trundle.plan.equilibrium import bearable
-from trundle.plan.stance_pose import StanceError, find_pose
-from trundle.plan.stances import StancePlan, rests
+from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
+from trundle.plan.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
@@ -36,6 +36,7 @@ from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
+_UP = np.array([0.0, 0.0, 1.0])
 _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
 
 
@@ -47,7 +48,10 @@ def build(scenario: Scenario) -> MulticontactWork:
 
         work = CarryWork(scenario)
     with keys("robot", scenario, {"robot": "robot.name", "pads": "robot.name"}):
-        _ = work.controller
+        try:
+            _ = work.controller, work.plant(Trial(scenario.seed, 1.0)).specification()
+        except MissingExtraError as error:
+            raise InputError("robot", work.tables.robot.name, f"one whose packages are here; {error}") from None
     work.check()
     return work
 
@@ -67,8 +71,13 @@ class MulticontactWork:
 
     def check(self) -> None:
         """Raise `InputError` where footholds or poses are impossible."""
-        with keys("steps", self.scenario, {"hand": "hand"}):
+        moved = {"hand": "hand", "loadable": "robot.name"}
+        if not self.tables.terrain.floor and not self.tables.terrain.blocks:
+            moved["place"] = "terrain.floor"
+        with keys("steps", self.scenario, moved):
             _ = self.steps, self.rests
+            if self.tables.task == "walk" and self.rests is None:
+                self._reaches()
 
     def jobs(self) -> Iterator[Job]:
         """Yield all trials as one job."""
@@ -154,11 +163,17 @@ class MulticontactWork:
         table = self.tables.steps if self.tables.task == "walk" else None
         if table is None or table.width is None:
             return q
+        sizes = np.mean([[sole.length, sole.width] for sole in humanoid.feet.values()], axis=0)
+        if abs(table.stagger) < sizes[0] and table.width < sizes[1]:
+            raise InputError("width", table.width, f"at least {sizes[1]:g} m, or soles beside each other overlap")
         soles = {}
         for name, side in (("left_foot", 0.5), ("right_foot", -0.5)):
             point, R = self.terrain.ground(side * table.stagger, side * table.width)
             soles[name] = PlacedPatch(name, self._sole(name), point, R)
-        return find_pose(humanoid, tuple(soles.values()), start=q).q
+        try:
+            return find_pose(humanoid, tuple(soles.values()), start=q).q
+        except StanceError as error:
+            raise InputError("width", table.width, f"a stance that the robot can take; this one: {error}") from None
 
     @cached_property
     def com(self) -> FloatArray:
@@ -169,8 +184,11 @@ class MulticontactWork:
         return terms.momentum.com
 
     def _sole(self, name: str) -> FlatPatch:
-        table = self.tables.controller.preview
-        return self.controller.humanoid.feet[name.removesuffix("_foot")].patch(table.friction, table.sole_part)
+        """Return what plans may load of a sole."""
+        table, humanoid, foot = self.tables.controller.preview, self.controller.humanoid, name.removesuffix("_foot")
+        if table.ankle if table.ankle is not None else self.tables.task != "carry":
+            return humanoid.loadable(foot, table.friction, table.sole_part, self.tables.controller.gains.torque_part)
+        return humanoid.feet[foot].patch(table.friction, table.sole_part)
 
     @cached_property
     def steps(self) -> Footsteps:
@@ -191,7 +209,19 @@ class MulticontactWork:
         moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
         if self.tables.hand is not None:
             moves = self._with_hand(start, moves)
+        if t.timing is not None:
+            ways = self._ways(in_turn(start, moves, t.first))
+            away = {
+                name: end.p - humanoid.radii.get(name, 0.0) * _UP for name, end in ends.items() if name not in start
+            }
+            moves = timed(start, moves, TimingRule(**t.timing.model_dump()).duration, ways, away)
         return in_turn(start, moves, t.first)
+
+    def _ways(self, steps: Footsteps) -> FloatArray:
+        """Return how far (m) the centre of mass goes from each travel to the next, the last time not at all."""
+        middles = np.array([(travel.start + travel.end) / 2 for travel in steps.travels])
+        points = self._coarse(steps)(middles)[0]
+        return np.append(np.linalg.norm(np.diff(points, axis=0), axis=1), 0.0)
 
     def _with_hand(self, start: dict[str, PlacedPatch], steps: list[Move]) -> list[Move]:
         """Return the steps with the hand's moves between them, the first before all steps."""
@@ -237,9 +267,12 @@ class MulticontactWork:
     @cached_property
     def gross(self) -> PointPath:
         """Coarse path of the centre of mass."""
+        return self._coarse(self.steps)
+
+    def _coarse(self, steps: Footsteps) -> PointPath:
         walk = self.tables.steps if self.tables.task == "walk" else None
         sway, lean = (walk.sway, walk.lean) if walk else (0.0, {})
-        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, sway=sway, lean=lean)
+        return gross_path(steps, self.com, lowered=self.tables.robot.lowered, sway=sway, lean=lean)
 
     @cached_property
     def rests(self) -> StancePlan | None:
@@ -250,6 +283,26 @@ class MulticontactWork:
             return rests(self.controller.humanoid, self.steps.forecast, self.gross, self.start, self.duration)
         except StanceError as error:
             raise InputError("rest", True, f"false, or holds at which the robot can rest: {error}") from None
+
+    def _reaches(self) -> None:
+        """Raise `InputError` if the soles stand farther apart, on some step, than the robot's legs allow."""
+        widest, time = 0.0, 0.0
+        for travel in self.steps.travels:
+            soles = [place.position for end, place in self.steps.standing(travel.end).items() if end.endswith("_foot")]
+            apart = float(np.ptp(soles, axis=0) @ np.ptp(soles, axis=0)) if len(soles) > 1 else 0.0
+            widest, time = max((widest, time), (apart, travel.end))
+        if widest == 0.0:
+            return
+        soles = tuple(place for end, place in self.steps.standing(time).items() if end.endswith("_foot"))
+        com, settings = self.gross(np.array([time]))[0][0], PoseSettings(tolerance=0.02, angle_tolerance=0.1)
+        middle: FloatArray = np.mean([place.position for place in soles], axis=0)
+        try:
+            begin = np.concatenate((self.start[:2] + middle[:2], self.start[2:]))
+            find_pose(self.controller.humanoid, soles, [*middle[:2], com[2]], start=begin, settings=settings)
+        except StanceError as error:
+            if "torque_use" not in error.misses and error.misses:
+                far = f"steps within the robot's reach: with the soles {widest**0.5:.2f} m apart, {error}"
+                raise InputError("length", self.tables.steps.length, far) from None
 
     def stances(self) -> list[dict[str, Any]]:
         """Return what each stance at rest stands on, and whether it could without its hands, on whole soles."""

@@ -81,10 +81,11 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
     def planned(_: PlantView) -> FloatArray:
-        position, _momentum, forces = policy.planned()
+        position, _momentum, forces, normals = policy.planned()
         turning = np.zeros(3) if policy.plan is None else policy.plan.at(policy.insight.plan_time)[4]
         each = np.array([forces.get(name, np.zeros(3)) for name in ends])
-        return np.concatenate([position, turning, each.ravel()])
+        upon = np.array([normals.get(name, np.zeros(3)) for name in ends])
+        return np.concatenate([position, turning, each.ravel(), upon.ravel()])
 
     def state(view: PlantView) -> FloatArray:
         return np.concatenate(plant.state(view))
@@ -115,19 +116,25 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
     held = run.status is Status.SUCCESS
     landed = policy.landed
     shift = _sole_shift(records["truth"], list(work.controller.humanoid.ends))
-    stood = bool(work.steps.travels) or shift <= _SHIFTED
+    stood, went = bool(work.steps.travels) or shift <= _SHIFTED, landed == len(work.steps.travels)
+    failings = {
+        f"a sole slid or stepped {shift:.3f} m": stood,
+        f"{landed} of {len(work.steps.travels)} travels ended": went,
+        f"it moves with {speed:.2f} m/s at the end": speed < _STILL,
+    }
     return {
         "seed": trial.seed,
         "mass_factor": trial.mass_factor,
         "push": list(trial.push),
         "axis": trial.axis,
         "status": run.status.label,
-        "reason": run.reason,
-        "survived": bool(held and stood and speed < _STILL and landed == len(work.steps.travels)),
+        "reason": run.reason or "; ".join(why for why, well in failings.items() if not well),
+        "survived": bool(held and all(failings.values())),
         "sole_shift": shift,
         "steps": landed,
         "end_speed": speed,
         "com_rms_xy": float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
+        "momentum_most": float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
         "drift": float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
         "torque_use": insight.torque_use,
         "simulated": float(run.time[-1]),
@@ -184,12 +191,12 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
 
-    run, robot = outcomes[0].run, work.controller.humanoid.robot
+    run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
     ends = tuple(work.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
     q, nu, truth, planned = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["planned"]
     hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
-    forces, forces_planned = r["forces"], planned[:, 6:].reshape(n, k, 3)
+    forces, (forces_planned, normals) = r["forces"], planned[:, 6:].reshape(n, 2, k, 3).swapaxes(0, 1)
     arrays = {
         "com_position": truth[:, :3],
         "com_velocity": truth[:, 3:6],
@@ -209,6 +216,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "base_position_estimated": r["estimated"],
         "contact_force": forces,
         "contact_force_planned": forces_planned,
+        "contact_normal_planned": normals,
         "gap": r["gap"],
         "hand_load": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
         "hand_load_planned": np.linalg.norm(forces_planned[:, hands], axis=2).sum(axis=1),
@@ -218,7 +226,6 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     }
     arrays |= _box(r["box"])
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
-    tables = work.tables
     metadata = {
         "kind": "multicontact",
         "task": tables.task,

@@ -114,6 +114,11 @@ class PreviewTable(Table):
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
     period: Period = Field(default=0.04, description="s, between two plans")
     sole_part: Share = Field(default=0.75, description="of the soles' sides that plans may load")
+    ankle: bool | None = Field(
+        default=None,
+        description="whether plans load a sole only as far as its ankle's torque bears the weight; left out: true but "
+        "for task carry, whose path keeps back by itself",
+    )
     friction: Positive = Field(default=0.54, description="coefficient of friction in plans")
     position: NonNegative = Field(default=30.0, description="weight, 1/m^2")
     velocity: NonNegative = Field(default=3.0, description="weight, s^2/m^2")
@@ -189,6 +194,26 @@ class PushesTable(Table):
         return self
 
 
+class TimingTable(Table):
+    """Times of steps by the paper's rule; see `trundle.plan.stances.TimingRule`."""
+
+    support_speed: Positive = Field(default=0.75, description="m/s, of the centre of mass while all soles stand")
+    move_speed: Positive = Field(default=0.5, description="m/s, along the way of a sole or hand")
+    tau: Positive = Field(default=4.0, description="s, from which on times do not get shorter")
+    alpha: Positive = Field(
+        default=50.0**0.5, description="s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa"
+    )
+    kappa: Positive = Field(default=2.0, description="exponent")
+    least_support: Duration = Field(default=0.15, description="s, least time between two ways")
+    least_move: Duration = Field(default=0.15, description="s, least time of a way")
+
+    @model_validator(mode="after")
+    def _above(self) -> TimingTable:
+        if self.alpha <= self.tau:
+            raise fault("alpha", f"must be above tau, {self.tau:g} s")
+        return self
+
+
 class StepsTable(Table):
     """Steps straight ahead, the right foot first; the first and the last have half the length."""
 
@@ -209,6 +234,9 @@ class StepsTable(Table):
     )
     stagger: Length = Field(default=0.0, description="m, by which the left sole is ahead at the start; needs a width")
     aside: Lift = Field(default=0.0, description="m, how much further out soles pass each other")
+    timing: TimingTable | None = Field(
+        default=None, description="the paper's rule, in place of single, double and the hand's duration and pause"
+    )
     rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
 
 

@@ -85,6 +85,9 @@ class WalkTable(Table):
     clearance: Annotated[float, Field(ge=0, le=0.5), Allowed("a length from 0 to 0.5 (m)")] = Field(
         default=0.02, description="m, of the foot at mid-swing, at least"
     )
+    clearance_ends: Annotated[float, Field(ge=0, le=0.5), Allowed("a share from 0 to 0.5")] = Field(
+        default=0.0, description="share of the swing at either end in which the foot need only be above the ground"
+    )
     landing: _Place | None = Field(
         default=-0.09, description="m, ahead of the sole's centre, where a foot touches down; of a rolling sole"
     )
@@ -102,6 +105,7 @@ class WalkPhasesTable(Table):
     single: _Times = Field(default=(0.2, 0.8), description="s, least and largest duration of single support")
     double: _Times = Field(default=(0.075, 0.3), description="s, of double support: torques alone shrink it")
     double_share: _Shares | None = Field(default=None, description="double support over the step, least and largest")
+    impacts: bool = Field(default=False, description="whether feet land with a plastic impact, otherwise at rest")
     trailing: _Stand | None = Field(default=None, description="how the foot behind stands in double support")
     leading: _Stand | None = Field(default=None, description="how the foot in front stands in double support")
 

@@ -31,6 +31,7 @@ Reach2 = Annotated[tuple[NonNegative, NonNegative], Array, Allowed("2 numbers fr
 Iterations = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Stages = Annotated[int, Field(ge=2, le=200), Allowed("an integer from 2 to 200")]
 Trials = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
+Portion = Annotated[float, Field(ge=0, le=1), Allowed("a number from 0 to 1")]
 Delay = Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")]
 
 
@@ -93,6 +94,9 @@ class BoxTable(Table):
     aside: Range = Field(default=(0.0, 0.0), description="m, of its centre to the left of the way, drawn evenly")
     pass_on: Literal["left", "right"] = Field(default="right", description="side on which the reference passes")
     margin: NonNegative = Field(default=0.12, description="m, added to box and torso for the disc plans keep out of")
+    hand_margin: NonNegative | None = Field(
+        default=None, description="m, added to box and hand for the disc hands keep out of; left out: of none"
+    )
 
 
 class LawTable(Table):
@@ -113,6 +117,7 @@ class RulesTable(Table):
     shortest: NonNegative = Field(default=0.12, description="s, shorter ones are dropped")
     credit: bool = Field(default=True, description="a contact that lasts counts with the time it has lasted")
     horizon: bool = Field(default=True, description="a contact that reaches the plan's end is kept however short")
+    keep_end: bool = Field(default=False, description="a contact that lasts ends no later than planned when it began")
 
 
 class WeightsTable(Table):
@@ -136,6 +141,7 @@ class WeightsTable(Table):
     torso: NonNegative = Field(default=2.0, description="barrier of the torso's distance from walls")
     disc: NonNegative = Field(default=4.0, description="barrier of the ball's distance from an obstacle")
     disc_top: NonNegative = Field(default=8.0, description="barrier of the torso's top from an obstacle")
+    disc_hands: NonNegative = Field(default=2.0, description="barrier of the hands' distance from an obstacle")
     end: NonNegative = Field(default=0.9, description="the last stage's weights over those of a stage")
 
 
@@ -181,6 +187,9 @@ class BalancerControllerTable(Table):
     hybrid_iterations: Iterations = Field(default=5, description="of a hybrid update")
     event_momentum: Positive = Field(default=4.0, description="N s, departure from the plan that is an event")
     torso_margins: Reach2 = Field(default=(0.20, 0.18), description="m, of ball and torso at 1.05 m from walls")
+    torso_range: Size | None = Field(
+        default=None, description="m beyond the margins, where walls and obstacles are not felt; left out: no end"
+    )
     law: LawTable = Field(default_factory=LawTable)
     rules: RulesTable = Field(default_factory=RulesTable)
     weights: WeightsTable = Field(default_factory=WeightsTable)
@@ -189,7 +198,7 @@ class BalancerControllerTable(Table):
 
 
 class BalancerNoiseTable(Table):
-    """Standard deviations of the measurements, and their age."""
+    """Standard deviations of the measurements, their age, and how many are lost."""
 
     position: NonNegative = Field(default=0.0, description="m")
     angle: NonNegative = Field(default=0.0, description="rad, of the body")
@@ -199,6 +208,7 @@ class BalancerNoiseTable(Table):
     joint_rate: NonNegative = Field(default=0.0, description="rad/s")
     force: NonNegative = Field(default=0.0, description="N, on the hands")
     delay: Delay = Field(default=0.0, description="s")
+    lost: Portion = Field(default=0.0, description="share of measurements that are not a number: the last one counts")
 
 
 class PushesTable(Table):

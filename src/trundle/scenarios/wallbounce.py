@@ -11,6 +11,7 @@ import numpy as np
 from trundle.errors import InputError
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.wallbounce_checks import MOVED
 from trundle.scenarios.wallbounce_setup import Setup
 from trundle.scenarios.wallbounce_trials import QUALITY, Outcome, run_trial
 from trundle.status import Status
@@ -32,8 +33,9 @@ def build(scenario: Scenario) -> TrialsWork:
     tables: Any = scenario.tables
     setup = Setup(tables, scenario.seed)
     moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
+    moved["range"] = "controller.torso_range"
     moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}
-    with keys("robot", scenario, moved):
+    with keys("robot", scenario, moved | MOVED):
         try:
             setup.check()
         except InputError as error:
@@ -84,7 +86,7 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     metadata = {
         "kind": "wallbounce",
-        "message": run.reason,
+        "message": _message(setup, outcomes, shown),
         "trials": [outcome.facts for outcome in outcomes],
         "shown": shown,
         "plan_quality": _quality(outcomes),
@@ -97,6 +99,27 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     }
     # The plant's contacts neither pull nor leave their cones: what it did can be done.
     return Trajectory(dataset, worst, True, metadata)
+
+
+def _message(setup: Setup, outcomes: list[Outcome], shown: int) -> str:
+    """Return what went wrong in words, nothing if nothing did: falls, late and unusable plans, lost measurements."""
+    names = ("late", "rejected", "without_plan", "bad_measurements")
+    counts = {name: sum(outcome.facts["counts"][name] for outcome in outcomes) for name in names}
+    texts = [outcomes[shown].run.reason] if outcomes[shown].run.reason else []
+    others = [o.run.reason for k, o in enumerate(outcomes) if o.run.status is not Status.SUCCESS and k != shown]
+    if others:
+        texts.append(f"{len(others)} of {len(outcomes) - 1} other trials failed, the first: {others[0]}")
+    if counts["late"]:
+        horizon = setup.tables.controller.stages * setup.tables.controller.step
+        texts.append(f"plans that came when their {horizon:g} s were over, dropped: {counts['late']}")
+    if counts["rejected"]:
+        texts.append(f"plans that were not finite, dropped: {counts['rejected']}")
+    if counts["late"] or counts["rejected"]:
+        alone = counts["without_plan"] * setup.tables.controller.timing.low
+        texts.append(f"the low level balanced without a plan for {alone:.3g} s")
+    if counts["bad_measurements"]:
+        texts.append(f"measurements that were not finite, replaced by the last before: {counts['bad_measurements']}")
+    return "; ".join(texts)
 
 
 def _quality(outcomes: list[Outcome]) -> dict[str, dict[str, float | None]]:

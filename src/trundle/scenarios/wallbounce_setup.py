@@ -24,6 +24,7 @@ from trundle.control.two_level import Reference, Surroundings, Timing, TwoLevel
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr import Limits
+from trundle.scenarios.wallbounce_checks import check_places, check_robot, check_rules
 from trundle.simulate.balancer_plant import BalancerPlant, Box
 from trundle.simulate.mujoco_plant import Action, PlantView, Push, Sensors
 
@@ -114,21 +115,26 @@ class Setup:
         return BalancerPlant(true, self.walls, [] if self.box is None else [self.box], **given)
 
     def check(self) -> None:
-        """Build everything but the compiled plans, and refuse walls through the robot.
+        """Build everything but the compiled plans, and refuse what does not fit together.
 
         Raises
         ------
         InputError
         """
-        robot, torso = self.robot, self.tables.plant.torso_radius
-        for i, wall in enumerate(self.walls):
-            for height in (0.0, robot.height - robot.ball_radius):
-                gap = float(wall.normal @ [0.0, 0.0, robot.ball_radius + height]) - wall.offset
-                if gap <= torso * math.hypot(wall.normal[0], wall.normal[1]):
-                    raise InputError(f"walls[{i}].point", self.tables.walls[i].point, "a wall that is not in the robot")
+        robot = self.robot
+        check_robot(robot)
+        check_places(self.tables, robot, self.walls)
+        check_rules(self.tables.controller)
         self.plant().torso()
+        self.keep_out()
         ScheduleRules(**self.tables.controller.rules.model_dump())
         Timing(**self.tables.controller.timing.model_dump())
+
+    def keep_out(self) -> KeepOut:
+        """Return how far the body keeps from walls and obstacles."""
+        table = self.tables.controller
+        end = math.inf if table.torso_range is None else table.torso_range
+        return KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1], range=end)
 
     def levels(self) -> tuple[ContactImplicit, HybridControl]:
         """Return both problems, compiled."""
@@ -139,7 +145,7 @@ class Setup:
         """Return the controller."""
         table = self.tables.controller
         law, weights = SoftLaw(**table.law.model_dump()), Weights(**table.weights.model_dump())
-        margins = KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1])
+        margins = self.keep_out()
         rules = ScheduleRules(**table.rules.model_dump())
         implicit, hybrid = self.levels()
         found = NO_FORCE if table.levels == "drive-only" else law
@@ -189,7 +195,7 @@ class Setup:
              table.force],
             [2, 3, 6, 2, 3, 6, 6],
         )  # fmt: skip
-        return Sensors(plant.measure, sigma, table.delay, trial.seed)
+        return Sensors(plant.measure, sigma, table.delay, trial.seed, _losing(table.lost, trial.seed))
 
     def start(self, trial: Trial) -> FloatArray:
         """Return the state (16,) at the start: upright, rolling forward at the trial's speed."""
@@ -212,6 +218,14 @@ class Setup:
     def guide(self, trial: Trial) -> Guide:
         """Return where the robot is told to go."""
         return Guide(self, trial)
+
+
+def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray] | None:
+    """Return what loses a share of all measurements: every number of those is NaN."""
+    if share == 0.0:
+        return None
+    rng = np.random.default_rng([seed, 1])
+    return lambda time, told: np.full_like(told, math.nan) if rng.random() < share else told
 
 
 class Guide:
@@ -257,9 +271,11 @@ class Guide:
         start = self.place - sideways * float(self.place @ sideways)
         center = start + ahead * forward + aside * sideways
         plant.place_box(view, 0, center)
-        radius = max(table.half_size[:2]) + self.setup.tables.plant.torso_radius + table.margin
+        width = max(table.half_size[:2])
+        radius = width + self.setup.tables.plant.torso_radius + table.margin
+        hands = 0.0 if table.hand_margin is None else width + self.robot.hand_radius + table.hand_margin
         side = sideways if table.pass_on == "left" else -sideways
-        self.obstacle = Obstacle(Disc(tuple(center), radius), side, view.time)
+        self.obstacle = Obstacle(Disc(tuple(center), radius, hands), side, view.time)
         self._planner = self._made(view.time)
 
     def _goal_moves(self, view: PlantView) -> None:

@@ -294,13 +294,15 @@ class _Run:
         self.plant, self.policy, self.sensors, self.record = plant, policy, sensors, record
         self.view = plant.view()
         self.step = float(self.view.model.opt.timestep)
+        kinds = self.view.mujoco.mjtWarning
+        self.bad = [int(getattr(kinds, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC", "CTRL")]
         self.actions = deque(actions)
         if not isinstance(policy, Policy) or policy.period is None:
             raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
         self.every = _multiple("policy.period", float(policy.period), self.step)
         self.random = np.random.default_rng(sensors.seed)
-        late = round(sensors.delay / self.step)
-        self.told: deque[FloatArray] = deque(maxlen=late + 1)
+        self.late = round(sensors.delay / self.step)
+        self.told: deque[tuple[int, FloatArray]] = deque()
         names = {self.view.model.body(i).name: i for i in range(self.view.model.nbody)}
         for push in pushes:
             if push.body not in names:
@@ -322,7 +324,9 @@ class _Run:
             if progress and i % 100 == 0:
                 progress(i * self.step)
             self.view.mujoco.mj_step2(self.view.model, self.view.data)
-            self.view.remember_forces()
+            following = i + 1
+            if self._reads(following) or following % stride == 0 or following == count:
+                self.view.remember_forces()
         records = {name: np.array(rows) for name, rows in self.rows.items()}
         return PlantRun(status, reason, np.array(self.times), records, clock.perf_counter() - begin)
 
@@ -335,9 +339,10 @@ class _Run:
         self._push(time)
         if not self._finite():
             return Status.NOT_FINITE, f"the plant became unstable at {time:.3f} s"
-        self.told.append(self.sensors.read(view))
+        if self._reads(i):
+            self.told.append((i, self.sensors.read(view)))
         if i % self.every == 0:
-            answer = np.asarray(self.policy(time, self._noisy(time)), dtype=np.float64)
+            answer = np.asarray(self.policy(time, self._noisy(i)), dtype=np.float64)
             if not np.all(np.isfinite(answer)):
                 return Status.NOT_FINITE, f"the policy's answer at {time:.3f} s is not finite"
             self.answer = answer
@@ -350,8 +355,14 @@ class _Run:
         reason = next((text for text in (fall.reason(view) for fall in self.plant.fall) if text), "")
         return (Status.FELL, f"{reason} at {time:.3f} s") if reason else (Status.SUCCESS, "")
 
-    def _noisy(self, time: float) -> FloatArray:
-        told = self.told[0]  # the oldest that is kept: of the start, until the delay has passed
+    def _reads(self, i: int) -> bool:
+        """Return whether anybody will be told what is there at step i: of the start, until the delay has passed."""
+        return i == 0 or (i + self.late) % self.every == 0
+
+    def _noisy(self, i: int) -> FloatArray:
+        while len(self.told) > 1 and self.told[1][0] <= i - self.late:
+            self.told.popleft()
+        time, told = i * self.step, self.told[0][1]
         sigma = self.sensors.deviation
         if np.any(sigma):
             told = told + sigma * self.random.normal(size=told.shape)
@@ -367,11 +378,8 @@ class _Run:
                 data.xfrc_applied[body, 3:] += np.cross(lever, push.force)
 
     def _finite(self) -> bool:
-        data, kinds = self.view.data, self.view.mujoco.mjtWarning
-        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC, kinds.mjWARN_BADCTRL)
-        return all(data.warning[int(kind)].number == 0 for kind in bad) and math.isfinite(
-            float(np.sum(data.qpos) + np.sum(data.qvel))
-        )
+        data = self.view.data
+        return not data.warning.number[self.bad].any() and math.isfinite(float(data.qpos.sum() + data.qvel.sum()))
 
 
 def _multiple(key: str, period: float, step: float) -> int:

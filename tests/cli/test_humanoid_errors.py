@@ -1,0 +1,91 @@
+"""What is wrong with a humanoid's scenario is one line and exit code 2, before anything is simulated."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import trundle
+from trundle.models import example_robots
+from trundle.scenarios.multicontact import MulticontactWork
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+pytest.importorskip("pinocchio")
+pytest.importorskip("mujoco")
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may be simulated."""
+
+    def outcome(*_: object) -> None:
+        raise AssertionError("a trial was run")
+
+    monkeypatch.setattr(MulticontactWork, "outcome", outcome)
+
+
+@pytest.mark.parametrize(
+    ("name", "override", "key", "words"),
+    [
+        ("humanoid-walk", 'robot.name="atlas"', "robot.name = 'atlas'", "'g1', 'talos'"),
+        ("humanoid-walk", "terrain.floor=false", "terrain.floor = False", "a place over a block"),
+        ("humanoid-walk", "steps.length=0.8", "steps.length = 0.8", "within the robot's reach"),
+        ("humanoid-walk", "steps.double=0.0", "steps.double = 0.0", "> 0"),
+        ("humanoid-walk", "steps.timing={alpha=3.0}", "steps.timing.alpha = 3.0", "above tau"),
+        ("humanoid-ledge", "hand.ahead=0.7", "steps.rest", "left_hand by"),
+        ("humanoid-ledge", 'hand.end="left_claw"', "hand.end = 'left_claw'", "'left_hand', 'right_hand'"),
+        ("humanoid-ledge", 'robot.name="talos"', "robot.posture.right_shoulder_roll_joint", "joint"),
+        ("humanoid-ledge", "steps.width=0.05", "steps.width = 0.05", "overlap"),
+        ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
+        ("humanoid-carry", 'robot.name="talos"', "robot.name = 'talos'", "pads"),
+    ],
+)
+def test_it_names_key_value_and_what_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, override: str, key: str, words: str
+) -> None:
+    given = ["--set", "terrain.floor=false"] if name == "humanoid-ledge" else []
+    code, _, err = trundle(capsys, "run", name, "--out", tmp_path / "out", *given, "--set", override)
+    assert code == 2, err
+    assert key in err
+    assert words in err
+    assert "must be" in err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "words"),
+    [
+        ('link = "l_sole"', 'link = "l_toe"', "feet.left.link = 'l_toe'", "l_sole"),
+        ("width = 0.09 ", "width = 0.0 ", "feet.left.width = 0.0", "> 0"),
+        ('urdf = "romeo_small"', 'urdf = "romeo_tiny"', "'romeo_tiny'", "romeo_small"),
+    ],
+)
+def test_a_robot_of_ones_own_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, key: str, words: str
+) -> None:
+    robot = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(robot.replace(old, new), encoding="utf-8")
+    scenario = (EXAMPLES / "romeo_walk.toml").read_text(encoding="utf-8").replace("data/romeo.toml", "mine.toml")
+    (tmp_path / "walk.toml").write_text(scenario, encoding="utf-8")
+    code, _, err = trundle(capsys, "run", tmp_path / "walk.toml", "--out", tmp_path / "out")
+    assert code == 2, err
+    assert key in err
+    assert words in err
+
+
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(example_robots, "distribution", gone)
+    example_robots._found.cache_clear()
+    try:
+        code, _, err = trundle(capsys, "run", "humanoid-walk", "--out", tmp_path / "out")
+    finally:
+        example_robots._found.cache_clear()
+    assert code == 2
+    assert "robot.name = 'g1'" in err
+    assert "pip install 'trundle[robots]'" in err

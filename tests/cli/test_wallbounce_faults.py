@@ -1,0 +1,113 @@
+"""What can be wrong near walls, through the command line: refused by name, or survived and told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+from tests.cli.test_cli import trundle
+from trundle.numerics.compile import find_compiler
+
+WALL = {"point": [0.5, 0.0, 0.0], "normal": [-1.0, 0.0, 0.0]}
+STAND = {"kind": "wallbounce", "task": "recover", "walls": [WALL]}
+DRIVE = {"kind": "wallbounce", "task": "navigate", "goal": {"position": [3.0, 0.0]}}
+
+
+def written(folder: Path, data: dict[str, Any]) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(tomli_w.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            STAND | {"walls": [WALL | {"point": [0.1, 0.0, 0.0]}]},
+            "walls[0].point = [0.1, 0.0, 0.0]: must be a wall that is not in the robot",
+        ),
+        (
+            STAND | {"walls": [WALL, WALL | {"point": [0.3, 0.0, 0.0]}]},
+            "walls[1].point = [0.3, 0.0, 0.0]: must be a wall that is not in the arms at rest (robot.joint_rest): 0.",
+        ),
+        (
+            STAND | {"walls": [WALL | {"normal": [0.0, 0.0, 0.0]}]},
+            "walls[0].normal = ",
+        ),
+        (
+            STAND | {"robot": {"hand_radius": 0.3}},
+            "robot.hand_radius = 0.3: must be smaller than the forearm of 0.25 m",
+        ),
+        (
+            STAND | {"robot": {"forearm": 0.7}},
+            "robot.forearm = 0.7: must be an arm that hangs above the floor",
+        ),
+        (
+            STAND | {"robot": {"joint_rest": [0.35, 2.5, 1.3]}},
+            "robot.joint_rest = [0.35, 2.5, 1.3]: must be within joint_lower and joint_upper",
+        ),
+        (STAND | {"robot": {"height": 0.2}}, "robot.height = 0.2: must be above 2.5 radii of the ball"),
+        (
+            STAND | {"controller": {"stages": 10, "rules": {"shortest": 0.5, "horizon": False}}},
+            "controller.rules.shortest = 0.5: must be at most the plans' length of 0.4 s, or rules.horizon = true",
+        ),
+        (STAND | {"noise": {"lost": 1.5}}, "noise.lost = 1.5: must be a number from 0 to 1"),
+        (DRIVE | {"box": {"ahead": [0.1, 0.4]}}, "box.ahead = [0.1, 0.4]: must be a place beside the robot"),
+        (
+            DRIVE | {"walls": [WALL | {"point": [2.0, 0.0, 0.0]}]},
+            "goal.position = [3.0, 0.0]: must be a place in front of walls[0]",
+        ),
+    ],
+)
+def test_what_does_not_fit_together_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: dict[str, Any], said: str
+) -> None:
+    path = written(tmp_path, data)
+    for command in (("check", path), ("run", path, "--out", tmp_path / "out")):
+        code, out, err = trundle(capsys, *command)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: {path}: {said}")
+        assert "Traceback" not in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("noise.lost=0.3", "measurements that were not finite, replaced by the last before: 3"),
+        ("controller.timing.implicit_time=1.0", "plans that came when their 1 s were over, dropped: 1"),
+        ("controller.timing.hybrid_time=1.0", "plans that came when their 1 s were over, dropped: 1"),
+        ("controller.rules.shortest=1.5", ""),  # a contact longer than any plan
+    ],
+)
+def test_faults_of_a_run_are_survived_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], override: str, said: str
+) -> None:
+    pytest.importorskip("mujoco")
+    data = STAND | {"trials": {"count": 1, "start": 0.1, "impulse": [12.0, 12.0]}, "simulation": {"duration": 1.2}}
+    given = (written(tmp_path, data), "--set", override, "--out", tmp_path / "out", "--no-plots")
+    code, out, err = trundle(capsys, "run", *given)
+    assert code == 0, err
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["status"] == "success"
+    assert summary["metrics"]["trials_fallen"]["value"] == 0.0
+    assert summary["metrics"]["lean_max"]["value"] < 0.4
+    assert summary["advice"] == "" if not said else said in summary["advice"]
+    assert said in out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
+def test_a_robot_that_measures_nothing_falls_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mujoco")
+    data = STAND | {"trials": {"count": 1, "start": 0.1}, "noise": {"lost": 1.0}, "simulation": {"duration": 3.0}}
+    code, out, _ = trundle(capsys, "run", written(tmp_path, data), "--out", tmp_path / "out", "--no-plots")
+    assert code == 1
+    assert "mine: fell" in out
+    assert "measurements that were not finite, replaced by the last before: " in out

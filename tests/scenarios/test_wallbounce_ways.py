@@ -1,0 +1,46 @@
+"""What keeps a robot of kind `wallbounce` out of the way: keys of files as the planners read them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from trundle.errors import InputError
+from trundle.scenarios import build, load_scenario
+from trundle.scenarios.wallbounce_setup import Setup
+
+
+def made(*overrides: str) -> Setup:
+    scenario = load_scenario("wallbounce-avoid", list(overrides))
+    return Setup(scenario.tables, scenario.seed)
+
+
+def test_barriers_end_where_the_file_says():
+    assert made("controller.torso_range=0.4").keep_out().range == 0.4
+    other = load_scenario("wallbounce-recover")
+    assert Setup(other.tables, other.seed).keep_out().range == math.inf
+    with pytest.raises(InputError, match=r"controller\.torso_range = 0\.01: must be > softness"):
+        build(load_scenario("wallbounce-avoid", ["controller.torso_range=0.01"]))
+
+
+def test_hands_keep_out_of_the_box_by_their_own_margin():
+    class View:
+        time = 0.5
+
+        def position(self, name: str) -> list[float]:
+            return [1.0, 0.0, 0.1]
+
+    class Plant:
+        def place_box(self, view: View, number: int, center: np.ndarray) -> None:
+            self.center = center
+
+    setup = made("box.margin=0.2", "box.hand_margin=0.05")
+    guide, plant = setup.guide(setup.trials()[0]), Plant()
+    guide._box_appears(plant, View())  # type: ignore[arg-type]
+    disc = guide.surroundings(0.6).disc
+    assert disc is not None
+    assert np.asarray(disc.center) == pytest.approx(plant.center)
+    assert disc.radius == pytest.approx(0.12 + 0.14 + 0.2)
+    assert disc.hands == pytest.approx(0.12 + 0.03 + 0.05)

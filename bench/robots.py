@@ -1,10 +1,12 @@
 """Robots from URDFs on both routes: sizes and times of their functions, growth with degrees of freedom.
 
-Run with ``python -m bench.robots``; times are CPU times in the VM, where compiling would not pay.
+Run with ``python -m bench.robots [sizes | landings [NAME ...]]``; times are CPU times in the VM, where compiling would
+not pay. Landings: robots dropped onto feet, see `bench.landings`.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -55,8 +57,18 @@ def row(name: str, urdf: CheckedUrdf) -> str:
     )
 
 
-def main() -> None:
-    """Print the table, and the size of the avatar's equations on its feet."""
+def main(arguments: list[str]) -> None:
+    """Print the tables asked for, both by default."""
+    if arguments[:1] != ["landings"]:
+        sizes()
+    if arguments[:1] != ["sizes"]:
+        from bench import landings
+
+        landings.table(arguments[1:])
+
+
+def sizes() -> None:
+    """Print sizes and times, and the size of the avatar's equations on its feet."""
     print("robot              dof  instructions of ID, M h, x'    us: ID    M h     x'   Pinocchio M h   ms to build")
     avatar = build_avatar()
     print(row("avatar", check_urdf(avatar.robot.urdf())))
@@ -75,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

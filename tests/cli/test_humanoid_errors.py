@@ -37,12 +37,13 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-ledge", "hand.ahead=0.7", "steps.rest", "left_hand by"),
         ("humanoid-ledge", 'hand.end="left_claw"', "hand.end = 'left_claw'", "'left_hand', 'right_hand'"),
         ("humanoid-ledge", 'robot.name="talos"', "robot.posture.right_shoulder_roll_joint", "joint"),
+        ("humanoid-ledge", "steps.width=0.05", "steps.width = 0.05", "overlap"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
-        (EXAMPLES / "humanoid_carry.toml", 'robot.name="talos"', "robot.name = 'talos'", "pads"),
+        ("humanoid-carry", 'robot.name="talos"', "robot.name = 'talos'", "pads"),
     ],
 )
 def test_it_names_key_value_and_what_is_allowed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str | Path, override: str, key: str, words: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, override: str, key: str, words: str
 ) -> None:
     given = ["--set", "terrain.floor=false"] if name == "humanoid-ledge" else []
     code, _, err = trundle(capsys, "run", name, "--out", tmp_path / "out", *given, "--set", override)

@@ -481,7 +481,7 @@ ROBOT: dict[str, dict[str, Any]] = {
         "velocity": [0, 0, 0], "motion": {"type": "coast"}, "motion.phase": [0] * 6, "friction": 0.8,
     },
     "contact": {"on_slip": "slide", "on_separation": "fly"},
-    "joints": {"stiffness": 0, "damping": 0, "target": {}},
+    "joints": {"stiffness": 0, "damping": 0, "target": {}, "locked": []},
     "initial": {
         "position": [0, 0, 1], "quaternion": [1, 0, 0, 0], "clearance": 0.05, "velocity": [0, 0, 0],
         "angular_velocity": [0, 0, 0], "joints": {}, "rates": {}, "contacts": [],

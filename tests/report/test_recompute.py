@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+import trundle as tr
 from tests.report.synthetic import ball_on_plate, changed, ellipsoid_in_dish, rock_on_terrain
+from tests.simulate.test_patches import CORNERS, block
 from trundle.records import Trajectory
 from trundle.report.implicit import curve, level_set
 from trundle.report.recompute import common_normal, rotation_matrices, touch
@@ -136,3 +138,23 @@ def test_planar_samples_without_known_curves_use_the_record():
     assert not again.exact.any()
     assert again.normal == pytest.approx(touch(run).normal, abs=2e-2)
     assert np.max(np.abs(again.slip)) < 1e-12
+
+
+def test_contacts_of_a_robot_in_space_are_found_again_from_its_shapes():
+    slope = 0.3
+    robot = block((0.02, 0.01, 0.1), slope)
+    start = robot.place(contacts=CORNERS, block=(0.0, -0.2, 0.0, np.cos(slope / 2), 0.0, np.sin(slope / 2), 0.0))
+    run = tr.simulate(robot, start, 0.02, output_step=0.01, relative_tolerance=1e-9)
+    for slot in range(4):
+        again = touch(run, slot)
+        assert again.exact.all()
+        np.testing.assert_allclose(again.gap, run["gap"][:, slot], atol=1e-14)
+        np.testing.assert_allclose(again.slip, run["slip"][:, slot], atol=1e-14)
+        np.testing.assert_allclose(again.normal, run["contact_normal"][:, slot], atol=1e-14)
+    # A record that says otherwise than its poses is found out.
+    moved = run.dataset.copy(deep=True)
+    moved["gap"] = moved["gap"] * 0.0
+    moved["contact_position"] = moved["contact_position"] + 1e-3
+    moved["body_position"] = moved["body_position"] + 2e-3 * run["contact_normal"][0, 0]
+    false = touch(dataclasses.replace(run, dataset=moved), 0)
+    np.testing.assert_allclose(false.gap, 2e-3, atol=1e-12)

@@ -108,6 +108,21 @@ def test_a_position_without_a_clearance_is_taken_as_it_is(tmp_path: Path) -> Non
         assert scenario.resolved()["initial"].get("clearance") == initial.get("clearance")
 
 
+def test_inside_a_lying_tube_the_feet_are_found_above_its_bottom(tmp_path: Path) -> None:
+    ground = {"shape": {"type": "tube", "radius": 1.2}, "rpy": [0.0, 1.5707963267948966, 0.0]}
+    feet = {
+        side: {"frame": f"{side}_shank", "shape": {"type": "sphere", "radius": 0.05}, "position": [0.02, 0.0, -0.25]}
+        for side in ("left", "right")
+    }
+    simulation = {"duration": 0.002, "output_step": 0.001}
+    for position in ([0.0, 0.0, 0.0], [0.3, 0.1, 4.0]):
+        initial = {"position": position, "clearance": 0.03}
+        work = build(load_scenario(hopper(tmp_path, feet=feet, ground=ground, initial=initial, simulation=simulation)))
+        walked = work.run(None)  # type: ignore[attr-defined]
+        assert walked["gap"][0].min() == pytest.approx(0.03, abs=1e-9)
+        assert walked["body_position"][0, :, 2].min() < 0.0 < -walked["contact_position"][0, :, 2].max()
+
+
 @pytest.mark.parametrize(
     ("shape", "contacts"),
     [
@@ -161,6 +176,8 @@ def test_a_broken_urdf_is_refused_with_element_and_rule(
         ({"joints": {"damping": {"elbow": 1.0}}}, "joints.damping.elbow"),
         ({"robot": {"urdf": "hopper.urdf", "example": "solo12"}}, "robot.urdf"),
         ({"robot": {"urdf": "none.urdf"}}, "robot.urdf"),
+        ({"joints": {"locked": ["elbow*"]}}, r"joints.locked\[0\]"),
+        ({"joints": {"locked": ["left_knee"], "damping": {"left_knee": 1.0}}}, "joints.damping.left_knee"),
         ({"robot": {"urdf": "../hopper.urdf"}}, "robot.urdf"),
         ({"initial": {"quaternion": [0.0, 0.0, 0.0, 0.0]}}, "initial.quaternion"),
     ],
@@ -169,6 +186,34 @@ def test_what_a_file_may_not_say(tmp_path: Path, tables: dict[str, Any], key: st
     with pytest.raises(InputError, match=key) as caught:
         build(load_scenario(hopper(tmp_path, **tables)))
     assert str(tmp_path / "case.toml") in str(caught.value)
+
+
+def test_locked_joints_stay_where_they_start(tmp_path: Path) -> None:
+    joints = {"stiffness": 60.0, "damping": 3.0, "locked": ["*_knee", "left_spread"]}
+    simulation = {"duration": 0.02, "output_step": 0.01}
+    free = build(load_scenario(hopper(tmp_path, simulation=simulation)))
+    held = build(load_scenario(hopper(tmp_path, simulation=simulation, joints=joints)))
+    assert held.robot.model().nv == free.robot.model().nv - 3  # type: ignore[attr-defined]
+    before, after = (work.run(None) for work in (free, held))  # type: ignore[attr-defined]
+    assert not {"left_knee", "right_knee", "left_shank"} & {str(name) for name in after["joint"]}
+    np.testing.assert_allclose(after["com_position"][0], before["com_position"][0], atol=1e-12)
+    np.testing.assert_allclose(after["contact_position"][0], before["contact_position"][0], atol=1e-12)
+    assert after.status.name == "SUCCESS"
+
+
+def test_a_joint_that_moves_no_mass_is_named_with_the_key_of_the_robot(tmp_path: Path) -> None:
+    text = (
+        (EXAMPLES / "hopper.urdf")
+        .read_text()
+        .replace(
+            "</robot>",
+            """<link name="flag"/><joint name="halyard"
+        type="continuous"><parent link="trunk"/><child link="flag"/></joint></robot>""",
+        )
+    )
+    with pytest.raises(InputError, match=r"robot.urdf = .* unlike halyard: lock such joints"):
+        build(load_scenario(hopper(tmp_path, text)))
+    assert build(load_scenario(hopper(tmp_path, text, joints={"locked": ["halyard"]})))
 
 
 def test_the_examples_are_valid(tmp_path: Path) -> None:

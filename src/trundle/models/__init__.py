@@ -17,6 +17,7 @@ from trundle.models.rolling_tree import RollingTree
 from trundle.models.system import ContactSystem, Meeting, Rules, Start
 from trundle.models.tree import Link, Tree, TreeModel
 from trundle.models.urdf_checks import load_urdf
+from trundle.models.urdf_lock import lock_joints
 from trundle.models.urdf_robot import robot_from_urdf
 from trundle.models.walker import PassiveWalker
 
@@ -67,5 +68,6 @@ __all__ = [
     "load_example_robot",
     "load_humanoid",
     "load_urdf",
+    "lock_joints",
     "robot_from_urdf",
 ]

@@ -14,6 +14,7 @@ from trundle.checks import FloatArray, array, non_negative, quaternion
 from trundle.contact.packed import ContactRows, FrameMotion
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.urdf_checks import CheckedUrdf
+from trundle.models.urdf_tree import refuse_idle
 
 _REFINEMENTS = 3
 
@@ -159,9 +160,7 @@ class Articulated:
         if armature is not None:
             self._model.armature[6:] = array("armature", armature, (len(self.joints),), minimum=0.0, unit="kg m2")
         self.lower, self.upper, self.rate_limit, self.torque_limit = self._limits()
-        low = np.linalg.eigvalsh(self.terms(self.neutral, np.zeros(self.nv)).M)
-        if low[0] <= 1e-14 * low[-1]:
-            raise InputError("urdf", urdf.name, "a robot of which every joint, and the base, moves some mass")
+        refuse_idle(urdf.name, self.terms(self.neutral, np.zeros(self.nv)).M, self.joints)
 
     @property
     def neutral(self) -> FloatArray:

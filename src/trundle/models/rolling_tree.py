@@ -16,6 +16,7 @@ from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
+from trundle.geometry.surfaces import Plane
 from trundle.models.closing import close_gaps, refuse_overlaps, roll
 from trundle.models.conversion import to_matrix
 from trundle.models.joints import BodySpec
@@ -34,7 +35,8 @@ SECOND = "-second"
 class Part:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
-    Friction and law are the robot's own where None. ``ahead``: see `trundle.models.system.Meeting`.
+    Friction and law are the robot's own where None. ``ahead``: see `trundle.models.system.Meeting`. ``patch``: the
+    foot of which it is a corner.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Part:
     friction: float | None
     law: str | None = None
     ahead: float | None = None
+    patch: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ class RollingTree:
             rules=self.rules,
             motions={} if self.moving is None else {self.base: self.moving.motion},
             tree=True,
+            patches=self._patches(),
             physics={
                 "law": self.law,
                 "friction": min(frictions.values(), default=self.friction),
@@ -134,6 +138,16 @@ class RollingTree:
                 "resisting": [s.name for s in self.tree.specs if s.damping or s.dry_friction or s.stiffness],
             },
         )
+
+    def _patches(self) -> tuple[tuple[int, ...], ...]:
+        """Return the numbers of the contacts of each flat patch, where the ground is flat."""
+        if not isinstance(self.terrain, Plane):
+            return ()
+        together: dict[str, list[int]] = {}
+        for i, part in enumerate(self.parts):
+            if part.patch is not None:
+                together.setdefault(part.patch, []).append(i)
+        return tuple(tuple(corners) for corners in together.values())
 
     def _friction(self, part: Part) -> float:
         return self.friction if part.friction is None else part.friction

@@ -113,6 +113,8 @@ class ContactSystem:
         Numbers for the record: mass, friction, gravity, ...
     tree : bool
         Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
+    patches : tuple of tuple of int
+        Contacts that are the corners of one rectangle on a plane, in order about it.
     """
 
     kind: str
@@ -123,6 +125,7 @@ class ContactSystem:
     motions: Mapping[str, HandMotion]
     physics: Mapping[str, Any]
     tree: bool = False
+    patches: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("motions", "physics"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,12 @@ def _grown(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: st
     offset = _add_base(tree, description.bodies[0], names[0], base)
     for body, name in zip(description.bodies[1:], names[1:], strict=True):
         tree.add(_jointed(body, name, body.parent + offset))
-    contacts = [contact for name, foot in feet.items() for contact in foot.contacts(name)]
-    return tuple(_part(tree, description, name, foot, offset) for name, foot in contacts)
+    parts = []
+    for name, foot in feet.items():
+        patch = name if isinstance(foot.shape, FlatPatch) else None
+        touching = (_part(tree, description, contact, one, offset) for contact, one in foot.contacts(name))
+        parts += [replace(part, patch=patch) for part in touching]
+    return tuple(parts)
 
 
 def _names(description: UrdfTree) -> list[str]:

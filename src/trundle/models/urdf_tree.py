@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
@@ -165,10 +166,26 @@ def urdf_tree(robot: CheckedUrdf | RobotDescription) -> UrdfTree:
         bodies.append(_root(link, lump) if joint is None else _moving(joint, parent, links, lump))
         todo += reversed(outer)
     tree = UrdfTree(urdf.name, tuple(bodies), links)
-    size = np.linalg.eigvalsh(tree.inertia())
-    if not size[0] > _MOVES * size[-1]:
-        raise InputError("urdf", urdf.name, "a robot of which every joint, and the base, moves some mass")
+    refuse_idle(urdf.name, tree.inertia(), tree.joints)
     return tree
+
+
+def refuse_idle(name: str, M: FloatArray, joints: Sequence[str]) -> None:
+    """Refuse a robot with the inertia M (6 + n, 6 + n) if some of its n joints, or the base, move no mass.
+
+    Raises
+    ------
+    InputError
+        Naming them: the columns that a QR factorization with pivoting leaves to the end.
+    """
+    sizes = np.linalg.eigvalsh(M)
+    idle = int(np.sum(sizes <= _MOVES * sizes[-1]))
+    if idle:
+        order = np.asarray(qr(M, mode="r", pivoting=True)[1])
+        last = sorted(int(i) for i in order[-idle:])
+        names = ", ".join(dict.fromkeys("the base" if i < 6 else str(joints[i - 6]) for i in last))
+        rule = "a robot of which every joint, and the base, moves some mass"
+        raise InputError("urdf", name, f"{rule}, unlike {names}: lock such joints")
 
 
 def _held(

@@ -22,6 +22,8 @@ UNITS = {
     "real_time_factor": "1",
     "solve_time_wholebody": "s",
     "solve_time_preview": "s",
+    "solve_time_wholebody_p99": "s",
+    "solve_time_preview_p99": "s",
     "odometry_drift": "m",
     "friction_use": "1",
     "ticks_unsolved": "1",
@@ -58,6 +60,8 @@ def general(run: Trajectory) -> dict[str, float]:
         "friction_use": float(friction_use(run).max()),
         "solve_time_wholebody": float(np.median(run["solve_time_wholebody"])),
         "solve_time_preview": float(np.median(preview)) if len(preview) else 0.0,
+        "solve_time_wholebody_p99": float(np.percentile(run["solve_time_wholebody"], 99)),
+        "solve_time_preview_p99": float(np.percentile(preview, 99)) if len(preview) else 0.0,
     }
 
 

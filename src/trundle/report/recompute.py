@@ -6,7 +6,9 @@ shapes' level sets (space) or curves (plane), the slip from the rigid-body veloc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,9 @@ from trundle.report.plane import PlanarView, lies_in_plane, lift, planar_view
 from trundle.report.trees import body_index, moving_terrain, of_contact
 
 Array = NDArray[np.float64]
+
+_BALL = 1e-2
+"""Radius (m) of the ball whose middle stands for a point."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
     its place: in space the gap is then the distance between the two recorded material points.
     """
     if trajectory.kind in ("spatial", "walking"):
-        return _touch_recorded(trajectory, slot)
+        return _touch_tree(trajectory, slot)
     if not lies_in_plane(trajectory):
         return _touch_space(trajectory)
     found = _touch_plane(planar_view(trajectory, slot))
@@ -83,6 +88,58 @@ def _touch_recorded(run: Trajectory, slot: int) -> Touch:
         arm = run["contact_position"][:, slot] - run["body_position"][:, b]
         slip = slip - run["body_velocity"][:, b] - np.cross(run["body_angular_velocity"][:, b], arm)
     return Touch(run["gap"][:, slot], slip, run["contact_normal"][:, slot], lever, np.zeros(len(run), dtype=bool))
+
+
+def _touch_tree(run: Trajectory, slot: int) -> Touch:
+    """Find the touch of a tree in space again where the record says which surfaces its contact is between."""
+    stored = _touch_recorded(run, slot)
+    sides = run.metadata.get("surfaces", {}).get(str(run["contact"][slot]))
+    if sides is None:
+        return stored
+    (A, radius), (B, _) = (_surface(side["shape"]) for side in sides)
+    if A is None or B is None:
+        return stored
+    (R_A, p_A, v_A, w_A, arm_A), (R_B, p_B, v_B, w_B, arm_B) = (_placed_surface(run, side) for side in sides)
+    to_A, to_B = np.swapaxes(R_A, 1, 2), np.swapaxes(R_B, 1, 2)
+    on_B, push = run["contact_position"][:, slot], stored.gap[:, None] * stored.normal
+    a = _rotate(to_A, on_B + push - radius * stored.normal - p_A)
+    found, a, b = common_normal(A, B, to_B @ R_A, _rotate(to_B, p_A - p_B), a, _rotate(to_B, on_B - p_B))
+    if not found.any():
+        return stored
+    a = np.where(found[:, None], a, 0.0)
+    b = np.where(found[:, None], b, [0.0, 0.0, 1.0])
+    normal, reach, side = _rotate(R_B, B.normal(b)[0]), _rotate(R_A, a), _rotate(R_B, b)
+    gap = np.sum(normal * (p_A - p_B + reach - side), axis=1) + radius
+    lever = arm_A + (reach if radius == 0 else 0.0 * reach)
+    slip = v_A + np.cross(w_A, lever) - v_B - np.cross(w_B, arm_B + side)
+    one = found[:, None]
+    return Touch(
+        np.where(found, gap, stored.gap),
+        np.where(one, slip, stored.slip),
+        np.where(one, normal, stored.normal),
+        np.where(one, lever, stored.lever),
+        found,
+    )
+
+
+def _surface(shape: Mapping[str, Any]) -> tuple[LevelSet | None, float]:
+    """Return a shape's level set; a point is the middle of a ball, whose radius (m) comes with it, else zero."""
+    if shape.get("type") == "point":
+        return level_set({"type": "sphere", "radius": _BALL}), _BALL
+    return level_set(shape), 0.0
+
+
+def _placed_surface(run: Trajectory, side: Mapping[str, Any]) -> tuple[Array, Array, Array, Array, Array]:
+    """Return R (n, 3, 3), origin, velocity and angular velocity of its body's centre, and the origin's arm from it."""
+    turn, place, n = np.asarray(side["turn"]), np.asarray(side["place"]), len(run)
+    if "body" not in side:
+        still = np.zeros((n, 3))
+        return np.tile(turn, (n, 1, 1)), np.tile(place, (n, 1)), still, still, still
+    k = [str(name) for name in run["body"]].index(side["body"])
+    R = rotation_matrices(run["body_quaternion"][:, k])
+    arm = R @ place
+    center = run["body_position"][:, k]
+    return R @ turn, center + arm, run["body_velocity"][:, k], run["body_angular_velocity"][:, k], arm
 
 
 def _rotate(R: Array, x: Array) -> Array:

@@ -163,11 +163,17 @@ class MulticontactWork:
         table = self.tables.steps if self.tables.task == "walk" else None
         if table is None or table.width is None:
             return q
+        sizes = np.mean([[sole.length, sole.width] for sole in humanoid.feet.values()], axis=0)
+        if abs(table.stagger) < sizes[0] and table.width < sizes[1]:
+            raise InputError("width", table.width, f"at least {sizes[1]:g} m, or soles beside each other overlap")
         soles = {}
         for name, side in (("left_foot", 0.5), ("right_foot", -0.5)):
             point, R = self.terrain.ground(side * table.stagger, side * table.width)
             soles[name] = PlacedPatch(name, self._sole(name), point, R)
-        return find_pose(humanoid, tuple(soles.values()), start=q).q
+        try:
+            return find_pose(humanoid, tuple(soles.values()), start=q).q
+        except StanceError as error:
+            raise InputError("width", table.width, f"a stance that the robot can take; this one: {error}") from None
 
     @cached_property
     def com(self) -> FloatArray:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
+from scipy.optimize import bisect
 
 from trundle import geometry
 from trundle.errors import InputError
@@ -14,10 +17,9 @@ from trundle.models import FlatPatch, Foot, Hand, RollingTree, Start, robot_from
 from trundle.models.avatar import build_avatar
 from trundle.models.body_shapes import avatar_scene
 from trundle.models.closing import nearest
-from trundle.models.description import RobotDescription
 from trundle.models.example_robots import load_example_robot
-from trundle.models.urdf_checks import CheckedUrdf, load_urdf
-from trundle.models.urdf_tree import urdf_tree
+from trundle.models.urdf_checks import CheckedUrdf, check_urdf, load_urdf
+from trundle.models.urdf_lock import joint_ranges, lock_joints
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import motion_of, shape_of
 from trundle.scenarios.scenario import Scenario
@@ -28,13 +30,15 @@ if TYPE_CHECKING:
 
 _LIFTS = 60
 _LIFTED = 1e-11
+_TRIED = 81
 
 
 def build(scenario: Scenario) -> RobotRun:
     """Return the work of a `walking` scenario of task `simulate`."""
     tables: Any = scenario.tables
-    urdf = _description(scenario, tables.robot)
-    tree = urdf_tree(urdf)
+    described = _description(scenario, tables.robot)
+    angles = _starting_angles(scenario, described)
+    urdf = _locked(scenario, described, angles)
     feet = {name: _foot(scenario, name, table) for name, table in tables.feet.items()}
     ground, contact = tables.ground, tables.contact
     surface = shape_of(scenario, ground.shape, "ground.shape", closed=False)
@@ -42,7 +46,9 @@ def build(scenario: Scenario) -> RobotRun:
     with keys("ground", scenario, {"twist": "ground.velocity"}):
         twist = (*ground.angular_velocity, *ground.velocity)
         hand = Hand(surface, ground.position, ground.rpy, twist, motion)
-    moved = {"contact": "feet", "gravity": "simulation.gravity", "on_slip": "contact.on_slip", "urdf": "robot.urdf"}
+    source = next(key for key in ("urdf", "example", "avatar") if getattr(tables.robot, key) is not None)
+    moved = {"contact": "feet", "gravity": "simulation.gravity", "on_slip": "contact.on_slip"}
+    moved["urdf"] = f"robot.{source}"
     with keys("feet", scenario, moved):
         robot = robot_from_urdf(
             urdf,
@@ -54,9 +60,7 @@ def build(scenario: Scenario) -> RobotRun:
             on_separation=contact.on_separation,
         )
     joints = {spec.joint or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
-    limits = {name: (limit.lower, limit.upper) for name, limit in tree.limits.items()}
-    angles = {name: float(np.clip(0.0, *limits[name])) for name in joints}
-    angles |= _named(scenario, "initial.joints", tables.initial.joints, joints)
+    angles = {name: angle for name, angle in angles.items() if name in joints}
     robot = _with_springs(scenario, robot, joints, angles)
     base = next(spec.name for spec in robot.tree.specs if spec.kind == "free")
     rates = _named(scenario, "initial.rates", tables.initial.rates, joints)
@@ -98,16 +102,17 @@ class RobotRun:
             stretch = run["joint_position"][:, j] - spec.rest
             torque[:, j] = -spec.stiffness * stretch - spec.damping * run["joint_velocity"][:, j]
         walked = as_walking(run, self.base, _phases(run), torque)
-        table = getattr(self.scenario.tables, "robot")  # noqa: B009
-        if table.avatar is None:
+        tables: Any = self.scenario.tables
+        table = tables.robot
+        if table.avatar is None or tables.joints.locked:  # the avatar's pictures are of its own bodies
             return walked
         terrain = tuple(body for body in walked.scene if body.role == "terrain")
         return replace(walked, scene=(*avatar_scene(build_avatar(table.avatar)), *terrain))
 
 
-def _description(scenario: Scenario, table: Any) -> CheckedUrdf | RobotDescription:
+def _description(scenario: Scenario, table: Any) -> CheckedUrdf:
     if table.avatar is not None:
-        return build_avatar(table.avatar).robot
+        return check_urdf(build_avatar(table.avatar).robot.urdf())
     if table.example is not None:
         with keys("robot", scenario, {"name": "robot.example"}):
             return load_example_robot(table.example, repair=table.repair is not False)
@@ -117,6 +122,28 @@ def _description(scenario: Scenario, table: Any) -> CheckedUrdf | RobotDescripti
     except InputError as error:
         key = "robot.urdf" if error.key == "file" else f"{table.urdf}: {error.key}"
         raise InputError(key, error.value, error.allowed, scenario.file) from None
+
+
+def _starting_angles(scenario: Scenario, urdf: CheckedUrdf) -> dict[str, float]:
+    """Return where all joints that move start: as told, else zero or the nearest of their range."""
+    ranges = joint_ranges(urdf)
+    table: Any = getattr(scenario.tables, "initial")  # noqa: B009
+    return {name: float(np.clip(0.0, *limits)) for name, limits in ranges.items()} | _named(
+        scenario, "initial.joints", table.joints, ranges
+    )
+
+
+def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) -> CheckedUrdf:
+    """Return the robot with the joints that the file locks held at their `angles` (rad or m)."""
+    table: Any = getattr(scenario.tables, "joints")  # noqa: B009
+    names: set[str] = set()
+    for i, pattern in enumerate(table.locked):
+        fitting = [name for name in angles if fnmatchcase(name, pattern)]
+        if not fitting:
+            rule = "the name of a joint, or a pattern that fits some: joints are " + ", ".join(angles)
+            raise InputError(f"joints.locked[{i}]", pattern, rule, scenario.file)
+        names.update(fitting)
+    return lock_joints(urdf, {name: angles[name] for name in angles if name in names})
 
 
 def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
@@ -147,7 +174,7 @@ def _with_springs(
     return robot.sprung(*by_body)
 
 
-def _named(scenario: Scenario, key: str, table: Mapping[str, float], joints: Mapping[str, str]) -> dict[str, float]:
+def _named(scenario: Scenario, key: str, table: Mapping[str, float], joints: Collection[str]) -> dict[str, float]:
     """Return a table by joints after checking the names."""
     for name in table:
         if name not in joints:
@@ -188,25 +215,59 @@ def _contacts(scenario: Scenario, names: tuple[str, ...]) -> list[str]:
 def _lifted(
     robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float], clearance: float
 ) -> np.ndarray:
-    """Return the base's pose, moved along z so that the nearest foot is `clearance` (m) away from the ground."""
-    system = robot.system
-    pose = np.array(pose)
+    """Return the base's pose, moved along z so that the nearest foot is `clearance` (m) away from the ground.
+
+    Over open ground the height follows from the gap step by step; in a hollow, or from inside the ground, heights are
+    tried from the lowest up.
+    """
     far = 10.0 + abs(float(pose[2]))
+
+    def error(height: float) -> float:
+        """Return by how much (m) the nearest foot is too low at a height of the base; infinite without a gap."""
+        gaps = _gaps(robot, base, np.array([*pose[:2], height, *pose[3:]]), angles)
+        return clearance - min(gaps, default=-np.inf)
+
+    height = float(pose[2])
     for _ in range(_LIFTS):
-        x = robot.unclosed(**{base: pose, **angles})
-        seen = [nearest(system, system.first_atlas, x, i) for i in range(len(robot.parts))]
-        gaps = [approach.gap for approach in seen if approach is not None]
-        if len(gaps) < len(seen):
+        left = error(height)
+        if not np.isfinite(left):
             break
-        error = clearance - min(gaps)
-        if abs(error) < _LIFTED:
-            return pose
-        pose[2] += np.clip(error, -far, far)
+        if abs(left) < _LIFTED:
+            return np.array([*pose[:2], height, *pose[3:]])
+        height += float(np.clip(left, -far, far))
+    tried = _heights(robot, base, pose, angles)
+    errors = [error(height) for height in tried]
+    for low, high, before, after in zip(tried, tried[1:], errors, errors[1:], strict=False):
+        if before > 0 >= after:
+            found = bisect(lambda height: np.clip(error(height), -1.0, 1.0), low, high, xtol=1e-13)
+            return np.array([*pose[:2], float(found), *pose[3:]])
     raise InputError(
         "clearance",
         clearance,
         "left out, and position given: no height was found at which the feet are so far from the ground",
     )
+
+
+def _gaps(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float]) -> list[float]:
+    """Return the gaps (m) of all feet, or none where a foot has no nearest point."""
+    x = robot.unclosed(**{base: pose, **angles})
+    seen = [nearest(robot.system, robot.system.first_atlas, x, i) for i in range(len(robot.parts))]
+    gaps = [approach.gap for approach in seen if approach is not None]
+    return gaps if len(gaps) == len(seen) else []
+
+
+def _heights(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float]) -> np.ndarray:
+    """Return heights of the base (m) at which its feet are around the ground's middle."""
+    if robot.terrain is None:
+        return np.zeros(0)
+    model = robot.system.model()
+    x = robot.unclosed(**{base: pose, **angles})
+    names = (robot.base, *(part.body for part in robot.parts))
+    places = ca.Function("places", [model.x], [model.motions[name].p[2] for name in names])(x)
+    ground, *feet = (float(place) for place in places)
+    lowest, highest = min(feet) - pose[2], max(feet) - pose[2]
+    reach = 2.0 * robot.terrain.reference_length
+    return np.linspace(ground - reach - highest, ground + reach - lowest, _TRIED)
 
 
 def _phases(run: Trajectory) -> list[str]:

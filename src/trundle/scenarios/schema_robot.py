@@ -132,7 +132,11 @@ class RobotContactTable(Table):
 
 
 class JointsTable(Table):
-    """Springs and dampers at the joints: torque = stiffness (target - position) - damping rate."""
+    """Springs and dampers at the joints: torque = stiffness (target - position) - damping rate; and locked joints."""
+
+    locked: Annotated[tuple[Text, ...], Array, Field(max_length=256), Allowed("a list of joints' names")] = Field(
+        default=(), description="joints held where they start, by name or a pattern such as 'LFinger*'"
+    )
 
     stiffness: ByJoint = Field(default=0.0, description="N m/rad or N/m, of all joints or by name (others: 0)")
     damping: ByJoint = Field(default=0.0, description="N m s/rad or N s/m, likewise")

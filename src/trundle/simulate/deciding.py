@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 import casadi as ca
 import numpy as np
@@ -12,11 +13,13 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
+from trundle.simulate.impact_sets import closed_sets, grouped
 from trundle.simulate.sharing import cone_sides, inside_all, redundant
 from trundle.simulate.states import slip_and_spin
 
 _MOST = 6
-"""Contacts beyond which the combinations are too many."""
+"""Contacts, or patches, beyond which the combinations are too many."""
+_SETS = 2000
 _SLIPS = 1e-8
 """Slip (m/s) above which its direction is that of the velocity."""
 _AGREES = 1e-9
@@ -71,7 +74,8 @@ def decided(
 
         M nudot + h = S u + sum G_i'lam_i,   rows_i nudot + bias_i = 0.
 
-    Of all sets that agree the one with most contacts closed and rolling is taken. In the plane only.
+    Of all sets that agree the one with most contacts closed and rolling is taken. In the plane; in space where there
+    are flat patches, whose corners are closed as `closed_sets` says, and no slip begins there.
 
     Parameters
     ----------
@@ -80,7 +84,8 @@ def decided(
     sticky : bool
         Friction has no limit.
     """
-    if system.d != 2 or not 0 < len(contacts) <= _MOST:
+    groups = grouped(contacts, system.patches)
+    if (system.d != 2 and not system.patches) or not 0 < len(groups) <= _MOST:
         return None
     slips = {i: slip_and_spin(system, atlas, x, i)[1] for i in contacts}
     laws = ["separated"] * len(system.meetings)
@@ -89,18 +94,31 @@ def decided(
     M, force, *parts = (np.asarray(v, dtype=np.float64) for v in _terms(system, atlas, tuple(laws))(x, u))
     free = np.asarray(np.linalg.solve(M, force.ravel()), dtype=np.float64)
     model = system.model(atlas)
-    choices = []
+    choices: dict[int, list[Choice]] = {}
     for place, i in enumerate(contacts):
         J, b, G, n = parts[4 * place : 4 * place + 4]
         mu = np.inf if sticky else float(model.joined[i].friction.mu)
         of_one = _slipping(J, b.ravel(), G) if laws[i] == "sliding" else _still(J, b.ravel(), n.ravel(), mu)
-        choices.append(list(of_one))
-    for chosen in sorted(product(*choices), key=_closed):
+        choices[i] = list(of_one)
+    together = [_of_group(group, choices) for group in groups]
+    numbers = [i for group in groups for i in group]
+    if math.prod(len(some) for some in together) > _SETS:
+        return None
+    for chosen in sorted((tuple(chain(*some)) for some in product(*together)), key=_closed):
         if _agrees(M, free, chosen):
-            numbered = list(zip(contacts, chosen, strict=True))
+            numbered = list(zip(numbers, chosen, strict=True))
             onsets = {i: one.onset for i, one in numbered if one.onset is not None}
             return Decision({i: one.law for i, one in numbered}, onsets)
     return None
+
+
+def _of_group(group: Sequence[int], choices: Mapping[int, Sequence[Choice]]) -> list[tuple[Choice, ...]]:
+    """Return what the contacts of a group, see `grouped`, may do together."""
+    if len(group) == 1:
+        return [(choice,) for choice in choices[group[0]]]
+    return [
+        tuple(choices[i][0] if i in closed else choices[i][-1] for i in group) for closed in closed_sets(tuple(group))
+    ]
 
 
 def _terms(system: ContactSystem, atlas: Atlas, laws: tuple[str, ...]) -> ca.Function:
@@ -123,10 +141,10 @@ def _terms(system: ContactSystem, atlas: Atlas, laws: tuple[str, ...]) -> ca.Fun
 
 
 def _still(J: FloatArray, b: FloatArray, n: FloatArray, mu: float) -> Iterator[Choice]:
-    """Yield what a contact without slip may do: J (2, nv), b (2,), n (2,)."""
+    """Yield what a contact without slip may do: J (d, nv), b (d,), n (d,); in space no slip begins."""
     yield Choice("rolling", J, b, J, cone_sides(n, mu))
     normal, bias = n @ J, float(n @ b)
-    if np.isfinite(mu):
+    if np.isfinite(mu) and len(n) == 2:
         for e in (np.array([n[1], -n[0]]), np.array([-n[1], n[0]])):
             push = ((n - mu * e) @ J)[None]
             yield Choice("sliding", normal[None], np.array([bias]), push, np.eye(1), e @ J, float(e @ b), e)

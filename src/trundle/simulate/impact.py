@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,9 @@ _NO_BLOW = 1e-12
 """Speed (m/s) that is round-off: such a touch closes the contact and changes nothing."""
 
 
-def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact:
+def plastic_impact(
+    M: FloatArray, contacts: dict[int, Candidate], new: int, patches: Sequence[Sequence[int]] = ()
+) -> Impact:
     """Return the outcome of an impact at the contact `new` while the others were closed.
 
     nu+ = nu + M^-1 J'L with the relative velocity of the material points zero after, L = -(J M^-1 J')^-1 v
@@ -34,6 +36,8 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     M : (nv, nv)
     contacts : dict of contact number -> Candidate
         The new contact and those that were closed.
+    patches : sequence of sequence of int
+        Contacts that are the corners of one rectangle.
     """
     if all(float(np.linalg.norm(c.velocity)) < _NO_BLOW for c in contacts.values()):
         return held_impact(M, contacts)
@@ -46,7 +50,7 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
     if alone.decided and all(speed > -REST_SPEED for speed in leaving):
         return replace(together, decided=True, rests=True)
-    return together if together.decided else some_of(M, contacts, new) or _by_cones(M, contacts) or together
+    return together if together.decided else some_of(M, contacts, new, patches) or _by_cones(M, contacts) or together
 
 
 def _by_cones(M: FloatArray, contacts: dict[int, Candidate]) -> Impact | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -10,7 +12,8 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.simulate.sharing import cone_sides, inside_all, redundant
 
-_MOST = 6
+_MOST = 800
+"""Sets of laws beyond which there are too many to try."""
 _TURNS = 200
 _AGREES = 1e-9
 
@@ -73,30 +76,55 @@ def inside(c: Candidate, push: FloatArray, round_off: float) -> bool:
     return np.isinf(c.mu) or float(np.linalg.norm(push - normal * c.n)) <= c.mu * normal + round_off
 
 
-def some_of(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact | None:
+def some_of(
+    M: FloatArray, contacts: dict[int, Candidate], new: int, patches: Sequence[Sequence[int]] = ()
+) -> Impact | None:
     """Return the impact of the first set of contacts whose impulses and velocities agree, or None.
 
-    Each of the closed contacts rolls, slides or comes apart; the contact `new` does not come apart. Sets that keep
-    more contacts closed and rolling come first.
+    Each of the closed contacts rolls, slides or comes apart; the contact `new` does not come apart, or, of the corners
+    of a patch, not all do. Sets that keep more contacts closed and rolling come first.
 
     Parameters
     ----------
     M : (nv, nv)
     contacts : dict of contact number -> Candidate
     new : int
+    patches : sequence of sequence of int
+        Contacts that are the corners of one rectangle, see `closed_sets`.
     """
-    numbers = list(contacts)
-    if len(numbers) > _MOST:
+    groups = grouped(list(contacts), patches)
+    choices = []
+    for group in groups:
+        sets = [closed for closed in closed_sets(group) if closed or new not in group]
+        laws = [dict.fromkeys(closed, law) for closed in sets for law in (("rolling", "sliding") if closed else ("",))]
+        choices.append([dict.fromkeys(group, "apart") | one for one in laws])
+    if math.prod(len(some) for some in choices) > _MOST:
         return None
-    choices = [("rolling", "sliding") if i == new else ("rolling", "sliding", "apart") for i in numbers]
-    rank = {"rolling": 0, "sliding": 1, "apart": len(numbers) + 1}
-    for laws in sorted(product(*choices), key=lambda laws: sum(rank[law] for law in laws)):
-        if any(law == "sliding" and np.isinf(contacts[i].mu) for i, law in zip(numbers, laws, strict=True)):
+    rank = {"rolling": 0, "sliding": 1, "apart": len(contacts) + 1}
+    together = ({i: law for one in chosen for i, law in one.items()} for chosen in product(*choices))
+    for chosen in sorted(together, key=lambda laws: sum(rank[law] for law in laws.values())):
+        laws = {i: chosen[i] for i in contacts}
+        if any(law == "sliding" and np.isinf(contacts[i].mu) for i, law in laws.items()):
             continue
-        found = _agreed(M, contacts, dict(zip(numbers, laws, strict=True)))
+        found = _agreed(M, contacts, laws)
         if found is not None:
             return found
     return None
+
+
+def grouped(numbers: Sequence[int], patches: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return the contacts in groups: the corners of one patch, in order about it, or one alone."""
+    groups = [tuple(i for i in patch if i in numbers) for patch in patches]
+    alone = [(i,) for i in numbers if not any(i in group for group in groups)]
+    return [*alone, *(group for group in groups if group)]
+
+
+def closed_sets(group: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return which contacts of a group may be closed: of a rigid rectangle all, those of an edge, one, or none."""
+    count = len(group)
+    edges = [(group[k], group[(k + 1) % count]) for k in range(count)] if count > 2 else []
+    alone = [(i,) for i in group] if count > 1 else []
+    return [tuple(group), *edges, *alone, ()]
 
 
 def _agreed(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str]) -> Impact | None:
@@ -159,9 +187,7 @@ def _solved(
     G = np.vstack(pushes)
     spread = np.linalg.solve(M, G.T)
     least = np.linalg.lstsq(np.vstack(rows) @ spread, -np.concatenate(before), rcond=1e-10)[0]
-    size = np.asarray(least, dtype=np.float64)
-    if len(contacts[ways[0][0]].n) == 2:
-        size = _shared(size, G, [(contacts[i], pushed) for i, pushed in ways])
+    size = _shared(np.asarray(least, dtype=np.float64), G, [(contacts[i], pushed) for i, pushed in ways])
     impulses, at = {}, 0
     for i, pushed in ways:
         impulses[i] = pushed.T @ size[at : at + len(pushed)]
@@ -170,10 +196,10 @@ def _solved(
 
 
 def _shared(size: FloatArray, G: FloatArray, ways: list[tuple[Candidate, FloatArray]]) -> FloatArray:
-    """Return impulses with the same effect inside the cones in the plane, where there are such."""
+    """Return impulses with the same effect inside the cones (in space: pyramids inside them), where there are such."""
     sides, at = np.zeros((0, len(size))), 0
     for c, pushed in ways:
-        side = cone_sides(c.n, c.mu) if len(pushed) == 2 else np.eye(1)
+        side = cone_sides(c.n, c.mu) if len(pushed) == len(c.n) else np.eye(1)
         wide = np.zeros((len(side), len(size)))
         wide[:, at : at + len(pushed)] = side
         sides, at = np.vstack((sides, wide)), at + len(pushed)

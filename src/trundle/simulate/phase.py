@@ -107,7 +107,7 @@ class Phase:
         laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
         self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
-        self.forces = shared_forces(self.model, self.dynamics, mode.laws, system.pairs)
+        self.forces = shared_forces(self.model, self.dynamics, mode.laws, system.pairs, system.patches)
         margins = self._margins(self.dynamics, signs)
         self.margins = tuple(margins)
         self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
@@ -272,3 +272,18 @@ def _data_margins(meeting: Meeting, on_B: ca.SX) -> dict[str, ca.SX]:
         for i, r in enumerate(ends_of_data(meeting.shape_B)):
             margins |= {f"data_B{i}_low": on_B[i] - r.low - _INSIDE, f"data_B{i}_high": r.high - on_B[i] - _INSIDE}
     return margins
+
+
+def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
+    projection = phase.integrator.system.projection
+    if projection is None:
+        laws = [LAWS[name] for name in phase.mode.laws]
+        model = phase.model
+        expression = model.projected(laws)
+        projection = ca.Function("projection", [ca.SX.sym("t"), model.x, model.u], [expression])
+        p = np.zeros(model.u.shape[0])
+    else:
+        p = np.array(p)
+        p[-len(phase.mode.laws) :] = 0.0  # signs of roundness: whatever they are
+    return np.asarray(projection(t, x, p)).ravel()

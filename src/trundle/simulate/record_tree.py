@@ -13,7 +13,7 @@ from trundle.models.system import ContactSystem
 from trundle.models.tree import TreeModel
 from trundle.records import make_dataset
 from trundle.simulate.record_contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
-from trundle.simulate.scene import tree_scene
+from trundle.simulate.scene import describe, tree_scene
 
 if TYPE_CHECKING:
     from trundle.simulate.log import Segment
@@ -40,7 +40,29 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
     travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
     scene = tree_scene(system, bodies, path, travels)
-    return Recorded(dataset, scene, {"contacts": where, "parents": model.parents})
+    metadata: dict[str, Any] = {"contacts": where, "parents": model.parents}
+    if system.kind == "spatial" and slots:
+        metadata["surfaces"] = _surfaces(system, slots, bodies)
+    return Recorded(dataset, scene, metadata)
+
+
+def _surfaces(
+    system: ContactSystem, slots: Sequence[int], bodies: Mapping[str, tuple[float, ...]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return of every contact in space its two surfaces: shape, and place in its body's axes about that one's centre.
+
+    ``body`` is left out of what stands still: its place is that in the world.
+    """
+    model, found = system.model(), {}
+    for meeting in (system.meetings[i] for i in slots):
+        sides = ((meeting.body_A, meeting.shape_A, meeting.center_A), (meeting.body_B, meeting.shape_B, (0.0,) * 3))
+        found[meeting.contact] = []
+        for name, shape, center in sides:
+            carrier, R, p = model.carrier(name)
+            place = p + R @ np.array(center) - np.array(bodies.get(carrier, (0.0,) * 3))
+            surface = {"shape": describe(shape), "turn": R.tolist(), "place": place.tolist()}
+            found[meeting.contact].append(surface | ({"body": carrier} if carrier in bodies else {}))
+    return found
 
 
 def recorded_bodies(system: ContactSystem) -> dict[str, tuple[float, ...]]:

@@ -17,9 +17,10 @@ from trundle.records import Policy, tell_contacts
 from trundle.simulate.chatter import chatters, goes_round
 from trundle.simulate.handover import has_neighbour
 from trundle.simulate.log import Log, Segment
-from trundle.simulate.phase import Method, Mode, Phase
+from trundle.simulate.phase import Method, Mode, Phase, projected
+from trundle.simulate.sinking import sunk
 from trundle.simulate.states import round_on_both_sides, slip_and_spin
-from trundle.simulate.transitions import Event, Instant, Switchboard, projected
+from trundle.simulate.transitions import Event, Instant, Switchboard
 from trundle.simulate.watch import Watch
 from trundle.status import Status
 
@@ -44,6 +45,8 @@ _SLIPS = 1e-9
 _ROUND = 1e-9
 _ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
+_SUNK = 1e-9
+"""How deep (m) a corner of a patch that should rise may sink before it lands again."""
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
 
@@ -202,13 +205,20 @@ class Runner:
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
         first_step: float | None = None
+        gaps = {f"{self.board.name(i)}.gap" for corners in self.system.patches for i in corners}
+        brief = _BRIEF
         while now.t < duration:
             self._ask(now)
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
-            stop = min(duration, until, now.t + (_BRIEF if light else WATCH_SPAN if looked else np.inf))
+            corner = np.array(
+                [not a and name in gaps for a, name in zip(armed, phase.margins, strict=True)], dtype=bool
+            )
+            longest = _BRIEF if light else WATCH_SPAN if looked else np.inf
+            stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
+            brief *= 2.0
             looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else NO_LOOKS
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
@@ -218,6 +228,11 @@ class Runner:
                 found = watch.touched(times, states, self._state_at(phase, now, p))
                 if found is not None:
                     instant, end = found
+                    done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+            if end is None and done.status is Status.SUCCESS:
+                back = sunk(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
+                if back is not None:
+                    instant, end = back
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
             lasted = done.t_end > now.t
             # Forces under a new input that end a mode at once never acted.
@@ -233,7 +248,11 @@ class Runner:
             if end is not None:
                 return now, end, phase
             if not armed.all():
-                armed |= np.array([g > 1e-9 for g in phase.margin_values(now.t, now.x, p).values()], dtype=bool)
+                values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
+                armed |= values > 1e-9
+                if np.any(corner & (values < -_SUNK)):
+                    name = phase.margins[int(np.argmin(np.where(corner, values, np.inf)))]
+                    return now, Event(self._number(name.split(".", 1)[0]), "gap"), phase
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
 
@@ -285,7 +304,10 @@ class Runner:
         if done.event is None:
             return None
         contact, margin = phase.margins[done.event].split(".", 1)
-        return Event([meeting.contact for meeting in self.system.meetings].index(contact), margin)
+        return Event(self._number(contact), margin)
+
+    def _number(self, contact: str) -> int:
+        return [meeting.contact for meeting in self.system.meetings].index(contact)
 
     def _integrate(
         self,

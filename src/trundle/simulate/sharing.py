@@ -14,11 +14,19 @@ from trundle.numerics.space import dot
 
 _TINY = 1e-20  # where e is normal to both surfaces, nothing is tangential and c stays zero
 _FLAT = 1e-9  # cosine of the angle between e and the side of a cone under which c does not matter
+_SIGNS = ((1.0, -1.0, -1.0, 1.0), (1.0, 1.0, -1.0, -1.0))
+"""Sides of the corners of a patch along x and y."""
+_SIDES = 12
+"""Of the pyramid that stands for a cone where pushes are shared by a linear program."""
 _FAR, _INSIDE = 1e4, 1e-3  # of the forces: how large c may be, and how far inside the cones it is kept
 
 
 def shared_forces(
-    model: TreeModel, dynamics: Dynamics, laws: Sequence[str], pairs: Sequence[Sequence[int]]
+    model: TreeModel,
+    dynamics: Dynamics,
+    laws: Sequence[str],
+    pairs: Sequence[Sequence[int]],
+    patches: Sequence[Sequence[int]] = (),
 ) -> tuple[ca.SX, ...]:
     """Return the forces (d,), N, on A of all contacts, resolved.
 
@@ -30,13 +38,50 @@ def shared_forces(
 
     which needs no more friction than the motion asks for. In the plane, where that leaves one of the cones although
     others of these pairs lie inside both, the nearest of those is taken, a little inside.
+
+    Corners of one of the `patches` share as `_share_patch` says.
     """
     forces = list(dynamics.forces)
     for numbers in pairs:
         rolling = [i for i in numbers if laws[i] in ("rolling", "pure-rolling")]
         if len(rolling) == 2:
             _share(model, dynamics, rolling, forces)
+    for corners in patches:
+        rolling = [i for i in corners if laws[i] in ("rolling", "pure-rolling")]
+        if len(rolling) > 1:
+            _share_patch(model, dynamics, rolling, forces)
     return tuple(forces)
+
+
+def _share_patch(model: TreeModel, dynamics: Dynamics, corners: Sequence[int], forces: list[ca.SX]) -> None:
+    """Share the force of a rectangle among those of its corners that roll, without any effect on the motion.
+
+    Four corners s = (s_x, s_y), entries +-1, have the normal forces N (1 + s_x x)(1 + s_y y)/4 with the centre of
+    pressure at (x, y) of the half lengths: none pulls while that is inside. The tangential force T and the moment M
+    about the normal n through the centre of pressure c go to the corners by their loads N_i,
+
+        t_i = N_i (T/N + M/(sum N_j |p_j - c|^2) n x (p_i - c)),
+
+    so that without a moment all have the same use of friction.
+    """
+    n, points = dynamics.kin[corners[0]].n, []
+    for i in corners:
+        joined = model.joined[i]
+        points.append(joined.B.p + joined.contact.touch(joined.A, joined.B, joined.s)[1].r)
+    loads = [dot(n, forces[i]) for i in corners]
+    total = sum(loads[1:], loads[0])
+    total = ca.if_else(ca.fabs(total) > _TINY, total, _TINY)
+    if len(corners) == 4:
+        along, across = (sum(sign * load for sign, load in zip(signs, loads, strict=True)) for signs in _SIGNS)
+        loads = [(total + a * along) * (total + b * across) / (4 * total) for a, b in zip(*_SIGNS, strict=True)]
+    center = sum((load * p for load, p in zip(loads, points, strict=True)), ca.SX(3, 1)) / total
+    arms = [p - center for p in points]
+    tangential = [forces[i] - dot(n, forces[i]) * n for i in corners]
+    moment = sum((dot(n, ca.cross(r, t)) for r, t in zip(arms, tangential, strict=True)), ca.SX(1, 1))
+    spread = sum((load * dot(r, r) for load, r in zip(loads, arms, strict=True)), ca.SX(1, 1))
+    slide, turn = sum(tangential, ca.SX(3, 1)) / total, moment / ca.if_else(ca.fabs(spread) > _TINY, spread, _TINY)
+    for i, load, r in zip(corners, loads, arms, strict=True):
+        forces[i] = load * (n + slide + turn * ca.cross(n, r))
 
 
 def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces: list[ca.SX]) -> None:
@@ -126,11 +171,21 @@ def redundant(rows: FloatArray) -> FloatArray:
 
 
 def cone_sides(n: FloatArray, mu: float) -> FloatArray:
-    """Return the rows (2, 2) that are not negative on a push inside the cone about the normal `n` (2,)."""
+    """Return rows (m, d) that are not negative on a push inside the cone about the normal `n` (d,).
+
+    In space those of a pyramid of twelve sides inside the cone.
+    """
     if np.isinf(mu):
         return np.vstack((n, n))
-    t = np.array([n[1], -n[0]])
-    return np.vstack((mu * n + t, mu * n - t)) / np.hypot(mu, 1.0)
+    if len(n) == 2:
+        t = np.array([n[1], -n[0]])
+        return np.vstack((mu * n + t, mu * n - t)) / np.hypot(mu, 1.0)
+    t1 = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
+    t1 = t1 / np.linalg.norm(t1)
+    angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
+    across = np.outer(np.cos(angles), t1) + np.outer(np.sin(angles), np.cross(n, t1))
+    inner = mu * np.cos(np.pi / _SIDES)
+    return (inner * n + across) / np.hypot(inner, 1.0)
 
 
 def inside_all(values: FloatArray, ways: FloatArray) -> FloatArray:

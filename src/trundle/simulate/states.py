@@ -61,7 +61,7 @@ def impact_at(
         M = mass
         mu = np.inf if sticky else model.joined[i].friction.mu
         candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
-    return held_impact(M, candidates) if held else plastic_impact(M, candidates, new)
+    return held_impact(M, candidates) if held else plastic_impact(M, candidates, new, system.patches)
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
@@ -73,6 +73,17 @@ def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas
         normal = float(n @ push)
         margins.append(model.joined[i].friction.mu * normal - float(np.linalg.norm(push - normal * n)))
     return min(margins)
+
+
+def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
+    """Return the unit vectors (contacts, d) against the tangential impulses of the contacts that slide on."""
+    onsets = np.zeros((len(system.meetings), system.d))
+    for i, law in impact.laws.items():
+        if law == "sliding":
+            push, normal = impact.impulses[i], slip_and_spin(system, atlas, x, i)[0]
+            tangential = push - normal * float(normal @ push)
+            onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)
+    return onsets
 
 
 def ends_of_data(shape: Shape) -> tuple[Range, ...]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SLIP_END
-from trundle.models.system import Atlas, ContactSystem
+from trundle.models.system import ContactSystem
 from trundle.models.touching import velocities_changed
 from trundle.simulate.deciding import decided
 from trundle.simulate.handover import handed_over, has_neighbour
 from trundle.simulate.impact import REST_SPEED
-from trundle.simulate.impact_sets import Impact
-from trundle.simulate.phase import Mode, Phase
+from trundle.simulate.patches import landing_with
+from trundle.simulate.phase import Mode, Phase, projected
 from trundle.simulate.rest import Hold, can_rest
 from trundle.simulate.states import (
     cone_margin,
@@ -24,6 +23,7 @@ from trundle.simulate.states import (
     normal_speed,
     rolling_law,
     slip_and_spin,
+    slip_directions,
 )
 from trundle.status import Status
 
@@ -36,6 +36,7 @@ _STILL = 1e-14
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 JAM = "the slip jammed and stopped"
+_ROLLS = ("rolling", "pure-rolling")
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
@@ -111,7 +112,7 @@ class Switchboard:
         """
         now = here[-1]
         model, atlas = self.system.model(now.mode.atlas), now.mode.atlas
-        if self.system.d != 2 or any(one.mode.atlas != atlas for one in here):
+        if any(one.mode.atlas != atlas for one in here):
             return None
         touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
         closed = [i for i in sorted(touched) if normal_speed(self.system, atlas, now.x, i) <= _SAME]
@@ -155,11 +156,18 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.rules.on_separation != "fly":
         return Status.SEPARATED
+    if any(event.contact in corners for corners in board.system.patches):
+        # Of a patch several corners let go at once.
+        together = board.settle([now])
+        if together is not None and together.mode.laws[event.contact] == "separated":
+            return together
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
     after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
     if not _falls_in(board, after, gap):
-        return after
+        # Corners of a patch that come apart at one instant all have gaps that are still zero.
+        others = {name for name in now.unarmed if name.endswith(".gap") and not _falls_in(board, after, name)}
+        return replace(after, unarmed=after.unarmed | others)
     if board.system.rules.on_slip == "slide":
         if now.mode.laws[event.contact] != "sliding":
             return _start_sliding(board, now, event.contact, phase)
@@ -198,15 +206,22 @@ def _slip(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Insta
 
 
 def _start_sliding(board: Switchboard, now: Instant, contact: int, phase: Phase) -> Instant:
-    """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force."""
-    force, normal = _force(board, now, contact, phase)
-    tangential = force - normal * float(normal @ force)
-    size = float(np.linalg.norm(tangential))
-    onsets = np.array(now.onsets)
-    if size > 0:
-        onsets[contact] = -tangential / size
-    after = Instant(now.t, now.x, board.with_law(now, contact, "sliding"), onsets)
-    unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(contact)}.slip_speed"}
+    """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
+
+    Corners of one patch are of one rigid body: they start together.
+    """
+    corners = next((corners for corners in board.system.patches if contact in corners), (contact,))
+    starting = [i for i in corners if now.mode.laws[i] in _ROLLS]
+    onsets, mode = np.array(now.onsets), now.mode
+    for i in starting:
+        force, normal = _force(board, now, i, phase)
+        tangential = force - normal * float(normal @ force)
+        size = float(np.linalg.norm(tangential))
+        if size > 0:
+            onsets[i] = -tangential / size
+        mode = board.with_law(replace(now, mode=mode), i, "sliding")
+    after = Instant(now.t, now.x, mode, onsets)
+    unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
     return replace(after, unarmed=unarmed)
 
 
@@ -282,6 +297,7 @@ def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) 
         atlas = tuple(event.charts if i == contact else old for i, old in enumerate(atlas))
         x[system.model(atlas).layout[f"{board.name(contact)}.coordinates"]] = event.coordinates
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
+    closed += landing_with(board.system, now.mode, now.x, contact)
     impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
     if not impact.decided:
         return Status.SECOND_CONTACT if closed else Status.JAMMED
@@ -297,18 +313,7 @@ def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) 
     # What reaches the ground in flight at this very instant lands next: its gap stays armed.
     moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]
     unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law, new in zip(names, laws, moved, strict=True) if new}
-    return Instant(now.t, x, mode, _slip_directions(impact, system, atlas, x), frozenset(unarmed))
-
-
-def _slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
-    """Return the unit vectors (contacts, d) against the tangential impulses of the contacts that slide on."""
-    onsets = np.zeros((len(system.meetings), system.d))
-    for i, law in impact.laws.items():
-        if law == "sliding":
-            push, normal = impact.impulses[i], slip_and_spin(system, atlas, x, i)[0]
-            tangential = push - normal * float(normal @ push)
-            onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)
-    return onsets
+    return Instant(now.t, x, mode, slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
 
 def _resting(board: Switchboard, now: Instant) -> Instant:
@@ -375,21 +380,6 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
     ("separated", "overlap"): ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
 """(law, margin) -> (reason for the record, what resolves it)."""
-
-
-def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
-    projection = phase.integrator.system.projection
-    if projection is None:
-        laws = [LAWS[name] for name in phase.mode.laws]
-        model = phase.model
-        expression = model.projected(laws)
-        projection = ca.Function("projection", [ca.SX.sym("t"), model.x, model.u], [expression])
-        p = np.zeros(model.u.shape[0])
-    else:
-        p = np.array(p)
-        p[-len(phase.mode.laws) :] = 0.0  # signs of roundness: whatever they are
-    return np.asarray(projection(t, x, p)).ravel()
 
 
 def _force(board: Switchboard, now: Instant, contact: int, phase: Phase) -> tuple[FloatArray, FloatArray]:

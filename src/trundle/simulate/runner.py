@@ -18,6 +18,7 @@ from trundle.simulate.chatter import chatters, goes_round
 from trundle.simulate.handover import has_neighbour
 from trundle.simulate.log import Log, Segment
 from trundle.simulate.phase import Method, Mode, Phase, projected
+from trundle.simulate.sinking import sunk
 from trundle.simulate.states import round_on_both_sides, slip_and_spin
 from trundle.simulate.transitions import Event, Instant, Switchboard
 from trundle.simulate.watch import Watch
@@ -227,6 +228,11 @@ class Runner:
                 found = watch.touched(times, states, self._state_at(phase, now, p))
                 if found is not None:
                     instant, end = found
+                    done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+            if end is None and done.status is Status.SUCCESS:
+                back = sunk(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
+                if back is not None:
+                    instant, end = back
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
             lasted = done.t_end > now.t
             # Forces under a new input that end a mode at once never acted.

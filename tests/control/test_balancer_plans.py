@@ -8,17 +8,17 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from trundle.contact.soft import Wall
+from trundle.contact.soft import SoftLaw, Wall
 from trundle.contact.walls import FLAT, ROUND
 from trundle.control.balancer_costs import Disc, KeepOut, Weights, kept_out, unpacked
-from trundle.control.balancer_plans import ImplicitPlanner, Seen, TrackingPlanner
+from trundle.control.balancer_plans import ImplicitPlanner, Seen, TrackingPlanner, falls, upright
 from trundle.control.contact_implicit import ContactImplicit
 from trundle.control.hybrid_mpc import HybridControl
 from trundle.control.schedule import ScheduleRules
 from trundle.control.two_level import Timing
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
-from trundle.numerics.ilqr import ControlSolution
+from trundle.numerics.ilqr import ControlSolution, Guess, Limits
 from trundle.simulate.balancer_plant import BalancerPlant
 from trundle.status import Status
 
@@ -146,3 +146,47 @@ def test_periods_are_multiples_of_the_low_level_s(given):
 def test_the_plant_has_flat_walls_only():
     with pytest.raises(InputError, match=r"walls\[1\].curvature"):
         BalancerPlant(ROBOT, [FLAT_WALL, PILLAR])
+
+
+class Poisoned:
+    """A last plan whose drive pushes the wrong way: its roll-out falls over, from any lean."""
+
+    ends = np.full(2, np.inf)
+
+    def __init__(self, control):
+        self.guess = control.still(ROBOT.rest())
+        gains = np.zeros((control.stages, control.nu, 16))
+        gains[:, 0, 3] = -1000.0
+        self.guess = Guess(self.guess.inputs, self.guess.states, gains)
+
+    def later(self, time):
+        return self.guess
+
+
+def test_a_warm_start_that_falls_over_is_replaced(monkeypatch):
+    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    control = ContactImplicit(ROBOT, stages=12)
+    start, reference = ROBOT.rest(), ROBOT.rest()
+    start[3] = 0.05
+    p, last = control.parameters(reference, [FLAT_WALL], SoftLaw()), Poisoned(control)
+    assert falls(control.solve(start, p, last.later(0.0), Limits(1)))
+    planner = ImplicitPlanner(control, update=Limits(1), event=Limits(5))
+    since = np.full(2, np.nan)
+    plan = planner.plan(0.0, start, reference, [FLAT_WALL], None, last, False, since)  # type: ignore[arg-type]
+    assert plan.searched
+    assert not falls(plan.solution)
+    calm = planner.plan(0.0, start, reference, [FLAT_WALL], None, plan, False, since)
+    assert not calm.searched
+    assert not falls(calm.solution)
+
+
+def test_of_plans_that_all_fall_the_cheapest_is_taken():
+    states = np.zeros((5, 16))
+    zeros = np.zeros((4, 9)), np.zeros((4, 9, 16))
+    made = {
+        lean: ControlSolution(Status.SUCCESS, states + np.eye(16)[3] * lean, *zeros, cost)
+        for lean, cost in ((0.5, 9.0), (0.9, 7.0), (1.2, 3.0), (2.0, 1.0))
+    }
+    assert upright(list(made.values())) is made[0.9]
+    assert upright([made[1.2], made[2.0]]) is made[2.0]
+    assert falls(ControlSolution(Status.SUCCESS, states * np.nan, *zeros, 1.0))

@@ -16,6 +16,7 @@ from trundle.errors import InputError
 from trundle.records import load_trajectory
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario, run
+from trundle.status import Status
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DECK = {"type": "sinusoid", "amplitude": [0.4, 0, 0, 0, 0, 0.5], "frequency": [0.5] * 6, "phase": [1.57] * 6}
@@ -186,6 +187,26 @@ def test_what_a_file_may_not_say(tmp_path: Path, tables: dict[str, Any], key: st
     with pytest.raises(InputError, match=key) as caught:
         build(load_scenario(hopper(tmp_path, **tables)))
     assert str(tmp_path / "case.toml") in str(caught.value)
+
+
+@pytest.mark.slow
+def test_the_avatar_falls_limp_and_its_end_says_so(tmp_path: Path) -> None:
+    """Straight limp legs on two ellipsoids wedge: the run says `jammed`, and no event made energy before."""
+    sole = {"shape": {"type": "ellipsoid", "semi_axes": [0.145, 0.055, 0.045]}, "position": [0.055, 0.0, -0.04]}
+    tables = {
+        "robot": {"avatar": "male"},
+        "feet": {side: {"frame": f"{side}_foot", **sole} for side in ("left", "right")},
+        "joints": {},
+        "initial": {"clearance": 0.05},
+        "simulation": {"duration": 0.2, "output_step": 0.002, "relative_tolerance": 1e-7},
+    }
+    walked = build(load_scenario(hopper(tmp_path, **tables))).run(None)  # type: ignore[attr-defined]
+    assert walked.status is Status.JAMMED
+    assert 0.101 < walked.time[-1] < 0.2
+    assert np.diff(walked["energy"]).max() < 1e-6 * walked["energy"][0]
+    assert walked["gap"].min() > -1e-9
+    slipping = np.einsum("ijk,ijk->ij", walked["contact_force"], walked["slip"])
+    assert slipping.max() < 1e-9
 
 
 def test_locked_joints_stay_where_they_start(tmp_path: Path) -> None:

@@ -277,3 +277,22 @@ def test_a_touch_without_a_blow_closes_the_contact_and_changes_nothing() -> None
     assert impact.decided
     assert impact.laws == {0: "rolling", 1: "rolling"}
     assert np.abs(impact.jump).max() < 1e-13
+
+
+def test_a_place_that_comes_apart_by_round_off_alone_lands_where_that_is_sure() -> None:
+    ball = tr.RigidBody(tr.Circle(0.2), 1.0, 0.02)
+    pair = tr.RollingPair(ball, tr.Ground(tr.Line(0.0, 0.0)), friction=2.0, contact="chart", **FLY)
+    start = pair.place(angle=0.3)
+    layout, pull = pair.system.model().layout, 0.05
+
+    def falling(t: float) -> np.ndarray:
+        x = np.array(start.x)
+        x[layout["body.position"].start + 1] += 1e-15 - 0.5 * pull * t**2
+        x[layout["body.velocity"].start + 1] = 1e-17 - pull * t
+        return x
+
+    watch = Watch(pair.system, Mode(("separated",), start.atlas), frozenset({"contact.gap"}))
+    times = np.array([0.0, 0.005])
+    found = watch.touched(times, np.stack([falling(t) for t in times]), falling)
+    assert found is not None
+    assert found[0] == pytest.approx(np.sqrt(2e-10 / pull), rel=1e-4)  # 0.1 nm deep: no round-off

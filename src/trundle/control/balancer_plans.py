@@ -28,6 +28,7 @@ __all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
 NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
 """A law by which hands find nothing to push."""
 _LAW, _WEIGHTS, _RULES, _KEEP_OUT = SoftLaw(), Weights(), ScheduleRules(), KeepOut()
+_FALLEN = 1.0  # rad of lean from which no plan comes back
 _IMPLICIT, _EVENT, _HYBRID = Limits(5), Limits(15), Limits(3)
 
 
@@ -50,6 +51,8 @@ class BalancerPlan:
         Of the hands' centres, and along the wall.
     ends : (pairs,) s
         When contacts that last are over at the latest; infinite where nothing is known.
+    searched : bool
+        Whether it took more than the warm start.
     """
 
     begin: float
@@ -63,6 +66,7 @@ class BalancerPlan:
     speeds: FloatArray
     slips: FloatArray
     ends: FloatArray
+    searched: bool = False
 
     @property
     def horizon(self) -> float:
@@ -90,6 +94,16 @@ class BalancerPlan:
     def later(self, time: float) -> Guess:
         """Return the warm start for a plan that begins at `time`."""
         return self.solution.guess((time - self.begin) / self.step)
+
+
+def falls(solution: ControlSolution) -> bool:
+    """Whether the body leans more than 1 rad anywhere along a solution (or a number is not finite)."""
+    return not float(np.max(np.abs(solution.states[:, 3:5]))) <= _FALLEN
+
+
+def upright(found: Sequence[ControlSolution]) -> ControlSolution:
+    """Return the cheapest of the solutions that do not fall; of all, if all do."""
+    return cheapest([solution for solution in found if not falls(solution)] or found)
 
 
 class Seen(NamedTuple):
@@ -124,12 +138,19 @@ class _Planner(ABC):
         return Seen(found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, found[5].T)
 
     def _made(
-        self, begin: float, solution: ControlSolution, schedule: NDArray[np.bool_], seen: Seen, ends: FloatArray
+        self,
+        begin: float,
+        solution: ControlSolution,
+        schedule: NDArray[np.bool_],
+        seen: Seen,
+        ends: FloatArray,
+        searched: bool,
     ) -> BalancerPlan:
         inputs = np.concatenate([solution.inputs[:, :9], seen.on_hands], axis=1)
         return BalancerPlan(
             begin, self.level.step, solution.states, inputs, solution, schedule,
             seen.forces, seen.distances, seen.speeds, seen.slips, ends,
+            searched,
         )  # fmt: skip
 
     @cached_property
@@ -140,6 +161,9 @@ class _Planner(ABC):
 @dataclass(frozen=True, eq=False)
 class ImplicitPlanner(_Planner):
     """Contact-implicit plans, by homotopy at events, with the schedules they imply (final).
+
+    A warm start whose roll-out falls over is worth nothing, nor is any plan that begins from it: there, too, the
+    homotopy is tried.
 
     Parameters
     ----------
@@ -200,14 +224,15 @@ class ImplicitPlanner(_Planner):
         found = []
         if last is not None:
             found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
-        if last is None or event:
+        searched = last is None or event or falls(found[0])
+        if searched:
             found.append(control.discover(x, p, control.still(x), self.event))
-        best = cheapest(found)
+        best = upright(found)
         seen = self._seen(best, p)
         schedule, ends = np.zeros(seen.forces.shape, dtype=bool), np.full(control.pairs, np.inf)
         if touching and np.isfinite(np.sum(seen.forces)):
             schedule, ends = self._schedule(begin, seen, since, last)
-        return self._made(begin, best, schedule, seen, ends)
+        return self._made(begin, best, schedule, seen, ends, searched)
 
     def _schedule(
         self, begin: float, seen: Seen, since: Any, last: BalancerPlan | None
@@ -234,6 +259,8 @@ class ImplicitPlanner(_Planner):
 @dataclass(frozen=True, eq=False)
 class TrackingPlanner(_Planner):
     """Hybrid plans with the schedule of an implicit plan (final).
+
+    Where all warm starts fall over, the implicit plan's states are tried without gains, their gaps to be closed.
 
     Parameters
     ----------
@@ -288,7 +315,11 @@ class TrackingPlanner(_Planner):
         schedule = on_grid(source.schedule, source.step, self.times[:-1] + passed)
         p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc, self.keep_out)
         guesses = [] if last is None else [last.later(begin)]
+        seed = control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step)
         if fresh or not guesses:
-            guesses.append(control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step))
+            guesses.append(seed)
         best = control.solve(x, p, guesses, self.update)
-        return self._made(begin, best, schedule, self._seen(best, p), source.ends)
+        searched = falls(best)
+        if searched:
+            best = upright([best, control.solve(x, p, [seed], self.update)])
+        return self._made(begin, best, schedule, self._seen(best, p), source.ends, searched)

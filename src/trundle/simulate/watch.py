@@ -200,11 +200,12 @@ class PairWatch:
             # It has just left this place and is back already: in between it was farthest where the speed is zero.
             low = float(brentq(lambda t: look(t).speed, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         instant = t0 if low is None else low
-        if low is None and not self._armed and look(t0).gap > -_PENETRATES > after.gap:
-            # It came apart and falls back without ever being away: it lands where that is sure.
-            instant = float(brentq(lambda t: look(t).gap + _PENETRATES, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         if low is not None and look(low).gap > 0:
             instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+        floor = min(look(t0).gap, 0.0) - _TOUCHED
+        if not self._armed and look(t0 if low is None else low).gap < _TOUCHED and after.gap < floor:
+            # It came apart and falls back without ever being away, but by round-off: it lands where that is sure.
+            instant = float(brentq(lambda t: look(t).gap - floor, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         found = self.nearest(state_at(instant)) or after
         deep = found.gap < -_DEEP * self.system.meetings[self.apart[0]].shape_A.reference_length
         return instant, Event(self.apart[0], "overlap" if deep else "touch", found.coordinates, found.charts)

@@ -164,7 +164,7 @@ def main() -> None:
     for start in random_pushes(robot, given.pushes, given.seed):
         levels.run(start, seen, rng)
     found = events(levels.implicit, random_pushes(robot, given.pushes, given.seed))
-    console = Console()
+    console = Console(width=110)
     table = Table("in contact, hybrid plans", "median", "95 %", "most", "limit of 95 %")
     for name, values, limit in (
         ("penetration mm", seen.depth, "5"),

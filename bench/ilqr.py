@@ -86,7 +86,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.numpy:
         os.environ["TRUNDLE_NO_COMPILER"] = "1"
-    console = Console()
+    console = Console(width=110)
     for kind, surface in (("", FLAT), (", curved wall", ROUND)):
         levels = ("contact-implicit", ContactImplicit(surface=surface)), ("hybrid", HybridControl(surface=surface))
         for level, control in levels:

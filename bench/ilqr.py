@@ -90,7 +90,7 @@ def main() -> None:
     for kind, surface in (("", FLAT), (", curved wall", ROUND)):
         levels = ("contact-implicit", ContactImplicit(surface=surface)), ("hybrid", HybridControl(surface=surface))
         for level, control in levels:
-            table, count = _table(given.count), given.count
+            table, count = _table(given.count, DEADLINES[level]), given.count
             for iterations in (1, 2, 3, 5):
                 table.add_row(str(iterations), *_numbers(updates(control, iterations, count), DEADLINES[level]))
             if level == "hybrid":
@@ -100,11 +100,13 @@ def main() -> None:
             console.print(f"{level}{kind}, N = {control.stages}, back end {control.optimiser.backend}")
             console.print(table)
             shares = operations(control, count)
-            console.print(", ".join(f"{name} {1e3 * value:.3f} ms" for name, value in shares.items()))
+            found = ", ".join(f"{name} {1e3 * value:.3f} ms" for name, value in shares.items())
+            console.print(f"CPU time of its operations, each repeated by itself: {found}")
 
 
-def _table(count: int) -> Table:
-    return Table("iterations", "median ms", "99 % ms", "least ms", "CPU median ms", f"late of {count}")
+def _table(count: int, deadline: float) -> Table:
+    late = f"later than {1e3 * deadline:.0f} ms, of {count}"
+    return Table("iterations", "median ms", "99 % ms", "least ms", "CPU median ms", late)
 
 
 def _numbers(times: np.ndarray, deadline: float) -> list[str]:

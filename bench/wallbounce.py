@@ -9,12 +9,11 @@ takes one of them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from tests.scenarios.test_wallbounce import leaning
 from trundle.records import Trajectory
 from trundle.report.metrics_wallbounce import avoid, models, recover, turn
 from trundle.scenarios import load_scenario
@@ -63,17 +62,15 @@ def run(scenario: Scenario, seed: int | None) -> Trajectory:
 def walls_of(name: str) -> list[str]:
     """Return what is set in ``wallbounce-recover`` for walls of a name, five pushes each.
 
-    An oblique wall is as far from the torso of the upright robot as that of ``wallbounce-recover``, 0.36 m.
+    A leaning wall is as far from the torso of the upright robot as that of ``wallbounce-recover``, 0.36 m.
     """
-    rows: Sequence[tuple[tuple[float, ...], tuple[float, ...]]]
     if name == "corner":
-        rows, heading = [((0.5, 0, 0), (-1, 0, 0)), ((0, 0.5, 0), (0, -1, 0))], (0.1745, 1.3963)  # rad: 45 +- 35 deg
+        second = "{point = [0.0, 0.5, 0.0], normal = [0.0, -1.0, 0.0]}"
+        walls = [f"walls=[{{point = [0.5, 0.0, 0.0], normal = [-1.0, 0.0, 0.0]}}, {second}]"]
+        walls += ["trials.heading=[0.1745, 1.3963]"]  # rad: 45 +- 35 deg
     else:
-        degrees, height = {"upright": (0.0, 0.0), "away 20 deg": (20.0, 0.138), "over 20 deg": (-20.0, 1.2)}[name]
-        a = np.deg2rad(degrees)
-        rows, heading = [((0.14 + 0.36 / np.cos(a), 0, height), (-np.cos(a), 0, np.sin(a)))], (-0.6109, 0.6109)
-    text = ", ".join(f"{{point = {[float(v) for v in p]}, normal = {[float(v) for v in n]}}}" for p, n in rows)
-    return [f"walls=[{text}]", f"trials.heading={list(heading)}", "trials.count=5", "trials.record=1"]
+        walls = leaning({"away 20 deg": 20.0, "over 20 deg": -20.0}[name])
+    return [*walls, "trials.count=5", "trials.record=1"]
 
 
 def oblique(names: tuple[str, ...], seeds: list[int | None]) -> Table:

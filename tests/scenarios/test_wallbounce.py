@@ -23,7 +23,7 @@ from trundle.report.metrics_wallbounce import cleared, models, safe
 from trundle.scenarios import build, load_scenario, run
 from trundle.scenarios.schema_wallbounce import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
 from trundle.scenarios.wallbounce_setup import Setup
-from trundle.scenarios.wallbounce_trials import QUALITY
+from trundle.scenarios.wallbounce_trials import QUALITY, run_trial
 
 NAMES = ("recover", "avoid", "turn", "models")
 
@@ -138,6 +138,30 @@ def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path)
     files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
     assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
     assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000
+
+
+def leaning(degrees: float) -> list[str]:
+    """Set a wall that leans away from the robot (over it where < 0), as far from its torso as upright ones: 0.36 m."""
+    a, height = np.deg2rad(degrees), 1.2 if degrees < 0.0 else 0.138  # m, where the torso is nearest
+    point, normal = [0.14 + 0.36 / np.cos(a), 0.0, height], [-np.cos(a), 0.0, np.sin(a)]
+    return [f"walls=[{{point = {[float(v) for v in point]}, normal = {[float(v) for v in normal]}}}]"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
+@pytest.mark.parametrize("degrees", [-20.0, 20.0])
+def test_hard_pushes_are_recovered_from_at_leaning_walls(degrees: float) -> None:
+    """Two of the pushes of `wallbounce-recover`, 29 and 30 N s; all of them: `python -m bench.wallbounce`."""
+    pytest.importorskip("mujoco")
+    scenario = load_scenario("wallbounce-recover", leaning(degrees))
+    setup = Setup(scenario.tables, scenario.seed)
+    for trial in (setup.trials()[1], setup.trials()[3]):
+        assert trial.push is not None
+        assert trial.push[0] > 29.0
+        facts = run_trial(setup, trial).facts
+        assert facts["status"] == "success"
+        assert facts["away"] <= 0.3
+        assert facts["force_measured"] > 10.0
 
 
 def test_plans_without_contact_have_no_quality_that_could_hold():

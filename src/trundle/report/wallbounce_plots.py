@@ -59,7 +59,7 @@ def hand_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
         _band(ax, run.time, run["active_contact"][:, i] > 0.5, colour, i)
     _push(ax, run)
     if quiet:
-        ax.plot(run.time, np.zeros(len(run)), color=style.GREY, linewidth=1.2, label="no hand pushes, none is to")
+        ax.plot(run.time, np.zeros(len(run)), color=style.GREY, linewidth=1.2, label="no force, planned or measured")
     ax.set_ylim(bottom=0.0)
     style.dress(ax, "Forces on the hands", "time (s)", "force (N)", run)
     style.legend(ax)
@@ -235,7 +235,8 @@ def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
         ax.add_patch(Rectangle(tuple(corner), 2 * half[0], 2 * half[1], facecolor="#d9cbb3", edgecolor=style.INK))
     if first.get("goal"):
         ax.plot(*first["goal"], "*", color=style.GREEN, markersize=11, label="goal")
-    ax.set_xlim(low[0], high[0])
+    wider = max(0.0, 1.1 * (high - low)[1] - (high - low)[0])  # room for the title
+    ax.set_xlim(low[0] - 0.5 * wider, high[0] + 0.5 * wider)
     ax.set_ylim(low[1], high[1])
     ax.set_aspect("equal", adjustable="box")
 

@@ -269,9 +269,7 @@ def test_feet_land_and_roll_on_another_convex_body_that_turns(tmp_path: Path, sh
         on_it = turn.T @ (walked["contact_position"][i, name] - walked["body_position"][i, k])
         steep = on_it / np.square(axes)
         assert steep @ on_it == pytest.approx(1.0, abs=1e-9)
-        np.testing.assert_allclose(
-            turn.T @ walked["contact_normal"][i, name], steep / np.linalg.norm(steep), atol=1e-9
-        )
+        np.testing.assert_allclose(turn.T @ walked["contact_normal"][i, name], steep / np.linalg.norm(steep), atol=1e-9)
 
 
 def test_locked_joints_stay_where_they_start(tmp_path: Path) -> None:

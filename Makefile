@@ -48,7 +48,7 @@ demo: $(INSTALLED) ## runs plate-spinning and says where pictures and viewer pag
 
 test: lint typecheck ## lint, types, then the whole suite, slow tests included: what CI runs
 	@echo "[pytest]"
-	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS)) $(ARGS)
+	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal) $(ARGS)
 
 lint: $(INSTALLED) ## ruff, rules and format
 	@echo "[ruff]"

@@ -3,7 +3,8 @@
 The contract's trials are drawn with the scenario's own seed, held-out ones with another: what was tuned on the first
 is judged on the second. ``tilted`` and ``corner`` are the pushes of ``wallbounce-recover``, five of them, at walls that
 lean 20 deg away from and over the robot, and in a corner of two walls. Minutes to an hour; ``--only avoid --count 20``
-takes one of them.
+takes one of them. For the four scenarios ``--rough`` adds noise, delay and a plant with other numbers than the
+controller believes, and ``--set`` any key: ``--set 'robot.form="simplified"'``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rich.table import Table
 
 from tests.scenarios.test_wallbounce import leaning
 from trundle.records import Trajectory
-from trundle.report.metrics_wallbounce import avoid, models, recover, turn
+from trundle.report.metrics_wallbounce import avoid, general, models, recover, turn
 from trundle.scenarios import load_scenario
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.wallbounce import trajectory
@@ -45,12 +46,25 @@ SHOWN = {
 }
 
 
-def measured(name: str, seed: int | None, count: int | None) -> tuple[dict[str, float], int]:
+TIMES = ("solve_time_implicit", "solve_time_hybrid")
+ROUGH = [
+    *(f"noise.{key}={value}" for key, value in (
+        ("position", 2e-3), ("angle", 5e-3), ("joint", 0.01), ("velocity", 0.01), ("angular_velocity", 0.01),
+        ("joint_rate", 0.05), ("force", 0.5), ("delay", 0.004),
+    )),
+    "plant.mass=1.05", "plant.inertia=1.05", "plant.com=[0.01, -0.005, 0.02]",
+]  # fmt: skip
+"""Standard deviations, SI, 4 ms of delay, and a plant 5 % heavier whose centre of mass lies elsewhere."""
+
+
+def measured(
+    name: str, seed: int | None, count: int | None, given: list[str], parts: bool = True
+) -> tuple[dict[str, float], int]:
     """Return the metrics of a scenario whose trials are drawn with a seed, and the number of trials."""
-    scenario = load_scenario(f"wallbounce-{name}", [f"trials.count={count}"] if count else [])
+    scenario = load_scenario(f"wallbounce-{name}", [*given, *([f"trials.count={count}"] if count else [])])
     main = run(scenario, seed)
-    parts = {part: run(scenario.parts[part], seed) for part in PARTS[name]}
-    return METRICS[name](main, parts), len(main.metadata["trials"])
+    others = {part: run(scenario.parts[part], seed) for part in PARTS[name] if parts}
+    return METRICS[name](main, others) | general(main), len(main.metadata["trials"])
 
 
 def run(scenario: Scenario, seed: int | None) -> Trajectory:
@@ -102,17 +116,21 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=100, help="of the held-out trials")
     parser.add_argument("--count", type=int, help="of held-out trials; as in the scenario unless given")
     parser.add_argument("--skip-contract", action="store_true")
+    parser.add_argument("--no-parts", action="store_true", help="two-level alone")
+    parser.add_argument("--rough", action="store_true", help="noise, delay, plant with other numbers")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
+    changed = [*(ROUGH if given.rough else []), *given.set]
     console = Console(width=130)
     for name in given.only or (*METRICS, *OBLIQUE):
         if name in OBLIQUE:
             console.print(oblique(OBLIQUE[name], [given.seed] if given.skip_contract else [None, given.seed]))
             continue
         table = Table("scenario", "metric", "contract seeds", f"held-out seeds (from {given.seed})")
-        own = ({}, 0) if given.skip_contract else measured(name, None, None)
-        other = measured(name, given.seed, given.count)
+        own = ({}, 0) if given.skip_contract else measured(name, None, None, changed, not given.no_parts)
+        other = measured(name, given.seed, given.count, changed, not given.no_parts)
         table.add_row(f"wallbounce-{name}", "trials", str(own[1] or "-"), str(other[1]), style="bold")
-        for key in SHOWN[name]:
+        for key in (*SHOWN[name], *TIMES):
             cells = (f"{values[key]:.4g}" if key in values else "-" for values, _ in (own, other))
             table.add_row("", key, *cells)
         console.print(table)

@@ -40,6 +40,13 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-ledge", "steps.width=0.05", "steps.width = 0.05", "overlap"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
         ("humanoid-carry", 'robot.name="talos"', "robot.name = 'talos'", "pads"),
+        ("humanoid-carry", "route.ways=[1.2]", "route.ways = [1.2]", "within the robot's reach"),
+        ("humanoid-carry", "route.turn_steps=1", "route.turn_steps = 1", "each sole has to turn"),
+        ("humanoid-carry", "terrain.floor=false", "terrain.floor = False", "a place over a block"),
+        ("humanoid-carry", "stands.place_height=1.4", "stands.place_ahead = 0.27", "by stands.place_height"),
+        ("humanoid-carry", "box.held=[0.9, 0.0, 0.2]", "box.held = [0.9, 0.0, 0.2]", "within reach of the arms"),
+        ("humanoid-walk", "robot.lowered=0.5", "robot.lowered = 0.5", "a height at which the robot can stand"),
+        ("humanoid-stand", "robot.lowered=0.5", "robot.lowered = 0.5", "a height at which the robot can stand"),
     ],
 )
 def test_it_names_key_value_and_what_is_allowed(

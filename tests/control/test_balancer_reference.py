@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -44,6 +45,18 @@ def test_it_rolls_to_the_goal_and_stops_there():
     assert np.max(v) == pytest.approx(0.8, abs=1e-6)
     assert np.gradient(x[:, 0], 6 / 299)[5:-5] == pytest.approx(v[5:-5], abs=0.03)
     assert x[:, 14] == pytest.approx(ROBOT.mass * ROBOT.com[2] * v, abs=1e-9)
+
+
+@pytest.mark.parametrize("form", ["exact", "simplified"])
+def test_the_path_is_upright_and_at_the_speed_of_its_places_in_both_forms(form):
+    robot = BallBalancer(form=form)
+    planner = PathPlanner(robot, [Goal((2.0, 0.5))], speed=0.8)
+    x = planner.reference(0.0, robot.rest(), np.linspace(0, 2, 201))
+    s = ca.SX.sym("x", 16)
+    state = ca.Function("s", [s], [robot.state(s).v, robot.state(s).omega])
+    v, omega = (np.array(value).T for value in state.map(len(x))(x.T))
+    assert v[5:-5] == pytest.approx(np.gradient(x[:, :2], 0.01, axis=0)[5:-5], abs=0.03)
+    assert omega == pytest.approx(np.zeros((len(x), 3)), abs=1e-12)
 
 
 def test_something_new_changes_path_and_version_at_once():

@@ -103,6 +103,14 @@ def test_momenta_as_written():
 
 
 @pytest.mark.parametrize("form", ["exact", "simplified"])
+def test_rolling_without_turning_has_the_momenta_of_its_velocity(form):
+    robot, v = dataclasses.replace(ROBOT, form=form), np.array([[2.0, 0.0], [-0.3, 0.7]])
+    expected = [momenta(robot, np.zeros(3), one, np.zeros(3)) for one in v]
+    assert robot.rolling(v) == pytest.approx(np.array(expected), abs=1e-12)
+    assert robot.rolling(v[1]) == pytest.approx(expected[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("form", ["exact", "simplified"])
 def test_velocities_are_the_inverse_of_momenta(form):
     robot, rng = dataclasses.replace(ROBOT, form=form), np.random.default_rng(3)
     x = ca.SX.sym("x", 16)

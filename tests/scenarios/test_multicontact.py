@@ -42,6 +42,8 @@ def test_a_walk_follows_its_nominal_motion(walked) -> None:
     assert values["torque_use"] <= 1.0
     assert values["ticks_unsolved"] == 0
     assert 0 < values["friction_use"] < 1
+    assert -1e-3 < values["cone_margin"] < 1.0, "N: every planned wrench inside its cone, edges and yaw too"
+    assert values["previews_relaxed"] == values["previews_unsolved"] == 0
     assert all(unit(key) for key in values if key not in ("seeds_ok",))
     feet = walked["contact_force"][:, :2, 2]
     alone = (feet[:, 0] > 200) & (feet[:, 1] < 1)
@@ -76,6 +78,26 @@ def test_figures_and_moving_picture(walked) -> None:
     names = {actor.name for actor in stage.actors}
     assert {"left_ankle_roll_link", "torso_link", "floor", "foothold_0"} <= names
     assert "Unitree" in walked.metadata["notice"]
+
+
+@pytest.mark.slow
+def test_the_nominal_motion_itself_may_be_tracked() -> None:
+    """The paper's open loop: what the preview made of its own model, and nothing made of what is measured."""
+    run = only(
+        "humanoid-walk",
+        "steps.count=1",
+        "trials.count=1",
+        "simulation.settle=0.6",
+        "controller.preview.use=false",
+        "controller.period=0.004",
+    )
+    (facts,) = run.metadata["trials"]
+    assert facts["survived"], facts["reason"]
+    np.testing.assert_allclose(run["com_position_planned"], run["com_position_nominal"], atol=1e-12)
+    assert run["solve_time_preview"].max() == 0.0
+    values = compute("humanoid-walk", run)
+    assert values["com_rms_xy"] < 0.02
+    assert values["cone_margin"] == 0.0, "no plans"
 
 
 @pytest.mark.slow

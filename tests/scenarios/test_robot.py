@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from trundle.cli.app import app
 from trundle.errors import InputError
+from trundle.models.conversion import to_matrix
 from trundle.records import load_trajectory
+from trundle.report.metrics import general
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario, run
 from trundle.status import Status
@@ -207,6 +209,67 @@ def test_the_avatar_falls_limp_and_its_end_says_so(tmp_path: Path) -> None:
     assert walked["gap"].min() > -1e-9
     slipping = np.einsum("ijk,ijk->ij", walked["contact_force"], walked["slip"])
     assert slipping.max() < 1e-9
+
+
+@pytest.mark.slow
+def test_the_avatar_stands_on_flat_soles_and_swings_its_arms() -> None:
+    work = build(load_scenario(EXAMPLES / "avatar_stands.toml"))
+    walked = work.run(None)  # type: ignore[attr-defined]
+    assert (walked.status, walked.time[-1], walked.transitions) == (Status.SUCCESS, 1.5, [])
+    seen = general(walked)
+    assert max(seen["gap"], seen["slip"]) < 1e-12
+    assert seen["friction_use"] < 0.5
+    assert np.ptp(walked["com_position"][:, 2]) < 0.01  # upright
+    arm = next(spec.name for spec in work.robot.tree.specs if spec.joint == "left_shoulder_pitch")  # type: ignore[attr-defined]
+    assert np.ptp(walked["joint_position"][:, [str(name) for name in walked["joint"]].index(arm)]) > 0.2  # rad
+    force, place = walked["contact_force"], walked["contact_position"]
+    assert force[..., 2].min() > 0.0
+    centres = []
+    for corners in (slice(0, 4), slice(4, 8)):
+        load = force[:, corners, 2]
+        centre = np.einsum("ij,ijk->ik", load, place[:, corners, :2]) / load.sum(axis=1)[:, None]
+        assert np.all(centre > place[:, corners, :2].min(axis=1))
+        assert np.all(centre < place[:, corners, :2].max(axis=1))
+        centres.append(centre)
+    assert np.ptp(centres[0][:, 0]) > 0.05  # it moves back and forth under the sole
+    # The forces are those that the centre of mass needs: Newton's law, by differences between samples.
+    h = walked.time[1] - walked.time[0]
+    needed = np.diff(walked["com_position"], n=2, axis=0) / h**2 + np.array([0.0, 0.0, 9.81])
+    total = force.sum(axis=1)[1:-1] / work.robot.system.physics["mass"]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(total[3:], needed[3:], atol=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "law"),
+    [
+        ({"type": "ellipsoid", "semi_axes": [1.5, 1.2, 0.8]}, "rolling"),
+        ({"type": "sphere", "radius": 0.7}, "rolling"),
+    ],
+    ids=["ellipsoid", "sphere"],
+)
+def test_feet_land_and_roll_on_another_convex_body_that_turns(tmp_path: Path, shape: dict[str, Any], law: str) -> None:
+    foot = {"shape": {"type": "ellipsoid", "semi_axes": [0.12, 0.04, 0.05]}, "position": [0.02, 0.0, -0.25], "law": law}
+    bent = {"left_hip": -0.4, "right_hip": -0.4, "left_knee": 0.8, "right_knee": 0.8}
+    tables = {
+        "feet": {side: {"frame": f"{side}_shank", **foot} for side in ("left", "right")},
+        "ground": {"shape": shape, "rpy": [0.1, 0.2, 0.0], "angular_velocity": [0.3, 0.2, 0.1]},
+        "initial": {"joints": bent, "clearance": 0.02, "position": [0.1, 0.05, 2.0]},
+        "simulation": {"duration": 0.15, "relative_tolerance": 1e-8},
+    }
+    walked = build(load_scenario(hopper(tmp_path, **tables))).run(None)  # type: ignore[attr-defined]
+    assert (walked.status, walked.time[-1]) == (Status.SUCCESS, 0.15)
+    assert walked["phase"][-1] == "left + right"
+    seen = general(walked)  # found again from poses and shapes
+    assert max(seen["gap"], seen["slip"]) < 1e-9
+    # Points that touch lie on the body: x' A x = 1 in its own axes, and the normal is that of the surface there.
+    k, axes = [str(name) for name in walked["body"]].index("terrain"), shape.get("semi_axes", [0.7] * 3)
+    for i, name in np.argwhere(walked["mode"] != "separated"):
+        turn = to_matrix(walked["body_quaternion"][i, k])
+        on_it = turn.T @ (walked["contact_position"][i, name] - walked["body_position"][i, k])
+        steep = on_it / np.square(axes)
+        assert steep @ on_it == pytest.approx(1.0, abs=1e-9)
+        np.testing.assert_allclose(turn.T @ walked["contact_normal"][i, name], steep / np.linalg.norm(steep), atol=1e-9)
 
 
 def test_locked_joints_stay_where_they_start(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from trundle.control.schedule import PAPER, ScheduleRules
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.wallbounce_setup import Setup
@@ -15,6 +18,13 @@ from trundle.scenarios.wallbounce_setup import Setup
 def made(*overrides: str) -> Setup:
     scenario = load_scenario("wallbounce-avoid", list(overrides))
     return Setup(scenario.tables, scenario.seed)
+
+
+def test_the_part_with_the_papers_presets_has_its_rules():
+    table: Any = load_scenario("wallbounce-recover").parts["paper-presets"].tables
+    rules = ScheduleRules(**table.controller.rules.model_dump())
+    assert rules.near > 5.0  # m, further than any hand gets
+    assert replace(rules, near=math.inf, far=math.inf) == PAPER
 
 
 def test_barriers_end_where_the_file_says():

@@ -149,9 +149,7 @@ class PathPlanner:
         result = np.tile(self.robot.rest(), (len(times), 1))
         result[:, :2] = along[:, None] * self.forward + across[:, None] * self.sideways
         v = rate[:, None] * self.forward + drift[:, None] * self.sideways
-        result[:, 11:13] = self.robot.effective_mass * v
-        lever = self.robot.mass * float(np.asarray(self.robot.com)[2])
-        result[:, 13], result[:, 14] = -lever * v[:, 1], lever * v[:, 0]
+        result[:, 11:] = self.robot.rolling(v)
         return result
 
     def _goal(self, time: float) -> Goal:

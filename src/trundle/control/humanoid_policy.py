@@ -161,7 +161,7 @@ class HumanoidPolicy:
         self.odometry = LegOdometry(period=self.rates.control)
         self.odometry.reset(self._start[:3])
         self.attitude = AttitudeFilter(period=self.rates.control)
-        self.insight, self.statuses = Insight(), Counter[Status]()
+        self.insight, self.statuses, self.previews = Insight(), Counter[Status](), Counter[Status]()
         self.plan: PreviewPlan | None = None
         self.command: Command | None = None
         if self.handling:
@@ -319,6 +319,7 @@ class HumanoidPolicy:
             state = CentroidalState(momentum.com, momentum.com_rate)
             plan = self.preview(now, state, self.steps.forecast, self.path)
             self._next = now + self.rates.preview
+            self.previews[plan.status] += 1
             if plan.usable:
                 self.plan = plan
             self.insight.preview_time, self._previewed = clock.thread_time() - begin, True

@@ -315,6 +315,14 @@ class BallBalancer:
         x[5:11] = np.tile(np.asarray(self.joint_rest), 2)
         return x
 
+    def rolling(self, velocity: Any) -> np.ndarray:
+        """Return the momenta (l, h) (..., 5) upright at yaw 0 and not turning, O at velocities v (..., 2), m/s."""
+        v, (x, y, z) = np.asarray(velocity, dtype=np.float64), self.mass * np.asarray(self.com)
+        if self.form == "simplified":
+            return np.concatenate([self.mass * v, np.zeros((*v.shape[:-1], 3))], axis=-1)
+        moment = np.stack([-z * v[..., 1], z * v[..., 0], x * v[..., 1] - y * v[..., 0]], axis=-1)
+        return np.concatenate([self.effective_mass * v, moment], axis=-1)
+
     def _inertia(self, R: Any, com: Any) -> ca.SX:
         about_com = R @ ca.diag(ca.DM(self.inertia)) @ R.T
         return about_com + self.mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)

@@ -50,6 +50,8 @@ class MassChange:
 
     With a `position` (3,) m, world, of the body that joins or leaves, and its `velocity`, the first moments change
     by its own; without, centre of mass and velocity are kept (paper 3, section IV, whose lower level smooths the step).
+    The former is exact for a body that moves with the robot. Of any other, L also gains mu (r_o - r) x (v_o - v),
+    see `Centroidal.joined`: a product of states, which the linear model leaves out.
     """
 
     time: float

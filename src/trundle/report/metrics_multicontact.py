@@ -27,6 +27,9 @@ UNITS = {
     "odometry_drift": "m",
     "friction_use": "1",
     "ticks_unsolved": "1",
+    "previews_relaxed": "1",
+    "previews_unsolved": "1",
+    "cone_margin": "N",
     "box_slip": "m",
     "box_tilt": "deg",
     "grip": "N",
@@ -45,7 +48,11 @@ def trials(run: Trajectory) -> list[dict[str, Any]]:
 
 
 def general(run: Trajectory) -> dict[str, float]:
-    """Return what every run of the kind has: over its trials the worst, over the recorded one the median of times."""
+    """Return what every run of the kind has: over its trials the worst, over the recorded one the median of times.
+
+    `cone_margin` is that of all contacts of all plans (`PreviewPlan.cone_margin`): friction, centre of pressure and
+    yaw; `previews_relaxed` and `previews_unsolved` count plans that gave up what was prescribed, and those not found.
+    """
     facts = trials(run)
     held = [one for one in facts if one["survived"]] or facts
     preview = run["solve_time_preview"][run["solve_time_preview"] > 0]
@@ -57,12 +64,21 @@ def general(run: Trajectory) -> dict[str, float]:
         "real_time_factor": sum(one["simulated"] for one in facts) / sum(one["spent"] for one in facts),
         "odometry_drift": max(one["drift"] for one in held),
         "ticks_unsolved": float(sum(one["unsolved"] for one in held)),
+        **_of_plans(held),
         "friction_use": float(friction_use(run).max()),
         "solve_time_wholebody": float(np.median(run["solve_time_wholebody"])),
         "solve_time_preview": float(np.median(preview)) if len(preview) else 0.0,
         "solve_time_wholebody_p99": float(np.percentile(run["solve_time_wholebody"], 99)),
         "solve_time_preview_p99": float(np.percentile(preview, 99)) if len(preview) else 0.0,
     }
+
+
+def _of_plans(facts: list[dict[str, Any]]) -> dict[str, float]:
+    """Return what plans kept and gave up; nothing of a file of before, whose trials do not tell."""
+    if not all("cone_margin" in one for one in facts):
+        return {}
+    counted = {key: float(sum(one[key] for one in facts)) for key in ("previews_relaxed", "previews_unsolved")}
+    return counted | {"cone_margin": min(one["cone_margin"] for one in facts)}
 
 
 def friction_use(run: Trajectory) -> Array:

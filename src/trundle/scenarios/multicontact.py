@@ -24,6 +24,7 @@ from trundle.models.centroidal import Centroidal
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.self_distance import SelfDistance
 from trundle.models.terrain import Block, Terrain
+from trundle.numerics.turning import quaternion_of, rotation_of, rotation_z
 from trundle.plan.equilibrium import bearable
 from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances import StancePlan, TimingRule, rests
@@ -63,6 +64,8 @@ class MulticontactWork:
     scenario: Scenario
     way: ClassVar[str] = "steps"
     """The table that says where it goes."""
+    reached: ClassVar[str] = "length"
+    """Its key that brings soles apart."""
 
     @property
     def tables(self) -> Any:
@@ -71,12 +74,12 @@ class MulticontactWork:
 
     def check(self) -> None:
         """Raise `InputError` where footholds or poses are impossible."""
-        moved = {"hand": "hand", "loadable": "robot.name"}
+        moved = {"hand": "hand", "loadable": "robot.name", "lowered": "robot.lowered"}
         if not self.tables.terrain.floor and not self.tables.terrain.blocks:
             moved["place"] = "terrain.floor"
         with keys("steps", self.scenario, moved):
             _ = self.steps, self.rests
-            if self.tables.task == "walk" and self.rests is None:
+            if self.rests is None:
                 self._reaches()
 
     def jobs(self) -> Iterator[Job]:
@@ -159,7 +162,8 @@ class MulticontactWork:
         """State q (nq,) at the start: over the ground at the origin."""
         humanoid = self.controller.humanoid
         q = humanoid.standing()
-        q[2] += self.terrain.ground(0.0, 0.0)[0][2]
+        with keys("terrain", self.scenario, {"place": "terrain.floor"}):
+            q[2] += self.terrain.ground(0.0, 0.0)[0][2]
         table = self.tables.steps if self.tables.task == "walk" else None
         if table is None or table.width is None:
             return q
@@ -285,24 +289,40 @@ class MulticontactWork:
             raise InputError("rest", True, f"false, or holds at which the robot can rest: {error}") from None
 
     def _reaches(self) -> None:
-        """Raise `InputError` if the soles stand farther apart, on some step, than the robot's legs allow."""
-        widest, time = 0.0, 0.0
+        """Raise `InputError` where legs do not reach: the height at the start, or soles as far apart as they get."""
+        lowered, missed = self.tables.robot.lowered, ""
+        if lowered > 0.0:
+            missed = self._missed(0.0, float(self.gross(np.array([0.5]))[0][0, 2]))
+        if missed:
+            raise InputError("lowered", lowered, f"a height at which the robot can stand: {missed}")
+        apart, time = 0.0, 0.0
         for travel in self.steps.travels:
             soles = [place.position for end, place in self.steps.standing(travel.end).items() if end.endswith("_foot")]
-            apart = float(np.ptp(soles, axis=0) @ np.ptp(soles, axis=0)) if len(soles) > 1 else 0.0
-            widest, time = max((widest, time), (apart, travel.end))
-        if widest == 0.0:
-            return
-        soles = tuple(place for end, place in self.steps.standing(time).items() if end.endswith("_foot"))
-        com, settings = self.gross(np.array([time]))[0][0], PoseSettings(tolerance=0.02, angle_tolerance=0.1)
-        middle: FloatArray = np.mean([place.position for place in soles], axis=0)
+            if len(soles) == 2:
+                apart, time = max((apart, time), (float(np.linalg.norm(soles[1] - soles[0])), travel.end))
+        missed = self._missed(time, float(self.gross(np.array([time]))[0][0, 2])) if apart > 0.0 else ""
+        if missed:
+            table = getattr(self.tables, self.way)
+            far = f"steps within the robot's reach: with the soles {apart:.2f} m apart, {missed}"
+            raise InputError(self.reached, getattr(table, self.reached), far)
+
+    def _missed(self, time: float, height: float) -> str:
+        """Return what a pose on the soles that stand at `time` (s) misses, its centre of mass `height` m high."""
+        steps, settings = self.steps, PoseSettings(tolerance=0.02, angle_tolerance=0.1)
+        soles, first = (
+            [place for end, place in steps.standing(t).items() if end.endswith("_foot")] for t in (time, 0.0)
+        )
+        middle, before = (np.mean([place.position for place in places], axis=0) for places in (soles, first))
+        turn = rotation_z(steps.heading(time)[0] - steps.heading(0.0)[0])
+        begin = self.start.copy()
+        begin[:3] = middle + turn @ (begin[:3] - before)
+        begin[3:7] = quaternion_of(turn @ rotation_of(begin[3:7]))
         try:
-            begin = np.concatenate((self.start[:2] + middle[:2], self.start[2:]))
-            find_pose(self.controller.humanoid, soles, [*middle[:2], com[2]], start=begin, settings=settings)
+            find_pose(self.controller.humanoid, soles, [*middle[:2], height], start=begin, settings=settings)
         except StanceError as error:
-            if "torque_use" not in error.misses and error.misses:
-                far = f"steps within the robot's reach: with the soles {widest**0.5:.2f} m apart, {error}"
-                raise InputError("length", self.tables.steps.length, far) from None
+            # Too much torque, or a weight that soles alone do not bear, is no matter of reach.
+            return str(error) if error.misses and "torque_use" not in error.misses else ""
+        return ""
 
     def stances(self) -> list[dict[str, Any]]:
         """Return what each stance at rest stands on, and whether it could without its hands, on whole soles."""

@@ -29,6 +29,8 @@ from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
 
 _STEP = 0.01
 """Difference of height, m, below which the ground is even."""
+_PLACES = {"pick": "stands.pick_ahead", "carry": "box.held", "place": "stands.place_ahead"}
+"""Keys of the file that say how far the arms must reach."""
 _LEVEL = float(np.cos(np.radians(1.0)))
 """Height of the normal of a foothold that counts as level."""
 
@@ -37,13 +39,16 @@ class CarryWork(MulticontactWork):
     """A humanoid that carries a box."""
 
     way: ClassVar[str] = "route"
+    reached: ClassVar[str] = "ways"
 
     def check(self) -> None:
         """Raise `InputError` where footholds, or places of the box, are impossible."""
         with keys("route", self.scenario):
             _ = self.moves
-        with keys("stands", self.scenario):
+        with keys("stands", self.scenario, _PLACES):
             _ = self.joints
+        with keys("route", self.scenario, {"lowered": "robot.lowered"}):
+            self._reaches()
 
     @cached_property
     def controller(self) -> WholeBodyController:
@@ -72,7 +77,8 @@ class CarryWork(MulticontactWork):
         _, ends = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
         turn, found = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn])), {}
         for name in (f"{foot}_foot" for foot in self.controller.humanoid.feet):
-            point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
+            with keys("terrain", self.scenario, {"place": "terrain.floor"}):
+                point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
             found[name] = PlacedPatch(name, self._sole(name), point, R @ turn)
         if set(found) != {"left_foot", "right_foot"}:
             raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to carry")
@@ -84,12 +90,14 @@ class CarryWork(MulticontactWork):
         t, places, moves = self.tables.route, dict(self.soles), []
         kinds = {"single": t.single, "double": t.double, "lift": t.lift}
         if t.turn_steps:
-            moves += turn_in_place(places, t.turn_steps, t.turn, **kinds)
+            with keys("route", self.scenario, {"steps": "route.turn_steps"}):
+                moves += turn_in_place(places, t.turn_steps, t.turn, **kinds)
             places |= {move.target.name: move.target for move in moves}
         for way in t.ways:
             for name in ("right_foot", "left_foot"):
                 old = places[name]
-                point, R = self.terrain.ground(float(old.position[0]) + way, float(old.position[1]))
+                with keys("route", self.scenario, {"place": "route.ways"}):
+                    point, R = self.terrain.ground(float(old.position[0]) + way, float(old.position[1]))
                 places[name] = PlacedPatch(name, old.patch, point, R)
                 uneven = abs(point[2] - old.position[2]) > 1e-3
                 moves.append(Move(places[name], t.single, t.double, t.lift_uneven if uneven else t.lift))
@@ -159,7 +167,11 @@ class CarryWork(MulticontactWork):
             patches = {hand: errand.patch(hand, Place(centre, turn)) for hand in HANDS}
             targets = {hand: (p.position, p.R_world_patch) for hand, p in patches.items()}
             for _ in range(3):  # raised arms raise the centre of mass: the base sinks, which the arms make up for
-                found[name] = arm_pose(humanoid, q, targets)
+                try:
+                    found[name] = arm_pose(humanoid, q, targets)
+                except InputError as error:
+                    also = "" if name == "carry" else f" (also by stands.{name}_height)"
+                    raise InputError(name, centre.tolist(), error.allowed + also) from None
                 posed = np.concatenate([q[:7], found[name]])
                 total = humanoid.robot.mass * center_of_mass_of(humanoid, posed)[2] + errand.mass * centre[2]
                 q[2] += com[2] - total / (humanoid.robot.mass + errand.mass)

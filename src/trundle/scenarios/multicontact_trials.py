@@ -90,6 +90,9 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
     def state(view: PlantView) -> FloatArray:
         return np.concatenate(plant.state(view))
 
+    def margin(_: PlantView) -> float:
+        return np.inf if policy.plan is None else policy.plan.cone_margin
+
     return {
         "truth": truth,
         "planned": planned,
@@ -105,6 +108,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
+        "margin": margin,
     }
 
 
@@ -140,6 +144,11 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         "simulated": float(run.time[-1]),
         "spent": insight.spent,
         "unsolved": int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
+        "previews_relaxed": policy.previews[Status.LIMITS_RELAXED],
+        "previews_unsolved": policy.previews.total()
+        - policy.previews[Status.LIMITS_RELAXED]
+        - policy.previews[Status.SUCCESS],
+        "cone_margin": float(records["margin"].min()) if policy.previews.total() else 0.0,
     }
 
 

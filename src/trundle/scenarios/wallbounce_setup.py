@@ -201,10 +201,7 @@ class Setup:
         """Return the state (16,) at the start: upright, rolling forward at the trial's speed."""
         robot = self.robot
         x = robot.rest()
-        v = trial.speed * self.forward
-        x[11:13] = robot.effective_mass * v
-        lever = robot.mass * float(np.asarray(robot.com)[2])
-        x[13:15] = -lever * v[1], lever * v[0]
+        x[11:] = robot.rolling(trial.speed * self.forward)
         return x
 
     @property

@@ -1,0 +1,94 @@
+"""When plans are made, found anew and used: both planners are stand-ins that note how they are called."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trundle.contact.soft import Wall
+from trundle.control.balancer_low_level import LowLevel
+from trundle.control.balancer_plans import BalancerPlan
+from trundle.control.two_level import Surroundings, Timing, TwoLevel
+from trundle.models.ball_balancer import BallBalancer
+from trundle.numerics.ilqr import ControlSolution
+from trundle.status import Status
+
+ROBOT = BallBalancer()
+WALL, TIMING = Wall([0.5, 0, 0], [-1, 0, 0]), Timing()
+
+
+class Planner:
+    """Plans to stay where the robot is; `searched` and the time it takes are what the test says."""
+
+    times = 0.04 * np.arange(26)
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds, self.events = seconds, []
+
+    def plan(self, begin: float, x: np.ndarray, *given: Any, **options: Any) -> BalancerPlan:
+        clock.sleep(self.seconds)
+        event = bool(given[4]) if len(given) > 5 else False
+        self.events += [begin] if event else []
+        states, none = np.tile(x, (26, 1)), np.zeros((25, 2))
+        solution = ControlSolution(Status.SUCCESS, states, np.zeros((25, 15)), np.zeros((25, 15, 16)), 1.0)
+        schedule, ends = np.zeros((25, 2), dtype=bool), np.full(2, np.inf)
+        return BalancerPlan(
+            begin, 0.04, states, np.zeros((25, 15)), solution, schedule, none, none, none, none, ends, event
+        )
+
+
+def policy(planner: Planner, timing: Timing = TIMING, around: Any = None) -> TwoLevel:
+    where = around or (lambda time: Surroundings([WALL]))
+    reference = lambda time, x, times: np.tile(ROBOT.rest(), (len(times), 1))  # noqa: E731
+    return TwoLevel(LowLevel(ROBOT), planner, Planner(), reference, where, timing)  # type: ignore[arg-type]
+
+
+def measured(v: float = 0.0) -> np.ndarray:
+    y = np.zeros(28)
+    y[:11], y[11] = ROBOT.rest()[:11], v
+    return y
+
+
+def run(controller: TwoLevel, duration: float, speed: Any = lambda time: 0.0) -> list[tuple[float, float | None]]:
+    """Return at each tick the time and when the newest contact-implicit plan in use began."""
+    found = []
+    for k in range(round(duration / 0.001)):
+        controller(0.001 * k, measured(speed(0.001 * k)))
+        plan = controller.plans["implicit"]
+        found.append((0.001 * k, None if plan is None else plan.begin))
+    return found
+
+
+def test_a_push_is_an_event_and_a_small_one_is_none() -> None:
+    change = 4.0 / ROBOT.effective_mass  # m/s for 4 N s, upright
+    for share, expected in ((0.9, [0.0]), (1.1, [0.0, 0.2])):
+        planner = Planner()
+        run(policy(planner), 0.4, lambda time, v=share * change: v if time > 0.199 else 0.0)
+        assert planner.events == pytest.approx(expected)
+
+
+def test_what_appears_is_an_event() -> None:
+    planner = Planner()
+    run(policy(planner, around=lambda time: Surroundings([WALL], version=int(time > 0.14))), 0.4)
+    assert planner.events == pytest.approx([0.0, 0.15])
+
+
+def test_an_event_takes_longer_until_its_plan_is_used() -> None:
+    timing = Timing(implicit_time=0.011, event_time=0.020)
+    found = run(policy(Planner(), timing), 0.2)
+    assert next(time for time, begin in found if begin == 0.0) == pytest.approx(0.031)
+    assert next(time for time, begin in found if begin == pytest.approx(0.05)) == pytest.approx(0.061)
+    assert all(begin != pytest.approx(0.025) for _, begin in found if begin is not None)  # the first was still awaited
+
+
+def test_with_measured_times_a_plan_is_used_only_after_what_it_took() -> None:
+    planner = Planner(0.015)
+    controller = policy(planner, replace(TIMING, implicit_time=0.0, event_time=0.0, measured=True))
+    found = run(controller, 0.06)
+    first = next((time for time, begin in found if begin == 0.0), None)
+    assert first is None or first >= 0.015
+    assert controller.report()["event_seconds"] >= 0.015

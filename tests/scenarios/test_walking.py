@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from trundle.errors import InputError
 from trundle.records import load_trajectory
+from trundle.report.metrics import compute
 from trundle.report.metrics_walking import general
 from trundle.scenarios import load_scenario, run
+from trundle.scenarios.building import build
 from trundle.status import Status
 
 pytest.importorskip("pinocchio")
+EXAMPLE = Path(__file__).parents[2] / "examples" / "flat_feet_walk.toml"
 COARSE = ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0")
 
 
@@ -91,6 +96,27 @@ def test_another_foot_is_walked_on(walked, tmp_path):
     assert abs(values["cost"] - own["cost"]) > 0.01 * own["cost"]
 
 
+@pytest.mark.slow
+def test_a_walk_of_ones_own_is_set_beside_its_part_on_rolling_feet(walked):
+    record = load_trajectory(walked.directory / "trajectory.nc")
+    values = compute("my-walk", record, {"rolling": record})
+    assert (values["iteration_ratio"], values["cost_ratio"]) == (1.0, 1.0)
+    assert "cost_ratio" not in compute("my-walk", record, {"toe": record})
+
+
+def test_the_example_of_flat_feet_stands_on_face_line_and_point():
+    scenario = load_scenario(EXAMPLE)
+    works = {name: build(one) for name, one in {"": scenario, **scenario.parts}.items()}
+    ways = {name: (work.gait.trailing, work.gait.leading) for name, work in works.items()}
+    assert ways == {
+        "": ("toe", "heel"), "point": ("toe-point", "heel"), "face": ("flat", "flat"), "rolling": ("rolling",) * 2
+    }  # fmt: skip
+    assert {name: work.gait.sole for name, work in works.items() if name != "rolling"} == dict.fromkeys(
+        ("", "point", "face"), "flat"
+    )
+    assert works["rolling"].gait.sole == "rolling"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -108,7 +134,5 @@ def test_another_foot_is_walked_on(walked, tmp_path):
     ],
 )
 def test_bad_input_is_refused(change, message):
-    from trundle.scenarios.building import build
-
     with pytest.raises(InputError, match=message):
         build(load_scenario("walk-flat", [change]))

@@ -83,7 +83,8 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
 
     The general ones are ``gap`` (m), ``slip`` (m/s), ``normal_force_min`` (N), ``friction_use`` (1, where friction is
     known), ``torsional_use`` (1), for passive runs ``energy_drift`` (1), for controlled robots in the plane those of
-    `trundle.report.metrics_planar.tracking`. Those of a part carry its name behind:
+    `trundle.report.metrics_planar.tracking`, for a walk beside its part ``rolling`` those of
+    `trundle.report.metrics_walking.flat_foot`. Those of a part carry its name behind:
     ``slip_pure_rolling``; trials have none.
 
     Parameters
@@ -104,6 +105,8 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
     if name in SPECIAL:
         module, function = SPECIAL[name].split(":")
         values |= getattr(import_module(f"trundle.report.{module}"), function)(trajectory, parts or {})
+    elif "walk" in trajectory.metadata and "rolling" in (parts or {}):
+        values |= getattr(import_module("trundle.report.metrics_walking"), "flat_foot")(trajectory, parts or {})  # noqa: B009
     for part, run in (parts or {}).items():
         if TRIAL.fullmatch(part):
             continue

@@ -118,7 +118,7 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
     off = records["truth"][:, :2] - records["nominal"][:, :2]
     speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
     held = run.status is Status.SUCCESS
-    landed = policy.landed
+    landed, margin = policy.landed, float(records["margin"].min())
     shift = _sole_shift(records["truth"], list(work.controller.humanoid.ends))
     stood, went = bool(work.steps.travels) or shift <= _SHIFTED, landed == len(work.steps.travels)
     failings = {
@@ -148,7 +148,7 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         "previews_unsolved": policy.previews.total()
         - policy.previews[Status.LIMITS_RELAXED]
         - policy.previews[Status.SUCCESS],
-        "cone_margin": float(records["margin"].min()) if policy.previews.total() else 0.0,
+        "cone_margin": margin if np.isfinite(margin) else 0.0,
     }
 
 

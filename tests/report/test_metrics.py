@@ -259,3 +259,10 @@ def test_every_general_metric_has_a_unit():
     assert all(unit(name) for name in compute("", run, {"pure-rolling": run}))
     assert (unit("slip"), unit("slip_pure_rolling"), unit("normal_force_min_no_cone")) == ("m/s", "m/s", "N")
     assert unit("radius_error_percent") == ""
+
+
+def test_the_unit_is_that_of_the_longest_name_that_fits() -> None:
+    assert unit("goal_time_ratio") == "1"
+    assert unit("goal_time_drive_only") == "s"
+    assert unit("slip_pure_rolling") == "m/s"
+    assert unit("nothing") == ""

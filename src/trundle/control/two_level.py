@@ -42,7 +42,7 @@ class Timing:
     low: float = 0.001
     implicit_time: float = 0.011
     event_time: float = 0.020
-    hybrid_time: float = 0.002
+    hybrid_time: float = 0.005
     measured: bool = False
 
     def __post_init__(self) -> None:

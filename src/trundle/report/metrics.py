@@ -121,7 +121,7 @@ def unit(name: str) -> str:
     from trundle.report.metrics_wallbounce import UNITS as WALLBOUNCE
 
     known = UNITS | MULTICONTACT | WALLBOUNCE
-    return next((known[key] for key in known if name == key or name.startswith(f"{key}_")), "")
+    return known.get(max((key for key in known if name == key or name.startswith(f"{key}_")), key=len, default=""), "")
 
 
 def units_of_tasks(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, str]:

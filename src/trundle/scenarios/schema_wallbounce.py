@@ -170,7 +170,7 @@ class TimingTable(Table):
     low: Period = Field(default=0.001, description="s, period of the low level")
     implicit_time: Delay = Field(default=0.011, description="s, a contact-implicit plan takes")
     event_time: Delay = Field(default=0.020, description="s, more at an event")
-    hybrid_time: Delay = Field(default=0.002, description="s, a hybrid plan takes")
+    hybrid_time: Delay = Field(default=0.005, description="s, a hybrid plan takes")
     measured: bool = Field(default=False, description="the time really taken instead; runs then differ")
 
 

@@ -26,6 +26,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> None:
+        """Run the function, and turn what goes wrong into a message and an exit code."""
         try:
             function(*args, **kwargs)
             interrupt.check()

@@ -181,6 +181,7 @@ def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
     """(x, s) -> (residual, its Jacobian by s, gap, its rate) of the common-normal equations."""
 
     def build() -> ca.Function:
+        """Build the function of one atlas."""
         model = system.model(atlas)
         joined = model.joined[contact]
         s = ca.SX.sym("s", joined.contact.size)

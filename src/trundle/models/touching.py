@@ -14,6 +14,7 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
     """X -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes."""
 
     def build() -> ca.Function:
+        """Build the function of one atlas."""
         model = system.model(atlas)
         joined = model.joined[contact]
         W = model.to_world

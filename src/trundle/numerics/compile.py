@@ -285,6 +285,7 @@ def _build(
         digest.update(f"{len(part)}:{part}".encode())
 
     def build(target: Path) -> None:
+        """Write the sources beside `target` and compile them into it."""
         folder = target.parent
         for file, text in texts.items():
             (folder / file).write_text(text)

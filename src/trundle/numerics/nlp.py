@@ -225,6 +225,7 @@ class _Watch(ca.Callback):
         return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)], 1)
 
     def eval(self, arg: Any) -> list[int]:
+        """Tell the progress of an iteration to who listens; 1 stops the solver."""
         # Nothing may be raised into the solver: what happens here is kept and passed on after it.
         try:
             self.count += 1

@@ -77,6 +77,7 @@ def _quadric(square: Array, linear: Array, constant: float) -> Callable[[Array],
 
 def _torus(major: float, minor: float) -> Callable[[Array], Derivatives]:
     def derivatives(x: Array) -> Derivatives:
+        """Return the value and derivatives there."""
         rho = np.hypot(x[:, 0], x[:, 1])
         e = np.stack([x[:, 0] / rho, x[:, 1] / rho, np.zeros_like(rho)], axis=1)
         t = np.stack([-e[:, 1], e[:, 0], np.zeros_like(rho)], axis=1)
@@ -137,6 +138,7 @@ def _ellipse(a: float, b: float) -> Curve:
 
 def _fourier(radius: float, cosines: Any, sines: Any) -> Curve:
     def at(u: Array) -> Derivatives:
+        """Return the value and derivatives there."""
         r, d, e = np.ones_like(u), np.zeros_like(u), np.zeros_like(u)
         for k, c in enumerate(cosines, start=1):
             r, d, e = r + c * np.cos(k * u), d - k * c * np.sin(k * u), e - k * k * c * np.cos(k * u)

@@ -175,6 +175,7 @@ def paths(runs: Runs, ax: Axes | None = None) -> Axes:
 
 def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes | None], Axes]:
     def draw(run: Trajectory, ax: Axes | None = None) -> Axes:
+        """Draw the hand that pushes hardest."""
         ax = ax or style.new_axes()
         i = int(np.argmax(np.max(np.linalg.norm(run["hand_force_measured"], axis=2), axis=0)))
         for level, colour in (("implicit", style.ORANGE), ("hybrid", style.BLUE)):

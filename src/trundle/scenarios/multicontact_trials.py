@@ -71,6 +71,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         return lambda _: getattr(policy.insight, name)
 
     def truth(view: PlantView) -> FloatArray:
+        """Return centre of mass, its rate, angular momentum, points and slips of the ends, from the true state."""
         q, nu = plant.state(view)
         terms, motions = controller.terms(q, nu)
         forces = plant.forces(view)

@@ -125,6 +125,7 @@ def _terms(system: ContactSystem, atlas: Atlas, laws: tuple[str, ...]) -> ca.Fun
     """(x, u) -> (M, S u - h, and of each contact that touches J, b, G, n), world axes."""
 
     def build() -> ca.Function:
+        """Build the function of these laws."""
         model = system.model(atlas)
         terms = model.terms([LAWS[law] for law in laws])
         outputs = [terms.M, terms.S @ model.u - terms.h]

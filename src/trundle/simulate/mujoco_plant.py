@@ -312,6 +312,7 @@ class _Run:
         self.times: list[float] = []
 
     def to(self, duration: float, output_step: float, progress: Callable[[float], object] | None) -> PlantRun:
+        """Run for `duration` (s) and return what was recorded every `output_step` (s)."""
         begin = clock.perf_counter()
         stride = _multiple("output_step", output_step, self.step)
         self.policy.reset()

@@ -346,6 +346,7 @@ class Runner:
 
     def _state_at(self, phase: Phase, now: Instant, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
+            """Return the state at the time `t` (s)."""
             if t <= now.t:
                 return now.x
             done = phase.integrator.integrate(

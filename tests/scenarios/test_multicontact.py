@@ -240,6 +240,7 @@ def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
         ("steps.lean={left_foot=0.3}", "steps.rest", "right_foot"),
         ("steps.width=0.4", "steps", "0.2"),
         ("robot.posture={nose=1.0}", "robot.posture", "nose"),
+        ("robot.pose='split'", "robot.pose", "lean_left"),
     ],
 )
 def test_what_a_ridge_does_not_allow_is_said(override: str, key: str, words: str) -> None:

@@ -24,7 +24,7 @@ from trundle.models.urdf_checks import CheckedUrdf, load_urdf
 
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
-_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance")
+_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures")
 
 _LEVEL = 0.95
 """Of a unit axis: the least part along x or y of a joint that counts as an ankle about it."""
@@ -138,6 +138,8 @@ class Humanoid:
         Of the posture, against that of a leg.
     clearance : Clearance, optional
         Limbs that a controller may keep apart.
+    postures : mapping of str to mapping
+        Named changes of the posture, see `posed`.
     """
 
     name: str
@@ -152,6 +154,7 @@ class Humanoid:
     stiffness: Mapping[str, float]
     pads: Mapping[str, Pad] = field(default_factory=dict)
     clearance: Clearance | None = None
+    postures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -171,6 +174,8 @@ class Humanoid:
                 allowed = "one of " + ", ".join(self.urdf.links)
                 raise InputError(f"clearance.capsules.{name}.link", capsule.link, allowed)
         _ = self.joint_posture, self.joint_stiffness
+        for name, changes in self.postures.items():
+            _known(f"postures.{name}", changes, self.robot.joints)
 
     @cached_property
     def ends(self) -> dict[str, tuple[str, FloatArray]]:
@@ -261,6 +266,22 @@ class Humanoid:
         length, width = (high - low).tolist()
         return FlatPatch.rectangle(length, width, friction, ((low + high) / 2).tolist())
 
+    def posed(self, posture: str = "", changes: Mapping[str, float] | None = None) -> Humanoid:
+        """Return the same robot in one of its `postures` (none: its own), `changes` (rad, by joint or pattern) on top.
+
+        Raises
+        ------
+        InputError
+            If it has no such posture, or a pattern fits no joint (key "posture.<pattern>").
+        """
+        if posture and posture not in self.postures:
+            names = ", ".join(map(repr, self.postures)) or "it has none"
+            raise InputError("pose", posture, f"one of the postures in the robot's file: {names}")
+        given = changes or {}
+        _known("posture", given, self.robot.joints)
+        new = {**given, **(self.postures[posture] if posture else {}), **given}
+        return replace(self, posture={**new, **self.posture, **new}) if new else self
+
     def gripping(self) -> Humanoid:
         """Return the same robot that touches with the pads of its hands instead of their balls.
 
@@ -328,6 +349,8 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             tables["clearance"] = read_clearance(_table(data, "clearance"))
         except InputError as error:
             raise error.within("clearance") from None
+    named = _table(data, "postures", optional=True)
+    tables["postures"] = {key: _table(named, key) for key in named}
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():
@@ -341,6 +364,14 @@ def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping
     if not isinstance(found, Mapping):
         raise InputError(key, found, "a table")
     return found
+
+
+def _known(key: str, patterns: Mapping[str, float], joints: tuple[str, ...]) -> None:
+    """Raise `InputError` for a pattern that fits no joint, or an angle that is no number."""
+    for pattern, angle in patterns.items():
+        if not any(fnmatchcase(joint, pattern) for joint in joints):
+            raise InputError(f"{key}.{pattern}", angle, "of a joint, by its name or a pattern that fits")
+        number(f"{key}.{pattern}", angle, unit="rad")
 
 
 def _by_joint(key: str, table: Mapping[str, float], joints: tuple[str, ...], minimum: float = -np.inf) -> FloatArray:

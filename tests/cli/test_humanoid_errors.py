@@ -38,7 +38,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-ledge", 'hand.end="left_claw"', "hand.end = 'left_claw'", "'left_hand', 'right_hand'"),
         ("humanoid-ledge", 'robot.pose="split"', "robot.pose = 'split'", "'lean_left'"),
         ("humanoid-ledge", "steps={width=0.05,fit=false}", "steps.width = 0.05", "overlap"),
-        ("humanoid-walk", "steps.fit=true", "steps.fit = True", "width"),
+        ("humanoid-walk", "steps.fit=true", "steps.fit = true", "without a width"),
         ("humanoid-ledge", "hand.down=1.5", "hand.down = 1.5", "a share from 0 to 1"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
         ("humanoid-carry", 'robot.name="talos"', "robot.name = 'talos'", "pads"),

@@ -249,7 +249,7 @@ class StepsTable(Table):
     @model_validator(mode="after")
     def _fits(self) -> StepsTable:
         if self.fit and self.width is None:
-            raise fault("fit", "needs a width")
+            raise fault("fit", "must be false without a width")
         return self
 
 

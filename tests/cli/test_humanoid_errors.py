@@ -39,7 +39,6 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-ledge", 'robot.name="talos"', "robot.posture.right_shoulder_roll_joint", "joint"),
         ("humanoid-ledge", "steps.width=0.05", "steps.width = 0.05", "overlap"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
-        ("humanoid-carry", 'robot.name="talos"', "robot.name = 'talos'", "pads"),
         ("humanoid-carry", "route.ways=[1.2]", "route.ways = [1.2]", "within the robot's reach"),
         ("humanoid-carry", "route.turn_steps=1", "route.turn_steps = 1", "each sole has to turn"),
         ("humanoid-carry", "terrain.floor=false", "terrain.floor = False", "a place over a block"),

@@ -82,10 +82,12 @@ class Pad:
     at : (3,) m
         Its centre in the axes of the link.
     inward : (3,)
-        Direction from the pad into the hand, in the axes of the link: the z axis of the pad. Its x axis is that of the
-        link, made perpendicular.
+        Direction from the pad into the hand, in the axes of the link: the z axis of the pad.
     length, width : float, m
         Along its x and y axes.
+    ahead : (3,)
+        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where hands hold
+        something in front of the robot.
     """
 
     link: str
@@ -93,6 +95,7 @@ class Pad:
     inward: Any
     length: float
     width: float
+    ahead: Any = (1.0, 0.0, 0.0)
     R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
     """(3, 3)."""
 
@@ -101,11 +104,14 @@ class Pad:
         object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
         positive("length", self.length, "m")
         positive("width", self.width, "m")
-        size = float(np.linalg.norm(self.inward))
-        if size < 1e-9 or abs(self.inward[0]) > 0.9 * size:
-            raise InputError("inward", self.inward, "a direction away from the x axis of the link")
+        object.__setattr__(self, "ahead", array("ahead", self.ahead, (3,)))
+        size, long = float(np.linalg.norm(self.inward)), float(np.linalg.norm(self.ahead))
+        if long < 1e-9:
+            raise InputError("ahead", self.ahead, "a direction")
+        if size < 1e-9 or abs(self.inward @ self.ahead) > 0.9 * size * long:
+            raise InputError("inward", self.inward, f"a direction away from ahead, {self.ahead.tolist()}")
         z = self.inward / size
-        x = np.array([1.0, 0.0, 0.0]) - z[0] * z
+        x = self.ahead / long - (z @ self.ahead / long) * z
         x /= np.linalg.norm(x)
         object.__setattr__(self, "R_link_pad", np.column_stack((x, np.cross(z, x), z)))
 

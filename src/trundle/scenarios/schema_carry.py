@@ -22,19 +22,24 @@ class BoxTable(Table):
 
     size: Sizes3 = Field(default=(0.2, 0.24, 0.2), description="m, whole sides")
     mass: Heaviness = Field(default=2.0, description="kg, as the controller knows it")
-    held: Place3 = Field(
-        default=(0.27, 0.0, 0.2),
-        description="m, its centre while it is carried, from the centre of mass of robot and box, x ahead",
+    held: Place3 | None = Field(
+        default=None,
+        description="m, its centre while it is carried, from the centre of mass of robot and box, x ahead; left out: "
+        "by the robot's arms, see `trundle.plan.arm_pose.arms`",
     )
 
 
 class StandsTable(Table):
-    """Where the box is picked up and set down, ahead of the robot."""
+    """Where the box is picked up and set down, ahead of the robot; what is left out follows from the robot's arms."""
 
-    pick_ahead: Length = Field(default=0.27, description="m, from the middle of the soles to the box")
-    pick_height: Positive = Field(default=0.7, description="m, top of the first stand, over the ground at the robot")
-    place_ahead: Length = Field(default=0.27, description="m, the same of the second stand, at the end of the way")
-    place_height: Positive = Field(default=0.7, description="m, the same of the second stand")
+    pick_ahead: Length | None = Field(default=None, description="m, from the middle of the soles to the box")
+    pick_height: Positive | None = Field(
+        default=None, description="m, top of the first stand, over the ground at the robot"
+    )
+    place_ahead: Length | None = Field(
+        default=None, description="m, from the soles to the box at the end of the way; left out: as pick_ahead"
+    )
+    place_height: Positive | None = Field(default=None, description="m, its top; left out: as pick_height")
     width: Positive = Field(default=0.12, description="m, side of the square stands")
 
 

@@ -298,14 +298,35 @@ def load_humanoid(name: str | Path) -> Humanoid:
         raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
     try:
         return _read(path.read_text(encoding="utf-8"), path.stem, path.parent)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("robot", str(name), f"a text in UTF-8 that can be read ({error})") from None
     except InputError as error:
         raise error.within("", str(path)) if error.file is None else error from None
+
+
+def description_beside(path: Path) -> str | None:
+    """Return the URDF beside a robot's file that it names, as written there, or None if it names one by another way."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("robot")
+        source = table.get("urdf") if isinstance(table, dict) else None
+        return source if isinstance(source, str) and _beside(path.parent, source) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _beside(folder: Path, source: str) -> bool:
+    """Return whether `source` is a file in the folder; names that lead out of it are none."""
+    try:
+        place = (folder / source).resolve()
+        return place.is_relative_to(folder.resolve()) and place.is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError("robot", name, f"a TOML file ({error})") from None
     for key in data:
         if key not in _TABLES:
@@ -314,7 +335,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     source = robot.get("urdf")
     if not isinstance(source, str):
         raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
-    if folder is not None and source not in example_robots() and (folder / source).is_file():
+    if folder is not None and source not in example_robots() and _beside(folder, source):
         urdf = load_urdf(folder / source, meshes=False, repair=True)
     else:
         urdf = load_example_robot(source)

@@ -13,7 +13,6 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.collision import CollisionRows
 from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
 from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
@@ -30,6 +29,7 @@ from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.multicontact_obstacles import check_start, read_obstacles, read_rows, read_shunned
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
@@ -54,6 +54,7 @@ def build(scenario: Scenario) -> MulticontactWork:
         except MissingExtraError as error:
             raise InputError("robot", work.tables.robot.name, f"one whose packages are here; {error}") from None
     work.check()
+    check_start(scenario, work.plant(Trial(scenario.seed, 1.0)), work.start)
     return work
 
 
@@ -142,9 +143,7 @@ class MulticontactWork:
                 )
         if posture:
             humanoid = replace(humanoid, posture={**posture, **humanoid.posture, **posture})
-        if table.avoid and humanoid.clearance is None:
-            raise InputError("controller.avoid", True, f"false: the file of {humanoid.name} has no table clearance")
-        rows = CollisionRows(humanoid.clearance) if table.avoid and humanoid.clearance else None
+        rows = read_rows(self.scenario, humanoid)
         return WholeBodyController(humanoid, WholeBodyGains(**table.gains.model_dump()), collisions=rows)
 
     def _own(self, name: str) -> Path:
@@ -372,14 +371,16 @@ class MulticontactWork:
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial."""
-        table = self.tables.plant
+        table, humanoid = self.tables.plant, self.controller.humanoid
         return HumanoidPlant(
-            self.controller.humanoid,
+            humanoid,
             self.terrain,
             table.friction,
             mass_factor=trial.mass_factor,
             step=table.step,
             sole_part=table.sole_part,
+            obstacles=read_obstacles(self.scenario, humanoid),
+            shunned=read_shunned(self.scenario, humanoid),
         )
 
     def noise(self) -> Imprecision:

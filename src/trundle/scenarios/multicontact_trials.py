@@ -10,6 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.humanoid_policy import HumanoidPolicy
+from trundle.scenarios.multicontact_obstacles import of_obstacles
 from trundle.simulate.humanoid_plant import HumanoidPlant
 from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
 from trundle.status import Status
@@ -61,7 +62,8 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
         record=_records(work, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    return Outcome(run, _facts(work, trial, run, policy) | _leaning(work, trial, run))
+    facts = _facts(work, trial, run, policy) | _leaning(work, trial, run)
+    return Outcome(run, facts | of_obstacles(plant, run.records))
 
 
 def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
@@ -106,6 +108,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "begun": thought("begun"),
         "plan_time": thought("plan_time"),
         "box": plant.box_pose,
+        "nearness": plant.nearness,
         "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),

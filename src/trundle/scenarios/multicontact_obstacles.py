@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,6 +102,8 @@ def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
     if limits is None or avoid is False:
         return None
     around = tuple(one for one in around if one.against)
+    if avoid is None:
+        limits = replace(limits, pairs=())
     if not around and not limits.pairs:
         return None
     return CollisionRows(limits, around)

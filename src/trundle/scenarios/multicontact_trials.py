@@ -238,6 +238,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "solve_time_wholebody": r["tick"],
     }
     arrays |= _box(r["box"])
+    plant = work.plant(Trial(0, 1.0))
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
     metadata = {
         "kind": "multicontact",
@@ -253,7 +254,17 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
-        "terrain": work.plant(Trial(0, 1.0)).terrain.table,
+        "terrain": plant.terrain.table,
+        "obstacles": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "size": one.size.tolist(),
+                "position": one.position.tolist(),
+                "axes": one.R_world_obstacle.tolist(),
+            }
+            for one in plant.obstacles
+        ],
         "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

@@ -146,8 +146,8 @@ class ControllerTable(Table):
     period: Period = Field(default=0.002, description="s")
     avoid: bool | None = Field(
         default=None,
-        description="false: nothing keeps away; left out: limbs that the robot's file pairs keep apart, if any, and "
-        "what is said of obstacles and blocks; true: as left out, but the file must",
+        description="false: nothing keeps away; left out: limbs keep away from obstacles and blocks that name them; "
+        "true: and limbs that the robot's file pairs keep apart",
     )
     gains: GainsTable = Field(default=GainsTable())
     preview: PreviewTable = Field(default=PreviewTable())

@@ -484,7 +484,12 @@ HUMANOID: dict[str, dict[str, Any]] = {
     "trials": {"count": 1, "mass_factors": [1.05, 0.95]},
 }  # fmt: skip
 BY_KIND["multicontact"] = {f"{table}.{key}": value for table, keys in HUMANOID.items() for key, value in keys.items()}
-BY_KIND["multicontact"] |= {"mass_factors": [1.05, 0.95], "obstacles": []}
+BY_KIND["multicontact"] |= {
+    "mass_factors": [1.05, 0.95],
+    "obstacles": [],
+    "obstacles.rpy": [0, 0, 0],
+    "obstacles.against": None,
+}
 ROBOT: dict[str, dict[str, Any]] = {
     "feet": {"position": [0, 0, 0], "rpy": [0, 0, 0], "law": "rolling", "shape.exponents": 2, "shape.rounding": 0},
     "ground": {

@@ -60,6 +60,12 @@ class Obstacle:
         return float(self.size[0]) if self.kind == "sphere" else float("inf")
 
     @property
+    def table(self) -> dict[str, Any]:
+        """What a record keeps."""
+        place = {"size": self.size.tolist(), "position": self.position.tolist()}
+        return {"name": self.name, "kind": self.kind, **place, "axes": self.R_world_obstacle.tolist()}
+
+    @property
     def normal(self) -> FloatArray:
         """Its z axis (3,), world: of a half-space out of it."""
         return self.R_world_obstacle[:, 2]

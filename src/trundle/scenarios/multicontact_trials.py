@@ -200,6 +200,11 @@ def _box(poses: FloatArray) -> dict[str, FloatArray]:
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
 
 
+def _surroundings(plant: HumanoidPlant) -> dict[str, Any]:
+    """Return what is around the robot, as a record keeps it."""
+    return {"terrain": plant.terrain.table, "obstacles": [one.table for one in plant.obstacles]}
+
+
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
@@ -238,7 +243,6 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "solve_time_wholebody": r["tick"],
     }
     arrays |= _box(r["box"])
-    plant = work.plant(Trial(0, 1.0))
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
     metadata = {
         "kind": "multicontact",
@@ -254,17 +258,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
-        "terrain": plant.terrain.table,
-        "obstacles": [
-            {
-                "name": one.name,
-                "kind": one.kind,
-                "size": one.size.tolist(),
-                "position": one.position.tolist(),
-                "axes": one.R_world_obstacle.tolist(),
-            }
-            for one in plant.obstacles
-        ],
+        **_surroundings(work.plant(Trial(0, 1.0))),
         "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.scenarios.files import EXAMPLES, own_robot
 from trundle.errors import InputError
 from trundle.plan.stances import TimingRule
 from trundle.report import metrics_multicontact
@@ -19,7 +19,6 @@ from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.multicontact_trials import _sole_shift
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
@@ -292,13 +291,8 @@ def test_limbs_of_a_robot_without_pairs_cannot_be_kept_apart() -> None:
     ],
 )
 def test_a_wrong_robot_is_named_before_the_run(tmp_path, old: str, new: str, key: str) -> None:
-    text = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
-    assert old in text
-    (tmp_path / "mine.toml").write_text(text.replace(old, new), encoding="utf-8")
-    scenario = (EXAMPLES / "romeo_walk.toml").read_text(encoding="utf-8").replace("data/romeo.toml", "mine.toml")
-    (tmp_path / "walk.toml").write_text(scenario, encoding="utf-8")
     with pytest.raises(InputError, match=key):
-        build(load_scenario(tmp_path / "walk.toml"))
+        build(load_scenario(own_robot(tmp_path, old, new)))
 
 
 def test_who_stands_keeps_the_soles_where_they_were() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trundle.control.collision import CollisionRows
 from trundle.models.capsules import Clearance
 from trundle.models.obstacles import Obstacle
 from trundle.numerics.turning import rotation_rpy
@@ -67,7 +68,7 @@ def test_the_plant_is_as_far_from_obstacles_as_the_rows_say(robot: str) -> None:
     q[7:] = np.clip(q[7:] + 0.2 * rng.normal(size=len(q) - 7), humanoid.robot.lower, humanoid.robot.upper)
     view, limbs = plant.plant(q).view(), tuple(humanoid.clearance.capsules)
     against = [Obstacle(o.name, o.size, o.position, limbs, o.R_world_obstacle, o.kind) for o in AROUND]
-    rows = type(work.controller.collisions)(Clearance(humanoid.clearance.capsules, reach=9.0), against)
+    rows = CollisionRows(Clearance(humanoid.clearance.capsules, reach=9.0), against)
     still = np.zeros(humanoid.robot.nv)
     motions = dict(zip(rows.links, humanoid.robot.terms(q, still, rows.links).motions, strict=True))
     told = {one.names: one.distance for one in rows.near(motions, still) if one}

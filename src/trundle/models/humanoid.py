@@ -82,10 +82,12 @@ class Pad:
     at : (3,) m
         Its centre in the axes of the link.
     inward : (3,)
-        Direction from the pad into the hand, in the axes of the link: the z axis of the pad. Its x axis is that of the
-        link, made perpendicular.
+        Direction from the pad into the hand, in the axes of the link: the z axis of the pad.
     length, width : float, m
         Along its x and y axes.
+    ahead : (3,)
+        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where hands hold
+        something in front of the robot.
     """
 
     link: str
@@ -93,6 +95,7 @@ class Pad:
     inward: Any
     length: float
     width: float
+    ahead: Any = (1.0, 0.0, 0.0)
     R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
     """(3, 3)."""
 
@@ -101,11 +104,14 @@ class Pad:
         object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
         positive("length", self.length, "m")
         positive("width", self.width, "m")
-        size = float(np.linalg.norm(self.inward))
-        if size < 1e-9 or abs(self.inward[0]) > 0.9 * size:
-            raise InputError("inward", self.inward, "a direction away from the x axis of the link")
+        object.__setattr__(self, "ahead", array("ahead", self.ahead, (3,)))
+        size, long = float(np.linalg.norm(self.inward)), float(np.linalg.norm(self.ahead))
+        if long < 1e-9:
+            raise InputError("ahead", self.ahead, "a direction")
+        if size < 1e-9 or abs(self.inward @ self.ahead) > 0.9 * size * long:
+            raise InputError("inward", self.inward, f"a direction away from ahead, {self.ahead.tolist()}")
         z = self.inward / size
-        x = np.array([1.0, 0.0, 0.0]) - z[0] * z
+        x = self.ahead / long - (z @ self.ahead / long) * z
         x /= np.linalg.norm(x)
         object.__setattr__(self, "R_link_pad", np.column_stack((x, np.cross(z, x), z)))
 
@@ -292,14 +298,35 @@ def load_humanoid(name: str | Path) -> Humanoid:
         raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
     try:
         return _read(path.read_text(encoding="utf-8"), path.stem, path.parent)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("robot", str(name), f"a text in UTF-8 that can be read ({error})") from None
     except InputError as error:
         raise error.within("", str(path)) if error.file is None else error from None
+
+
+def description_beside(path: Path) -> str | None:
+    """Return the URDF beside a robot's file that it names, as written there, or None if it names one by another way."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("robot")
+        source = table.get("urdf") if isinstance(table, dict) else None
+        return source if isinstance(source, str) and _beside(path.parent, source) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _beside(folder: Path, source: str) -> bool:
+    """Return whether `source` is a file in the folder; names that lead out of it are none."""
+    try:
+        place = (folder / source).resolve()
+        return place.is_relative_to(folder.resolve()) and place.is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError("robot", name, f"a TOML file ({error})") from None
     for key in data:
         if key not in _TABLES:
@@ -308,7 +335,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     source = robot.get("urdf")
     if not isinstance(source, str):
         raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
-    if folder is not None and source not in example_robots() and (folder / source).is_file():
+    if folder is not None and source not in example_robots() and _beside(folder, source):
         urdf = load_urdf(folder / source, meshes=False, repair=True)
     else:
         urdf = load_example_robot(source)

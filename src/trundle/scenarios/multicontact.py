@@ -37,6 +37,8 @@ from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
+_LONGEST = 3600.0
+"""Most time of a trial, s."""
 _UP = np.array([0.0, 0.0, 1.0])
 _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
 
@@ -54,6 +56,9 @@ def build(scenario: Scenario) -> MulticontactWork:
         except MissingExtraError as error:
             raise InputError("robot", work.tables.robot.name, f"one whose packages are here; {error}") from None
     work.check()
+    if work.duration > _LONGEST:
+        allowed = f"a way that takes at most {_LONGEST:g} s with what is after it"
+        raise InputError(work.way, f"{work.duration:.4g} s", allowed, scenario.file)
     check_start(scenario, work.plant(Trial(scenario.seed, 1.0)), work.start)
     return work
 
@@ -208,6 +213,9 @@ class MulticontactWork:
         if set(start) != {"left_foot", "right_foot"}:
             raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to walk")
         t = self.tables.steps
+        for name in t.lean:
+            if name not in humanoid.ends:
+                raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
         kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
         moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
         if self.tables.hand is not None:

@@ -11,7 +11,7 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
     Array,
-    Duration,
+    DataFile,
     NonNegative,
     Place3,
     ScenarioTable,
@@ -28,6 +28,7 @@ Factors = Annotated[
 ]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
+Seconds = Annotated[float, Field(ge=1e-9, le=600), Allowed("a time > 0, from 1e-9 to 600 (s)")]
 Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
 Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
 Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
@@ -77,7 +78,9 @@ class TerrainTable(Table):
 class RobotTable(Table):
     """Which robot."""
 
-    name: Text = Field(default="g1", description="g1, talos, or a TOML file of the same form as theirs")
+    name: Annotated[Text, DataFile("robot", ".toml")] = Field(
+        default="g1", description="g1, talos, or a TOML file of the same form as theirs"
+    )
     posture: Joints = Field(default={}, description="rad, of joints by name or pattern, where not the robot's own")
     lowered: Lift = Field(default=0.02, description="m, by which the centre of mass sinks below the start's posture")
 
@@ -188,8 +191,8 @@ class PushesTable(Table):
     fore_aft: Impulses = Field(default=(8.0,), description="N s, ascending, along x")
     lateral: Impulses = Field(default=(15.0,), description="N s, ascending, along y")
     axes: Axes = Field(default=("fore-aft", "lateral"), description="which are tried")
-    start: Duration = Field(default=1.0, description="s")
-    duration: Duration = Field(default=0.1, description="s")
+    start: Seconds = Field(default=1.0, description="s")
+    duration: Seconds = Field(default=0.1, description="s")
 
     @model_validator(mode="after")
     def _ascending(self) -> PushesTable:
@@ -212,8 +215,8 @@ class TimingTable(Table):
         default=50.0**0.5, description="s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa"
     )
     kappa: Positive = Field(default=2.0, description="exponent")
-    least_support: Duration = Field(default=0.15, description="s, least time between two ways")
-    least_move: Duration = Field(default=0.15, description="s, least time of a way")
+    least_support: Seconds = Field(default=0.15, description="s, least time between two ways")
+    least_move: Seconds = Field(default=0.15, description="s, least time of a way")
 
     @model_validator(mode="after")
     def _above(self) -> TimingTable:
@@ -227,9 +230,9 @@ class StepsTable(Table):
 
     count: Steps = Field(default=20)
     length: Length = Field(default=0.14, description="m, way of the robot a step")
-    first: Duration = Field(default=1.0, description="s, when the first sole leaves")
-    single: Duration = Field(default=0.6, description="s, on one foot")
-    double: Duration = Field(default=0.2, description="s, on both feet between two steps")
+    first: Seconds = Field(default=1.0, description="s, when the first sole leaves")
+    single: Seconds = Field(default=0.6, description="s, on one foot")
+    double: Seconds = Field(default=0.2, description="s, on both feet between two steps")
     lift: Lift = Field(default=0.06, description="m, height of the soles' way")
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
         default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
@@ -258,8 +261,8 @@ class HandTable(Table):
     every: Annotated[int, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
         default=2, description="steps between two holds"
     )
-    duration: Duration = Field(default=0.6, description="s, of its way")
-    pause: Duration = Field(default=0.2, description="s, after it")
+    duration: Seconds = Field(default=0.6, description="s, of its way")
+    pause: Seconds = Field(default=0.2, description="s, after it")
     lift: Lift = Field(default=0.05, description="m, height of its way")
 
 
@@ -267,7 +270,7 @@ class SimulationTable(Table):
     """Recording."""
 
     output_step: Period = Field(default=0.01, description="s")
-    settle: Duration = Field(default=1.5, description="s, simulated after the last step or push")
+    settle: Seconds = Field(default=1.5, description="s, simulated after the last step or push")
 
 
 class MulticontactTables(ScenarioTable):

@@ -24,6 +24,7 @@ from trundle.plan.stance_pose import center_of_mass_of
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork
+from trundle.scenarios.multicontact_stances import check_turn
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
 from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
 
@@ -43,6 +44,7 @@ class CarryWork(MulticontactWork):
         """Raise `InputError` where footholds, or places of the box, are impossible."""
         with keys("route", self.scenario):
             _ = self.moves
+        check_turn(self)
         with keys("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
             _ = self.joints
         with keys("route", self.scenario, {"lowered": "robot.lowered"}):

@@ -53,7 +53,7 @@ def test_a_stance_that_is_turned_is_the_same_one(g1: Humanoid) -> None:
 
 def test_what_legs_do_not_reach_is_said_with_its_time(g1: Humanoid) -> None:
     steps = straight_walk(soles(g1), 4, 0.8)
-    with pytest.raises(StanceError, match=r"left_foot at .* s: out of reach"):
+    with pytest.raises(StanceError, match=r"left_foot, right_foot at .* s: out of reach"):
         rests_everywhere(g1, steps.forecast, height(g1), g1.standing(), steps.duration)
 
 

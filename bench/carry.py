@@ -1,10 +1,11 @@
-"""``python -m bench.carry [SEEDS] [FIRST] [USE]``: the box over step and slope of `humanoid-carry`.
+"""``python -m bench.carry [SEEDS] [FIRST] [USE] [KEY=VALUE ...]``: the box over step and slope of `humanoid-carry`.
 
 One row a trial, of SEEDS (10), whose noise has the seeds FIRST (0), FIRST + 1, ... and whose masses are 5 % more and
 5 % less in turn: whether the box arrived, how far it slipped in the hands and tilted, how far the centre of mass was
 from the nominal motion, how much of the torques was used, the ticks without a solution, where it ended and why, and
 processor time: of all, and the real-time factor of the controller; then the metrics. USE multiplies the weights of the
-box's place and attitude: 1, and 0 for the paper's ablation, in which its use is not penalised.
+box's place and attitude: 1, and 0 for the paper's ablation, in which its use is not penalised. KEY=VALUE are keys of
+the scenario: ``python -m bench.carry 10 0 'robot.name="talos"'`` is Talos.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ def row(one: dict[str, Any], spent: float) -> str:
 
 def main() -> None:
     """Print the table, each row as soon as its trial is over."""
-    given = [float(text) for text in sys.argv[1:]]
+    given = [float(text) for text in sys.argv[1:] if "=" not in text]
     seeds, first, use = [*given, *(10.0, 0.0, 1.0)[len(given) :]]
     settings = [f"trials.count={int(seeds)}", f"seed={int(first)}"]
     settings += [f"object.{key}={use * 200.0}" for key in ("place", "turn")]
+    settings += [text for text in sys.argv[1:] if "=" in text]
     work = build(load_scenario("humanoid-carry", settings))
     if not isinstance(work, CarryWork):
         raise TypeError("humanoid-carry is no task carry")

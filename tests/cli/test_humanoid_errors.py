@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import trundle
+from tests.scenarios.files import own_robot
 from trundle.models import example_robots
 from trundle.scenarios.multicontact import MulticontactWork
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
@@ -33,13 +33,17 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-walk", "terrain.floor=false", "terrain.floor = False", "a place over a block"),
         ("humanoid-walk", "steps.length=0.8", "steps.length = 0.8", "within the robot's reach"),
         ("humanoid-walk", "steps.double=0.0", "steps.double = 0.0", "> 0"),
+        ("humanoid-walk", "steps.lean={left_leg=0.1}", "steps.lean.left_leg = 0.1", "left_foot, right_foot"),
+        ("humanoid-walk", "steps.timing={support_speed=1e-9}", "steps = ", "at most 3600 s"),
+        ("humanoid-walk", "steps.first=1e6", "steps.first = 1000000.0", "to 600 (s)"),
         ("humanoid-walk", "steps.timing={alpha=3.0}", "steps.timing.alpha = 3.0", "above tau"),
         ("humanoid-ledge", "hand.ahead=0.7", "steps.rest", "left_hand by"),
         ("humanoid-ledge", 'hand.end="left_claw"', "hand.end = 'left_claw'", "'left_hand', 'right_hand'"),
-        ("humanoid-ledge", 'robot.name="talos"', "robot.posture.right_shoulder_roll_joint", "joint"),
-        ("humanoid-ledge", "steps.width=0.05", "steps.width = 0.05", "overlap"),
+        ("humanoid-ledge", 'robot.pose="split"', "robot.pose = 'split'", "'lean_left'"),
+        ("humanoid-ledge", "steps={width=0.05,fit=false}", "steps.width = 0.05", "overlap"),
+        ("humanoid-walk", "steps.fit=true", "steps.fit = true", "without a width"),
+        ("humanoid-ledge", "hand.down=1.5", "hand.down = 1.5", "a share from 0 to 1"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
-        ("humanoid-carry", 'robot.name="talos"', "robot.name = 'talos'", "pads"),
         ("humanoid-carry", "route.ways=[1.2]", "route.ways = [1.2]", "within the robot's reach"),
         ("humanoid-carry", "route.turn_steps=1", "route.turn_steps = 1", "each sole has to turn"),
         ("humanoid-carry", "terrain.floor=false", "terrain.floor = False", "a place over a block"),
@@ -66,16 +70,14 @@ def test_it_names_key_value_and_what_is_allowed(
         ('link = "l_sole"', 'link = "l_toe"', "feet.left.link = 'l_toe'", "l_sole"),
         ("width = 0.09 ", "width = 0.0 ", "feet.left.width = 0.0", "> 0"),
         ('urdf = "romeo_small"', 'urdf = "romeo_tiny"', "'romeo_tiny'", "romeo_small"),
+        ('urdf = "romeo_small"', 'urdf = "../hopper.urdf"', "'../hopper.urdf'", "romeo_small"),
+        ("[feet.left]", "\xff", "mine.toml", "UTF-8"),
     ],
 )
 def test_a_robot_of_ones_own_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, key: str, words: str
 ) -> None:
-    robot = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
-    (tmp_path / "mine.toml").write_text(robot.replace(old, new), encoding="utf-8")
-    scenario = (EXAMPLES / "romeo_walk.toml").read_text(encoding="utf-8").replace("data/romeo.toml", "mine.toml")
-    (tmp_path / "walk.toml").write_text(scenario, encoding="utf-8")
-    code, _, err = trundle(capsys, "run", tmp_path / "walk.toml", "--out", tmp_path / "out")
+    code, _, err = trundle(capsys, "run", own_robot(tmp_path, old, new), "--out", tmp_path / "out")
     assert code == 2, err
     assert key in err
     assert words in err

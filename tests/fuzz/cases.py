@@ -445,7 +445,7 @@ WALKER: dict[str, dict[str, Any]] = {
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
 HUMANOID: dict[str, dict[str, Any]] = {
-    "robot": {"name": "g1", "lowered": 0.02, "posture": {}},
+    "robot": {"name": "g1", "lowered": 0.02, "posture": {}, "pose": ""},
     "controller": {"period": 0.002, "avoid": False},
     "controller.gains": {
         "com": 1000, "com_kp": 60, "com_kd": 15, "momentum": 1, "momentum_kd": 4, "base": 20, "base_kp": 60,
@@ -466,10 +466,10 @@ HUMANOID: dict[str, dict[str, Any]] = {
         "fore_aft": [8], "lateral": [15], "axes": ["fore-aft", "lateral"], "start": 1, "duration": 0.1,
     },
     "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6,
-              "lean": {}, "width": None, "stagger": 0, "aside": 0, "rest": False},
+              "lean": {}, "width": None, "stagger": 0, "aside": 0, "rest": False, "fit": False},
     "terrain": {"floor": True, "blocks": []},
-    "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "ahead": 0, "every": 2, "duration": 0.6,
-             "pause": 0.2, "lift": 0.05},
+    "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "out": 0.5, "down": 0.7, "ahead": 0, "every": 2,
+             "duration": 0.6, "pause": 0.2, "lift": 0.05},
     "trials": {"count": 1, "mass_factors": [1.05, 0.95]},
 }  # fmt: skip
 BY_KIND["multicontact"] = {f"{table}.{key}": value for table, keys in HUMANOID.items() for key, value in keys.items()}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests.scenarios.files import written
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.handling import HANDS, Durations, Errand, Grip, Handling, Place
 from trundle.errors import InputError
 from trundle.models.humanoid import load_humanoid
 from trundle.numerics.turning import rotation_by
-from trundle.plan.arm_pose import arm_pose
+from trundle.plan.arm_pose import arm_pose, arms
 from trundle.report.metrics import compute
 from trundle.report.plots import further
 from trundle.scenarios.multicontact import build
@@ -18,6 +23,7 @@ from trundle.scenarios.multicontact_carry import uneven
 from trundle.scenarios.scenario import load_scenario
 
 CARRY = "humanoid-carry"
+ROMEO = Path(__file__).parents[2] / "examples/data/romeo.toml"
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
@@ -140,5 +146,48 @@ def test_the_path_lies_back_by_as_much_as_it_is_told() -> None:
 def test_places_out_of_reach_are_named_before_anything_runs() -> None:
     with pytest.raises(InputError, match="reach"):
         build(load_scenario(CARRY, ["stands.pick_ahead=0.9"]))
-    with pytest.raises(InputError, match="pads"):
-        build(load_scenario(CARRY, ['robot.name="talos"']))
+    with pytest.raises(InputError, match=r"stands\.place_ahead = 0.41: .* \(also by stands.place_height, 1.9 m\)"):
+        build(load_scenario(CARRY, ['robot.name="talos"', "stands.place_height=1.9"]))
+    with pytest.raises(InputError, match=r"box\.held = \[0.9, 0.0, 0.2\]"):
+        build(load_scenario(CARRY, ["box.held=[0.9, 0.0, 0.2]"]))
+
+
+def test_where_the_box_lies_and_is_held_follows_from_the_arms_unless_it_is_told() -> None:
+    g1, talos = (build(load_scenario(CARRY, [f'robot.name="{name}"'])) for name in ("g1", "talos"))
+    assert g1.stands == {"pick": (0.27, 0.7), "place": (0.27, 0.7)}
+    assert g1.errand.held.tolist() == [0.27, 0.0, 0.2]
+    for work in (g1, talos):
+        humanoid = work.controller.humanoid
+        reach = arms(humanoid, humanoid.standing())
+        ahead, height = work.stands["pick"]
+        way = np.array([ahead, 0.0, height + 0.1]) - reach.shoulders
+        assert 0.7 * reach.length < np.linalg.norm(way) < 0.9 * reach.length
+        assert work.held[2] + work.com[2] > height + 0.1 + 0.03, "it is lifted"
+    told = ["stands.place_height=0.9", "stands.pick_ahead=0.4", "box.held=[0.36, 0.0, 0.3]"]
+    work = build(load_scenario(CARRY, ['robot.name="talos"', *told]))
+    assert work.stands == {"pick": (0.4, talos.stands["pick"][1]), "place": (0.4, 0.9)}
+    assert work.errand.held.tolist() == [0.36, 0.0, 0.3]
+
+
+def test_arms_are_as_long_as_they_are_stretched_out() -> None:
+    humanoid = load_humanoid("talos").gripping()
+    q = humanoid.robot.neutral
+    found = arms(humanoid, q)
+    motions = humanoid.robot.terms(q, np.zeros(humanoid.robot.nv), (*humanoid.links, "arm_left_2_link")).motions
+    assert found.shoulders[[0, 2]] == pytest.approx(motions[-1].p[[0, 2]], abs=1e-9)
+    assert found.shoulders[1] == pytest.approx(0.0, abs=1e-9)
+    hand = humanoid.end_motions(motions[:-1])["left_hand"].p
+    straight = float(np.linalg.norm(hand - motions[-1].p))
+    assert straight < found.length < 1.03 * straight, "the elbow is 2 cm beside the line"
+    with pytest.raises(InputError, match="at least one"):
+        arms(replace(humanoid, hands={}), q)
+    stump = replace(humanoid.hands["left"], link="arm_left_2_link")
+    with pytest.raises(InputError, match="more than 2 joints"):
+        arms(replace(humanoid, hands={**humanoid.hands, "left": stump}), q)
+
+
+def test_a_robot_without_pads_is_refused(tmp_path: Path) -> None:
+    shutil.copy(ROMEO, tmp_path / "romeo.toml")
+    text = 'kind = "multicontact"\ntask = "carry"\n[robot]\nname = "romeo.toml"\n'
+    with pytest.raises(InputError, match=r"robot\.name = 'romeo.toml'.*pads"):
+        build(load_scenario(written(tmp_path, text)))

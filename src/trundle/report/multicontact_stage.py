@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
+from trundle.models.articulated import Articulated
+from trundle.models.example_robots import load_example_robot
+from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.urdf_checks import CheckedUrdf
 from trundle.models.visuals import visual_meshes
 from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of
@@ -33,14 +37,11 @@ _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a
 
 
 def multicontact_stage(run: Trajectory) -> Stage:
-    """Return the stage; the robot is drawn from the description that the run names, with sticks where it is missing."""
+    """Return the stage; the robot is drawn with its meshes, or with sticks between the joints that the run tells."""
     times, seconds, lapse = frame_times(run)
     q = np.column_stack([run["base_position"], run["base_quaternion"], run["joint_position"]])
     index = np.clip(np.searchsorted(run.time, times), 0, len(run.time) - 1)
-    try:
-        actors = _robot(run, q[index])
-    except TrundleError:
-        actors = []
+    actors = _robot(run, q[index])
     loads = np.abs(run["contact_force"]).max(axis=(0, 2))
     carrying = [i for i in range(len(loads)) if loads[i] > 0.0] or [0]
     points = [sampled(run, run["contact_position"][:, i], times) for i in carrying]
@@ -64,18 +65,15 @@ def multicontact_stage(run: Trajectory) -> Stage:
 
 
 def _robot(run: Trajectory, q: Array) -> list[Actor]:
-    """Return an actor for each link of the robot that has a mesh; sticks where it keeps meshes out of pages."""
-    from trundle.models.humanoid import load_humanoid
-
-    humanoid = load_humanoid(str(run.metadata["robot"]))
-    if not humanoid.notice:
-        return _sticks(humanoid.robot, q)
-    shapes = link_meshes(humanoid.urdf)
-    robot, still = humanoid.robot, np.zeros(humanoid.robot.nv)
-    names = [name for name in shapes if shapes[name]]
+    """Return an actor for each link of the robot that has a mesh; sticks where none is found or none may be shown."""
+    urdf = _description(run)
+    shapes = {} if urdf is None else link_meshes(urdf)
+    if urdf is None or not shapes:
+        return _sticks(run.metadata.get("bodies", []), q)
+    robot, names = Articulated(urdf), list(shapes)
     poses: dict[str, list[Any]] = {name: [] for name in names}
     for state in q:
-        for name, motion in zip(names, robot.terms(state, still, names).motions, strict=True):
+        for name, motion in zip(names, robot.terms(state, np.zeros(robot.nv), names).motions, strict=True):
             poses[name].append((motion.p, quaternion_of(motion.R)))
     return [
         Actor(name, shapes[name], np.array([p for p, _ in poses[name]]), np.array([r for _, r in poses[name]]))
@@ -83,26 +81,44 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
     ]
 
 
-def _sticks(robot: Any, q: Array) -> list[Actor]:
+def _description(run: Trajectory) -> CheckedUrdf | None:
+    """Return the description whose meshes a page may show, if its licence's notice is there to go along.
+
+    It is one of example-robot-data; a file of before names a robot that comes with the package.
+    """
+    name = run.metadata.get("description", "")
+    if not run.metadata.get("notice"):
+        return None
+    try:
+        if not name and run.metadata["robot"] in HUMANOIDS:
+            return load_humanoid(run.metadata["robot"]).urdf
+        return load_example_robot(name)
+    except TrundleError:
+        return None
+
+
+def _sticks(bodies: Sequence[Mapping[str, Any]], q: Array) -> list[Actor]:
     """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
-    bodies = robot.bodies()
-    ends: list[list[Array]] = [[body.com] for body in bodies]
-    for body in bodies[1:]:
-        ends[body.parent].append(body.p)
+    if not bodies:
+        return []
+    at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
+    ends: list[list[Array]] = [[com] for com in at["com"]]
+    for i, body in enumerate(bodies[1:], start=1):
+        ends[body["parent"]].append(at["p"][i])
     places = np.zeros((len(bodies), len(q), 3))
     turns = np.zeros((len(bodies), len(q), 3, 3))
     places[0], turns[0] = q[:, :3], [rotation_of(state[3:7]) for state in q]
     for i, body in enumerate(bodies[1:], start=1):
-        before = turns[body.parent]
-        slide = q[:, 6 + i, None] * body.axis if body.slides else np.zeros((len(q), 3))
-        places[i] = places[body.parent] + np.einsum("kij,kj->ki", before, body.p + slide @ body.R.T)
-        own = [np.eye(3) if body.slides else rotation_by(angle * body.axis) for angle in q[:, 6 + i]]
-        turns[i] = before @ body.R @ np.array(own)
+        R, axis, slides, above = at["R"][i], at["axis"][i], body["slides"], body["parent"]
+        slide = q[:, 6 + i, None] * axis if slides else np.zeros((len(q), 3))
+        places[i] = places[above] + np.einsum("kij,kj->ki", turns[above], at["p"][i] + slide @ R.T)
+        own = [np.eye(3) if slides else rotation_by(angle * axis) for angle in q[:, 6 + i]]
+        turns[i] = turns[above] @ R @ np.array(own)
     actors = []
     for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
         parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
         if parts:
-            actors.append(Actor(body.name, parts, place, np.array([quaternion_of(R) for R in turn])))
+            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn])))
     return actors
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.humanoid_policy import HumanoidPolicy
+from trundle.models.example_robots import example_name
+from trundle.models.humanoid import Humanoid
 from trundle.simulate.humanoid_plant import HumanoidPlant
 from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
 from trundle.status import Status
@@ -230,6 +232,16 @@ def _box(poses: FloatArray) -> dict[str, FloatArray]:
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
 
 
+def pictured(humanoid: Humanoid) -> dict[str, Any]:
+    """Return what pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
+    bodies = []
+    for body in humanoid.robot.bodies():
+        told = {key: getattr(body, key).tolist() for key in ("R", "p", "axis", "com")}
+        bodies.append({"name": body.name, "parent": body.parent, "slides": body.slides} | told)
+    told = {"licence": humanoid.licence, "notice": humanoid.notice, "description": example_name(humanoid.urdf)}
+    return {**told, "bodies": bodies}
+
+
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
@@ -277,8 +289,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "message": run.reason,
         "trials": [outcome.facts for outcome in outcomes],
         "robot": tables.robot.name,
-        "licence": work.controller.humanoid.licence,
-        "notice": work.controller.humanoid.notice,
+        **pictured(work.controller.humanoid),
         "friction": tables.plant.friction,
         "box": None if "box_position" not in arrays else list(tables.box.size),
         "footholds": [

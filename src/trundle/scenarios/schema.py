@@ -45,10 +45,13 @@ Text = Annotated[str, Field(max_length=1000), Allowed("a text of at most 1000 ch
 
 
 class DataFile:
-    """Metadata of a key that names a CSV file: it has to lie in the scenario's folder."""
+    """Metadata of a key that names a data file: it has to lie in the scenario's folder.
 
-    def __init__(self, columns: str) -> None:
-        self.columns = columns
+    Of a key that may also hold other names, only values with the `ending` are files.
+    """
+
+    def __init__(self, content: str, ending: str = "") -> None:
+        self.content, self.ending = content, ending
 
 
 def fault(key: str, text: str) -> PydanticCustomError:

@@ -11,7 +11,7 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
     Array,
-    Duration,
+    DataFile,
     NonNegative,
     Place3,
     ScenarioTable,
@@ -27,7 +27,9 @@ Factors = Annotated[
 ]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
+Seconds = Annotated[float, Field(ge=1e-9, le=600), Allowed("a time > 0, from 1e-9 to 600 (s)")]
 Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
+Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the arm's length)")]
 Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
 Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Impulses = Annotated[
@@ -73,7 +75,10 @@ class TerrainTable(Table):
 class RobotTable(Table):
     """Which robot."""
 
-    name: Text = Field(default="g1", description="g1, talos, or a TOML file of the same form as theirs")
+    name: Annotated[Text, DataFile("robot", ".toml")] = Field(
+        default="g1", description="g1, talos, or a TOML file of the same form as theirs"
+    )
+    pose: Text = Field(default="", description="name of one of the postures in the robot's file, such as lean_left")
     posture: Joints = Field(default={}, description="rad, of joints by name or pattern, where not the robot's own")
     lowered: Lift = Field(default=0.02, description="m, by which the centre of mass sinks below the start's posture")
 
@@ -180,8 +185,8 @@ class PushesTable(Table):
     fore_aft: Impulses = Field(default=(8.0,), description="N s, ascending, along x")
     lateral: Impulses = Field(default=(15.0,), description="N s, ascending, along y")
     axes: Axes = Field(default=("fore-aft", "lateral"), description="which are tried")
-    start: Duration = Field(default=1.0, description="s")
-    duration: Duration = Field(default=0.1, description="s")
+    start: Seconds = Field(default=1.0, description="s")
+    duration: Seconds = Field(default=0.1, description="s")
 
     @model_validator(mode="after")
     def _ascending(self) -> PushesTable:
@@ -204,8 +209,8 @@ class TimingTable(Table):
         default=50.0**0.5, description="s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa"
     )
     kappa: Positive = Field(default=2.0, description="exponent")
-    least_support: Duration = Field(default=0.15, description="s, least time between two ways")
-    least_move: Duration = Field(default=0.15, description="s, least time of a way")
+    least_support: Seconds = Field(default=0.15, description="s, least time between two ways")
+    least_move: Seconds = Field(default=0.15, description="s, least time of a way")
 
     @model_validator(mode="after")
     def _above(self) -> TimingTable:
@@ -219,9 +224,9 @@ class StepsTable(Table):
 
     count: Steps = Field(default=20)
     length: Length = Field(default=0.14, description="m, way of the robot a step")
-    first: Duration = Field(default=1.0, description="s, when the first sole leaves")
-    single: Duration = Field(default=0.6, description="s, on one foot")
-    double: Duration = Field(default=0.2, description="s, on both feet between two steps")
+    first: Seconds = Field(default=1.0, description="s, when the first sole leaves")
+    single: Seconds = Field(default=0.6, description="s, on one foot")
+    double: Seconds = Field(default=0.2, description="s, on both feet between two steps")
     lift: Lift = Field(default=0.06, description="m, height of the soles' way")
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
         default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
@@ -238,6 +243,17 @@ class StepsTable(Table):
         default=None, description="the paper's rule, in place of single, double and the hand's duration and pause"
     )
     rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
+    fit: bool = Field(
+        default=False,
+        description="whether soles that overlap at this width are laid out by their size: beside each other where the "
+        "ground is broad enough, else one ahead of the other, with length, stagger, aside, lean and times to match",
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> StepsTable:
+        if self.fit and self.width is None:
+            raise fault("fit", "must be false without a width")
+        return self
 
 
 class HandTable(Table):
@@ -245,13 +261,21 @@ class HandTable(Table):
 
     end: Text = Field(default="left_hand", description="which")
     support: Text = Field(description="name of the block on which it leans")
-    across: Length = Field(description="m, y of the holds")
-    ahead: Length = Field(default=0.0, description="m, of the robot's middle, of each hold when it is taken")
-    every: Annotated[int, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
-        default=2, description="steps between two holds"
+    across: Length | None = Field(
+        default=None, description="m, y of the holds; left out: the support is moved to where the arm reaches it"
     )
-    duration: Duration = Field(default=0.6, description="s, of its way")
-    pause: Duration = Field(default=0.2, description="s, after it")
+    out: Reach = Field(default=0.5, description="how far out from the shoulder that is, in lengths of the arm")
+    down: Reach = Field(default=0.7, description="how far below the shoulder, in lengths of the arm")
+    ahead: Length | None = Field(
+        default=None,
+        description="m, of the robot's middle, of each hold when it is taken; left out: as far before the shoulder as "
+        "it is behind it when it is left",
+    )
+    every: Annotated[int, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] | None = Field(
+        default=None, description="steps between two holds; left out: as many as half the arm's length allows"
+    )
+    duration: Seconds = Field(default=0.6, description="s, of its way")
+    pause: Seconds = Field(default=0.2, description="s, after it")
     lift: Lift = Field(default=0.05, description="m, height of its way")
 
 
@@ -259,7 +283,7 @@ class SimulationTable(Table):
     """Recording."""
 
     output_step: Period = Field(default=0.01, description="s")
-    settle: Duration = Field(default=1.5, description="s, simulated after the last step or push")
+    settle: Seconds = Field(default=1.5, description="s, simulated after the last step or push")
 
 
 class MulticontactTables(ScenarioTable):

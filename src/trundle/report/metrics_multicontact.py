@@ -38,6 +38,8 @@ UNITS = {
     "sole_shift": "m",
     "hand_load_most": "N",
     "com_behind": "m",
+    "obstacle_force": "N",
+    "obstacle_gap": "m",
 }
 
 
@@ -69,6 +71,7 @@ def general(run: Trajectory) -> dict[str, float]:
         "odometry_drift": max(one["drift"] for one in held),
         "ticks_unsolved": float(sum(one["unsolved"] for one in held)),
         **_of_plans(held),
+        **_of_obstacles(facts),
         "friction_use": float(friction_use(run).max()),
         "solve_time_wholebody": float(np.median(run["solve_time_wholebody"])),
         "solve_time_preview": float(np.median(preview)) if len(preview) else 0.0,
@@ -87,6 +90,15 @@ def _of_plans(facts: list[dict[str, Any]]) -> dict[str, float]:
         for key in ("error", "error_ahead"):
             found[f"dropped_momentum_{key}"] = max(one[f"dropped_{key}"] for one in facts)
     return found
+
+
+def _of_obstacles(facts: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the largest force on any obstacle and the smallest gap to one, of all trials; nothing where none is."""
+    told = [one for one in facts if one.get("obstacles")]
+    if not told:
+        return {}
+    force, gap = max(max(one["obstacle_force"]) for one in told), min(min(one["obstacle_gap"]) for one in told)
+    return {"obstacle_force": force, "obstacle_gap": gap}
 
 
 def friction_use(run: Trajectory) -> Array:

@@ -12,7 +12,6 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.collision import CollisionRows
 from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
 from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
@@ -30,6 +29,7 @@ from trundle.plan.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.multicontact_layout import hand_of, steps_of, terrain_of, with_hand
+from trundle.scenarios.multicontact_obstacles import check_start, read_obstacles, read_rows, read_shunned
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
@@ -59,6 +59,7 @@ def build(scenario: Scenario) -> MulticontactWork:
     if work.duration > _LONGEST:
         allowed = f"a way that takes at most {_LONGEST:g} s with what is after it"
         raise InputError(work.way, f"{work.duration:.4g} s", allowed, scenario.file)
+    check_start(scenario, work.plant(Trial(scenario.seed, 1.0)), work.start)
     return work
 
 
@@ -139,11 +140,8 @@ class MulticontactWork:
         """Of the robot that the file names."""
         name = self.tables.robot.name
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
-        table = self.tables.controller
         humanoid = load_humanoid(source).posed(self.tables.robot.pose, self.tables.robot.posture)
-        if table.avoid and humanoid.clearance is None:
-            raise InputError("controller.avoid", True, f"false: the file of {humanoid.name} has no table clearance")
-        rows = CollisionRows(humanoid.clearance) if table.avoid and humanoid.clearance else None
+        rows, table = read_rows(self.scenario, humanoid), self.tables.controller
         return WholeBodyController(humanoid, WholeBodyGains(**table.gains.model_dump()), collisions=rows)
 
     def _own(self, name: str) -> Path:
@@ -361,14 +359,16 @@ class MulticontactWork:
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial."""
-        table = self.tables.plant
+        table, humanoid = self.tables.plant, self.controller.humanoid
         return HumanoidPlant(
-            self.controller.humanoid,
+            humanoid,
             self.terrain,
             table.friction,
             mass_factor=trial.mass_factor,
             step=table.step,
             sole_part=table.sole_part,
+            obstacles=read_obstacles(self.scenario, humanoid),
+            shunned=read_shunned(self.scenario, humanoid),
         )
 
     def noise(self) -> Imprecision:

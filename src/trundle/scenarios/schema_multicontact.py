@@ -20,6 +20,7 @@ from trundle.scenarios.schema import (
     Text,
     fault,
 )
+from trundle.scenarios.schema_obstacles import Limbs, Obstacles, Turn3
 from trundle.scenarios.schema_planar_control import Factor, Period, Positive
 
 Factors = Annotated[
@@ -35,7 +36,6 @@ Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000"
 Impulses = Annotated[
     tuple[Positive, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers > 0 (N s)")
 ]
-Turn3 = Annotated[tuple[Angle, Angle, Angle], Array, Allowed("3 angles (rad)")]
 Joints = Annotated[dict[str, Angle], Field(max_length=100), Allowed("a table of at most 100 angles (rad)")]
 Leans = Annotated[dict[str, Length], Field(max_length=10), Allowed("a table of at most 10 lengths from -2 to 2 (m)")]
 Axis = Literal["fore-aft", "lateral"]
@@ -54,6 +54,10 @@ class BlockTable(Table):
     center: Place3 = Field(description="m, world")
     size: Sizes3 = Field(description="m, whole sides along the box's axes")
     rpy: Turn3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
+    against: Limbs = Field(
+        default=(),
+        description="capsules of the robot's file that keep away from it and meet it; soles and hands always do",
+    )
 
 
 class TerrainTable(Table):
@@ -145,7 +149,11 @@ class ControllerTable(Table):
     """The controller."""
 
     period: Period = Field(default=0.002, description="s")
-    avoid: bool = Field(default=False, description="true: limbs that the robot's file pairs keep apart")
+    avoid: bool | None = Field(
+        default=None,
+        description="false: nothing keeps away; left out: limbs keep away from obstacles and blocks that name them; "
+        "true: and limbs that the robot's file pairs keep apart",
+    )
     gains: GainsTable = Field(default=GainsTable())
     preview: PreviewTable = Field(default=PreviewTable())
     gating: GatingTable = Field(default=GatingTable())
@@ -292,6 +300,7 @@ class MulticontactTables(ScenarioTable):
     kind: Literal["multicontact"]
     robot: RobotTable = Field(default=RobotTable())
     terrain: TerrainTable = Field(default=TerrainTable())
+    obstacles: Obstacles = Field(default=(), description="bodies that the robot should not touch")
     controller: ControllerTable = Field(default=ControllerTable())
     plant: PlantTable = Field(default=PlantTable())
     noise: NoiseTable = Field(default=NoiseTable())

@@ -105,6 +105,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         return np.concatenate([position, policy.predicted(), table.ravel()])
 
     def ahead(_: PlantView) -> FloatArray:
+        """Return the angular momentum (., 3) that the plan in force has `_AHEAD` of now."""
         return np.array([policy.predicted(late) for late in _AHEAD])
 
     def state(view: PlantView) -> FloatArray:
@@ -223,6 +224,19 @@ def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
     }
 
 
+def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
+    """Return the arrays of what plans in force had, as `_records` packs it."""
+    forces, normals, uses = planned[:, 6:].reshape(len(planned), 3, -1, 3).swapaxes(0, 1)
+    return {
+        "com_position_planned": planned[:, :3],
+        "angular_momentum_planned": planned[:, 3:6],
+        "contact_force_planned": forces,
+        "contact_normal_planned": normals,
+        "contact_use_planned": uses,
+        "hand_load_planned": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
+    }
+
+
 def _fan(run: PlantRun, step: float) -> dict[str, Any]:
     """Return what plans, every so often, have of the angular momentum ahead: figure 5 of paper 3."""
     rows = slice(None, None, max(1, round(_FAN / step)))
@@ -257,18 +271,15 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
     ends = tuple(work.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
-    q, nu, truth, planned = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["planned"]
+    q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["forces"]
     hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
-    forces, (forces_planned, normals, uses) = r["forces"], planned[:, 6:].reshape(n, 3, k, 3).swapaxes(0, 1)
     arrays = {
         "com_position": truth[:, :3],
         "com_velocity": truth[:, 3:6],
         "angular_momentum": truth[:, 6:9],
         "contact_position": truth[:, 9 : 9 + 3 * k].reshape(n, k, 3),
         "slip": truth[:, 9 + 3 * k :].reshape(n, k, 3),
-        "com_position_planned": planned[:, :3],
         "angular_momentum_estimated": r["momentum"],
-        "angular_momentum_planned": planned[:, 3:6],
         "com_position_nominal": r["nominal"],
         "joint_position": q[:, 7:],
         "joint_velocity": nu[:, 6:],
@@ -279,17 +290,13 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "base_angular_velocity": nu[:, :3],
         "base_position_estimated": r["estimated"],
         "contact_force": forces,
-        "contact_force_planned": forces_planned,
-        "contact_normal_planned": normals,
-        "contact_use_planned": uses,
         "gap": r["gap"],
         "hand_load": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
-        "hand_load_planned": np.linalg.norm(forces_planned[:, hands], axis=2).sum(axis=1),
         "phase": r["begun"],
         "solve_time_preview": r["preview"],
         "solve_time_wholebody": r["tick"],
     }
-    arrays |= _box(r["box"])
+    arrays |= _plans(r["planned"], hands) | _box(r["box"])
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
     metadata = {
         "kind": "multicontact",

@@ -91,23 +91,6 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         m = terms.momentum
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
-    def planned(_: PlantView) -> FloatArray:
-        """Return position and momentum of the plan in force; forces, normals and uses (3,) of the ends, else zero."""
-        position, on = policy.planned()
-        table = np.zeros((3, len(ends), 3))
-        for i, name in enumerate(ends):
-            if name in on:
-                contact, wrench = on[name]
-                R = contact.R_world_patch
-                table[:2, i] = R @ wrench[3:], R[:, 2]
-                if wrench[5] > _PRESSED:
-                    table[2, i] = contact.patch.uses(wrench)
-        return np.concatenate([position, policy.predicted(), table.ravel()])
-
-    def ahead(_: PlantView) -> FloatArray:
-        """Return the angular momentum (., 3) that the plan in force has `_AHEAD` of now."""
-        return np.array([policy.predicted(late) for late in _AHEAD])
-
     def state(view: PlantView) -> FloatArray:
         return np.concatenate(plant.state(view))
 
@@ -116,7 +99,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
 
     return {
         "truth": truth,
-        "planned": planned,
+        "planned": lambda _: _in_force(policy, tuple(ends)),
         "state": state,
         "forces": plant.forces,
         "gap": plant.gaps,
@@ -129,11 +112,24 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "nearness": plant.nearness,
         "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "momentum": thought("momentum"),
-        "ahead": ahead,
+        "ahead": lambda _: np.array([policy.predicted(late) for late in _AHEAD]),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
         "margin": margin,
     }
+
+
+def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
+    """Return position and momentum of the plan in force, then forces, normals and uses of the ends, zero without."""
+    position, on = policy.planned()
+    table = np.zeros((3, len(ends), 3))
+    for i, name in enumerate(ends):
+        if name in on:
+            contact, wrench = on[name]
+            table[:2, i] = contact.R_world_patch @ wrench[3:], contact.R_world_patch[:, 2]
+            if wrench[5] > _PRESSED:
+                table[2, i] = contact.patch.uses(wrench)
+    return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
 def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:

@@ -39,8 +39,10 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-walk", "steps.timing={alpha=3.0}", "steps.timing.alpha = 3.0", "above tau"),
         ("humanoid-ledge", "hand.ahead=0.7", "steps.rest", "left_hand by"),
         ("humanoid-ledge", 'hand.end="left_claw"', "hand.end = 'left_claw'", "'left_hand', 'right_hand'"),
-        ("humanoid-ledge", 'robot.name="talos"', "robot.posture.right_shoulder_roll_joint", "joint"),
-        ("humanoid-ledge", "steps.width=0.05", "steps.width = 0.05", "overlap"),
+        ("humanoid-ledge", 'robot.pose="split"', "robot.pose = 'split'", "'lean_left'"),
+        ("humanoid-ledge", "steps={width=0.05,fit=false}", "steps.width = 0.05", "overlap"),
+        ("humanoid-walk", "steps.fit=true", "steps.fit = true", "without a width"),
+        ("humanoid-ledge", "hand.down=1.5", "hand.down = 1.5", "a share from 0 to 1"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
         ("humanoid-carry", "route.ways=[1.2]", "route.ways = [1.2]", "within the robot's reach"),
         ("humanoid-carry", "route.turn_steps=1", "route.turn_steps = 1", "each sole has to turn"),
@@ -96,3 +98,57 @@ def test_a_package_that_is_missing_is_named(
     assert code == 2
     assert "robot.name = 'g1'" in err
     assert "pip install 'trundle[robots]'" in err
+
+
+POST = '{name="post", shape={type="capsule", radius=0.04, length=0.8}, center=[0.5, 0.3, 0.6]}'
+SHELF = '[{name="shelf", center=[0.5, 0.3, 0.6], size=[0.2, 0.2, 0.04], against=["left_hand"]}]'
+
+
+@pytest.mark.parametrize(
+    ("robot", "override", "key", "words"),
+    [
+        ("g1", POST.replace("0.6]", '0.6], against=["left_tail"]'),
+         "obstacles[0].against[0] = 'left_tail'", "left_hand"),
+        ("g1", POST.replace("radius=0.04", "radius=-0.04"), "obstacles[0].shape.radius = -0.04", "> 0"),
+        ("g1", POST.replace('"capsule"', '"cone"'), "obstacles[0].shape.type", "'capsule', 'half-space'"),
+        ("g1", POST.replace("0.5, 0.3, 0.6", "0.0, 0.1, 0.5"), "obstacles[0].center", "deep in 'left_"),
+        ("talos", POST.replace("0.5, 0.3, 0.6", "0.0, 0.0, 1.0"), "obstacles[0].center", "outside the robot"),
+        ("g1", POST.replace('"post"', '"torso"'), "obstacles[0].name = 'torso'", "no capsule of the robot"),
+        ("g1", f"{POST}, {POST}", "obstacles[1].name = 'post'", "no other obstacle"),
+    ],
+)  # fmt: skip
+def test_obstacles_that_cannot_be_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], robot: str, override: str, key: str, words: str
+) -> None:
+    given = ["--set", f'robot.name="{robot}"', "--set", f"obstacles=[{override}]"]
+    code, _, err = trundle(capsys, "run", "humanoid-walk", "--out", tmp_path / "out", *given)
+    said = " ".join(err.split())
+    assert code == 2, err
+    assert key in said
+    assert words in said
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "words"),
+    [
+        (SHELF.replace("left_hand", "left_tail"), "terrain.blocks[0].against[0] = 'left_tail'", "left_hand"),
+        (SHELF.replace('name="shelf", ', ""), "terrain.blocks[0].name = ''", "no capsule"),
+        (SHELF.replace("0.5, 0.3, 0.6", "0.05, 0.25, 0.6"), "terrain.blocks[0].center", "deep in 'left_hand'"),
+    ],
+)
+def test_blocks_that_cannot_be_kept_away_from_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], override: str, key: str, words: str
+) -> None:
+    given = ["--set", f"terrain.blocks={override}"]
+    code, _, err = trundle(capsys, "run", "humanoid-walk", "--out", tmp_path / "out", *given)
+    said = " ".join(err.split())
+    assert code == 2, err
+    assert key in said
+    assert words in said
+
+
+def test_limbs_of_a_robot_without_capsules_cannot_keep_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--set", f"obstacles=[{POST[:-1]}, against=['torso']}}]"]
+    code, _, err = trundle(capsys, "run", own_robot(tmp_path), "--out", tmp_path / "out", *given)
+    assert code == 2, err
+    assert "no table clearance" in " ".join(err.split())

@@ -228,6 +228,66 @@ def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
             assert not one["without_hands"]
 
 
+TALOS = 'robot.name="talos"'
+
+
+def test_the_ridge_is_laid_out_for_the_robot() -> None:
+    g1: Any = build(load_scenario("humanoid-ledge"))
+    given = g1.tables.steps
+    assert g1.walk == given, "soles that fit go as the file has it"
+    assert g1.terrain.block("beam").center == pytest.approx([0.9, 0.38, 0.83], abs=2e-4)
+    holds = [t.target.position for t in g1.steps.travels if t.name == "left_hand"]
+    assert np.diff([p[0] for p in holds]) == pytest.approx([0.2, 0.2])
+    talos: Any = build(load_scenario("humanoid-ledge", [TALOS]))
+    assert talos.terrain.block("ridge").half_size == pytest.approx([1.5, 0.075, 0.1])
+    assert talos.walk.width == pytest.approx(0.15 - 0.12)
+    assert talos.walk.length > 0.2, "longer than a sole"
+    assert talos.walk.single / given.single == pytest.approx((talos.walk.length / given.length) ** 0.5)
+    holds = [t.target.position for t in talos.steps.travels if t.name == "left_hand"]
+    assert np.diff([p[0] for p in holds]) == pytest.approx(np.full(5, talos.walk.length)), "with every step"
+    beam = talos.terrain.block("beam")
+    assert np.array(holds)[:, 1] == pytest.approx(np.full(6, beam.center[1]))
+    assert np.array(holds)[:, 2] == pytest.approx(np.full(6, beam.center[2] + beam.half_size[2]))
+    for one in talos.stances():
+        assert one["torque_use"] < 1
+        soles = [name for name in one["contacts"] if name.endswith("_foot")]
+        assert not one["without_hands"] or soles != ["right_foot"]
+    right: Any = build(load_scenario("humanoid-ledge", [TALOS, "hand.end='right_hand'"]))
+    assert right.terrain.block("beam").center[1] == pytest.approx(-beam.center[1], abs=1e-3)
+    assert right.walk.lean["left_foot"] == pytest.approx(-talos.walk.lean["left_foot"])
+
+
+def test_soles_move_apart_where_there_is_room() -> None:
+    wide = (
+        "terrain.blocks=[{center=[0.0,0.0,0.1],size=[6.0,0.3,0.2]},{name='beam',center=[0,0.5,0.9],size=[6.0,0.1,0.1]}]"
+    )
+    work: Any = build(load_scenario("humanoid-ledge", [TALOS, wide, "steps.rest=false"]))
+    assert work.walk.width == pytest.approx(0.121)
+    assert work.walk.length == work.tables.steps.length
+    with pytest.raises(InputError, match=r"0\.12 m"):
+        build(load_scenario("humanoid-ledge", [TALOS, wide.replace("0.3,", "0.1,")]))
+
+
+@pytest.mark.slow
+def test_talos_crosses_one_foot_ahead_of_the_other() -> None:
+    run = only("humanoid-ledge", TALOS, "steps.count=2", "trials.count=1", "simulation.settle=0.4")
+    (facts,) = run.metadata["trials"]
+    assert facts["survived"], facts["reason"]
+    assert facts["self_clearance"] >= 0.0, facts["nearest"]
+    values = compute("humanoid-ledge", run)
+    assert values["seeds_ok"] == 1, "with two holds"
+    assert values["hand_load_share"] >= 0.05
+    assert values["static_without_hand"] == 0
+    assert values["torque_use"] <= 1
+    assert values["friction_use"] <= 1
+    assert values["ticks_unsolved"] == values["previews_unsolved"] == 0
+    soles = run["contact_position"][:, :2]
+    stands = run["contact_force"][:, :2, 2] > 50.0
+    assert np.abs(soles[stands][:, 1]).max() < 0.075 - 0.06 + 0.01, "m, across: whole soles on the ridge, but for 1 cm"
+    both = stands.all(axis=1)
+    assert np.abs(np.diff(soles[both][:, :, 0], axis=1)).min() > 0.28, "m: one ahead of the other"
+
+
 @pytest.mark.parametrize(
     ("override", "key", "words"),
     [
@@ -239,6 +299,7 @@ def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
         ("steps.lean={left_foot=0.3}", "steps.rest", "right_foot"),
         ("steps.width=0.4", "steps", "0.2"),
         ("robot.posture={nose=1.0}", "robot.posture", "nose"),
+        ("robot.pose='split'", "robot.pose", "lean_left"),
     ],
 )
 def test_what_a_ridge_does_not_allow_is_said(override: str, key: str, words: str) -> None:

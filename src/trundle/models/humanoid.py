@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -13,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, number, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated
 from trundle.models.capsules import Clearance, read_clearance
 from trundle.models.example_robots import example_robots, load_example_robot
+from trundle.models.joint_patterns import by_joint, known
 from trundle.models.urdf_checks import CheckedUrdf, load_urdf
 
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
-_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance")
+_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures")
 
 _LEVEL = 0.95
 """Of a unit axis: the least part along x or y of a joint that counts as an ankle about it."""
@@ -144,6 +144,8 @@ class Humanoid:
         Of the posture, against that of a leg.
     clearance : Clearance, optional
         Limbs that a controller may keep apart.
+    postures : mapping of str to mapping
+        Named changes of the posture, see `posed`.
     """
 
     name: str
@@ -158,11 +160,12 @@ class Humanoid:
     stiffness: Mapping[str, float]
     pads: Mapping[str, Pad] = field(default_factory=dict)
     clearance: Clearance | None = None
+    postures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         plain = Articulated(self.urdf)
-        rotors = _by_joint("armature", self.armature, plain.joints, minimum=0.0)
+        rotors = by_joint("armature", self.armature, plain.joints, minimum=0.0)
         object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
         if self.base not in self.urdf.links:
             raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
@@ -177,6 +180,8 @@ class Humanoid:
                 allowed = "one of " + ", ".join(self.urdf.links)
                 raise InputError(f"clearance.capsules.{name}.link", capsule.link, allowed)
         _ = self.joint_posture, self.joint_stiffness
+        for name, changes in self.postures.items():
+            known(f"postures.{name}", changes, self.robot.joints)
 
     @cached_property
     def ends(self) -> dict[str, tuple[str, FloatArray]]:
@@ -192,17 +197,17 @@ class Humanoid:
     @cached_property
     def joint_posture(self) -> FloatArray:
         """The posture (n,), rad."""
-        return _by_joint("posture", self.posture, self.robot.joints)
+        return by_joint("posture", self.posture, self.robot.joints)
 
     @cached_property
     def joint_armature(self) -> FloatArray:
         """The armature (n,), kg m2."""
-        return _by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
+        return by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
 
     @cached_property
     def joint_stiffness(self) -> FloatArray:
         """The stiffness (n,) of the posture."""
-        return _by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
+        return by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
 
     def standing(self) -> FloatArray:
         """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
@@ -266,6 +271,22 @@ class Humanoid:
             raise InputError("loadable", [sole.length, sole.width], f"{allowed}: foot {foot!r} of {self.name}")
         length, width = (high - low).tolist()
         return FlatPatch.rectangle(length, width, friction, ((low + high) / 2).tolist())
+
+    def posed(self, posture: str = "", changes: Mapping[str, float] | None = None) -> Humanoid:
+        """Return the same robot in one of its `postures` (none: its own), `changes` (rad, by joint or pattern) on top.
+
+        Raises
+        ------
+        InputError
+            If it has no such posture, or a pattern fits no joint (key "posture.<pattern>").
+        """
+        if posture and posture not in self.postures:
+            names = ", ".join(map(repr, self.postures)) or "it has none"
+            raise InputError("pose", posture, f"one of the postures in the robot's file: {names}")
+        given = changes or {}
+        known("posture", given, self.robot.joints)
+        new = {**given, **(self.postures[posture] if posture else {}), **given}
+        return replace(self, posture={**new, **self.posture, **new}) if new else self
 
     def gripping(self) -> Humanoid:
         """Return the same robot that touches with the pads of its hands instead of their balls.
@@ -355,6 +376,8 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             tables["clearance"] = read_clearance(_table(data, "clearance"))
         except InputError as error:
             raise error.within("clearance") from None
+    named = _table(data, "postures", optional=True)
+    tables["postures"] = {key: _table(named, key) for key in named}
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():
@@ -368,14 +391,3 @@ def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping
     if not isinstance(found, Mapping):
         raise InputError(key, found, "a table")
     return found
-
-
-def _by_joint(key: str, table: Mapping[str, float], joints: tuple[str, ...], minimum: float = -np.inf) -> FloatArray:
-    """Return one number a joint: that of the first pattern that fits its name."""
-    found = []
-    for joint in joints:
-        value = next((v for pattern, v in table.items() if fnmatchcase(joint, pattern)), None)
-        if value is None:
-            raise InputError(f"{key}.{joint}", None, 'given, by its name or a pattern such as "*"')
-        found.append(number(f"{key}.{joint}", value, minimum=minimum))
-    return array(key, found, (len(joints),))

@@ -36,6 +36,8 @@ UNITS = {
     "sole_shift": "m",
     "hand_load_most": "N",
     "com_behind": "m",
+    "obstacle_force": "N",
+    "obstacle_gap": "m",
 }
 
 
@@ -65,6 +67,7 @@ def general(run: Trajectory) -> dict[str, float]:
         "odometry_drift": max(one["drift"] for one in held),
         "ticks_unsolved": float(sum(one["unsolved"] for one in held)),
         **_of_plans(held),
+        **_of_obstacles(facts),
         "friction_use": float(friction_use(run).max()),
         "solve_time_wholebody": float(np.median(run["solve_time_wholebody"])),
         "solve_time_preview": float(np.median(preview)) if len(preview) else 0.0,
@@ -79,6 +82,15 @@ def _of_plans(facts: list[dict[str, Any]]) -> dict[str, float]:
         return {}
     counted = {key: float(sum(one[key] for one in facts)) for key in ("previews_relaxed", "previews_unsolved")}
     return counted | {"cone_margin": min(one["cone_margin"] for one in facts)}
+
+
+def _of_obstacles(facts: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the largest force on any obstacle and the smallest gap to one, of all trials; nothing where none is."""
+    told = [one for one in facts if one.get("obstacles")]
+    if not told:
+        return {}
+    force, gap = max(max(one["obstacle_force"]) for one in told), min(min(one["obstacle_gap"]) for one in told)
+    return {"obstacle_force": force, "obstacle_gap": gap}
 
 
 def friction_use(run: Trajectory) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -21,12 +22,14 @@ from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
 from trundle.report.staging import Actor, Stage, frame_times, sampled
+from trundle.report.wallbounce_stage import sphere
 
 Array = NDArray[np.float64]
 
 _GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
 _PARCEL = (196, 138, 74)
 _BLOCK = (168, 150, 126)
+_OBSTACLE = (150, 92, 84)
 _BOX = np.array(
     [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
      [1, 5, 7], [1, 7, 3]]
@@ -48,7 +51,7 @@ def multicontact_stage(run: Trajectory) -> Stage:
     pushes = [sampled(run, run["contact_force"][:, i], times) for i in carrying]
     low, high = run["com_position"].min(axis=0), run["com_position"].max(axis=0)
     middle, reach = 0.5 * (low + high), 1.9 + 0.6 * float(np.max(high[:2] - low[:2]))
-    actors += _ground(run, len(times), middle, reach)
+    actors += _ground(run, len(times), middle, reach) + _obstacles(run, len(times), reach)
     if run.metadata.get("box"):
         place, turn = run["box_position"][index], run["box_quaternion"][index]
         actors.append(
@@ -169,6 +172,23 @@ def _shade(name: str) -> tuple[int, int, int]:
     if any(word in name for word in ("ankle", "hand", "gripper", "sole", "head")):
         return (58, 64, 72)
     return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
+
+
+def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:
+    """Return an actor for each obstacle; of a half-space a piece of its plane."""
+    actors = []
+    for one in run.metadata.get("obstacles", []):
+        if one["kind"] == "box":
+            part = Part(_corners(one["size"]), _BOX, _OBSTACLE, None, True, True)
+        elif one["kind"] == "half-space":
+            square = 0.3 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
+            part = Part(square, np.array([[0, 1, 2], [0, 2, 3]]), _OBSTACLE, 0.5, True, True)
+        else:
+            ball, half = sphere(one["size"][0], _OBSTACLE, None), 0.5 * sum(one["size"][1:])
+            part = replace(ball, vertices=ball.vertices + half * np.sign(ball.vertices) * [0.0, 0.0, 1.0])
+        turn = np.tile(quaternion_of(np.array(one["axes"])), (count, 1))
+        actors.append(Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn))
+    return actors
 
 
 def _corners(size: list[float]) -> Array:

@@ -59,7 +59,7 @@ class CarryWork(MulticontactWork):
             object_kp=table.kp,
             object_kd=table.kd,
         )
-        return WholeBodyController(plain.humanoid.gripping(), gains)
+        return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
 
     @cached_property
     def start(self) -> FloatArray:

@@ -12,6 +12,7 @@ from trundle.checks import FloatArray
 from trundle.control.humanoid_policy import HumanoidPolicy
 from trundle.models.example_robots import example_name
 from trundle.models.humanoid import Humanoid
+from trundle.scenarios.multicontact_obstacles import of_obstacles
 from trundle.simulate.humanoid_plant import HumanoidPlant
 from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
 from trundle.status import Status
@@ -63,7 +64,8 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
         record=_records(work, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    return Outcome(run, _facts(work, trial, run, policy) | _leaning(work, trial, run))
+    facts = _facts(work, trial, run, policy) | _leaning(work, trial, run)
+    return Outcome(run, facts | of_obstacles(plant, run.records))
 
 
 def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
@@ -108,6 +110,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "begun": thought("begun"),
         "plan_time": thought("plan_time"),
         "box": plant.box_pose,
+        "nearness": plant.nearness,
         "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
@@ -199,6 +202,11 @@ def _box(poses: FloatArray) -> dict[str, FloatArray]:
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
 
 
+def _surroundings(plant: HumanoidPlant) -> dict[str, Any]:
+    """Return what is around the robot, as a record keeps it."""
+    return {"terrain": plant.terrain.table, "obstacles": [one.table for one in plant.obstacles]}
+
+
 def pictured(humanoid: Humanoid) -> dict[str, Any]:
     """Return what pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
     bodies = []
@@ -261,7 +269,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
-        "terrain": work.plant(Trial(0, 1.0)).terrain.table,
+        **_surroundings(work.plant(Trial(0, 1.0))),
         "stances": work.stances(),
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

@@ -50,7 +50,8 @@ def build(scenario: Scenario) -> MulticontactWork:
         from trundle.scenarios.multicontact_carry import CarryWork
 
         work = CarryWork(scenario)
-    with keys("robot", scenario, {"robot": "robot.name", "pads": "robot.name"}):
+    moved = {"robot": "robot.name", "pads": "robot.name", "controller.avoid": "controller.avoid"}
+    with keys("robot", scenario, moved):
         try:
             _ = work.controller, work.plant(Trial(scenario.seed, 1.0)).specification()
         except MissingExtraError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -21,10 +21,11 @@ from trundle.scenarios.schema import (
     fault,
 )
 from trundle.scenarios.schema_obstacles import Limbs, Obstacles, Turn3
-from trundle.scenarios.schema_planar_control import Factor, Period, Positive
+from trundle.scenarios.schema_planar_control import Period, Positive
 
+Factor = Annotated[float, Field(ge=0.01, le=100)]
 Factors = Annotated[
-    tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors > 0, each at most 100")
+    tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors, each from 0.01 to 100")
 ]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
@@ -305,6 +306,15 @@ class MulticontactTables(ScenarioTable):
     plant: PlantTable = Field(default=PlantTable())
     noise: NoiseTable = Field(default=NoiseTable())
     simulation: SimulationTable = Field(default=SimulationTable())
+
+    @model_validator(mode="after")
+    def _multiples(self) -> Self:
+        times = {"controller.period": self.controller.period, "simulation.output_step": self.simulation.output_step}
+        for key, time in (times | {"noise.delay": self.noise.delay}).items():
+            count = time / self.plant.step
+            if abs(count - round(count)) > 1e-6 * max(count, 1.0):
+                raise fault(key, f"must be a multiple of plant.step = {self.plant.step:g} (s)")
+        return self
 
 
 class MulticontactStand(MulticontactTables):

@@ -14,7 +14,7 @@ from trundle.plan.stances import TimingRule
 from trundle.report import metrics_multicontact
 from trundle.report.comparisons import comparisons
 from trundle.report.metrics import compute, unit
-from trundle.report.plots import figures
+from trundle.report.plots import figures, further
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.multicontact_trials import _sole_shift
@@ -65,9 +65,39 @@ def test_what_is_recorded_agrees_with_itself(walked) -> None:
 
 
 @pytest.mark.slow
+def test_the_momentum_that_previews_drop_is_told_from_where_each_plan_was_made(walked) -> None:
+    body, planned = walked["angular_momentum_estimated"], walked["angular_momentum_planned"]
+    off = np.abs(planned - body).max(axis=1)
+    assert (off == 0.0).mean() > 0.2, "plans, one in four of the ticks that are kept, begin at what is estimated"
+    assert off.max() < 0.3
+    assert np.ptp(body[:, 2]) > 0.3
+    assert np.abs(body - walked["angular_momentum"]).max() < 0.3, "the plant's own"
+    (facts,) = walked.metadata["trials"]
+    assert facts["dropped_error"] == pytest.approx(np.abs(planned - body)[:, 2].max())
+    assert facts["dropped_error"] < facts["dropped_error_ahead"] < 3.0
+    assert compute("humanoid-walk", walked)["dropped_momentum_error"] == facts["dropped_error"]
+    fan = walked.metadata["plans"]
+    k = int(np.argmin(np.abs(walked.time - fan["time"][3])))
+    np.testing.assert_allclose(fan["angular_momentum"][3][0], planned[k], atol=1e-5)
+
+
+@pytest.mark.slow
+def test_what_planned_wrenches_use_stays_within_their_cones(walked) -> None:
+    use = walked["contact_use_planned"]
+    assert list(walked.dataset["use"].values) == ["friction", "pressure", "yaw"]
+    assert use.max() < 1 + 1e-4
+    assert (use.max(axis=(0, 1)) > 0.1).all()
+    lifted = walked["contact_normal_planned"][..., 2] == 0.0
+    assert lifted.any()
+    assert not use[lifted].any()
+
+
+@pytest.mark.slow
 def test_figures_and_moving_picture(walked) -> None:
     drawn = figures("multicontact")
-    assert {"com_path", "com", "forces", "cones", "angular_momentum", "torque_use", "solve_times"} == set(drawn)
+    assert set(further(walked)) == {"dropped_momentum"}
+    drawn |= further(walked)
+    assert {"com_path", "com", "forces", "cones", "angular_momentum", "torque_use", "solve_times"} < set(drawn)
     for draw in drawn.values():
         assert draw(walked, None).get_title(loc="left")
     assert set(comparisons({"": walked})) == {"trials"}
@@ -94,9 +124,11 @@ def test_the_nominal_motion_itself_may_be_tracked() -> None:
     assert facts["survived"], facts["reason"]
     np.testing.assert_allclose(run["com_position_planned"], run["com_position_nominal"], atol=1e-12)
     assert run["solve_time_preview"].max() == 0.0
+    assert run.metadata["plans"] is None
     values = compute("humanoid-walk", run)
     assert values["com_rms_xy"] < 0.02
     assert values["cone_margin"] == 0.0, "no plans"
+    assert "dropped_momentum_error" not in values
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ _REST = 0.02
 """Part of the way to the rest posture that a step goes in what the hands leave free."""
 _SHOULDER = 2
 """Joints of an arm that count as its shoulder: what comes after the last of them can be stretched out."""
-_BEFORE, _HELD = np.array([0.64, -0.5]), np.array([0.6, -0.35])
+_BEFORE, _HELD = np.array([0.6, -0.5]), np.array([0.6, -0.35])
 """Ahead of the shoulders and up, in lengths of the arm: where a box is picked up, and where it is held. Elbows are bent
 there by a right angle or more, and forearms nearly level: wrists bear little besides the box."""
 

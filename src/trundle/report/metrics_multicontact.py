@@ -30,6 +30,8 @@ UNITS = {
     "previews_relaxed": "1",
     "previews_unsolved": "1",
     "cone_margin": "N",
+    "dropped_momentum_error": "kg m2/s",
+    "dropped_momentum_error_ahead": "kg m2/s",
     "box_slip": "m",
     "box_tilt": "deg",
     "grip": "N",
@@ -54,6 +56,8 @@ def general(run: Trajectory) -> dict[str, float]:
 
     `cone_margin` is that of all contacts of all plans (`PreviewPlan.cone_margin`): friction, centre of pressure and
     yaw; `previews_relaxed` and `previews_unsolved` count plans that gave up what was prescribed, and those not found.
+    `dropped_momentum_error` is the farthest that a plan in force was off the angular momentum about z, which it does
+    not steer, begun at what was estimated where it was made; `dropped_momentum_error_ahead` that of 0.6 s ahead.
     """
     facts = trials(run)
     held = [one for one in facts if one["survived"]] or facts
@@ -80,8 +84,12 @@ def _of_plans(facts: list[dict[str, Any]]) -> dict[str, float]:
     """Return what plans kept and gave up; nothing of a file of before, whose trials do not tell."""
     if not all("cone_margin" in one for one in facts):
         return {}
-    counted = {key: float(sum(one[key] for one in facts)) for key in ("previews_relaxed", "previews_unsolved")}
-    return counted | {"cone_margin": min(one["cone_margin"] for one in facts)}
+    found = {key: float(sum(one[key] for one in facts)) for key in ("previews_relaxed", "previews_unsolved")}
+    found["cone_margin"] = min(one["cone_margin"] for one in facts)
+    if all("dropped_error" in one for one in facts):
+        for key in ("error", "error_ahead"):
+            found[f"dropped_momentum_{key}"] = max(one[f"dropped_{key}"] for one in facts)
+    return found
 
 
 def _of_obstacles(facts: list[dict[str, Any]]) -> dict[str, float]:

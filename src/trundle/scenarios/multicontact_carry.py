@@ -24,6 +24,7 @@ from trundle.plan.stance_pose import center_of_mass_of
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork
+from trundle.scenarios.multicontact_stances import check_turn
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
 from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
 
@@ -43,6 +44,7 @@ class CarryWork(MulticontactWork):
         """Raise `InputError` where footholds, or places of the box, are impossible."""
         with keys("route", self.scenario):
             _ = self.moves
+        check_turn(self)
         with keys("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
             _ = self.joints
         with keys("route", self.scenario, {"lowered": "robot.lowered"}):
@@ -107,8 +109,9 @@ class CarryWork(MulticontactWork):
 
         What the file leaves out is for the robot's arms, in whole cm.
         """
-        t, top = self.tables.stands, self._arms.before - np.array([0.0, 0.0, self.tables.box.size[2] / 2])
-        pick = _given(t.pick_ahead, top[0]), _given(t.pick_height, top[2])
+        t, where = self.tables.stands, self._arms.before
+        ahead, top = where[0] - self._arms_from[0], where[2] - self.tables.box.size[2] / 2
+        pick = _given(t.pick_ahead, ahead), _given(t.pick_height, top)
         return {"pick": pick, "place": (_given(t.place_ahead, pick[0]), _given(t.place_height, pick[1]))}
 
     @cached_property
@@ -116,14 +119,18 @@ class CarryWork(MulticontactWork):
         """Where the box is carried (3,), m, from the centre of mass of robot and box, ahead along x."""
         if self.tables.box.held is not None:
             return np.array(self.tables.box.held)
-        humanoid = self.controller.humanoid
-        return np.round(self._arms.held - center_of_mass_of(humanoid, humanoid.standing()), 2) + 0.0
+        return np.round(self._arms.held - self._arms_from, 2) + 0.0
 
     @cached_property
     def _arms(self) -> Arms:
         """Of the robot in its posture, over the origin of level ground."""
         humanoid = self.controller.humanoid
         return arms(humanoid, humanoid.standing())
+
+    @cached_property
+    def _arms_from(self) -> FloatArray:
+        """Centre of mass (3,) of that posture, m: with the box it is over the middle of the soles."""
+        return center_of_mass_of(self.controller.humanoid, self.controller.humanoid.standing())
 
     @cached_property
     def errand(self) -> Errand:
@@ -173,9 +180,9 @@ class CarryWork(MulticontactWork):
         humanoid, errand, turn = self.controller.humanoid, self.errand, -self.tables.route.turn
         q, found = self.start.copy(), {"rest": self.controller.humanoid.joint_posture}
         q[2] -= self.tables.robot.lowered
-        middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
-        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered])
         R = rotation_rpy(np.array([0.0, 0.0, turn]))
+        middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
+        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.tables.route.back * R[:, 0]
         (ahead, height), (ahead_then, height_then) = self.stands["pick"], self.stands["place"]
         drop = R @ np.array([ahead_then - ahead, 0.0, height_then - height])
         places = {
@@ -186,7 +193,7 @@ class CarryWork(MulticontactWork):
         for name, centre in places.items():
             patches = {hand: errand.patch(hand, Place(centre, turn)) for hand in HANDS}
             targets = {hand: (p.position, p.R_world_patch) for hand, p in patches.items()}
-            for _ in range(3):  # raised arms raise the centre of mass: the base sinks, which the arms make up for
+            for _ in range(3):  # raised arms shift the centre of mass: the base goes back and sinks, the arms reach on
                 try:
                     found[name] = arm_pose(humanoid, q, targets)
                 except InputError as error:
@@ -195,8 +202,8 @@ class CarryWork(MulticontactWork):
                     also = f"{error.allowed} (also by stands.{name}_height, {self.stands[name][1]:g} m)"
                     raise InputError(f"stands.{name}_ahead", self.stands[name][0], also) from None
                 posed = np.concatenate([q[:7], found[name]])
-                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed)[2] + errand.mass * centre[2]
-                q[2] += com[2] - total / (humanoid.robot.mass + errand.mass)
+                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + errand.mass * centre
+                q[:3] += com - total / (humanoid.robot.mass + errand.mass)
         return found
 
     def policy(self) -> HumanoidPolicy:

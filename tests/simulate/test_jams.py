@@ -56,9 +56,10 @@ def test_cones_know_what_sets_know() -> None:
     contact = Candidate(np.eye(3), np.array([1.0, 0.5, -1.0]), UP, 0.2)
     found = cone_laws(np.diag([1.0, 1.0, 2.0]), {0: contact})
     assert found is not None
-    laws, ways = found
+    laws, ways, pushes = found
     assert laws == {0: "sliding"}
     np.testing.assert_allclose(ways[0], np.array([1.0, 0.5, 0.0]) / np.sqrt(1.25), atol=1e-9)
+    np.testing.assert_allclose(pushes[0], [-0.4 * ways[0][0], -0.4 * ways[0][1], 2.0], atol=1e-9)
     assert cone_laws(np.eye(3), {0: Candidate(np.eye(3), contact.velocity, UP, np.inf)}) is None
 
 
@@ -86,3 +87,42 @@ def test_chatter_is_told_from_a_busy_run() -> None:
     assert not chatters([jam, other] * 11)
     assert not chatters([other] * 100)
     assert not chatters([{**jam, "time": 1e-3 * i} for i in range(40)])
+
+
+def two_soles(turning: float, mu: float) -> tuple[np.ndarray, dict[int, Candidate]]:
+    """Two flat soles on legs that fall flat, with their loads far behind the toes; `turning` (rad/s) about the up."""
+    M = np.zeros((12, 12))
+    candidates: dict[int, Candidate] = {}
+    for k in range(2):
+        at = slice(6 * k, 6 * k + 6)  # twist (angular, linear) of a foot at its centre of mass
+        M[at, at] = np.diag([0.02, 0.03, 0.02, 2.0, 2.0, 2.0])
+        M[at, at][1, 3] = M[at, at][3, 1] = 0.1  # what hangs above it leans: a push upwards moves the sole along it
+        for j, (x, y) in enumerate(((0.3, 0.03), (0.1, 0.03), (0.1, -0.03), (0.3, -0.03))):
+            r = np.array([x, y, -0.2])
+            J = np.zeros((3, 12))
+            J[:, at] = np.hstack([[[0, r[2], -r[1]], [-r[2], 0, r[0]], [r[1], -r[0], 0]], np.eye(3)])
+            twist = np.zeros(12)
+            twist[[6 * k + 2, 6 * k + 5]] = turning, -0.3
+            candidates[4 * k + j] = Candidate(J, J @ twist, UP, mu)
+    return M, candidates
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.4, 0.9])
+@pytest.mark.parametrize("turning", [0.0, 0.5])
+def test_two_soles_that_land_and_slide_at_once_are_decided(turning: float, mu: float) -> None:
+    """No slip before: the direction of the one that begins follows from all impulses together."""
+    M, contacts = two_soles(turning, mu)
+    impact = plastic_impact(M, contacts, 1, [(0, 1, 2, 3), (4, 5, 6, 7)])
+    assert impact.decided
+    if impact.rests:
+        return
+    gain = 0.0
+    for i, c in contacts.items():
+        after = c.velocity + c.J @ impact.jump
+        push = impact.impulses.get(i, np.zeros(3))
+        assert np.linalg.norm(push[:2]) <= mu * push[2] + 1e-8
+        assert after[2] >= -1e-8
+        if impact.laws.get(i) == "sliding":
+            np.testing.assert_allclose(push[:2] * np.linalg.norm(after[:2]), -mu * push[2] * after[:2], atol=1e-8)
+        gain += float(push @ (c.velocity + after)) / 2
+    assert gain < 0

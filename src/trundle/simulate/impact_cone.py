@@ -7,20 +7,23 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.simulate.impact_sets import Candidate
 
-_SWEEPS = 20000
 _SETTLED = 1e-14
-_NOTHING = 1e-9
+_NOTHING, _LITTLE = 1e-9, 1e-4
+"""Of the largest impulse or speed: what is nothing, once the projections have settled; a slip, before."""
 
 
-def cone_laws(M: FloatArray, contacts: dict[int, Candidate]) -> tuple[dict[int, str], dict[int, FloatArray]] | None:
-    """Return what each contact does in an impact, "rolling", "sliding" or "apart", and the directions of the slips.
+def cone_laws(
+    M: FloatArray, contacts: dict[int, Candidate], sweeps: int = 20000
+) -> tuple[dict[int, str], dict[int, FloatArray], dict[int, FloatArray]] | None:
+    """Return of each contact in an impact: "rolling", "sliding" or "apart"; directions of the slips; impulses (N s).
 
     With D = J M^-1 J' and the velocities v = v_0 + D L after the impulses L, Coulomb's law for a plastic impact reads
 
         L in K,  v + mu |v_t| n in the dual cone of K,  L'(v + mu |v_t| n) = 0
 
-    (De Saxce & Feng 1998), which L_i <- proj_K(L_i - r_i (v_i + mu |v_t| n)) solves contact by contact. None where
-    that does not settle.
+    (De Saxce & Feng 1998), which L_i <- proj_K(L_i - r_i (v_i + mu |v_t| n)) solves contact by contact. Where
+    corners share one load that settles slowly: after the last of the `sweeps` it is a guess. None without limits of
+    friction.
 
     Parameters
     ----------
@@ -38,8 +41,8 @@ def cone_laws(M: FloatArray, contacts: dict[int, Candidate]) -> tuple[dict[int, 
     before = np.concatenate([c.velocity for c in cs])
     rows = [slice(d * k, d * (k + 1)) for k in range(len(cs))]
     steps = [1.0 / float(np.linalg.eigvalsh(D[at, at])[-1]) for at in rows]
-    L = np.zeros(len(before))
-    for _ in range(_SWEEPS):
+    L, settled = np.zeros(len(before)), False
+    for _ in range(sweeps):
         largest = 0.0
         for c, at, step in zip(cs, rows, steps, strict=True):
             v = before[at] + D[at] @ L
@@ -48,8 +51,10 @@ def cone_laws(M: FloatArray, contacts: dict[int, Candidate]) -> tuple[dict[int, 
             largest = max(largest, float(np.max(np.abs(new - L[at]))))
             L[at] = new
         if largest <= _SETTLED * max(float(np.max(np.abs(L))), 1e-300):
-            return _read(cs, numbers, rows, L, before + D @ L)
-    return None
+            settled = True
+            break
+    pushes = {i: np.array(L[at]) for i, at in zip(numbers, rows, strict=True)}
+    return *_read(cs, numbers, rows, L, before + D @ L, _NOTHING if settled else _LITTLE), pushes
 
 
 def _onto_cone(c: Candidate, push: FloatArray) -> FloatArray:
@@ -66,7 +71,7 @@ def _onto_cone(c: Candidate, push: FloatArray) -> FloatArray:
 
 
 def _read(
-    cs: list[Candidate], numbers: list[int], rows: list[slice], L: FloatArray, after: FloatArray
+    cs: list[Candidate], numbers: list[int], rows: list[slice], L: FloatArray, after: FloatArray, least: float
 ) -> tuple[dict[int, str], dict[int, FloatArray]]:
     """Return laws and directions from the impulses and the velocities after them."""
     laws: dict[int, str] = {}
@@ -78,7 +83,7 @@ def _read(
         size = float(np.linalg.norm(slip))
         if float(c.n @ L[at]) <= _NOTHING * push:
             laws[i] = "apart"
-        elif size > _NOTHING * scale:
+        elif size > least * scale:
             laws[i], ways[i] = "sliding", slip / size
         else:
             laws[i] = "rolling"

@@ -137,7 +137,9 @@ def _agreed(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str])
             if found is not None:
                 return found
         return None
-    return _turned(M, contacts, laws, sliding)
+    ways = {i: _slip_direction(contacts[i], contacts[i].velocity) for i in sliding}
+    started = {i: way for i, way in ways.items() if way is not None}
+    return turned(M, contacts, laws, started) if len(started) == len(sliding) else None
 
 
 def _both_ways(n: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -145,21 +147,22 @@ def _both_ways(n: FloatArray) -> tuple[FloatArray, FloatArray]:
     return tangent, -tangent
 
 
-def _turned(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], sliding: list[int]) -> Impact | None:
-    """Turn the directions of the slips, in space, until they are those after the impact."""
-    ways = {i: _slip_direction(contacts[i], contacts[i].velocity) for i in sliding}
-    if any(way is None for way in ways.values()):
+def turned(
+    M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], e: dict[int, FloatArray]
+) -> Impact | None:
+    """Turn the directions `e` of the slips, in space, until they are those after the impact, or return None."""
+    sliding = list(e)
+    if all(law == "apart" for law in laws.values()):
         return None
-    e = {i: way for i, way in ways.items() if way is not None}
     for _ in range(_TURNS):
         jump, _ = _solved(M, contacts, laws, e)
         after = {i: _slip_direction(contacts[i], contacts[i].velocity + contacts[i].J @ jump) for i in sliding}
-        turned = {i: way for i, way in after.items() if way is not None}
-        if len(turned) < len(sliding):
+        now = {i: way for i, way in after.items() if way is not None}
+        if len(now) < len(sliding):
             return None
-        if all(float(np.linalg.norm(turned[i] - e[i])) < 1e-13 for i in sliding):
+        if all(float(np.linalg.norm(now[i] - e[i])) < 1e-13 for i in sliding):
             break
-        e = {i: (e[i] + turned[i]) / max(float(np.linalg.norm(e[i] + turned[i])), 1e-300) for i in sliding}
+        e = {i: (e[i] + now[i]) / max(float(np.linalg.norm(e[i] + now[i])), 1e-300) for i in sliding}
     return checked(M, contacts, laws, e)
 
 
@@ -213,7 +216,17 @@ def checked(
     """Return the impact in which contacts do as the `laws` say, slips along `e`, or None where that contradicts it."""
     if all(law == "apart" for law in laws.values()):
         return None
-    jump, impulses = _solved(M, contacts, laws, e)
+    return agreeing(contacts, laws, e, *_solved(M, contacts, laws, e))
+
+
+def agreeing(
+    contacts: dict[int, Candidate],
+    laws: dict[int, str],
+    e: dict[int, FloatArray],
+    jump: FloatArray,
+    impulses: dict[int, FloatArray],
+) -> Impact | None:
+    """Return the impact with this `jump` (nv,) and these `impulses`, or None where they contradict the `laws`."""
     scale = max((float(np.linalg.norm(c.velocity)) for c in contacts.values()), default=0.0)
     push = max((float(np.linalg.norm(value)) for value in impulses.values()), default=0.0)
     gain = 0.0

@@ -9,14 +9,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
-from trundle.simulate.impact_cone import cone_laws
-from trundle.simulate.impact_sets import Candidate, Impact, agreeing, checked, inside, some_of, turned
+from trundle.simulate.impact_cone import by_cones
+from trundle.simulate.impact_sets import Candidate, Impact, inside, some_of
 from trundle.simulate.sharing import shared_impulses
 
 REST_SPEED = 1e-3
 """Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
-_SWEEPS = (500, 20000)
-"""Projections onto the cones: a few, whose guess is mostly right, then many."""
 _NO_BLOW = 1e-12
 """Speed (m/s) that is round-off: such a touch closes the contact and changes nothing."""
 
@@ -56,31 +54,8 @@ def plastic_impact(
         return together
     if sum(any(i in contacts for i in patch) for patch in patches) > 1:
         # Of two soles the sets are many and each has many slips to turn: the projections are there sooner.
-        return _by_cones(M, contacts) or some_of(M, contacts, new, patches) or together
-    return some_of(M, contacts, new, patches) or _by_cones(M, contacts) or together
-
-
-def _by_cones(M: FloatArray, contacts: dict[int, Candidate]) -> Impact | None:
-    """Return the impact that the projections onto the cones lead to, if its impulses and velocities agree.
-
-    The impulses are found again from the laws, the slips turned from those of the projections. Of corners that turn
-    about one another, whose loads the velocities do not determine but whose friction depends on them, the impulses of
-    the projections are taken.
-    """
-    for sweeps in _SWEEPS:
-        found = cone_laws(M, contacts, sweeps)
-        if found is None:
-            return None
-        laws, ways, pushes = found
-        again = checked(M, contacts, laws, ways) or turned(M, contacts, laws, ways)
-        if again is not None:
-            return again
-        pushed = sum((contacts[i].J.T @ push for i, push in pushes.items()), np.zeros(len(M)))
-        closed = {i: push for i, push in pushes.items() if laws[i] != "apart"}
-        taken = agreeing(contacts, laws, ways, np.asarray(np.linalg.solve(M, pushed), dtype=np.float64), closed)
-        if taken is not None:
-            return taken
-    return None
+        return by_cones(M, contacts) or some_of(M, contacts, new, patches) or together
+    return some_of(M, contacts, new, patches) or by_cones(M, contacts) or together
 
 
 def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:

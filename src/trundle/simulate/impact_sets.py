@@ -16,6 +16,8 @@ _MOST = 800
 """Sets of laws beyond which there are too many to try."""
 _TURNS = 200
 _AGREES = 1e-9
+_TURNED = 1e-7
+"""Angle (rad) by which friction may differ from the direction of its slip."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Candidate:
     spin : (nv,), or None
         Row of the relative spin about n, for pure rolling.
     spin_rate : float, rad/s
+    way : (d,), or None
+        Where accelerations are asked for instead of velocities: direction of a slip that is there already.
     """
 
     J: FloatArray
@@ -42,6 +46,7 @@ class Candidate:
     mu: float
     spin: FloatArray | None = None
     spin_rate: float = 0.0
+    way: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -137,9 +142,7 @@ def _agreed(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str])
             if found is not None:
                 return found
         return None
-    ways = {i: _slip_direction(contacts[i], contacts[i].velocity) for i in sliding}
-    started = {i: way for i, way in ways.items() if way is not None}
-    return turned(M, contacts, laws, started) if len(started) == len(sliding) else None
+    return _turned(M, contacts, laws, sliding)
 
 
 def _both_ways(n: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -147,22 +150,21 @@ def _both_ways(n: FloatArray) -> tuple[FloatArray, FloatArray]:
     return tangent, -tangent
 
 
-def turned(
-    M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], e: dict[int, FloatArray]
-) -> Impact | None:
-    """Turn the directions `e` of the slips, in space, until they are those after the impact, or return None."""
-    sliding = list(e)
-    if all(law == "apart" for law in laws.values()):
+def _turned(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], sliding: list[int]) -> Impact | None:
+    """Turn the directions of the slips, in space, until they are those after the impact."""
+    ways = {i: _slip_direction(contacts[i], contacts[i].velocity) for i in sliding}
+    if any(way is None for way in ways.values()):
         return None
+    e = {i: way for i, way in ways.items() if way is not None}
     for _ in range(_TURNS):
         jump, _ = _solved(M, contacts, laws, e)
         after = {i: _slip_direction(contacts[i], contacts[i].velocity + contacts[i].J @ jump) for i in sliding}
-        now = {i: way for i, way in after.items() if way is not None}
-        if len(now) < len(sliding):
+        turned = {i: way for i, way in after.items() if way is not None}
+        if len(turned) < len(sliding):
             return None
-        if all(float(np.linalg.norm(now[i] - e[i])) < 1e-13 for i in sliding):
+        if all(float(np.linalg.norm(turned[i] - e[i])) < 1e-13 for i in sliding):
             break
-        e = {i: (e[i] + now[i]) / max(float(np.linalg.norm(e[i] + now[i])), 1e-300) for i in sliding}
+        e = {i: (e[i] + turned[i]) / max(float(np.linalg.norm(e[i] + turned[i])), 1e-300) for i in sliding}
     return checked(M, contacts, laws, e)
 
 
@@ -243,8 +245,21 @@ def agreeing(
             return None
         if law == "rolling" and (not inside(c, impulses[i], _AGREES * push) or np.any(np.abs(after) > _AGREES * scale)):
             return None
-        if law == "sliding" and float(e[i] @ after) <= _AGREES * scale:
+        if law == "sliding" and not _slides(c, e[i], after, impulses[i], _AGREES * scale, _AGREES * push):
             return None
-    if gain > _AGREES * scale * push:
+    if gain > _AGREES * scale * push and all(c.way is None for c in contacts.values()):
         return None
     return Impact(jump, {i: law for i, law in laws.items() if law != "apart"}, impulses)
+
+
+def _slides(
+    c: Candidate, e: FloatArray, after: FloatArray, push: FloatArray, no_speed: float, no_push: float
+) -> bool:
+    """Whether a velocity slips along `e` (d,) and an impulse is on the edge of its cone against it."""
+    load, slip = float(c.n @ push), after - c.n * float(c.n @ after)
+    if float(np.linalg.norm(push - load * (c.n - c.mu * e))) > no_push:
+        return False
+    size = float(e @ slip)
+    return c.way is not None or (
+        size > no_speed and float(np.linalg.norm(slip - size * e)) <= no_speed + _TURNED * size
+    )

@@ -252,9 +252,7 @@ def agreeing(
     return Impact(jump, {i: law for i, law in laws.items() if law != "apart"}, impulses)
 
 
-def _slides(
-    c: Candidate, e: FloatArray, after: FloatArray, push: FloatArray, no_speed: float, no_push: float
-) -> bool:
+def _slides(c: Candidate, e: FloatArray, after: FloatArray, push: FloatArray, no_speed: float, no_push: float) -> bool:
     """Whether a velocity slips along `e` (d,) and an impulse is on the edge of its cone against it."""
     load, slip = float(c.n @ push), after - c.n * float(c.n @ after)
     if float(np.linalg.norm(push - load * (c.n - c.mu * e))) > no_push:

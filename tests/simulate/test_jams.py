@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,10 @@ import trundle as tr
 from trundle.contact.laws import SLIP_END
 from trundle.simulate.chatter import chatters
 from trundle.simulate.impact import plastic_impact
-from trundle.simulate.impact_cone import cone_guesses
+from trundle.simulate.impact_cone import by_cones, cone_guesses
 from trundle.simulate.impact_sets import Candidate
 from trundle.simulate.phase import Method, Mode, Phase
-from trundle.simulate.transitions import JAM, TRANSITIONS
+from trundle.simulate.transitions import JAM, TRANSITIONS, Instant, _still_starting
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -124,3 +126,52 @@ def test_two_soles_that_land_and_slide_at_once_are_decided(turning: float, mu: f
             np.testing.assert_allclose(push[:2] * np.linalg.norm(after[:2]), -mu * push[2] * after[:2], atol=1e-8)
         gain += float(push @ (c.velocity + after)) / 2
     assert gain < 0
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.7])
+def test_slips_that_begin_obey_coulomb_in_their_accelerations(mu: float) -> None:
+    """Of accelerations instead of velocities; the contact 0 slips already, in a direction that stays."""
+    for seed in range(6):
+        M, contacts = four_feet(seed, mu)
+        rng = np.random.default_rng(100 + seed)
+        free = {i: c.J @ rng.normal(size=18) - 3.0 * UP for i, c in contacts.items()}
+        contacts = {i: replace(c, velocity=free[i]) for i, c in contacts.items()}
+        contacts[0] = replace(contacts[0], velocity=UP * free[0][2], way=np.array([0.6, -0.8, 0.0]))
+        found = by_cones(M, contacts)
+        assert found is not None
+        pushed = sum((contacts[i].J.T @ push for i, push in found.impulses.items()), np.zeros(18))
+        np.testing.assert_allclose(M @ found.jump, pushed, atol=1e-9)
+        for i, c in contacts.items():
+            after, push = c.velocity + c.J @ found.jump, found.impulses.get(i, np.zeros(3))
+            assert push[2] >= -1e-8
+            assert after[2] >= -1e-8
+            assert abs(push[2] * after[2]) < 1e-7
+            if i == 0:
+                np.testing.assert_allclose(push, push[2] * (UP - mu * c.way), atol=1e-8)
+            elif np.linalg.norm(after[:2]) > 1e-8:
+                along = after[:2] / np.linalg.norm(after[:2])
+                np.testing.assert_allclose(push[:2], -mu * push[2] * along, atol=1e-6)
+            else:
+                assert np.linalg.norm(push[:2]) <= mu * push[2] + 1e-8
+
+
+def test_a_pushed_weight_begins_to_slide_where_it_is_pushed() -> None:
+    """2 kg, 5 N beyond friction: a = (F - mu m g)/m along the push; less than friction moves nothing."""
+    weight, way = 2 * 9.81, np.array([0.6, 0.8, 0.0])
+    for force, law in ((0.3 * weight + 5.0, "sliding"), (0.3 * weight - 1.0, "rolling")):
+        found = by_cones(2.0 * np.eye(3), {0: Candidate(np.eye(3), force / 2 * way - 9.81 * UP, UP, 0.3)})
+        assert found is not None
+        assert found.laws == {0: law}
+        expected = 2.5 * way if law == "sliding" else np.zeros(3)
+        np.testing.assert_allclose(force / 2 * way - 9.81 * UP + found.jump, expected, atol=1e-9)
+
+
+def test_gaps_that_open_at_an_instant_stay_open_when_a_slip_begins_there() -> None:
+    class Named:
+        def name(self, contact: int) -> str:
+            """Return the contact's name."""
+            return f"sole-{contact}"
+
+    now = Instant(0.0, np.zeros(1), Mode(("rolling", "separated"), ((0, 0), (0, 0))), np.zeros((2, 3)))
+    kept = _still_starting(Named(), now, frozenset({"sole-0.gap", "sole-1.gap"}))  # type: ignore[arg-type]
+    assert kept == {"sole-1.gap"}

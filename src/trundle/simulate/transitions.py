@@ -240,10 +240,8 @@ def _still_starting(board: Switchboard, now: Instant, unarmed: frozenset[str]) -
     laws = now.mode.laws
     opening = {f"{board.name(i)}.gap" for i, law in enumerate(laws) if law == "separated"} & unarmed
     sliding = [i for i, law in enumerate(laws) if law == "sliding" and f"{board.name(i)}.slip_speed" in unarmed]
-    if not sliding:
-        return frozenset(opening)
-    growing = {f"{board.name(i)}.slip_speed" for i, growth in _growth(board, now, sliding).items() if growth > 0}
-    return frozenset(opening | growing)
+    growth = _growth(board, now, sliding) if sliding else {}
+    return frozenset(opening | {f"{board.name(i)}.slip_speed" for i in sliding if growth[i] > 0})
 
 
 def _growth(board: Switchboard, now: Instant, sliding: Sequence[int]) -> dict[int, float]:

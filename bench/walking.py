@@ -105,9 +105,17 @@ def replayed(name: str, plan: WalkPlan) -> None:
     from trundle.control.walk_replay import replay_walk, walking_robot
 
     began = time.process_time()
-    found = replay_walk(walking_robot(build_avatar(), plan.gravity, 0.8), plan, 12)
+    avatar = build_avatar()
+    found = replay_walk(walking_robot(avatar, plan.gravity, 0.8), plan, 12)
     print(f"{name}: {found.steps} of 12 steps, {found.run.status.label}, largest of the base", end=" ")
-    print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s", flush=True)
+    print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s")
+    limits = {joint.name: joint for joint in avatar.robot.joints}
+    joints = [limits[name] for name in map(str, found.run["joint"])]
+    used = np.abs(found.run["joint_torque"]) / [joint.torque for joint in joints]
+    angles = found.run["joint_position"]
+    beyond = np.maximum(angles - [joint.upper for joint in joints], [joint.lower for joint in joints] - angles)
+    print(f"  torques up to {np.max(used):.0%} of their limits, joints up to {np.max(beyond):.3f} rad out of range", end="")
+    print(f" ({joints[int(np.argmax(np.max(beyond, axis=0)))].name}); {len(found.run.transitions)} events", flush=True)
 
 
 def impacts() -> None:

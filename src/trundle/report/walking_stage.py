@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from trundle.records import SceneBody, Trajectory
 from trundle.report.meshes import Part
-from trundle.report.staging import Actor, Stage, framed, frame_times, sampled
+from trundle.report.staging import Actor, Stage, frame_times, framed, sampled
 from trundle.report.walking_plots import tilt, uphill
 
 Array = NDArray[np.float64]

@@ -113,3 +113,33 @@ def test_a_shrunk_patch_lies_inside() -> None:
 def test_wrong_input_is_named(call, text: str) -> None:
     with pytest.raises(InputError, match=text):
         call()
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_uses_reach_one_where_rows_reach_zero(name: str) -> None:
+    patch, rng = PATCHES[name], np.random.default_rng(3)
+    G = patch.generators
+    inside = G @ rng.exponential(size=(G.shape[1], 50))
+    assert patch.uses(inside.T).shape == (50, 3)
+    assert patch.uses(inside.T).max() < 1.0
+    np.testing.assert_allclose(patch.uses(G.T).max(axis=1), 1.0, atol=1e-9)  # generators are edges of the cone
+    wild = inside.T + rng.normal(size=(50, 6)) * np.abs(inside.T)
+    if patch.is_point:
+        wild[:, :3] = 0.0
+    np.testing.assert_array_equal(patch.uses(wild).max(axis=1) <= 1.0, (wild @ patch.rows.T).min(axis=1) >= 0.0)
+
+
+def test_uses_are_what_they_say() -> None:
+    patch = FlatPatch.rectangle(0.2, 0.08, 0.6, centre=(0.03, -0.02))
+    mu = 0.6 / np.sqrt(2)
+
+    def pressed(x: float, y: float, *force: float, yaw: float = 0.0) -> np.ndarray:
+        return np.concatenate((np.add(np.cross((x, y, 0.0), force), (0, 0, yaw)), force))
+
+    np.testing.assert_allclose(patch.uses(pressed(0.03, -0.02, 0, 0, 50.0)), 0.0, atol=1e-12)
+    np.testing.assert_allclose(patch.uses(pressed(0.03, 0.0, 0, 0, 50.0))[:2], [0.0, 0.5], atol=1e-12)
+    np.testing.assert_allclose(patch.uses(pressed(0.03, -0.02, -30 * mu, 10 * mu, 60.0))[:2], [0.5, 0.0], atol=1e-12)
+    most = mu * (0.1 + 0.04) * 50.0
+    np.testing.assert_allclose(patch.uses(pressed(0.03, -0.02, 0, 0, 50.0, yaw=-0.3 * most)), [0, 0, 0.3], atol=1e-12)
+    np.testing.assert_array_equal(patch.uses(np.zeros((2, 6))), 0.0)
+    assert np.isinf(patch.uses(pressed(0, 0, 0, 0, -1.0))).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -136,6 +138,15 @@ def test_pads_point_away_from_the_box(g1: WholeBodyController) -> None:
 
 def test_a_robot_without_pads_holds_nothing() -> None:
     with pytest.raises(InputError, match="pads"):
-        load_humanoid("talos").gripping()
-    with pytest.raises(InputError, match="inward"):
-        Pad("hand", (0, 0, 0), (1, 0, 0), 0.05, 0.05)
+        replace(load_humanoid("talos"), pads={}).gripping()
+
+
+def test_a_pad_lies_as_it_is_told() -> None:
+    flat = Pad("hand", (0, 0, 0), (-2.0, 0, 0), 0.05, 0.05, ahead=(0.5, 0, -3.0))
+    assert flat.R_link_pad[:, 2] == pytest.approx([-1, 0, 0])
+    assert flat.R_link_pad[:, 0] == pytest.approx([0, 0, -1])
+    assert np.linalg.det(flat.R_link_pad) == pytest.approx(1.0)
+    wrong = (((1, 0, 0), (1, 0, 0), "inward"), ((0, 0, 0), (1, 0, 0), "inward"), ((1, 0, 0), (0, 0, 0), "ahead"))
+    for inward, ahead, key in wrong:
+        with pytest.raises(InputError, match=key):
+            Pad("hand", (0, 0, 0), inward, 0.05, 0.05, ahead=ahead)

@@ -232,6 +232,17 @@ BASES: dict[str, dict[str, Any]] = {
         "task": "stand",
         "robot": {"name": "g1", "lowered": 0.01},
         "mass_factors": [1.0],
+        "obstacles": [
+            {"name": "post", "shape": {"type": "capsule", "radius": 0.04, "length": 0.8}, "center": [0.6, 0.3, 0.6]},
+            {
+                "name": "lamp",
+                "shape": {"type": "sphere", "radius": 0.1},
+                "center": [0.0, 0.0, 1.7],
+                "against": ["head"],
+            },
+            {"name": "wall", "shape": {"type": "half-space"}, "center": [1.0, 0.0, 0.0], "rpy": [0.0, -1.5, 0.0]},
+            {"name": "shelf", "shape": {"type": "box", "size": [0.2, 0.2, 0.1]}, "center": [0.4, -0.5, 0.8]},
+        ],
         "pushes": {"fore_aft": [2.0, 5.0], "lateral": [4.0], "axes": ["lateral", "fore-aft"], "start": 0.5},
         "controller": {"gains": {"com_kp": 50.0, "friction": 0.5}, "preview": {"use": False}},
         "noise": {"position": 1e-3, "delay": 0.004},
@@ -445,8 +456,8 @@ WALKER: dict[str, dict[str, Any]] = {
     "simulation": {"gravity": 9.81, "strides": 12, "output_step": 0.005, "relative_tolerance": 1e-11},
 }  # fmt: skip
 HUMANOID: dict[str, dict[str, Any]] = {
-    "robot": {"name": "g1", "lowered": 0.02, "posture": {}},
-    "controller": {"period": 0.002, "avoid": False},
+    "robot": {"name": "g1", "lowered": 0.02, "posture": {}, "pose": ""},
+    "controller": {"period": 0.002, "avoid": None},
     "controller.gains": {
         "com": 1000, "com_kp": 60, "com_kd": 15, "momentum": 1, "momentum_kd": 4, "base": 20, "base_kp": 60,
         "base_kd": 15, "posture": 2, "posture_kp": 30, "posture_kd": 11, "swing": 200, "swing_turn": 200,
@@ -466,14 +477,19 @@ HUMANOID: dict[str, dict[str, Any]] = {
         "fore_aft": [8], "lateral": [15], "axes": ["fore-aft", "lateral"], "start": 1, "duration": 0.1,
     },
     "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6,
-              "lean": {}, "width": None, "stagger": 0, "aside": 0, "rest": False},
+              "lean": {}, "width": None, "stagger": 0, "aside": 0, "rest": False, "fit": False},
     "terrain": {"floor": True, "blocks": []},
-    "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "ahead": 0, "every": 2, "duration": 0.6,
-             "pause": 0.2, "lift": 0.05},
+    "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "out": 0.5, "down": 0.7, "ahead": 0, "every": 2,
+             "duration": 0.6, "pause": 0.2, "lift": 0.05},
     "trials": {"count": 1, "mass_factors": [1.05, 0.95]},
 }  # fmt: skip
 BY_KIND["multicontact"] = {f"{table}.{key}": value for table, keys in HUMANOID.items() for key, value in keys.items()}
-BY_KIND["multicontact"]["mass_factors"] = [1.05, 0.95]
+BY_KIND["multicontact"] |= {
+    "mass_factors": [1.05, 0.95],
+    "obstacles": [],
+    "obstacles.rpy": [0, 0, 0],
+    "obstacles.against": None,
+}
 ROBOT: dict[str, dict[str, Any]] = {
     "feet": {"position": [0, 0, 0], "rpy": [0, 0, 0], "law": "rolling", "shape.exponents": 2, "shape.rounding": 0},
     "ground": {

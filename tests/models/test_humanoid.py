@@ -152,3 +152,18 @@ def test_licences_are_those_the_package_states() -> None:
     assert "NonCommercial-NoDerivs 3.0" in head
     assert talos.licence.startswith("CC BY-NC-ND 3.0")
     assert not talos.notice, "its meshes stay out of pages"
+
+
+def test_named_postures_change_what_they_name(humanoid: Humanoid) -> None:
+    posed = humanoid.posed("lean_left")
+    (joint,) = humanoid.postures["lean_left"]
+    i = humanoid.robot.joints.index(joint)
+    changed = np.flatnonzero(posed.joint_posture != humanoid.joint_posture)
+    assert changed.tolist() == [i]
+    assert humanoid.posed("lean_left", {joint: -0.5}).joint_posture[i] == -0.5, "what is given comes before the file's"
+    assert humanoid.posed() is humanoid
+    with pytest.raises(InputError, match="lean_left"):
+        humanoid.posed("split")
+    with pytest.raises(InputError) as caught:
+        humanoid.posed("", {"nose": 1.0})
+    assert caught.value.key == "posture.nose"

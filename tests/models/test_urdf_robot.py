@@ -158,7 +158,7 @@ def test_limits_and_frames_are_kept() -> None:
     [
         (lambda: robot_from_urdf("<robot/>"), "urdf"),  # type: ignore[arg-type]
         (lambda: robot_from_urdf(check_urdf(LEG.replace("revolute", "floating"))), "joint[hinge].type"),
-        (lambda: robot_from_urdf(check_urdf(LEG), {"toe": Foot(SOLE)}), "feet.toe"),
+        (lambda: robot_from_urdf(check_urdf(LEG), {"toe": Foot(SOLE)}), "feet.toe.frame"),
         (lambda: robot_from_urdf(check_urdf(LEG), base="wheels"), "base"),
         (lambda: Foot(tg.Circle(0.1)), "shape"),
         (lambda: Foot(SOLE, law="gliding"), "law"),

@@ -17,7 +17,10 @@ from trundle.numerics.qp import QpError, QpSolver, QuadraticProgram, Start, resi
 from trundle.numerics.qp_backends import _qpsolvers, solvers
 from trundle.status import Status
 
-SOLVERS = ("daqp", "piqp", "proxqp", "osqp")
+CLARABEL = pytest.param(
+    "clarabel", marks=pytest.mark.skipif(importlib.util.find_spec("clarabel") is None, reason="needs the extra 'dev'")
+)
+SOLVERS = ("daqp", "piqp", "proxqp", "osqp", CLARABEL)
 INF = np.inf
 
 

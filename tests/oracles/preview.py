@@ -46,8 +46,8 @@ def program(preview: Any, window: Any, contacts: Any) -> tuple[Any, Any]:
             along.append(np.concatenate((np.zeros(3), s.W[k, 2] @ c.R_world_patch)))
             rows.append(c.patch.rows)
             where.append((k, i))
-        blocks.append(np.hstack(parts))
-        sums.append(np.concatenate(along))
+        blocks.append(np.hstack(parts) if parts else np.zeros((6, 0)))
+        sums.append(np.concatenate(along) if along else np.zeros(0))
     Psi, free = condensed(window, blocks)
     n = Psi.shape[1]
     per = 1.0 / np.repeat(s.masses, 4).reshape(K, 4)
@@ -59,7 +59,7 @@ def program(preview: Any, window: Any, contacts: Any) -> tuple[Any, Any]:
     for k, part in enumerate(sums):
         A[k, at : at + len(part)] = part
         at += len(part)
-        low.append(s.privileged_force[k] / weight)
+        low.append(s.privileged_force[k] / weight if len(part) else 0.0)  # in flight there is nothing to prescribe
         high.append(low[-1])
     for i, part in enumerate(rows):
         A[row : row + len(part), 6 * i : 6 * i + 6] = part

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tomli_w
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 JUGGLING: dict[str, Any] = {
     "kind": "juggling",
     "task": "simulate",
@@ -90,3 +91,12 @@ def on_profile(folder: Path, text: str, reverse: bool = False) -> Path:
     (folder / "profile.csv").write_text("x,z\n" + rows)
     (folder / "tree.toml").write_text(text)
     return folder / "tree.toml"
+
+
+def own_robot(folder: Path, old: str = "", new: str = "") -> Path:
+    """Write the walk of Romeo with a file of the robot of its own, `old` in it replaced by `new`; return the walk's."""
+    robot = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
+    assert old in robot
+    (folder / "mine.toml").write_bytes(robot.replace(old, new).encode("latin-1") if old else robot.encode())
+    walk = (EXAMPLES / "romeo_walk.toml").read_text(encoding="utf-8")
+    return written(folder, walk.replace("data/romeo.toml", "mine.toml"))

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests.scenarios.files import written
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.handling import HANDS, Durations, Errand, Grip, Handling, Place
 from trundle.errors import InputError
 from trundle.models.humanoid import load_humanoid
 from trundle.numerics.turning import rotation_by
-from trundle.plan.arm_pose import arm_pose
+from trundle.plan.arm_pose import arm_pose, arms
+from trundle.plan.stance_pose import center_of_mass_of
+from trundle.records import load_trajectory
 from trundle.report.metrics import compute
 from trundle.report.plots import further
+from trundle.scenarios import run as run_scenario
 from trundle.scenarios.multicontact import build
 from trundle.scenarios.multicontact_carry import uneven
 from trundle.scenarios.scenario import load_scenario
 
 CARRY = "humanoid-carry"
+ROMEO = Path(__file__).parents[2] / "examples/data/romeo.toml"
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
@@ -122,6 +131,34 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     assert 1e-3 * slip.get_ydata().max() < values["box_slip"] + 5e-4
 
 
+@pytest.mark.slow
+def test_talos_carries_the_box_over_the_same_step_and_slope() -> None:
+    work = build(load_scenario(CARRY, ['robot.name="talos"', "trials.count=1", "controller.period=0.004"]))
+    run = next(iter(work.jobs())).run(None)
+    facts, values = run.metadata["trials"][0], compute("humanoid-carry", run)
+    assert facts["crossed"], facts
+    assert values["seeds_ok"] == 1
+    assert values["box_slip"] < 0.01
+    assert values["box_tilt"] < 10.0
+    assert facts["torque_use"] <= 1.0
+    assert facts["com_rms_xy"] < 0.025, "postures that do not balance let it lean ahead by 5 cm"
+
+
+@pytest.mark.parametrize("name", ["g1", "talos"])
+def test_with_the_hands_at_the_box_robot_and_box_balance(name: str) -> None:
+    work = build(load_scenario(CARRY, [f'robot.name="{name}"', "route.turn=0.0", "route.turn_steps=0"]))
+    humanoid, errand = work.controller.humanoid, work.errand
+    middle = np.mean([sole.position for sole in work.soles.values()], axis=0)
+    com = np.array([*middle[:2], work.com[2]]) - [work.tables.route.back, 0.0, 0.0]
+    for place, centre in (("pick", errand.pick.position), ("carry", com + errand.held)):
+        q = np.concatenate([work.start[:7], work.joints[place]])
+        total = humanoid.robot.mass * center_of_mass_of(humanoid, q) + errand.mass * centre
+        q[:3] += com - total / (humanoid.robot.mass + errand.mass)
+        ends = humanoid.end_motions(humanoid.robot.terms(q, np.zeros(humanoid.robot.nv), humanoid.links).motions)
+        for hand in HANDS:
+            assert ends[hand].p == pytest.approx(errand.patch(hand, Place(centre)).position, abs=0.01), place
+
+
 def test_the_path_lies_back_by_as_much_as_it_is_told() -> None:
     paths = [build(load_scenario(CARRY, [f"route.back={back}"])) for back in (0.0, 0.03)]
     plain, back = (work.gross for work in paths)
@@ -140,5 +177,60 @@ def test_the_path_lies_back_by_as_much_as_it_is_told() -> None:
 def test_places_out_of_reach_are_named_before_anything_runs() -> None:
     with pytest.raises(InputError, match="reach"):
         build(load_scenario(CARRY, ["stands.pick_ahead=0.9"]))
-    with pytest.raises(InputError, match="pads"):
-        build(load_scenario(CARRY, ['robot.name="talos"']))
+    with pytest.raises(InputError, match=r"stands\.place_ahead = 0.37: .* \(also by stands.place_height, 1.9 m\)"):
+        build(load_scenario(CARRY, ['robot.name="talos"', "stands.place_height=1.9"]))
+    with pytest.raises(InputError, match=r"box\.held = \[0.9, 0.0, 0.2\]"):
+        build(load_scenario(CARRY, ["box.held=[0.9, 0.0, 0.2]"]))
+
+
+def test_where_the_box_lies_and_is_held_follows_from_the_arms_unless_it_is_told() -> None:
+    g1, talos = (build(load_scenario(CARRY, [f'robot.name="{name}"'])) for name in ("g1", "talos"))
+    assert g1.stands == {"pick": (0.27, 0.7), "place": (0.27, 0.7)}
+    assert g1.errand.held.tolist() == [0.27, 0.0, 0.2]
+    for work in (g1, talos):
+        humanoid = work.controller.humanoid
+        reach = arms(humanoid, humanoid.standing())
+        ahead, height = work.stands["pick"]
+        way = np.array([ahead, 0.0, height + 0.1]) - reach.shoulders
+        assert 0.7 * reach.length < np.linalg.norm(way) < 0.9 * reach.length
+        assert work.held[2] + work.com[2] > height + 0.1 + 0.03, "it is lifted"
+    told = ["stands.place_height=0.9", "stands.pick_ahead=0.4", "box.held=[0.36, 0.0, 0.3]"]
+    work = build(load_scenario(CARRY, ['robot.name="talos"', *told]))
+    assert work.stands == {"pick": (0.4, talos.stands["pick"][1]), "place": (0.4, 0.9)}
+    assert work.errand.held.tolist() == [0.36, 0.0, 0.3]
+
+
+def test_arms_are_as_long_as_they_are_stretched_out() -> None:
+    humanoid = load_humanoid("talos").gripping()
+    q = humanoid.robot.neutral
+    found = arms(humanoid, q)
+    motions = humanoid.robot.terms(q, np.zeros(humanoid.robot.nv), (*humanoid.links, "arm_left_2_link")).motions
+    assert found.shoulders[[0, 2]] == pytest.approx(motions[-1].p[[0, 2]], abs=1e-9)
+    assert found.shoulders[1] == pytest.approx(0.0, abs=1e-9)
+    hand = humanoid.end_motions(motions[:-1])["left_hand"].p
+    straight = float(np.linalg.norm(hand - motions[-1].p))
+    assert straight < found.length < 1.03 * straight, "the elbow is 2 cm beside the line"
+    with pytest.raises(InputError, match="at least one"):
+        arms(replace(humanoid, hands={}), q)
+    stump = replace(humanoid.hands["left"], link="arm_left_2_link")
+    with pytest.raises(InputError, match="more than 2 joints"):
+        arms(replace(humanoid, hands={**humanoid.hands, "left": stump}), q)
+
+
+def test_a_robot_without_pads_is_refused(tmp_path: Path) -> None:
+    shutil.copy(ROMEO, tmp_path / "romeo.toml")
+    text = 'kind = "multicontact"\ntask = "carry"\n[robot]\nname = "romeo.toml"\n'
+    with pytest.raises(InputError, match=r"robot\.name = 'romeo.toml'.*pads"):
+        build(load_scenario(written(tmp_path, text)))
+
+
+@pytest.mark.slow
+def test_a_robot_that_falls_before_it_lifts_the_box_is_a_run_that_failed(tmp_path: Path) -> None:
+    heavy = ["trials.count=1", "trials.mass_factors=[5.0]"]
+    result = run_scenario(load_scenario(CARRY, heavy), tmp_path / "out", plots=False)
+    assert (result.exit_code, result.summary["status"]) == (1, "fell")
+    assert result.summary["metrics"]["box_slip"]["value"] is None
+    assert result.summary["metrics"]["box_slip"]["holds"] is False
+    (trial,) = load_trajectory(tmp_path / "out" / "trajectory.nc").metadata["trials"]
+    assert trial["slip"] is None
+    assert trial["tilt"] is None

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.scenarios.files import EXAMPLES, own_robot
 from trundle.errors import InputError
 from trundle.plan.stances import TimingRule
 from trundle.report import metrics_multicontact
 from trundle.report.comparisons import comparisons
 from trundle.report.metrics import compute, unit
-from trundle.report.plots import figures
+from trundle.report.plots import figures, further
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
+from trundle.scenarios.multicontact import MulticontactWork
 from trundle.scenarios.multicontact_trials import _sole_shift
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
@@ -66,9 +68,39 @@ def test_what_is_recorded_agrees_with_itself(walked) -> None:
 
 
 @pytest.mark.slow
+def test_the_momentum_that_previews_drop_is_told_from_where_each_plan_was_made(walked) -> None:
+    body, planned = walked["angular_momentum_estimated"], walked["angular_momentum_planned"]
+    off = np.abs(planned - body).max(axis=1)
+    assert (off == 0.0).mean() > 0.2, "plans, one in four of the ticks that are kept, begin at what is estimated"
+    assert off.max() < 0.3
+    assert np.ptp(body[:, 2]) > 0.3
+    assert np.abs(body - walked["angular_momentum"]).max() < 0.3, "the plant's own"
+    (facts,) = walked.metadata["trials"]
+    assert facts["dropped_error"] == pytest.approx(np.abs(planned - body)[:, 2].max())
+    assert facts["dropped_error"] < facts["dropped_error_ahead"] < 3.0
+    assert compute("humanoid-walk", walked)["dropped_momentum_error"] == facts["dropped_error"]
+    fan = walked.metadata["plans"]
+    k = int(np.argmin(np.abs(walked.time - fan["time"][3])))
+    np.testing.assert_allclose(fan["angular_momentum"][3][0], planned[k], atol=1e-5)
+
+
+@pytest.mark.slow
+def test_what_planned_wrenches_use_stays_within_their_cones(walked) -> None:
+    use = walked["contact_use_planned"]
+    assert list(walked.dataset["use"].values) == ["friction", "pressure", "yaw"]
+    assert use.max() < 1 + 1e-4
+    assert (use.max(axis=(0, 1)) > 0.1).all()
+    lifted = walked["contact_normal_planned"][..., 2] == 0.0
+    assert lifted.any()
+    assert not use[lifted].any()
+
+
+@pytest.mark.slow
 def test_figures_and_moving_picture(walked) -> None:
     drawn = figures("multicontact")
-    assert {"com_path", "com", "forces", "cones", "angular_momentum", "torque_use", "solve_times"} == set(drawn)
+    assert set(further(walked)) == {"dropped_momentum"}
+    drawn |= further(walked)
+    assert {"com_path", "com", "forces", "cones", "angular_momentum", "torque_use", "solve_times"} < set(drawn)
     for draw in drawn.values():
         assert draw(walked, None).get_title(loc="left")
     assert set(comparisons({"": walked})) == {"trials"}
@@ -95,9 +127,11 @@ def test_the_nominal_motion_itself_may_be_tracked() -> None:
     assert facts["survived"], facts["reason"]
     np.testing.assert_allclose(run["com_position_planned"], run["com_position_nominal"], atol=1e-12)
     assert run["solve_time_preview"].max() == 0.0
+    assert run.metadata["plans"] is None
     values = compute("humanoid-walk", run)
     assert values["com_rms_xy"] < 0.02
     assert values["cone_margin"] == 0.0, "no plans"
+    assert "dropped_momentum_error" not in values
 
 
 @pytest.mark.slow
@@ -229,6 +263,83 @@ def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
             assert not one["without_hands"]
 
 
+TALOS = 'robot.name="talos"'
+
+
+def test_the_ridge_is_laid_out_for_the_robot() -> None:
+    g1: Any = build(load_scenario("humanoid-ledge"))
+    given = g1.tables.steps
+    assert g1.walk == given, "soles that fit go as the file has it"
+    assert g1.terrain.block("beam").center == pytest.approx([0.9, 0.38, 0.83], abs=2e-4)
+    holds = [t.target.position for t in g1.steps.travels if t.name == "left_hand"]
+    assert np.diff([p[0] for p in holds]) == pytest.approx([0.2, 0.2])
+    talos: Any = build(load_scenario("humanoid-ledge", [TALOS]))
+    assert talos.terrain.block("ridge").half_size == pytest.approx([1.5, 0.075, 0.1])
+    assert talos.walk.width == pytest.approx(0.15 - 0.12)
+    assert talos.walk.length > 0.2, "longer than a sole"
+    assert talos.walk.single / given.single == pytest.approx((talos.walk.length / given.length) ** 0.5)
+    holds = [t.target.position for t in talos.steps.travels if t.name == "left_hand"]
+    assert np.diff([p[0] for p in holds]) == pytest.approx(np.full(5, talos.walk.length)), "with every step"
+    beam = talos.terrain.block("beam")
+    assert np.array(holds)[:, 1] == pytest.approx(np.full(6, beam.center[1]))
+    assert np.array(holds)[:, 2] == pytest.approx(np.full(6, beam.center[2] + beam.half_size[2]))
+    for one in talos.stances():
+        assert one["torque_use"] < 1
+        soles = [name for name in one["contacts"] if name.endswith("_foot")]
+        assert not one["without_hands"] or soles != ["right_foot"]
+    right: Any = build(load_scenario("humanoid-ledge", [TALOS, "hand.end='right_hand'"]))
+    assert right.terrain.block("beam").center[1] == pytest.approx(-beam.center[1], abs=1e-3)
+    for one, other in (("left_foot", "right_foot"), ("right_foot", "left_foot")):
+        assert right.walk.lean[one] == pytest.approx(-talos.walk.lean[other])
+
+
+def test_a_robot_of_ones_own_is_laid_out_by_its_own_file(tmp_path: Path) -> None:
+    weak = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
+    for side, link in (("left", "l_wrist"), ("right", "r_wrist")):
+        weak += f'\n[hands.{side}]\nlink = "{link}"\nat = [0.0, 0.0, 0.0]\nradius = 0.04\n'
+    weak += '\n[postures.lean_left]\n"RShoulderYaw" = -0.7\n'
+    (tmp_path / "mine.toml").write_text(weak, encoding="utf-8")
+    ledge = files("trundle.scenarios") / "library" / "humanoid-ledge.toml"
+    text = ledge.read_text(encoding="utf-8").replace('name = "g1"', 'name = "mine.toml"')
+    (tmp_path / "ledge.toml").write_text(text, encoding="utf-8")
+    work = MulticontactWork(load_scenario(tmp_path / "ledge.toml"))
+    assert work.walk.width == pytest.approx(0.15 - 0.09)
+    assert 0.2 < work.walk.length < 0.32, "shorter legs than those of Talos"
+    with pytest.raises(InputError, match="of the torque there is"):
+        build(load_scenario(tmp_path / "ledge.toml"))
+
+
+def test_soles_move_apart_where_there_is_room() -> None:
+    wide = (
+        "terrain.blocks=[{center=[0.0,0.0,0.1],size=[6.0,0.3,0.2]},{name='beam',center=[0,0.5,0.9],size=[6.0,0.1,0.1]}]"
+    )
+    work: Any = build(load_scenario("humanoid-ledge", [TALOS, wide, "steps.rest=false"]))
+    assert work.walk.width == pytest.approx(0.121)
+    assert work.walk.length == work.tables.steps.length
+    with pytest.raises(InputError, match=r"0\.12 m"):
+        build(load_scenario("humanoid-ledge", [TALOS, wide.replace("0.3,", "0.1,")]))
+
+
+@pytest.mark.slow
+def test_talos_crosses_one_foot_ahead_of_the_other() -> None:
+    run = only("humanoid-ledge", TALOS, "steps.count=2", "trials.count=1", "simulation.settle=0.4")
+    (facts,) = run.metadata["trials"]
+    assert facts["survived"], facts["reason"]
+    assert facts["self_clearance"] >= 0.0, facts["nearest"]
+    values = compute("humanoid-ledge", run)
+    assert values["seeds_ok"] == 1, "with two holds"
+    assert values["hand_load_share"] >= 0.05
+    assert values["static_without_hand"] == 0
+    assert values["torque_use"] <= 1
+    assert values["friction_use"] <= 1
+    assert values["ticks_unsolved"] == values["previews_unsolved"] == 0
+    soles = run["contact_position"][:, :2]
+    stands = run["contact_force"][:, :2, 2] > 50.0
+    assert np.abs(soles[stands][:, 1]).max() < 0.075 - 0.06 + 0.01, "m, across: whole soles on the ridge, but for 1 cm"
+    both = stands.all(axis=1)
+    assert np.abs(np.diff(soles[both][:, :, 0], axis=1)).min() > 0.28, "m: one ahead of the other"
+
+
 @pytest.mark.parametrize(
     ("override", "key", "words"),
     [
@@ -240,6 +351,7 @@ def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
         ("steps.lean={left_foot=0.3}", "steps.rest", "right_foot"),
         ("steps.width=0.4", "steps", "0.2"),
         ("robot.posture={nose=1.0}", "robot.posture", "nose"),
+        ("robot.pose='split'", "robot.pose", "lean_left"),
     ],
 )
 def test_what_a_ridge_does_not_allow_is_said(override: str, key: str, words: str) -> None:
@@ -278,7 +390,7 @@ def test_a_robot_of_ones_own_stands_and_steps() -> None:
 
 
 def test_limbs_of_a_robot_without_pairs_cannot_be_kept_apart() -> None:
-    with pytest.raises(InputError, match=r"controller\.avoid"):
+    with pytest.raises(InputError, match=r"^[^ ]*: controller\.avoid"):
         build(load_scenario(EXAMPLES / "romeo_walk.toml", ["controller.avoid=true"]))
 
 
@@ -292,13 +404,8 @@ def test_limbs_of_a_robot_without_pairs_cannot_be_kept_apart() -> None:
     ],
 )
 def test_a_wrong_robot_is_named_before_the_run(tmp_path, old: str, new: str, key: str) -> None:
-    text = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
-    assert old in text
-    (tmp_path / "mine.toml").write_text(text.replace(old, new), encoding="utf-8")
-    scenario = (EXAMPLES / "romeo_walk.toml").read_text(encoding="utf-8").replace("data/romeo.toml", "mine.toml")
-    (tmp_path / "walk.toml").write_text(scenario, encoding="utf-8")
     with pytest.raises(InputError, match=key):
-        build(load_scenario(tmp_path / "walk.toml"))
+        build(load_scenario(own_robot(tmp_path, old, new)))
 
 
 def test_who_stands_keeps_the_soles_where_they_were() -> None:

@@ -175,6 +175,7 @@ def test_a_broken_urdf_is_refused_with_element_and_rule(
     [
         ({"feet": {"left": {"shape": {"type": "point"}}}}, "feet.left"),
         ({"initial": {"joints": {"elbow": 0.0}}}, "initial.joints.elbow"),
+        ({"initial": {"joints": {"left_hip": 30.0}}}, "initial.joints.left_hip = 30.0: must be from -1.5 to 1.5"),
         ({"initial": {"contacts": ["nose"]}}, "initial.contacts"),
         ({"joints": {"damping": {"elbow": 1.0}}}, "joints.damping.elbow"),
         ({"robot": {"urdf": "hopper.urdf", "example": "solo12"}}, "robot.urdf"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 
 from tests.report.synthetic import ball_on_plate
-from tests.scenarios.files import JUGGLING, changed, written
+from tests.scenarios.files import JUGGLING, changed, own_robot, written
 from trundle.errors import InputError, SimulationError
 from trundle.records import Trajectory, load_trajectory
 from trundle.scenarios import building, load_scenario, run
+from trundle.scenarios.folder import write_scenario
 from trundle.status import Status
 
 Simulate = Callable[..., Trajectory]
@@ -168,6 +170,25 @@ def test_data_files_come_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert {p.read_text() for p in again.data_files().values()} == {lines, "t,wx,wy,wz,vx,vy,vz\n" + lines}
     run(again, tmp_path / "out", plots=False)
     assert load_scenario(tmp_path / "out" / "scenario.toml").resolved() == again.resolved()
+
+
+def test_a_robot_of_ones_own_comes_along_with_its_description(tmp_path: Path) -> None:
+    home, first, second = (tmp_path / name for name in ("home", "first", "second"))
+    (home / "urdf").mkdir(parents=True)
+    (home / "urdf" / "mine.urdf").write_text("<robot/>")
+    path = own_robot(home, 'urdf = "romeo_small"', 'urdf = "urdf/mine.urdf"')
+    first.mkdir()
+    write_scenario(first, load_scenario(path))
+    robot = (home / "mine.toml").read_text()
+    shutil.rmtree(home)
+    again = load_scenario(first / "scenario.toml")
+    assert getattr(again.tables, "robot").name == "data/mine.toml"  # noqa: B009
+    assert (first / "data" / "mine.toml").read_text() == robot
+    assert (first / "data" / "urdf" / "mine.urdf").read_text() == "<robot/>"
+    assert set(again.data_contents()) == {"data/mine.toml", "data/mine.toml: urdf/mine.urdf"}
+    second.mkdir()
+    write_scenario(second, again)
+    assert load_scenario(second / "scenario.toml").resolved() == again.resolved()
 
 
 def test_default_folder_names_scenario_and_time(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import typing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from tests.scenarios.files import JUGGLING, PLANAR, PLANAR_HAND, changed, written
 from trundle.errors import InputError
 from trundle.geometry import Sphere
 from trundle.geometry.sizes import LONGEST, SHORTEST
 from trundle.scenarios import ScenarioError, load_scenario
-from trundle.scenarios.schema import json_schema, kinds
+from trundle.scenarios.problems import _field, keys_of
+from trundle.scenarios.schema import SCHEMAS, json_schema, kinds, schema_for
 
 ELLIPSOID = {"type": "ellipsoid", "semi_axes": [0.1, 0.1, 0.1]}
 FAULTS: list[tuple[dict[str, Any], str]] = [
@@ -191,6 +194,41 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
     assert planar["contact"] == {"friction": 1.0, "on_slip": "ignore", "on_separation": "stop"}
     assert planar["simulation"]["step"] == 0.001
     assert planar["simulation"]["stabilization"] == "projection"
+
+
+@pytest.mark.parametrize(("kind", "task"), SCHEMAS)
+def test_every_key_says_what_it_may_be(kind: str, task: str) -> None:
+    seen: set[type[BaseModel]] = set()
+    vague: list[str] = []
+
+    def look(table: type[BaseModel], prefix: str) -> None:
+        """Go through the keys of a table and of those inside."""
+        seen.add(table)
+        for key, info in keys_of(table).items():
+            found, members, allowed = _field(info)
+            vague.extend([prefix + key] * ("another type" in allowed))
+            for inner in (found, *members.values(), *typing.get_args(found)):
+                if isinstance(inner, type) and issubclass(inner, BaseModel) and inner not in seen:
+                    look(inner, f"{prefix}{key}.")
+
+    look(schema_for(kind, task), "")
+    assert len(seen) > 3
+    assert vague == []
+
+
+@pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ("avatar.mass=0", "avatar.mass = 0: must be a mass > 0, from 1e-9 to 1e9 (kg)"),
+        ("cost.torques={knee=0}", "each a number > 0, at most 1e6"),
+        ("cost.torques={knie=30.0}", "a table by the names 'trunk_yaw'"),
+        ("phases.impacts=1", "phases.impacts = 1: must be true or false"),
+    ],
+)
+def test_keys_that_may_be_left_out_and_tables_by_names_say_their_range_too(override: str, line: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        load_scenario("walk-flat", [override])
+    assert line in str(error.value)
 
 
 @pytest.mark.parametrize("kind", kinds())

@@ -112,6 +112,25 @@ class FlatPatch:
         tangential, room = float(np.hypot(f[0], f[1])), self.friction * float(f[2])
         return tangential / room if room > 0 else (0.0 if tangential == 0.0 and f[2] == 0.0 else np.inf)
 
+    def uses(self, wrenches: Any) -> FloatArray:
+        """Return what wrenches (..., 6) use of friction, centre of pressure and yaw, (..., 3): `rows` in three groups.
+
+        Of each group the largest 1 - (row . w) / (row . w0), w0 the same normal force pressed straight on the middle:
+        0 there, 1 on a limit. Friction is that of the pyramid, the centre of pressure goes from the middle to the edge,
+        and a yaw moment shares its limits with the other components. A point uses friction only. 0 without any
+        wrench, inf where there is one but no normal force.
+        """
+        w = np.asarray(wrenches, dtype=float)
+        middle, normal = self.vertices.mean(axis=0), w[..., 5:]
+        straight = self.rows @ np.array([middle[1], -middle[0], 0.0, 0.0, 0.0, 1.0])
+        with np.errstate(all="ignore"):
+            use = 1.0 - (w @ self.rows.T) / (normal * straight)
+        use = np.where(normal > 0, use, np.where(np.any(w, axis=-1, keepdims=True), np.inf, 0.0))
+        some = np.abs(self.rows) > 1e-9 * np.abs(self.rows).max(axis=1, keepdims=True)
+        yaw, tilt = some[:, 2], np.any(some[:, :2], axis=1)
+        groups = (~yaw & ~tilt, ~yaw & tilt, yaw)
+        return np.stack([np.max(use[..., group], axis=-1, initial=0.0) for group in groups], axis=-1)
+
     def edge_distance(self, wrench: FloatArray) -> float:
         """Return how far (m) the centre of pressure (-my/fz, mx/fz) is inside the polygon; negative outside.
 

@@ -1,8 +1,8 @@
-"""Rows of whole-body control that keep limbs apart, and away from boxes of the surroundings: distances by coal."""
+"""Rows of whole-body control that keep limbs apart, and away from what is around: distances by coal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -12,10 +12,18 @@ import numpy as np
 from trundle.checks import FloatArray, positive
 from trundle.contact.packed import FrameMotion
 from trundle.errors import InputError, MissingExtraError
-from trundle.models.capsules import Capsule, Clearance, Obstacle
+from trundle.models.capsules import Capsule, Clearance
+from trundle.models.obstacles import Obstacle
 
 _HARDEST = 1e3
 """Most that a row may ask for, m/s2."""
+_SHAPES: Mapping[str, Callable[[Any, FloatArray], Any]] = {
+    "box": lambda coal, size: coal.Box(*size),
+    "capsule": lambda coal, size: coal.Capsule(size[0], size[1]),
+    "sphere": lambda coal, size: coal.Sphere(size[0]),
+    "half-space": lambda coal, size: coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0),
+}
+"""From an obstacle's kind to its shape in coal, of its size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,7 @@ class CollisionRows:
     Raises
     ------
     InputError
-        For an obstacle against an unknown capsule.
+        For an obstacle against an unknown capsule, or with a name that is taken.
     MissingExtraError
         If coal, which comes with Pinocchio, is not installed.
     """
@@ -77,28 +85,33 @@ class CollisionRows:
         self._shapes: dict[str, Any] = {}
         self._capsules: dict[str, Capsule] = dict(clearance.capsules)
         pairs = list(clearance.pairs)
+        taken = set(self._capsules)
         for obstacle in self.obstacles:
+            if obstacle.name in taken:
+                others = "another name than those of the robot's capsules and of the other obstacles"
+                raise InputError(f"{obstacle.name}.name", obstacle.name, others)
+            taken.add(obstacle.name)
             for name in obstacle.against:
                 if name not in self._capsules:
                     allowed = "capsules of the robot: " + ", ".join(self._capsules)
                     raise InputError(f"{obstacle.name}.against", name, allowed)
                 pairs.append((name, obstacle.name))
         self.pairs: tuple[tuple[str, str], ...] = tuple(pairs)
-        self._boxes = {obstacle.name: obstacle for obstacle in self.obstacles}
+        self._fixtures = {obstacle.name: obstacle for obstacle in self.obstacles}
         bounds = {name: c.length / 2 + c.radius for name, c in self._capsules.items()}
-        bounds |= {name: float(np.linalg.norm(o.size)) / 2 for name, o in self._boxes.items()}
+        bounds |= {name: o.bound for name, o in self._fixtures.items()}
         self._turns = {name: c.turned for name, c in self._capsules.items()}
         for name, c in self._capsules.items():
             self._shapes[name] = self._coal.Capsule(c.radius, c.length)
-        for name, o in self._boxes.items():
-            self._shapes[name] = self._coal.Box(*o.size)
+        for name, o in self._fixtures.items():
+            self._shapes[name] = _SHAPES[o.kind](self._coal, o.size)
         self._ask, self._answer = self._coal.DistanceRequest(), self._coal.DistanceResult()
         # Bodies in pairs, those of the robot first: their centres are found at once.
         named = tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
         self._moving = tuple(name for name in named if name in self._capsules)
-        self._bodies = (*self._moving, *(name for name in named if name in self._boxes))
+        self._bodies = (*self._moving, *(name for name in named if name in self._fixtures))
         self._middles = np.array([self._capsules[name].middle for name in self._moving]).reshape(-1, 3, 1)
-        self._fixed = np.array([self._boxes[name].position for name in self._bodies[len(self._moving) :]]).reshape(
+        self._fixed = np.array([self._fixtures[name].position for name in self._bodies[len(self._moving) :]]).reshape(
             -1, 3
         )
         first, second = ([self._bodies.index(pair[i]) for pair in self.pairs] for i in (0, 1))
@@ -158,8 +171,8 @@ class CollisionRows:
     def _placed(self, name: str, motions: Mapping[str, FrameMotion], centres: FloatArray, placed: Any) -> Any:
         """Return the place of a body for coal, made once a tick."""
         if name not in placed:
-            fixed = self._boxes.get(name)
-            R = fixed.R_world_box if fixed else motions[self._capsules[name].link].R @ self._turns[name]
+            fixed = self._fixtures.get(name)
+            R = fixed.R_world_obstacle if fixed else motions[self._capsules[name].link].R @ self._turns[name]
             placed[name] = self._coal.Transform3s(R, centres[self._bodies.index(name)])
         return placed[name]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import PlacedPatch
 from trundle.control.aim import Aim
 from trundle.control.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
 from trundle.control.handling import Handling
@@ -88,6 +89,8 @@ class Insight:
         Largest |torque| / limit since the start.
     begun : int
         Travels that have begun.
+    started : (3,)
+        Estimated angular momentum where the plan in force was made.
     """
 
     com: FloatArray = field(default_factory=lambda: np.zeros(3))
@@ -102,6 +105,7 @@ class Insight:
     spent: float = 0.0
     torque_use: float = 0.0
     begun: int = 0
+    started: FloatArray = field(default_factory=lambda: np.zeros(3))
 
 
 class HumanoidPolicy:
@@ -233,24 +237,24 @@ class HumanoidPolicy:
         """How many travels have ended."""
         return len(self._landed)
 
-    def planned(self) -> tuple[FloatArray, FloatArray, dict[str, FloatArray], dict[str, FloatArray]]:
-        """Return position (3,) and angular momentum (3,) of the plan in force, its forces and their normals by end.
-
-        World axes; the normals (3,), into the robot, are those of what the ends stand on.
-        """
+    def planned(self) -> tuple[FloatArray, dict[str, tuple[PlacedPatch, FloatArray]]]:
+        """Return the position (3,) that the plan in force has now, and its contacts with their wrenches (6,) by end."""
         if self.plan is None:
-            return self.insight.aim, np.zeros(3), {}, {}
-        position, _, _, momentum, _ = self.plan.at(self._clock)
+            return self.insight.aim, {}
         last = len(self.plan.times) - 2
         k = int(np.clip(np.searchsorted(self.plan.times, self._clock, side="right") - 1, 0, last))
-        held = self.plan.window.held[k]
-        on = [
-            (contact, w)
-            for contact, w, here in zip(self.plan.contacts, self.plan.wrenches[k], held, strict=True)
-            if here
-        ]
-        forces = {contact.name: contact.R_world_patch @ w[3:] for contact, w in on}
-        return position, momentum, forces, {contact.name: contact.R_world_patch[:, 2] for contact, _ in on}
+        placed = zip(self.plan.contacts, self.plan.wrenches[k], self.plan.window.held[k], strict=True)
+        return self.plan.at(self._clock)[0], {contact.name: (contact, w) for contact, w, here in placed if here}
+
+    def predicted(self, ahead: float = 0.0) -> FloatArray:
+        """Return the angular momentum (3,) that the plan in force has `ahead` (s) of now, from where it was made.
+
+        It begins with what was estimated there and gains what the plan's wrenches add, the component that previews drop
+        too; plans themselves begin with none. Without a plan: what is estimated now.
+        """
+        if self.plan is None:
+            return self.insight.momentum
+        return self.insight.started + self.plan.at(self._clock + ahead)[3] - self.plan.angular_momentum[0]
 
     # parts of a tick ------------------------------------------------------------------------------------
 
@@ -321,7 +325,7 @@ class HumanoidPolicy:
             self._next = now + self.rates.preview
             self.previews[plan.status] += 1
             if plan.usable:
-                self.plan = plan
+                self.plan, self.insight.started = plan, momentum.angular
             self.insight.preview_time, self._previewed = clock.thread_time() - begin, True
         if self.plan is None:
             p, v = self.path(np.array([now]))

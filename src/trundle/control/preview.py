@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from trundle.control.preview_window import Path, Window, make_window, slots_of
 from trundle.errors import InputError
 from trundle.models.centroidal import Centroidal, CentroidalState, projection_frame
 from trundle.models.forecast import Forecast, aligned
-from trundle.numerics.qp import QpSolution
+from trundle.numerics.qp import QpSolution, QpSolver
 from trundle.status import Status
 
 GRID = tuple([0.05] * 6 + [0.15] * 6 + [0.225] * 8)
@@ -72,6 +72,9 @@ class Preview:
         Move borders of samples onto the instants at which the forecast changes (`trundle.models.forecast.aligned`).
     accuracy, max_iterations
         Of the solver, in scaled unknowns.
+    check : str, optional
+        A second solver, such as "clarabel" (extra `dev`), that solves every program again: see `PreviewPlan.checked`.
+        For tests and measurements: it costs more than the plan.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Preview:
         align: bool = True,
         accuracy: float = 1e-7,
         max_iterations: int = 60,
+        check: str | None = None,
     ) -> None:
         if not isinstance(model, Centroidal):
             raise InputError("model", model, "a Centroidal")
@@ -114,6 +118,7 @@ class Preview:
         self.align = bool(align)
         self.accuracy = positive("accuracy", accuracy)
         self.max_iterations = integer("max_iterations", max_iterations, minimum=1)
+        self._second = None if check is None else QpSolver(check)
         self._W = projection_frame(self.axis)
         self._grid = np.concatenate(([0.0], np.cumsum(self.durations)))
         self._scales = Scales.of(model.mass, float(np.linalg.norm(model.gravity)))
@@ -136,7 +141,8 @@ class Preview:
         index = known.index(window.held)
         slots = _Slots(index, known.positions[index] - window.origin, known.rotations[index], window)
         solution, program = self._solved(window, known, slots)
-        return self._planned(state, window, known, slots, solution, program)
+        plan = self._planned(state, window, known, slots, solution, program)
+        return replace(plan, checked=program.compared(solution, self._second)) if self._second else plan
 
     def window(self, time: float, state: CentroidalState, forecast: Forecast, path: Path) -> Window:
         """Return the samples, resets and references of a window: what the program is made of."""

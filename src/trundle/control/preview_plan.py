@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
+from trundle.control.preview_program import CrossCheck
 from trundle.control.preview_window import Window
 from trundle.models.centroidal_samples import third_momentum_gain
 from trundle.numerics.qp import QpSolution
@@ -44,6 +45,8 @@ class PreviewPlan:
     solution : QpSolution
         Of the scaled program.
     window : Window
+    checked : CrossCheck, optional
+        What another solver makes of the same program, where that was asked for.
     """
 
     times: FloatArray
@@ -56,6 +59,7 @@ class PreviewPlan:
     given_up: Mapping[str, float]
     solution: QpSolution
     window: Window
+    checked: CrossCheck | None = None
 
     @property
     def usable(self) -> bool:

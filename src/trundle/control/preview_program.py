@@ -11,7 +11,9 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.control.preview_window import Window
 from trundle.models.centroidal_samples import STATES
+from trundle.numerics.qp import QpSolution, QpSolver
 from trundle.numerics.qp_persistent import Entries, PersistentQp
+from trundle.status import Status
 
 MOMENT_ARM = 0.1
 """Moments are scaled by this arm (m) times the weight, and the angular momentum by this times the mass."""
@@ -93,6 +95,30 @@ class Scales:
         weight = mass * max(gravity, 1.0)
         state = mass * np.array([1.0, 1.0, 1.0, 1.0, MOMENT_ARM, MOMENT_ARM])
         return cls(state, weight * np.array([MOMENT_ARM] * 3 + [1.0] * 3), weight)
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """How far another solver's optimum of the same program is.
+
+    Attributes
+    ----------
+    solver : str
+    status : Status
+        Of its answer, by residuals that are recomputed.
+    cost : float
+        Difference of the costs over max(1, cost); NaN where either has none.
+    state : float
+        Largest difference of a state of the scaled program: m, m/s, and of L / (0.1 m times the mass), m/s.
+    wrench : float
+        Largest difference of a force over the weight, or of a moment over 0.1 m times the weight.
+    """
+
+    solver: str
+    status: Status
+    cost: float
+    state: float
+    wrench: float
 
 
 class Program:
@@ -256,6 +282,15 @@ class Program:
         result[:, self._slot, self._columns] = inputs * self.scales.wrench[self._columns]
         result[index < 0] = 0.0
         return result
+
+    def compared(self, solution: QpSolution, other: QpSolver) -> CrossCheck:
+        """Return what `other` makes of the numbers that were written last, beside `solution`."""
+        found = self.qp.solved_by(other)
+        costs = [0.5 * float(x @ (self.qp.h * x)) + float(self.qp.g @ x) for x in (solution.x, found.x)]
+        apart = np.abs(solution.x - found.x).reshape(self.layout.count, self.layout.width)
+        states, wrenches = apart[:, -STATES:], apart[:, : self.layout.inputs]
+        cost = abs(costs[0] - costs[1]) / max(1.0, abs(costs[1]))
+        return CrossCheck(other.name, found.status, cost, float(states.max()), float(wrenches.max(initial=0.0)))
 
     def slacks(self, x: FloatArray) -> FloatArray:
         """Return the slack unknowns (K, slack) of a solution."""

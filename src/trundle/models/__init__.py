@@ -2,13 +2,14 @@
 
 from trundle.models.avatar import build_avatar
 from trundle.models.ball_balancer import BallBalancer
-from trundle.models.capsules import Clearance, Obstacle
+from trundle.models.capsules import Clearance
 from trundle.models.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.example_robots import load_example_robot
 from trundle.models.feet import FlatPatch, Foot
 from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.humanoid import Humanoid, Pad, Palm, Sole, load_humanoid
 from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
+from trundle.models.obstacles import Obstacle
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
 from trundle.models.rolling_kinematics import RollingKinematics, control_affine

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, positive, rotation
+from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.errors import InputError
 
 
@@ -56,35 +56,6 @@ class Capsule:
         x = x - (x @ z) * z
         x /= np.linalg.norm(x)
         return np.column_stack((x, np.cross(z, x), z))
-
-
-@dataclass(frozen=True)
-class Obstacle:
-    """A box of the surroundings that some capsules of a robot must keep away from (final).
-
-    Parameters
-    ----------
-    name : str
-    size : (3,) m
-        Whole sides.
-    position : (3,) m, world
-        Of its centre.
-    against : tuple of str
-        Capsules.
-    R_world_box : (3, 3)
-    """
-
-    name: str
-    size: Any
-    position: Any
-    against: tuple[str, ...]
-    R_world_box: Any = field(default_factory=lambda: np.eye(3))
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", array("size", self.size, (3,), above=0.0, unit="m"))
-        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        object.__setattr__(self, "R_world_box", rotation("R_world_box", self.R_world_box))
-        object.__setattr__(self, "against", tuple(self.against))
 
 
 @dataclass(frozen=True)

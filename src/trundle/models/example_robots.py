@@ -54,3 +54,11 @@ def load_example_robot(name: str, *, repair: bool = True) -> CheckedUrdf:
     if name not in files:
         raise InputError("name", name, "one of " + ", ".join(sorted(files)))
     return load_urdf(files[name], meshes=False, repair=repair)
+
+
+def example_name(urdf: CheckedUrdf) -> str:
+    """Return by which name `load_example_robot` finds a description again; empty if it is not one of the package's."""
+    try:
+        return next((name for name, file in _found().items() if file == urdf.file), "")
+    except MissingExtraError:
+        return ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -13,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, number, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated
 from trundle.models.capsules import Clearance, read_clearance
 from trundle.models.example_robots import example_robots, load_example_robot
+from trundle.models.joint_patterns import by_joint, known
 from trundle.models.urdf_checks import CheckedUrdf, load_urdf
 
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
-_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance")
+_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures")
 
 _LEVEL = 0.95
 """Of a unit axis: the least part along x or y of a joint that counts as an ankle about it."""
@@ -82,10 +82,12 @@ class Pad:
     at : (3,) m
         Its centre in the axes of the link.
     inward : (3,)
-        Direction from the pad into the hand, in the axes of the link: the z axis of the pad. Its x axis is that of the
-        link, made perpendicular.
+        Direction from the pad into the hand, in the axes of the link: the z axis of the pad.
     length, width : float, m
         Along its x and y axes.
+    ahead : (3,)
+        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where hands hold
+        something in front of the robot.
     """
 
     link: str
@@ -93,6 +95,7 @@ class Pad:
     inward: Any
     length: float
     width: float
+    ahead: Any = (1.0, 0.0, 0.0)
     R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
     """(3, 3)."""
 
@@ -101,11 +104,14 @@ class Pad:
         object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
         positive("length", self.length, "m")
         positive("width", self.width, "m")
-        size = float(np.linalg.norm(self.inward))
-        if size < 1e-9 or abs(self.inward[0]) > 0.9 * size:
-            raise InputError("inward", self.inward, "a direction away from the x axis of the link")
+        object.__setattr__(self, "ahead", array("ahead", self.ahead, (3,)))
+        size, long = float(np.linalg.norm(self.inward)), float(np.linalg.norm(self.ahead))
+        if long < 1e-9:
+            raise InputError("ahead", self.ahead, "a direction")
+        if size < 1e-9 or abs(self.inward @ self.ahead) > 0.9 * size * long:
+            raise InputError("inward", self.inward, f"a direction away from ahead, {self.ahead.tolist()}")
         z = self.inward / size
-        x = np.array([1.0, 0.0, 0.0]) - z[0] * z
+        x = self.ahead / long - (z @ self.ahead / long) * z
         x /= np.linalg.norm(x)
         object.__setattr__(self, "R_link_pad", np.column_stack((x, np.cross(z, x), z)))
 
@@ -138,6 +144,8 @@ class Humanoid:
         Of the posture, against that of a leg.
     clearance : Clearance, optional
         Limbs that a controller may keep apart.
+    postures : mapping of str to mapping
+        Named changes of the posture, see `posed`.
     """
 
     name: str
@@ -152,11 +160,12 @@ class Humanoid:
     stiffness: Mapping[str, float]
     pads: Mapping[str, Pad] = field(default_factory=dict)
     clearance: Clearance | None = None
+    postures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         plain = Articulated(self.urdf)
-        rotors = _by_joint("armature", self.armature, plain.joints, minimum=0.0)
+        rotors = by_joint("armature", self.armature, plain.joints, minimum=0.0)
         object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
         if self.base not in self.urdf.links:
             raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
@@ -171,6 +180,8 @@ class Humanoid:
                 allowed = "one of " + ", ".join(self.urdf.links)
                 raise InputError(f"clearance.capsules.{name}.link", capsule.link, allowed)
         _ = self.joint_posture, self.joint_stiffness
+        for name, changes in self.postures.items():
+            known(f"postures.{name}", changes, self.robot.joints)
 
     @cached_property
     def ends(self) -> dict[str, tuple[str, FloatArray]]:
@@ -186,17 +197,17 @@ class Humanoid:
     @cached_property
     def joint_posture(self) -> FloatArray:
         """The posture (n,), rad."""
-        return _by_joint("posture", self.posture, self.robot.joints)
+        return by_joint("posture", self.posture, self.robot.joints)
 
     @cached_property
     def joint_armature(self) -> FloatArray:
         """The armature (n,), kg m2."""
-        return _by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
+        return by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
 
     @cached_property
     def joint_stiffness(self) -> FloatArray:
         """The stiffness (n,) of the posture."""
-        return _by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
+        return by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
 
     def standing(self) -> FloatArray:
         """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
@@ -261,6 +272,22 @@ class Humanoid:
         length, width = (high - low).tolist()
         return FlatPatch.rectangle(length, width, friction, ((low + high) / 2).tolist())
 
+    def posed(self, posture: str = "", changes: Mapping[str, float] | None = None) -> Humanoid:
+        """Return the same robot in one of its `postures` (none: its own), `changes` (rad, by joint or pattern) on top.
+
+        Raises
+        ------
+        InputError
+            If it has no such posture, or a pattern fits no joint (key "posture.<pattern>").
+        """
+        if posture and posture not in self.postures:
+            names = ", ".join(map(repr, self.postures)) or "it has none"
+            raise InputError("pose", posture, f"one of the postures in the robot's file: {names}")
+        given = changes or {}
+        known("posture", given, self.robot.joints)
+        new = {**given, **(self.postures[posture] if posture else {}), **given}
+        return replace(self, posture={**new, **self.posture, **new}) if new else self
+
     def gripping(self) -> Humanoid:
         """Return the same robot that touches with the pads of its hands instead of their balls.
 
@@ -292,14 +319,35 @@ def load_humanoid(name: str | Path) -> Humanoid:
         raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
     try:
         return _read(path.read_text(encoding="utf-8"), path.stem, path.parent)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("robot", str(name), f"a text in UTF-8 that can be read ({error})") from None
     except InputError as error:
         raise error.within("", str(path)) if error.file is None else error from None
+
+
+def description_beside(path: Path) -> str | None:
+    """Return the URDF beside a robot's file that it names, as written there, or None if it names one by another way."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("robot")
+        source = table.get("urdf") if isinstance(table, dict) else None
+        return source if isinstance(source, str) and _beside(path.parent, source) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _beside(folder: Path, source: str) -> bool:
+    """Return whether `source` is a file in the folder; names that lead out of it are none."""
+    try:
+        place = (folder / source).resolve()
+        return place.is_relative_to(folder.resolve()) and place.is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError("robot", name, f"a TOML file ({error})") from None
     for key in data:
         if key not in _TABLES:
@@ -308,7 +356,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     source = robot.get("urdf")
     if not isinstance(source, str):
         raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
-    if folder is not None and source not in example_robots() and (folder / source).is_file():
+    if folder is not None and source not in example_robots() and _beside(folder, source):
         urdf = load_urdf(folder / source, meshes=False, repair=True)
     else:
         urdf = load_example_robot(source)
@@ -328,6 +376,8 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             tables["clearance"] = read_clearance(_table(data, "clearance"))
         except InputError as error:
             raise error.within("clearance") from None
+    named = _table(data, "postures", optional=True)
+    tables["postures"] = {key: _table(named, key) for key in named}
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():
@@ -341,14 +391,3 @@ def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping
     if not isinstance(found, Mapping):
         raise InputError(key, found, "a table")
     return found
-
-
-def _by_joint(key: str, table: Mapping[str, float], joints: tuple[str, ...], minimum: float = -np.inf) -> FloatArray:
-    """Return one number a joint: that of the first pattern that fits its name."""
-    found = []
-    for joint in joints:
-        value = next((v for pattern, v in table.items() if fnmatchcase(joint, pattern)), None)
-        if value is None:
-            raise InputError(f"{key}.{joint}", None, 'given, by its name or a pattern such as "*"')
-        found.append(number(f"{key}.{joint}", value, minimum=minimum))
-    return array(key, found, (len(joints),))

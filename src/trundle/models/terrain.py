@@ -111,3 +111,28 @@ class Terrain:
         ahead = ahead / float(np.linalg.norm(ahead))
         R: FloatArray = np.array([ahead, np.cross(normal, ahead), normal]).T
         return np.array([x, y, z]), R
+
+    def breadth(self, x: float, y: float, most: float = 4.0) -> float:
+        """Return how broad (m), at most `most`, the level ground along y is of which (x, y) is the middle.
+
+        Raises
+        ------
+        InputError
+            If there is nothing at (x, y).
+        """
+        height = self.ground(x, y)[0][2]
+
+        def level(away: float) -> bool:
+            """Whether the ground is as high on both sides."""
+            try:
+                return all(abs(self.ground(x, side)[0][2] - height) < 1e-9 for side in (y - away, y + away))
+            except InputError:
+                return False
+
+        inside, outside = 0.0, most / 2
+        if level(outside):
+            return most
+        while outside - inside > 1e-12:
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if level(middle) else (inside, middle)
+        return 2.0 * inside

@@ -68,6 +68,10 @@ def backend(name: str, max_iterations: int | None = None) -> Backend:
         return partial(_piqp, max_iterations)
     if name == "proxqp" and importlib.util.find_spec("proxsuite") is not None:
         return partial(_proxqp, max_iterations)
+    if name == "clarabel":
+        if importlib.util.find_spec("clarabel") is None:
+            raise MissingExtraError("clarabel", "dev")
+        return partial(_clarabel, max_iterations)
     if name in _CASADI:
         return _Conic(name, max_iterations)
     import qpsolvers
@@ -162,6 +166,32 @@ def _proxqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: L
     push[n:][equal] = result.y
     push[n:][rest] = result.z[: len(C)]
     return Answer(np.array(result.x), push, result.info.iter, str(result.info.status))
+
+
+def _clarabel(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+    """Clarabel, an interior-point solver with a homogeneous embedding (Goulart, Chen 2024): one-sided rows E x <= f."""
+    import clarabel  # pyright: ignore[reportMissingImports]
+    from scipy import sparse
+
+    n, settings = len(g), clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_feas = ACCURACY
+    settings.tol_gap_rel = 0.0  # either would end it
+    settings.max_iter = max_iterations or 200
+    equal = np.concatenate((limits.low[:n] == limits.high[:n], limits.equal))
+    rows = sparse.vstack((sparse.eye(n), A), format="csr")
+    same = np.flatnonzero(equal)
+    top, bottom = (np.flatnonzero(~equal & np.isfinite(side)) for side in (limits.high, limits.low))
+    stacked = sparse.vstack((rows[same], rows[top], -rows[bottom]), format="csc")
+    bounds = np.concatenate((limits.low[same], limits.high[top], -limits.low[bottom]))
+    cones = [clarabel.ZeroConeT(len(same)), clarabel.NonnegativeConeT(len(top) + len(bottom))]
+    upper = sparse.triu(H, format="csc")
+    found = clarabel.DefaultSolver(upper, g, stacked, bounds, cones, settings).solve()
+    push, z = np.zeros(len(limits.low)), np.array(found.z)
+    push[same] = z[: len(same)]
+    push[top] += z[len(same) : len(same) + len(top)]
+    push[bottom] -= z[len(same) + len(top) :]
+    return Answer(np.array(found.x), push, int(found.iterations), str(found.status))
 
 
 class _Conic:

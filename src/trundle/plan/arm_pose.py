@@ -2,18 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import norm
 
 from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
+from trundle.models.articulated import Articulated, MovingBody
 from trundle.models.humanoid import Humanoid
 from trundle.numerics.turning import rotation_vector
 
 _DAMPING = 1e-3
 _REST = 0.02
 """Part of the way to the rest posture that a step goes in what the hands leave free."""
+_SHOULDER = 2
+"""Joints of an arm that count as its shoulder: what comes after the last of them can be stretched out."""
+_BEFORE, _HELD = np.array([0.6, -0.5]), np.array([0.6, -0.35])
+"""Ahead of the shoulders and up, in lengths of the arm: where a box is picked up, and where it is held. Elbows are bent
+there by a right angle or more, and forearms nearly level: wrists bear little besides the box."""
+
+
+@dataclass(frozen=True)
+class Arms:
+    """What arms reach from, and how far (final).
+
+    Parameters
+    ----------
+    shoulders : (3,) m
+        Middle of those of all hands.
+    length : float, m
+        Along an arm from shoulder to hand, mean of all.
+    """
+
+    shoulders: FloatArray
+    length: float
+
+    @property
+    def before(self) -> FloatArray:
+        """A place (3,) m where both hands can pick something up, for shoulders as they are."""
+        return self._place(_BEFORE)
+
+    @property
+    def held(self) -> FloatArray:
+        """A place (3,) m where both hands can hold something, for shoulders as they are."""
+        return self._place(_HELD)
+
+    def _place(self, part: FloatArray) -> FloatArray:
+        return self.shoulders + self.length * np.array([part[0], 0.0, part[1]])
+
+
+def arms(humanoid: Humanoid, q: FloatArray) -> Arms:
+    """Return shoulders and length of the arms in the state q (nq,), the robot facing along x.
+
+    Joints of an arm are those that move its hand and no other end, the first two of them its shoulder.
+
+    Raises
+    ------
+    InputError
+        If there is no hand, or one has no more joints of its own than these.
+    """
+    robot, bodies = humanoid.robot, humanoid.robot.bodies()
+    paths = {name: _above(bodies, robot.place_on_body(link)[0]) for name, (link, _) in humanoid.ends.items()}
+    shoulders, lengths = [], []
+    for name, hand in humanoid.hands.items():
+        shared = {i for other, path in paths.items() if other != f"{name}_hand" for i in path}
+        own = [i for i in paths[f"{name}_hand"] if i not in shared]
+        if len(own) <= _SHOULDER:
+            raise InputError("hands", hand.link, f"links of arms of more than {_SHOULDER} joints: hand {name!r}")
+        _, R, p = robot.place_on_body(hand.link)
+        lengths.append(sum(float(norm(bodies[i].p)) for i in own[_SHOULDER:]) + float(norm(p + R @ hand.at)))
+        shoulders.append(_origin(robot, q, own[_SHOULDER - 1]))
+    if not shoulders:
+        raise InputError("hands", {}, "at least one")
+    return Arms(np.mean(shoulders, axis=0), float(np.mean(lengths)))
+
+
+def _above(bodies: Sequence[MovingBody], i: int) -> list[int]:
+    """Return the joints from the root to body `i`, by the index of the body that each one moves."""
+    path = []
+    while i > 0:
+        path.append(i)
+        i = bodies[i].parent
+    return path[::-1]
+
+
+def _origin(robot: Articulated, q: FloatArray, i: int) -> FloatArray:
+    """Return where (3,) m the joint of body `i` is in the state q (nq,)."""
+    link = next(name for name in robot.urdf.links if robot.place_on_body(name)[0] == i)
+    motion, (_, R, p) = robot.terms(q, np.zeros(robot.nv), (link,)).motions[0], robot.place_on_body(link)
+    return motion.p - motion.R @ R.T @ p
 
 
 def arm_pose(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, integer
-from trundle.errors import InputError
+from trundle.records.whole import load_arrays, reading, save_arrays
 from trundle.status import Status
 
 _FORMAT = 1
@@ -110,8 +108,13 @@ class WalkPlan:
         return q, (1 - s) * v0 + s * v1, self.acceleration[k], k
 
     def save(self, path: str | Path) -> Path:
-        """Write the plan (.npz, without pickle)."""
-        target = Path(path)
+        """Write the plan (.npz, without pickle); a reader never sees half a file.
+
+        Raises
+        ------
+        InputError
+            If the folder does not exist or cannot be written to.
+        """
         content = {
             "format": _FORMAT,
             "phases": self.phases,
@@ -121,12 +124,7 @@ class WalkPlan:
             "settings": dict(self.settings),
         }
         arrays = {name: getattr(self, name) for name in (*_ARRAYS, *_FURTHER) if getattr(self, name) is not None}
-        try:
-            with target.open("wb") as file:
-                np.savez(file, content=np.array(json.dumps(content)), **arrays)
-        except OSError as error:
-            raise InputError("path", str(target), f"a file in a folder that can be written to ({error})") from None
-        return target
+        return save_arrays(path, content, arrays)
 
 
 def load_walk(path: str | Path) -> WalkPlan:
@@ -138,18 +136,13 @@ def load_walk(path: str | Path) -> WalkPlan:
         If the file is missing or no plan of a walk.
     """
     source = Path(path)
-    try:
-        with source.open("rb") as file, np.load(file, allow_pickle=False) as data:
-            content = json.loads(str(data["content"]))
-            if content["format"] != _FORMAT:
-                raise ValueError(f"format {content['format']}")
-            arrays = {name: data[name] if name in data else None for name in _ARRAYS}
-            arrays |= {name: data[name] if name in data else np.zeros(0) for name in _FURTHER}
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError("path", str(source), f"the plan of a walk ({error})") from None
-    names = {key: tuple(content[key]) for key in ("phases", "joints")}
-    status = Status.from_label(content["status"])
-    return WalkPlan(**arrays, **names, status=status, statistics=content["statistics"], settings=content["settings"])  # type: ignore[arg-type]
+    with reading(source, "the plan of a walk"):
+        content, data = load_arrays(source, _FORMAT)
+        arrays: dict[str, Any] = {name: data[name] for name in _ARRAYS if name != "mirror"}
+        arrays |= {"mirror": data.get("mirror")} | {name: data.get(name, np.zeros(0)) for name in _FURTHER}
+        told: dict[str, Any] = {key: tuple(content[key]) for key in ("phases", "joints")}
+        told |= {key: content[key] for key in ("statistics", "settings")}
+        return WalkPlan(**arrays, **told, status=Status.from_label(content["status"]))
 
 
 def repeat(plan: WalkPlan, steps: int) -> WalkPlan:

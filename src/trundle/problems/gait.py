@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.checks import choice, integer, non_negative, number, positive
 from trundle.errors import InputError
+
+if TYPE_CHECKING:
+    from trundle.models.avatar import Avatar
 
 TORQUES: Mapping[str, float] = {
     "trunk_yaw": 10.0,
@@ -150,3 +154,17 @@ class Gait:
             non_negative("arm_swing", part)
         if np.any(np.array(self.pelvis) <= 0) or len(self.pelvis) != 3:
             raise InputError("pelvis", self.pelvis, "three angles > 0 (rad)")
+
+    def check(self, avatar: Avatar) -> None:
+        """Raise `InputError` where the gait asks for what no pose of this avatar has: places off its sole, angles."""
+        length = float(avatar.foot.semi_axes[0])
+        for name in ("landing", "rolling_on"):
+            at = getattr(self, name)
+            if self.sole == "rolling" and at is not None and not abs(at) < length:
+                raise InputError(name, at, f"on the sole: above {-length:g} and below {length:g} (m)")
+        for joint in avatar.robot.joints:
+            name = joint.name.removeprefix("left_")
+            low, high = self.ranges.get(name, (joint.lower, joint.upper))
+            if low > joint.upper or high < joint.lower:
+                allowed = f"a range that meets the avatar's own, from {joint.lower:.4g} to {joint.upper:.4g} (rad)"
+                raise InputError(f"ranges.{name}", [low, high], allowed)

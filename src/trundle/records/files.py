@@ -7,8 +7,6 @@ a string variable. The group ``trundle`` holds the metadata as JSON and the bodi
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
 from trundle.records.trajectory import Trajectory
 from trundle.records.variables import check_dataset
+from trundle.records.whole import reading, whole
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -40,15 +39,9 @@ def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
     extra = _group(trajectory)
     dataset = trajectory.dataset.assign_attrs(_summary(trajectory))
     encoding = {name: {"_FillValue": None} for name in dataset.variables}
-    part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.part")
-    try:
+    with whole(target) as part:
         dataset.to_netcdf(part, mode="w", engine=_ENGINE, encoding=encoding)
         extra.to_netcdf(part, mode="a", engine=_ENGINE, group=_GROUP)
-        os.replace(part, target)
-    except OSError as error:
-        raise InputError("path", str(target), f"a file in a folder that can be written to ({error})") from None
-    finally:
-        part.unlink(missing_ok=True)
     return target
 
 
@@ -65,7 +58,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
     source = Path(path)
     if not source.is_file():
         raise InputError("path", str(source), "an existing file")
-    try:
+    with reading(source, "a trajectory written by trundle"):
         dataset = xr.load_dataset(source, engine=_ENGINE, decode_times=False)
         extra = xr.load_dataset(source, engine=_ENGINE, group=_GROUP)
         content = json.loads(str(extra["content"].values[()]))
@@ -74,11 +67,6 @@ def load_trajectory(path: str | Path) -> Trajectory:
         dataset = _plain(dataset)
         check_dataset(metadata["kind"], dataset)
         return Trajectory(dataset, status, feasible, metadata, scene)
-    except InputError as error:
-        raise InputError(error.key, error.value, error.allowed, str(source)) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError("path", str(source), f"a trajectory written by trundle ({reason})") from None
 
 
 def _summary(trajectory: Trajectory) -> dict[str, Any]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import uuid
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 from trundle.records.trajectory import Trajectory
+from trundle.records.whole import load_arrays, reading, save_arrays
 from trundle.status import Status
 
 _FORMAT = 1
@@ -106,7 +103,6 @@ class Plan:
         InputError
             If the folder does not exist or cannot be written to.
         """
-        target = Path(path)
         content = {
             "format": _FORMAT,
             "status": self.status.label,
@@ -115,22 +111,7 @@ class Plan:
             "history": self.history,
             "message": self.message,
         }
-        part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.part")
-        try:
-            with part.open("wb") as file:
-                np.savez(
-                    file,
-                    times=self.times,
-                    states=self.states,
-                    inputs=self.inputs,
-                    content=np.array(json.dumps(content)),
-                )
-            os.replace(part, target)
-        except OSError as error:
-            raise InputError("path", str(target), f"a file in a folder that can be written to ({error})") from None
-        finally:
-            part.unlink(missing_ok=True)
-        return target
+        return save_arrays(path, content, {"times": self.times, "states": self.states, "inputs": self.inputs})
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -144,21 +125,15 @@ def load_plan(path: str | Path) -> Plan:
     source = Path(path)
     if not source.is_file():
         raise InputError("path", str(source), "an existing file")
-    try:
-        with source.open("rb") as file, np.load(file, allow_pickle=False) as data:
-            content = json.loads(str(data["content"]))
-            if content["format"] != _FORMAT:
-                raise ValueError(f"format {content['format']}")
-            return Plan(
-                status=Status.from_label(content["status"]),
-                times=data["times"],
-                states=data["states"],
-                inputs=data["inputs"],
-                atlas=tuple(map(tuple, content["atlas"])),  # pyright: ignore[reportArgumentType]
-                residuals=content["residuals"],
-                history=content["history"],
-                message=content["message"],
-            )
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError("path", str(source), f"a plan written by trundle ({reason})") from None
+    with reading(source, "a plan written by trundle"):
+        content, data = load_arrays(source, _FORMAT)
+        return Plan(
+            status=Status.from_label(content["status"]),
+            times=data["times"],
+            states=data["states"],
+            inputs=data["inputs"],
+            atlas=tuple(map(tuple, content["atlas"])),  # pyright: ignore[reportArgumentType]
+            residuals=content["residuals"],
+            history=content["history"],
+            message=content["message"],
+        )

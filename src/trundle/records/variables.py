@@ -44,6 +44,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "rpy": ("roll", "pitch", "yaw"),
     "posture": ("x", "y", "yaw", "pitch", "roll", *(f"{side}_{i}" for side in ("left", "right") for i in (1, 2, 3))),
     "twist": ("angular_x", "angular_y", "angular_z", "linear_x", "linear_y", "linear_z"),
+    "use": ("friction", "pressure", "yaw"),
 }
 
 _COORDINATES: dict[str, Variable] = {
@@ -54,6 +55,7 @@ _COORDINATES: dict[str, Variable] = {
     "twist": Variable(("twist",), "1", "none", "component of a twist, angular first"),
     "rpy": Variable(("rpy",), "1", "none", "angle of an orientation"),
     "posture": Variable(("posture",), "1", "none", "coordinate of a ball balancer"),
+    "use": Variable(("use",), "1", "none", "what of a contact's cone is used"),
     "body": Variable(("body",), "1", "none", "name of the body"),
     "contact": Variable(("contact",), "1", "none", "name of the contact"),
     "joint": Variable(("joint",), "1", "none", "name of the joint or actuator"),
@@ -134,8 +136,11 @@ _MULTICONTACT: dict[str, Variable] = {
     "com_position_planned": Variable(_V, "m", "world", "centre of mass that the last preview has now"),
     "com_position_nominal": Variable(_V, "m", "world", "centre of mass of the nominal motion"),
     "angular_momentum": Variable(_V, "kg m2/s", "world", "angular momentum about the centre of mass"),
+    "angular_momentum_estimated": Variable(
+        _V, "kg m2/s", "world", "the same as the controller estimates it, with what is carried", False
+    ),
     "angular_momentum_planned": Variable(
-        _V, "kg m2/s", "world", "the same as previews' wrenches build it up, the component they drop too"
+        _V, "kg m2/s", "world", "what the last preview has now, from the estimated one where it was made"
     ),
     "joint_position": Variable(_J, "rad or m", "none", "angle of a revolute or travel of a prismatic joint"),
     "joint_velocity": Variable(_J, "rad/s or m/s", "none", "rate of the joint"),
@@ -150,6 +155,9 @@ _MULTICONTACT: dict[str, Variable] = {
     "contact_force_planned": Variable((*_C, "xyz"), "N", "world", "the same in the last preview"),
     "contact_normal_planned": Variable(
         (*_C, "xyz"), "1", "world", "normal into the robot of what it stands on in the last preview; else zero", False
+    ),
+    "contact_use_planned": Variable(
+        (*_C, "use"), "1", "contact", "share of a planned wrench's cone that is used, 1 at its limit; else zero", False
     ),
     "gap": Variable(_C, "m", "contact", "distance of the lowest point of the sole or hand from the ground"),
     "slip": Variable((*_C, "xyz"), "m/s", "world", "velocity of the middle of a sole or hand that carries, else zero"),

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 Runs = Mapping[str, Trajectory]
 _LIFTED = 0.005
 """Height, m, over its stand from which a box is in the air."""
+_CURVES = 100
+"""Plans at most whose time ahead is drawn."""
 _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
 
 
@@ -36,8 +38,11 @@ def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
 
 
 def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return the figures of a run with something in the hands."""
-    return {"hands": hands} if "box_position" in run and run.kind == "multicontact" else {}
+    """Return the figures of a run with something in the hands, and of one with previews."""
+    if run.kind != "multicontact":
+        return {}
+    found = {"hands": hands} if "box_position" in run else {}
+    return found | ({"dropped_momentum": dropped_momentum} if run.metadata.get("plans") else {})
 
 
 def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
@@ -94,10 +99,42 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the planned tangential force over the normal force of all contacts, and the plant's friction cone.
+    """Draw what planned wrenches use of friction, centre of pressure and yaw over time, contact after contact.
 
-    Both against the normal of what each end stands on.
+    Each from 0, the normal force on the middle of the patch, to 1, a limit of the plan (`FlatPatch.uses`).
     """
+    if "contact_use_planned" not in run.dataset:
+        return _friction_cones(run, ax)
+    ax = ax or style.new_axes(7.0, 6.0)
+    names, use = [str(name) for name in run.dataset["contact"].values], run["contact_use_planned"]
+    held = metrics_multicontact.planned_parts(run)[0] > 1.0
+    rows = ("friction", "centre of\npressure", "yaw\nmoment")
+    panels = [ax.inset_axes((0.0, 0.69 - 0.345 * k, 1.0, 0.31)) for k in range(len(rows))]
+    for k, (panel, what) in enumerate(zip(panels, rows, strict=True)):
+        panel.axhline(1.0, color=style.RED, linewidth=2.2, alpha=0.5, label="limit", zorder=1)
+        for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
+            if np.any(held[:, i]):
+                # Of a point only friction is drawn; its name stands in the legend below the last panel all the same.
+                drawn = k == 0 or bool(np.any(use[held[:, i], i, k]))
+                shown = np.where(held[:, i], use[:, i, k], np.nan) if drawn else np.full(len(run.time), np.nan)
+                panel.plot(run.time, shown, color=colour, linewidth=1.0, label=name.replace("_", " "))
+        panel.set_ylim(0.0, 1.08)
+        panel.set_xlim(float(run.time[0]), float(run.time[-1]))
+        style.dress(panel, "", "", what)
+        panel.tick_params(labelbottom=panel is panels[-1])
+    panels[-1].set_xlabel("time (s)", color=style.INK)
+    style.dress(ax, "Share of their cones that planned wrenches use", "", "", run)
+    ax.grid(visible=False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for side in ax.spines.values():
+        side.set_visible(False)
+    style.legend(panels[-1], 5)
+    return ax
+
+
+def _friction_cones(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw, of a file of before, planned tangential over normal forces and the plant's friction cone."""
     ax = ax or style.new_axes(5.6, 4.6)
     names = [str(name) for name in run.dataset["contact"].values]
     normal, side = metrics_multicontact.planned_parts(run)
@@ -113,18 +150,46 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the angular momentum about the centre of mass: the whole body's, and what plans build up.
+    """Draw the angular momentum about the centre of mass: the whole body's, and what the plan in force has now.
 
-    Previews steer x and y; z is the component that they drop, computed afterwards from their wrenches (paper 3,
-    figure 5).
+    Each plan begins at what the controller estimated where it was made: plans steer x and y; z is the component that
+    they drop, computed afterwards from their wrenches.
     """
     ax = ax or style.new_axes()
+    told = "angular_momentum_estimated" if "angular_momentum_estimated" in run.dataset else "angular_momentum"
     for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
-        ax.plot(run.time, run["angular_momentum"][:, i], color=colour, linewidth=0.8, alpha=0.75, label=f"{name}, body")
+        ax.plot(run.time, run[told][:, i], color=colour, linewidth=0.8, alpha=0.75, label=f"{name}, body")
         planned = run["angular_momentum_planned"][:, i]
         label = f"{name}, plans" + (" (not steered)" if name == "z" else "")
-        ax.plot(run.time, planned, "--", color=colour, linewidth=1.5, label=label)
+        ax.plot(run.time, planned, "--", color=colour, linewidth=1.3, label=label)
     style.dress(ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def dropped_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the component of the angular momentum that previews drop, about z (paper 3, figure 5).
+
+    Thin and red: the whole body's, with what it carries, as the controller estimates it. Thick and grey: the plan in
+    force, computed afterwards from its wrenches, from the estimate where it was made. Coloured: what some of the plans
+    had of the time ahead.
+    """
+    ax = ax or style.new_axes(7.4, 4.2)
+    fan = run.metadata["plans"]
+    ahead, every = np.array(fan["ahead"]), 1 + len(fan["time"]) // _CURVES
+    for i, (start, values) in enumerate(zip(fan["time"][::every], fan["angular_momentum"][::every], strict=True)):
+        label, colour = None if i else f"some plans, {ahead[-1]:.1f} s ahead", _COLOURS[i % len(_COLOURS)]
+        ax.plot(start + ahead, np.array(values)[:, 2], color=colour, linewidth=1.0, alpha=0.45, label=label)
+    ax.plot(run.time, run["angular_momentum_planned"][:, 2], color="#9aa5ae", linewidth=3.0, label="plan in force")
+    body = run["angular_momentum_estimated"][:, 2]
+    ax.plot(run.time, body, color=style.RED, linewidth=0.8, label="whole body")
+    ax.set_xlim(float(run.time[0]), float(run.time[-1]))
+    style.dress(ax, "Angular momentum that previews drop", "time (s)", "about z (kg m²/s)", run)
+    facts = metrics_multicontact.trials(run)[0]
+    told = f"worst of the plan in force {facts['dropped_error']:.2f}, {ahead[-1]:.1f} s ahead "
+    told += f"{facts['dropped_error_ahead']:.2f} kg m²/s"
+    ax.text(0.995, 1.0, told, transform=ax.transAxes, ha="right", va="bottom", fontsize=8.5, color=style.INK)
+    ax.set_title(ax.get_title(loc="left"), loc="left", pad=16, color=style.INK, fontsize=11, fontweight="bold")
     style.legend(ax, 3)
     return ax
 
@@ -166,7 +231,7 @@ def torque_use(run: Trajectory, ax: Axes | None = None) -> Axes:
     torque = run["joint_torque"]
     names = [str(name) for name in run.dataset["joint"].values]
     palette = (*_COLOURS, style.RED, style.GREY)
-    for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=True):
+    for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=False):
         ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))
     style.dress(ax, "Torques of the joints that do most", "time (s)", "torque (N m)", run)
     style.legend(ax, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -11,18 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
+from trundle.models.articulated import Articulated
+from trundle.models.example_robots import load_example_robot
+from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.urdf_checks import CheckedUrdf
 from trundle.models.visuals import visual_meshes
 from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
 from trundle.report.staging import Actor, Stage, frame_times, sampled
+from trundle.report.wallbounce_stage import sphere
 
 Array = NDArray[np.float64]
 
 _GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
 _PARCEL = (196, 138, 74)
 _BLOCK = (168, 150, 126)
+_OBSTACLE = (150, 92, 84)
 _BOX = np.array(
     [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
      [1, 5, 7], [1, 7, 3]]
@@ -33,21 +40,18 @@ _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a
 
 
 def multicontact_stage(run: Trajectory) -> Stage:
-    """Return the stage; the robot is drawn from the description that the run names, with sticks where it is missing."""
+    """Return the stage; the robot is drawn with its meshes, or with sticks between the joints that the run tells."""
     times, seconds, lapse = frame_times(run)
     q = np.column_stack([run["base_position"], run["base_quaternion"], run["joint_position"]])
     index = np.clip(np.searchsorted(run.time, times), 0, len(run.time) - 1)
-    try:
-        actors = _robot(run, q[index])
-    except TrundleError:
-        actors = []
+    actors = _robot(run, q[index])
     loads = np.abs(run["contact_force"]).max(axis=(0, 2))
     carrying = [i for i in range(len(loads)) if loads[i] > 0.0] or [0]
     points = [sampled(run, run["contact_position"][:, i], times) for i in carrying]
     pushes = [sampled(run, run["contact_force"][:, i], times) for i in carrying]
     low, high = run["com_position"].min(axis=0), run["com_position"].max(axis=0)
     middle, reach = 0.5 * (low + high), 1.9 + 0.6 * float(np.max(high[:2] - low[:2]))
-    actors += _ground(run, len(times), middle, reach)
+    actors += _ground(run, len(times), middle, reach) + _obstacles(run, len(times), reach)
     if run.metadata.get("box"):
         place, turn = run["box_position"][index], run["box_quaternion"][index]
         actors.append(
@@ -64,18 +68,15 @@ def multicontact_stage(run: Trajectory) -> Stage:
 
 
 def _robot(run: Trajectory, q: Array) -> list[Actor]:
-    """Return an actor for each link of the robot that has a mesh; sticks where it keeps meshes out of pages."""
-    from trundle.models.humanoid import load_humanoid
-
-    humanoid = load_humanoid(str(run.metadata["robot"]))
-    if not humanoid.notice:
-        return _sticks(humanoid.robot, q)
-    shapes = link_meshes(humanoid.urdf)
-    robot, still = humanoid.robot, np.zeros(humanoid.robot.nv)
-    names = [name for name in shapes if shapes[name]]
+    """Return an actor for each link of the robot that has a mesh; sticks where none is found or none may be shown."""
+    urdf = _description(run)
+    shapes = {} if urdf is None else link_meshes(urdf)
+    if urdf is None or not shapes:
+        return _sticks(run.metadata.get("bodies", []), q)
+    robot, names = Articulated(urdf), list(shapes)
     poses: dict[str, list[Any]] = {name: [] for name in names}
     for state in q:
-        for name, motion in zip(names, robot.terms(state, still, names).motions, strict=True):
+        for name, motion in zip(names, robot.terms(state, np.zeros(robot.nv), names).motions, strict=True):
             poses[name].append((motion.p, quaternion_of(motion.R)))
     return [
         Actor(name, shapes[name], np.array([p for p, _ in poses[name]]), np.array([r for _, r in poses[name]]))
@@ -83,26 +84,44 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
     ]
 
 
-def _sticks(robot: Any, q: Array) -> list[Actor]:
+def _description(run: Trajectory) -> CheckedUrdf | None:
+    """Return the description whose meshes a page may show, if its licence's notice is there to go along.
+
+    It is one of example-robot-data; a file of before names a robot that comes with the package.
+    """
+    name = run.metadata.get("description", "")
+    if not run.metadata.get("notice"):
+        return None
+    try:
+        if not name and run.metadata["robot"] in HUMANOIDS:
+            return load_humanoid(run.metadata["robot"]).urdf
+        return load_example_robot(name)
+    except TrundleError:
+        return None
+
+
+def _sticks(bodies: Sequence[Mapping[str, Any]], q: Array) -> list[Actor]:
     """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
-    bodies = robot.bodies()
-    ends: list[list[Array]] = [[body.com] for body in bodies]
-    for body in bodies[1:]:
-        ends[body.parent].append(body.p)
+    if not bodies:
+        return []
+    at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
+    ends: list[list[Array]] = [[com] for com in at["com"]]
+    for i, body in enumerate(bodies[1:], start=1):
+        ends[body["parent"]].append(at["p"][i])
     places = np.zeros((len(bodies), len(q), 3))
     turns = np.zeros((len(bodies), len(q), 3, 3))
     places[0], turns[0] = q[:, :3], [rotation_of(state[3:7]) for state in q]
     for i, body in enumerate(bodies[1:], start=1):
-        before = turns[body.parent]
-        slide = q[:, 6 + i, None] * body.axis if body.slides else np.zeros((len(q), 3))
-        places[i] = places[body.parent] + np.einsum("kij,kj->ki", before, body.p + slide @ body.R.T)
-        own = [np.eye(3) if body.slides else rotation_by(angle * body.axis) for angle in q[:, 6 + i]]
-        turns[i] = before @ body.R @ np.array(own)
+        R, axis, slides, above = at["R"][i], at["axis"][i], body["slides"], body["parent"]
+        slide = q[:, 6 + i, None] * axis if slides else np.zeros((len(q), 3))
+        places[i] = places[above] + np.einsum("kij,kj->ki", turns[above], at["p"][i] + slide @ R.T)
+        own = [np.eye(3) if slides else rotation_by(angle * axis) for angle in q[:, 6 + i]]
+        turns[i] = turns[above] @ R @ np.array(own)
     actors = []
     for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
         parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
         if parts:
-            actors.append(Actor(body.name, parts, place, np.array([quaternion_of(R) for R in turn])))
+            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn])))
     return actors
 
 
@@ -153,6 +172,23 @@ def _shade(name: str) -> tuple[int, int, int]:
     if any(word in name for word in ("ankle", "hand", "gripper", "sole", "head")):
         return (58, 64, 72)
     return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
+
+
+def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:
+    """Return an actor for each obstacle; of a half-space a piece of its plane."""
+    actors = []
+    for one in run.metadata.get("obstacles", []):
+        if one["kind"] == "box":
+            part = Part(_corners(one["size"]), _BOX, _OBSTACLE, None, True, True)
+        elif one["kind"] == "half-space":
+            square = 0.3 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
+            part = Part(square, np.array([[0, 1, 2], [0, 2, 3]]), _OBSTACLE, 0.5, True, True)
+        else:
+            ball, half = sphere(one["size"][0], _OBSTACLE, None), 0.5 * sum(one["size"][1:])
+            part = replace(ball, vertices=ball.vertices + half * np.sign(ball.vertices) * [0.0, 0.0, 1.0])
+        turn = np.tile(quaternion_of(np.array(one["axes"])), (count, 1))
+        actors.append(Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn))
+    return actors
 
 
 def _corners(size: list[float]) -> Array:

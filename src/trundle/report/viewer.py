@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import html
 import io
-import os
 import tempfile
 import webbrowser
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from trundle.errors import MissingExtraError
 from trundle.records import Trajectory
+from trundle.records.whole import whole
 from trundle.report.meshes import Part, arrow_mesh
 from trundle.report.scene import build_stage
 from trundle.report.staging import FIELD_OF_VIEW, Stage
@@ -34,15 +34,14 @@ def write_viewer(run: Trajectory, path: str | Path) -> Path:
     MissingExtraError
         If the extra ``viewer`` is not installed.
     InputError
-        If the record holds no surfaces to draw.
+        If the record holds no surfaces to draw, or the folder cannot be written to.
     """
     target = Path(path)
     page = render(build_stage(run))
     if run.metadata.get("notice"):
         page = with_notice(page, str(run.metadata["notice"]))
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    part.write_text(page, encoding="utf-8")
-    os.replace(part, target)
+    with whole(target) as part:
+        part.write_text(page, encoding="utf-8")
     return target
 
 

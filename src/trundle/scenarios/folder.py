@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from trundle.errors import InputError
+from trundle.records.whole import whole
 from trundle.scenarios.files import CSV_BYTES, read_bytes, reason
-from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.scenario import Scenario, named_beside
 
 _OURS = ("scenario.toml", "summary.json", "log.txt", "viewer.html", "trajectory*.nc", "plots/*.png", ".*.part")
 DATA = "data"
@@ -59,25 +58,27 @@ def _fresh(name: str) -> Path:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file that a reader never sees in half."""
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
-    try:
+    with whole(path) as part:
         part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:
-    """Write `scenario.toml`, resolved, and beside it under `data/` the CSV files it names."""
+    """Write `scenario.toml`, resolved, and beside it under `data/` the data files it names, with what they name."""
     names: dict[str, str] = {}
     for name, source in scenario.data_files().items():
         target = _free(folder / DATA, source, set(names.values()))
         names[name] = f"{DATA}/{target.name}"
-        if target.resolve() != source:
-            content = read_bytes(source, CSV_BYTES, "file", name, scenario.file)
-            target.parent.mkdir(exist_ok=True)
-            write_bytes(target, content)
+        _copy(source, target, name, scenario.file)
+        for beside in named_beside(source):
+            _copy(source.parent / beside, target.parent / beside, name, scenario.file)
     write_bytes(folder / "scenario.toml", scenario.resolved_toml(names).encode())
+
+
+def _copy(source: Path, target: Path, name: str, file: str) -> None:
+    if target.resolve() != source.resolve():
+        content = read_bytes(source, CSV_BYTES, "file", name, file)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(target, content)
 
 
 def _free(folder: Path, source: Path, taken: set[str]) -> Path:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,23 +12,25 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.collision import CollisionRows
 from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
 from trundle.control.nominal import gross_path, nominal_path
 from trundle.control.preview import Preview, PreviewWeights
-from trundle.control.stepping import Footsteps, Move, in_turn, steps_ahead, timed
+from trundle.control.stepping import Footsteps, in_turn, steps_ahead, timed
 from trundle.control.whole_body import WholeBodyController, WholeBodyGains
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.centroidal import Centroidal
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.self_distance import SelfDistance
-from trundle.models.terrain import Block, Terrain
+from trundle.models.terrain import Terrain
 from trundle.numerics.turning import quaternion_of, rotation_of, rotation_z
 from trundle.plan.equilibrium import bearable
 from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
+from trundle.scenarios.multicontact_layout import hand_of, steps_of, terrain_of, with_hand
+from trundle.scenarios.multicontact_obstacles import check_start, read_obstacles, read_rows, read_shunned
+from trundle.scenarios.multicontact_stances import check_stances
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
@@ -37,6 +38,8 @@ from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
 if TYPE_CHECKING:
     from trundle.records import Trajectory
 
+_LONGEST = 3600.0
+"""Most time of a trial, s."""
 _UP = np.array([0.0, 0.0, 1.0])
 _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
 
@@ -48,12 +51,18 @@ def build(scenario: Scenario) -> MulticontactWork:
         from trundle.scenarios.multicontact_carry import CarryWork
 
         work = CarryWork(scenario)
-    with keys("robot", scenario, {"robot": "robot.name", "pads": "robot.name"}):
+    moved = {"robot": "robot.name", "pads": "robot.name", "controller.avoid": "controller.avoid"}
+    with keys("robot", scenario, moved):
         try:
             _ = work.controller, work.plant(Trial(scenario.seed, 1.0)).specification()
         except MissingExtraError as error:
             raise InputError("robot", work.tables.robot.name, f"one whose packages are here; {error}") from None
     work.check()
+    check_stances(work)
+    if work.duration > _LONGEST:
+        allowed = f"a way that takes at most {_LONGEST:g} s with what is after it"
+        raise InputError(work.way, f"{work.duration:.4g} s", allowed, scenario.file)
+    check_start(scenario, work.plant(Trial(scenario.seed, 1.0)), work.start)
     return work
 
 
@@ -132,19 +141,10 @@ class MulticontactWork:
     @cached_property
     def controller(self) -> WholeBodyController:
         """Of the robot that the file names."""
-        name, posture = self.tables.robot.name, self.tables.robot.posture
+        name = self.tables.robot.name
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
-        humanoid, table = load_humanoid(source), self.tables.controller
-        for pattern in posture:
-            if not any(fnmatchcase(joint, pattern) for joint in humanoid.robot.joints):
-                raise InputError(
-                    f"posture.{pattern}", posture[pattern], "of a joint, by its name or a pattern that fits"
-                )
-        if posture:
-            humanoid = replace(humanoid, posture={**posture, **humanoid.posture, **posture})
-        if table.avoid and humanoid.clearance is None:
-            raise InputError("controller.avoid", True, f"false: the file of {humanoid.name} has no table clearance")
-        rows = CollisionRows(humanoid.clearance) if table.avoid and humanoid.clearance else None
+        humanoid = load_humanoid(source).posed(self.tables.robot.pose, self.tables.robot.posture)
+        rows, table = read_rows(self.scenario, humanoid), self.tables.controller
         return WholeBodyController(humanoid, WholeBodyGains(**table.gains.model_dump()), collisions=rows)
 
     def _own(self, name: str) -> Path:
@@ -153,9 +153,15 @@ class MulticontactWork:
     @cached_property
     def terrain(self) -> Terrain:
         """What the robot stands and leans on."""
-        table = self.tables.terrain
-        blocks = [Block(b.center, 0.5 * np.array(b.size), b.rpy, b.name) for b in table.blocks]
-        return Terrain(blocks, table.floor)
+        moved = {"block": "hand.support", "place": "terrain.floor"}
+        with keys("hand", self.scenario, moved):
+            return terrain_of(self.tables, self.controller.humanoid)
+
+    @cached_property
+    def walk(self) -> Any:
+        """The table `[steps]` as this robot takes it."""
+        with keys("steps", self.scenario, {"breadth": "steps.width", "end": "hand.end"}):
+            return steps_of(self.tables, self.controller.humanoid, self.terrain)
 
     @cached_property
     def start(self) -> FloatArray:
@@ -164,7 +170,7 @@ class MulticontactWork:
         q = humanoid.standing()
         with keys("terrain", self.scenario, {"place": "terrain.floor"}):
             q[2] += self.terrain.ground(0.0, 0.0)[0][2]
-        table = self.tables.steps if self.tables.task == "walk" else None
+        table = self.walk if self.tables.task == "walk" else None
         if table is None or table.width is None:
             return q
         sizes = np.mean([[sole.length, sole.width] for sole in humanoid.feet.values()], axis=0)
@@ -208,11 +214,16 @@ class MulticontactWork:
             return Footsteps(start)
         if set(start) != {"left_foot", "right_foot"}:
             raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to walk")
-        t = self.tables.steps
+        t = self.walk
+        for name in t.lean:
+            if name not in humanoid.ends:
+                raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
         kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
         moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
         if self.tables.hand is not None:
-            moves = self._with_hand(start, moves)
+            with keys("hand", self.scenario):
+                hand = hand_of(self.tables, humanoid, t.length)
+            moves = with_hand(hand, start, moves, self.terrain, self.tables.controller.preview.friction)
         if t.timing is not None:
             ways = self._ways(in_turn(start, moves, t.first))
             away = {
@@ -226,27 +237,6 @@ class MulticontactWork:
         middles = np.array([(travel.start + travel.end) / 2 for travel in steps.travels])
         points = self._coarse(steps)(middles)[0]
         return np.append(np.linalg.norm(np.diff(points, axis=0), axis=1), 0.0)
-
-    def _with_hand(self, start: dict[str, PlacedPatch], steps: list[Move]) -> list[Move]:
-        """Return the steps with the hand's moves between them, the first before all steps."""
-        table, places, moves = self.tables.hand, dict(start), []
-        if table.end not in self.controller.humanoid.ends or not table.end.endswith("_hand"):
-            names = ", ".join(repr(end) for end in self.controller.humanoid.ends if end.endswith("_hand"))
-            raise InputError("hand.end", table.end, f"one of the robot's hands: {names or 'it has none'}")
-        patch = FlatPatch.point(self.tables.controller.preview.friction)
-        for i, step in enumerate(steps):
-            if i % table.every == 0:
-                x = float(np.mean([place.position[0] for place in places.values()])) + table.ahead
-                try:
-                    point, R = self.terrain.ground(x, table.across, table.support)
-                except InputError as error:
-                    key = "hand.support" if error.key == "block" else "hand.across"
-                    raise InputError(key, error.value, error.allowed) from None
-                hold = PlacedPatch(table.end, patch, point, R)
-                moves.append(Move(hold, table.duration, table.pause, table.lift))
-            moves.append(step)
-            places[step.target.name] = step.target
-        return moves
 
     def preview(self) -> Preview:
         """Return a fresh preview."""
@@ -274,7 +264,7 @@ class MulticontactWork:
         return self._coarse(self.steps)
 
     def _coarse(self, steps: Footsteps) -> PointPath:
-        walk = self.tables.steps if self.tables.task == "walk" else None
+        walk = self.walk if self.tables.task == "walk" else None
         sway, lean = (walk.sway, walk.lean) if walk else (0.0, {})
         return gross_path(steps, self.com, lowered=self.tables.robot.lowered, sway=sway, lean=lean)
 
@@ -372,14 +362,16 @@ class MulticontactWork:
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial."""
-        table = self.tables.plant
+        table, humanoid = self.tables.plant, self.controller.humanoid
         return HumanoidPlant(
-            self.controller.humanoid,
+            humanoid,
             self.terrain,
             table.friction,
             mass_factor=trial.mass_factor,
             step=table.step,
             sole_part=table.sole_part,
+            obstacles=read_obstacles(self.scenario, humanoid),
+            shunned=read_shunned(self.scenario, humanoid),
         )
 
     def noise(self) -> Imprecision:

@@ -19,18 +19,17 @@ from trundle.control.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.terrain import Block, Terrain
 from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
-from trundle.plan.arm_pose import arm_pose
+from trundle.plan.arm_pose import Arms, arm_pose, arms
 from trundle.plan.stance_pose import center_of_mass_of
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork
+from trundle.scenarios.multicontact_stances import check_turn
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
 from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
 
 _STEP = 0.01
 """Difference of height, m, below which the ground is even."""
-_PLACES = {"pick": "stands.pick_ahead", "carry": "box.held", "place": "stands.place_ahead"}
-"""Keys of the file that say how far the arms must reach."""
 _LEVEL = float(np.cos(np.radians(1.0)))
 """Height of the normal of a foothold that counts as level."""
 
@@ -45,7 +44,8 @@ class CarryWork(MulticontactWork):
         """Raise `InputError` where footholds, or places of the box, are impossible."""
         with keys("route", self.scenario):
             _ = self.moves
-        with keys("stands", self.scenario, _PLACES):
+        check_turn(self)
+        with keys("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
             _ = self.joints
         with keys("route", self.scenario, {"lowered": "robot.lowered"}):
             self._reaches()
@@ -61,7 +61,7 @@ class CarryWork(MulticontactWork):
             object_kp=table.kp,
             object_kd=table.kd,
         )
-        return WholeBodyController(plain.humanoid.gripping(), gains)
+        return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
 
     @cached_property
     def start(self) -> FloatArray:
@@ -104,9 +104,38 @@ class CarryWork(MulticontactWork):
         return moves
 
     @cached_property
+    def stands(self) -> dict[str, tuple[float, float]]:
+        """How far ahead (m) of the soles, and how high (m) over the ground there, the box lies: of "pick" and "place".
+
+        What the file leaves out is for the robot's arms, in whole cm.
+        """
+        t, where = self.tables.stands, self._arms.before
+        ahead, top = where[0] - self._arms_from[0], where[2] - self.tables.box.size[2] / 2
+        pick = _given(t.pick_ahead, ahead), _given(t.pick_height, top)
+        return {"pick": pick, "place": (_given(t.place_ahead, pick[0]), _given(t.place_height, pick[1]))}
+
+    @cached_property
+    def held(self) -> FloatArray:
+        """Where the box is carried (3,), m, from the centre of mass of robot and box, ahead along x."""
+        if self.tables.box.held is not None:
+            return np.array(self.tables.box.held)
+        return np.round(self._arms.held - self._arms_from, 2) + 0.0
+
+    @cached_property
+    def _arms(self) -> Arms:
+        """Of the robot in its posture, over the origin of level ground."""
+        humanoid = self.controller.humanoid
+        return arms(humanoid, humanoid.standing())
+
+    @cached_property
+    def _arms_from(self) -> FloatArray:
+        """Centre of mass (3,) of that posture, m: with the box it is over the middle of the soles."""
+        return center_of_mass_of(self.controller.humanoid, self.controller.humanoid.standing())
+
+    @cached_property
     def errand(self) -> Errand:
         """What the hands do when."""
-        box, stands, hands = self.tables.box, self.tables.stands, self.tables.hands
+        box, hands = self.tables.box, self.tables.hands
         way = sum(move.duration + move.pause for move in self.moves)
         given = hands.model_dump()
         grip = {key: given.pop(key) for key in ("gap", "force", "support", "descent", "patience")}
@@ -114,8 +143,7 @@ class CarryWork(MulticontactWork):
         pause = given.pop("pause")
         carry = way + 2 * pause if self.moves else self.tables.hold
         ends = self.soles | {move.target.name: move.target for move in self.moves}
-        stood = [(self.soles, stands.pick_ahead, stands.pick_height, -self.tables.route.turn)]
-        stood += [(ends, stands.place_ahead, stands.place_height, 0.0)]
+        stood = [(self.soles, *self.stands["pick"], -self.tables.route.turn), (ends, *self.stands["place"], 0.0)]
         if not self.moves:
             stood[1] = stood[0]
         places = []
@@ -125,7 +153,7 @@ class CarryWork(MulticontactWork):
             places.append(Place(middle + out, yaw))
         inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
         durations = Durations(**given, carry=carry)
-        return Errand(box.mass, inertia, box.size[1], places[0], places[1], box.held, durations, Grip(**grip))
+        return Errand(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, Grip(**grip))
 
     @cached_property
     def steps(self) -> Footsteps:
@@ -152,29 +180,30 @@ class CarryWork(MulticontactWork):
         humanoid, errand, turn = self.controller.humanoid, self.errand, -self.tables.route.turn
         q, found = self.start.copy(), {"rest": self.controller.humanoid.joint_posture}
         q[2] -= self.tables.robot.lowered
-        middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
-        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered])
         R = rotation_rpy(np.array([0.0, 0.0, turn]))
-        stands = self.tables.stands
-        drop = np.array([0.0, 0.0, stands.place_height - stands.pick_height])
-        along = R @ np.array([stands.place_ahead - stands.pick_ahead, 0.0, 0.0])
+        middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
+        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.tables.route.back * R[:, 0]
+        (ahead, height), (ahead_then, height_then) = self.stands["pick"], self.stands["place"]
+        drop = R @ np.array([ahead_then - ahead, 0.0, height_then - height])
         places = {
             "pick": errand.pick.position,
             "carry": com + R @ errand.held,
-            "place": errand.pick.position + drop + along,
+            "place": errand.pick.position + drop,
         }
         for name, centre in places.items():
             patches = {hand: errand.patch(hand, Place(centre, turn)) for hand in HANDS}
             targets = {hand: (p.position, p.R_world_patch) for hand, p in patches.items()}
-            for _ in range(3):  # raised arms raise the centre of mass: the base sinks, which the arms make up for
+            for _ in range(3):  # raised arms shift the centre of mass: the base goes back and sinks, the arms reach on
                 try:
                     found[name] = arm_pose(humanoid, q, targets)
                 except InputError as error:
-                    also = "" if name == "carry" else f" (also by stands.{name}_height)"
-                    raise InputError(name, centre.tolist(), error.allowed + also) from None
+                    if name == "carry":
+                        raise InputError("box.held", self.held.tolist(), error.allowed) from None
+                    also = f"{error.allowed} (also by stands.{name}_height, {self.stands[name][1]:g} m)"
+                    raise InputError(f"stands.{name}_ahead", self.stands[name][0], also) from None
                 posed = np.concatenate([q[:7], found[name]])
-                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed)[2] + errand.mass * centre[2]
-                q[2] += com[2] - total / (humanoid.robot.mass + errand.mass)
+                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + errand.mass * centre
+                q[:3] += com - total / (humanoid.robot.mass + errand.mass)
         return found
 
     def policy(self) -> HumanoidPolicy:
@@ -201,6 +230,11 @@ class CarryWork(MulticontactWork):
         return Outcome(done.run, done.facts | judged(self, done))
 
 
+def _given(said: float | None, found: float) -> float:
+    """Return what a file says, or what was found (m), in whole cm."""
+    return round(float(found), 2) if said is None else said
+
+
 def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
     """Return what became of the box: `slip` (m), `tilt` (deg), whether it was lifted, held and set down.
 
@@ -214,11 +248,12 @@ def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
     carried = (clock >= errand.starts["carry"]) & (clock < errand.starts["lower"])
     turns = np.array([rotation_of(pose[3:]) for pose in box])
     tilt = np.degrees(np.arccos(np.clip(turns[:, 2, 2], -1.0, 1.0)))
-    slip = 0.0
+    slip: float | None = 0.0 if held.any() else None  # of a box that was never lifted there is none
     for i in (ends.index(hand) for hand in HANDS):
         pad = r["truth"][:, 9 + 3 * i : 12 + 3 * i] - box[:, :3]
         local = np.einsum("kji,kj->ki", turns, pad)[held][:, [0, 2]]
-        slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max())) if len(local) else np.inf
+        if slip is not None:
+            slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max()))
     loads = np.linalg.norm(r["forces"][:, [ends.index(hand) for hand in HANDS]], axis=2)
     grasped = bool(carried.any() and loads[carried].min() > 1.0)
     lifted = bool(carried.any() and box[carried, 2].min() > errand.pick.position[2] + 0.03)
@@ -230,7 +265,7 @@ def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
         "crossed": bool(good and uneven(list(work.soles.values()), [move.target for move in work.moves])),
         "stood": outcome.facts["survived"],
         "slip": slip,
-        "tilt": float(tilt[held].max()) if held.any() else np.inf,
+        "tilt": float(tilt[held].max()) if held.any() else None,
         "lifted": lifted,
         "held": grasped,
         "set_down": down,

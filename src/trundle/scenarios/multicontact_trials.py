@@ -10,6 +10,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.humanoid_policy import HumanoidPolicy
+from trundle.models.example_robots import example_name
+from trundle.models.humanoid import Humanoid
+from trundle.scenarios.multicontact_obstacles import of_obstacles
 from trundle.simulate.humanoid_plant import HumanoidPlant
 from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
 from trundle.status import Status
@@ -22,6 +25,12 @@ _SHIFTED = 0.03
 """Way of a sole's middle, m, beyond which a robot that should stand has stepped."""
 _LOOK = 0.05
 """Time between two looks at how near a robot's bodies are, s."""
+_PRESSED = 1.0
+"""Normal force, N, below which a planned wrench presses too little for its place in its cone to mean anything."""
+_AHEAD = np.linspace(0.0, 0.6, 13)
+"""How far ahead of now, s, a plan's angular momentum is told."""
+_FAN = 0.2
+"""Time between two plans whose angular momentum is kept as far ahead, s."""
 _STILL = 0.15
 """Speed of the base, m/s, below which a pushed robot has come to rest."""
 
@@ -61,7 +70,8 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
         record=_records(work, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    return Outcome(run, _facts(work, trial, run, policy) | _leaning(work, trial, run))
+    facts = _facts(work, trial, run, policy) | _leaning(work, trial, run)
+    return Outcome(run, facts | of_obstacles(plant, run.records))
 
 
 def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
@@ -81,13 +91,6 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         m = terms.momentum
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
-    def planned(_: PlantView) -> FloatArray:
-        position, _momentum, forces, normals = policy.planned()
-        turning = np.zeros(3) if policy.plan is None else policy.plan.at(policy.insight.plan_time)[4]
-        each = np.array([forces.get(name, np.zeros(3)) for name in ends])
-        upon = np.array([normals.get(name, np.zeros(3)) for name in ends])
-        return np.concatenate([position, turning, each.ravel(), upon.ravel()])
-
     def state(view: PlantView) -> FloatArray:
         return np.concatenate(plant.state(view))
 
@@ -96,7 +99,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
 
     return {
         "truth": truth,
-        "planned": planned,
+        "planned": lambda _: _in_force(policy, tuple(ends)),
         "state": state,
         "forces": plant.forces,
         "gap": plant.gaps,
@@ -106,11 +109,27 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "begun": thought("begun"),
         "plan_time": thought("plan_time"),
         "box": plant.box_pose,
+        "nearness": plant.nearness,
         "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
+        "momentum": thought("momentum"),
+        "ahead": lambda _: np.array([policy.predicted(late) for late in _AHEAD]),
         "tick": thought("solve_time"),
         "preview": thought("preview_time"),
         "margin": margin,
     }
+
+
+def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
+    """Return position and momentum of the plan in force, then forces, normals and uses of the ends, zero without."""
+    position, on = policy.planned()
+    table = np.zeros((3, len(ends), 3))
+    for i, name in enumerate(ends):
+        if name in on:
+            contact, wrench = on[name]
+            table[:2, i] = contact.R_world_patch @ wrench[3:], contact.R_world_patch[:, 2]
+            if wrench[5] > _PRESSED:
+                table[2, i] = contact.patch.uses(wrench)
+    return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
 def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:
@@ -150,7 +169,21 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         - policy.previews[Status.LIMITS_RELAXED]
         - policy.previews[Status.SUCCESS],
         "cone_margin": margin if np.isfinite(margin) else 0.0,
+        **(_predictions(run) if policy.previews else {}),
     }
+
+
+def _predictions(run: PlantRun) -> dict[str, float]:
+    """Return how far plans' dropped component of the angular momentum, about z, was from what was then estimated.
+
+    The worst of plans in force, each from where it was made, and of what plans have `_AHEAD` of now.
+    """
+    r, most = run.records, float(_AHEAD[-1])
+    now = np.abs(r["planned"][:, 5] - r["momentum"][:, 2])
+    later = np.searchsorted(run.time, run.time + most - 1e-9)
+    seen = later < len(run.time)
+    late = np.abs(r["ahead"][seen, -1, 2] - r["momentum"][later[seen], 2])
+    return {"dropped_error": float(now.max()), "dropped_error_ahead": float(late.max(initial=0.0))}
 
 
 def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
@@ -187,14 +220,44 @@ def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
     }
 
 
-def _built_up(time: FloatArray, rate: FloatArray) -> FloatArray:
-    """Return what the rates (n, 3), each held to the next time, have built up at the times (n,)."""
-    return np.vstack((np.zeros(3), np.cumsum(np.diff(time)[:, None] * rate[:-1], axis=0)))
+def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
+    """Return the arrays of what plans in force had, as `_records` packs it."""
+    forces, normals, uses = planned[:, 6:].reshape(len(planned), 3, -1, 3).swapaxes(0, 1)
+    return {
+        "com_position_planned": planned[:, :3],
+        "angular_momentum_planned": planned[:, 3:6],
+        "contact_force_planned": forces,
+        "contact_normal_planned": normals,
+        "contact_use_planned": uses,
+        "hand_load_planned": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
+    }
+
+
+def _fan(run: PlantRun, step: float) -> dict[str, Any]:
+    """Return what plans, every so often, have of the angular momentum ahead: figure 5 of paper 3."""
+    rows = slice(None, None, max(1, round(_FAN / step)))
+    values = np.round(run.records["ahead"][rows], 5)
+    return {"ahead": _AHEAD.tolist(), "time": run.time[rows].tolist(), "angular_momentum": values.tolist()}
 
 
 def _box(poses: FloatArray) -> dict[str, FloatArray]:
     """Return the arrays of the box's poses (n, 7), if there is one."""
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
+
+
+def _surroundings(plant: HumanoidPlant) -> dict[str, Any]:
+    """Return what is around the robot, as a record keeps it."""
+    return {"terrain": plant.terrain.table, "obstacles": [one.table for one in plant.obstacles]}
+
+
+def pictured(humanoid: Humanoid) -> dict[str, Any]:
+    """Return what pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
+    bodies = []
+    for body in humanoid.robot.bodies():
+        told = {key: getattr(body, key).tolist() for key in ("R", "p", "axis", "com")}
+        bodies.append({"name": body.name, "parent": body.parent, "slides": body.slides} | told)
+    told = {"licence": humanoid.licence, "notice": humanoid.notice, "description": example_name(humanoid.urdf)}
+    return {**told, "bodies": bodies}
 
 
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
@@ -204,17 +267,15 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
     ends = tuple(work.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
-    q, nu, truth, planned = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["planned"]
+    q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["forces"]
     hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
-    forces, (forces_planned, normals) = r["forces"], planned[:, 6:].reshape(n, 2, k, 3).swapaxes(0, 1)
     arrays = {
         "com_position": truth[:, :3],
         "com_velocity": truth[:, 3:6],
         "angular_momentum": truth[:, 6:9],
         "contact_position": truth[:, 9 : 9 + 3 * k].reshape(n, k, 3),
         "slip": truth[:, 9 + 3 * k :].reshape(n, k, 3),
-        "com_position_planned": planned[:, :3],
-        "angular_momentum_planned": _built_up(run.time, planned[:, 3:6]),
+        "angular_momentum_estimated": r["momentum"],
         "com_position_nominal": r["nominal"],
         "joint_position": q[:, 7:],
         "joint_velocity": nu[:, 6:],
@@ -225,16 +286,13 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "base_angular_velocity": nu[:, :3],
         "base_position_estimated": r["estimated"],
         "contact_force": forces,
-        "contact_force_planned": forces_planned,
-        "contact_normal_planned": normals,
         "gap": r["gap"],
         "hand_load": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
-        "hand_load_planned": np.linalg.norm(forces_planned[:, hands], axis=2).sum(axis=1),
         "phase": r["begun"],
         "solve_time_preview": r["preview"],
         "solve_time_wholebody": r["tick"],
     }
-    arrays |= _box(r["box"])
+    arrays |= _plans(r["planned"], hands) | _box(r["box"])
     dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
     metadata = {
         "kind": "multicontact",
@@ -242,16 +300,16 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "message": run.reason,
         "trials": [outcome.facts for outcome in outcomes],
         "robot": tables.robot.name,
-        "licence": work.controller.humanoid.licence,
-        "notice": work.controller.humanoid.notice,
+        **pictured(work.controller.humanoid),
         "friction": tables.plant.friction,
         "box": None if "box_position" not in arrays else list(tables.box.size),
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
-        "terrain": work.plant(Trial(0, 1.0)).terrain.table,
+        **_surroundings(work.plant(Trial(0, 1.0))),
         "stances": work.stances(),
+        "plans": _fan(run, tables.simulation.output_step) if tables.controller.preview.use else None,
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     # The plant's contacts neither pull nor leave their cones: what it did can be done.

@@ -219,21 +219,22 @@ def keys_of(schema: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _field(info: FieldInfo) -> tuple[Any, dict[str, Any], str]:
-    kind, tagged = _unless_left_out(info.annotation)
+    kind, inner = _unless_left_out(info.annotation)
+    tagged = any(isinstance(entry, FieldInfo) and entry.discriminator for entry in inner)
     members = _members(kind) if info.discriminator or tagged else {}
-    said = [m.text for m in info.metadata if isinstance(m, Allowed)]
+    said = [m.text for m in (*inner, *info.metadata) if isinstance(m, Allowed)]
     return kind, members, said[-1] if said else _phrase(kind, members)
 
 
-def _unless_left_out(kind: Any) -> tuple[Any, bool]:
-    """Return the type of a key that may be left out without the None, and whether it is a union by the key `type`."""
+def _unless_left_out(kind: Any) -> tuple[Any, list[Any]]:
+    """Return the type of a key that may be left out without the None, and the metadata that this type has."""
     parts = [part for part in typing.get_args(kind) if part is not type(None)]
     if typing.get_origin(kind) not in (typing.Union, UnionType) or len(parts) != 1:
-        return kind, False
+        return kind, []
     if typing.get_origin(parts[0]) is not typing.Annotated:
-        return parts[0], False
+        return parts[0], []
     inner, *metadata = typing.get_args(parts[0])
-    return inner, any(isinstance(entry, FieldInfo) and entry.discriminator for entry in metadata)
+    return inner, metadata
 
 
 def _element(kind: Any) -> tuple[Any, dict[str, Any], str]:
@@ -277,4 +278,22 @@ def _phrase(kind: Any, members: Mapping[str, Any]) -> str:
         return "a table with `type` one of " + _names(sorted(members))
     if typing.get_origin(kind) is typing.Literal:
         return "one of " + _names(str(a) for a in typing.get_args(kind))
+    if kind is bool:
+        return "true or false"
+    if typing.get_origin(kind) in (typing.Union, UnionType):
+        return ", or ".join(_said(part) for part in typing.get_args(kind))
+    if typing.get_origin(kind) is dict:
+        return _table_phrase(*typing.get_args(kind))
     return "a table" if isinstance(kind, type) and issubclass(kind, BaseModel) else "of another type"
+
+
+def _table_phrase(key: Any, value: Any) -> str:
+    """Return what a table by names may be, as in "a table by the names 'knee', 'elbow': each a number > 0"."""
+    names = f" by the names {_names(typing.get_args(key))}" if typing.get_origin(key) is typing.Literal else " by names"
+    return f"a table{names}: each {_said(value)}"
+
+
+def _said(kind: Any) -> str:
+    """Return what the metadata of a type says it may be, or else its phrase."""
+    said = [m.text for m in typing.get_args(kind)[1:] if isinstance(m, Allowed)]
+    return said[-1] if said else _phrase(kind, {})

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _LIFTS = 60
 _LIFTED = 1e-11
 _TRIED = 81
+_ROUNDED = 1e-3
+"""rad or m: files round the ends of ranges."""
 
 
 def build(scenario: Scenario) -> RobotRun:
@@ -128,9 +130,13 @@ def _starting_angles(scenario: Scenario, urdf: CheckedUrdf) -> dict[str, float]:
     """Return where all joints that move start: as told, else zero or the nearest of their range."""
     ranges = joint_ranges(urdf)
     table: Any = getattr(scenario.tables, "initial")  # noqa: B009
-    return {name: float(np.clip(0.0, *limits)) for name, limits in ranges.items()} | _named(
-        scenario, "initial.joints", table.joints, ranges
-    )
+    given = _named(scenario, "initial.joints", table.joints, ranges)
+    for name, angle in given.items():
+        low, high = ranges[name]
+        if low < high and not low - _ROUNDED <= angle <= high + _ROUNDED:
+            allowed = f"from {low:g} to {high:g} (rad or m), the joint's range"
+            raise InputError(f"initial.joints.{name}", angle, allowed, scenario.file)
+    return {name: float(np.clip(0.0, *limits)) for name, limits in ranges.items()} | given
 
 
 def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) -> CheckedUrdf:

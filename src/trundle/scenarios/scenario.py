@@ -76,7 +76,7 @@ class Scenario:
         return plain(self.tables)
 
     def resolved_toml(self, data_files: Mapping[str, str] | None = None) -> str:
-        """Return the text of the resolved file; `data_files` renames the CSV files it points to."""
+        """Return the text of the resolved file; `data_files` renames the data files it points to."""
         import tomli_w
 
         data = self.resolved()
@@ -85,7 +85,7 @@ class Scenario:
         return _NUMBERS.sub(_on_one_line, tomli_w.dumps(data))
 
     def data_files(self) -> dict[str, Path]:
-        """Return every CSV file that the scenario or a part names, as written there, with its resolved path."""
+        """Return every data file that the scenario or a part names, as written there, with its resolved path."""
         found: dict[str, Path] = {}
         for scenario in (self, *self.parts.values()):
             for key, name, _ in scenario.data_keys():
@@ -100,6 +100,16 @@ class Scenario:
             data, folder=self.folder, file=self.file, library_name=name, seed=seed, allow_path=self.allow_path
         )
 
+    def data_contents(self) -> dict[str, bytes]:
+        """Return the contents of all data files, and of what they name in turn, for a digest."""
+        found = {}
+        for name, path in self.data_files().items():
+            found[name] = files.read_bytes(path, files.CSV_BYTES, "file", name, self.file)
+            for beside in named_beside(path):
+                shown = f"{name}: {beside}"
+                found[shown] = files.read_bytes(path.parent / beside, files.CSV_BYTES, "file", shown, self.file)
+        return found
+
     def data_keys(self) -> list[tuple[str, str, DataFile]]:
         """Return (dotted key, name, metadata) of every key that names a data file."""
         return _data_keys(self.tables, "")
@@ -107,6 +117,16 @@ class Scenario:
     def data_path(self, key: str, name: str) -> Path:
         """Return the path of the data file that `key` names."""
         return files.inside(name, self.folder, self.allow_path, key, self.file)
+
+
+def named_beside(path: Path) -> tuple[str, ...]:
+    """Return what a data file names in turn: the description beside a robot's TOML file."""
+    if path.suffix != ".toml":
+        return ()
+    from trundle.models.humanoid import description_beside
+
+    found = description_beside(path)
+    return () if found is None else (found,)
 
 
 def load_scenario(
@@ -273,7 +293,7 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
     for key, info in keys_of(type(table)).items():
         value = getattr(table, key, None)
         for mark in info.metadata:
-            if isinstance(mark, DataFile) and value is not None:
+            if isinstance(mark, DataFile) and value is not None and str(value).endswith(mark.ending):
                 found.append((prefix + key, str(value), mark))
         if isinstance(value, Table):
             found += _data_keys(value, f"{prefix}{key}.")
@@ -283,12 +303,13 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
     return found
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _renamed(value: Any, names: Mapping[str, str], table: str = "") -> Any:
     if isinstance(value, dict):
-        return {
-            k: names.get(v, v) if k in ("file", "urdf") and isinstance(v, str) else _renamed(v, names)
-            for k, v in value.items()
-        }
+        found = {}
+        for k, v in value.items():
+            a_file = isinstance(v, str) and (k in ("file", "urdf") or (table, k) == ("robot", "name"))
+            found[k] = names.get(v, v) if a_file else _renamed(v, names, k)
+        return found
     return [_renamed(v, names) for v in value] if isinstance(value, list) else value
 
 

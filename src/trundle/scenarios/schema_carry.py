@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Angle, Array, Duration, NonNegative, Place3, Sizes3, Table
+from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Seconds, Sizes3, Table
 from trundle.scenarios.schema_multicontact import Length, Lift, MulticontactTables, Share, TrialsTable
 from trundle.scenarios.schema_planar_control import Positive
 
@@ -22,37 +22,42 @@ class BoxTable(Table):
 
     size: Sizes3 = Field(default=(0.2, 0.24, 0.2), description="m, whole sides")
     mass: Heaviness = Field(default=2.0, description="kg, as the controller knows it")
-    held: Place3 = Field(
-        default=(0.27, 0.0, 0.2),
-        description="m, its centre while it is carried, from the centre of mass of robot and box, x ahead",
+    held: Place3 | None = Field(
+        default=None,
+        description="m, its centre while it is carried, from the centre of mass of robot and box, x ahead; left out: "
+        "by the robot's arms, see `trundle.plan.arm_pose.arms`",
     )
 
 
 class StandsTable(Table):
-    """Where the box is picked up and set down, ahead of the robot."""
+    """Where the box is picked up and set down, ahead of the robot; what is left out follows from the robot's arms."""
 
-    pick_ahead: Length = Field(default=0.27, description="m, from the middle of the soles to the box")
-    pick_height: Positive = Field(default=0.7, description="m, top of the first stand, over the ground at the robot")
-    place_ahead: Length = Field(default=0.27, description="m, the same of the second stand, at the end of the way")
-    place_height: Positive = Field(default=0.7, description="m, the same of the second stand")
+    pick_ahead: Length | None = Field(default=None, description="m, from the middle of the soles to the box")
+    pick_height: Positive | None = Field(
+        default=None, description="m, top of the first stand, over the ground at the robot"
+    )
+    place_ahead: Length | None = Field(
+        default=None, description="m, from the soles to the box at the end of the way; left out: as pick_ahead"
+    )
+    place_height: Positive | None = Field(default=None, description="m, its top; left out: as pick_height")
     width: Positive = Field(default=0.12, description="m, side of the square stands")
 
 
 class HandsTable(Table):
     """What the hands do when: durations of the phases, s, and how they take hold; see `trundle.control.handling`."""
 
-    wait: Duration = Field(default=0.5, description="s, before they move")
-    reach: Duration = Field(default=1.5, description="s, to beside the box")
-    close: Duration = Field(default=0.8, description="s, to the box")
-    squeeze: Duration = Field(default=0.4, description="s, until they press as much as they should")
-    load: Duration = Field(default=0.5, description="s, in which the weight is taken over")
-    lift: Duration = Field(default=1.5, description="s, from the stand to before the body")
-    pause: Duration = Field(default=0.5, description="s, after the lift, and after the last step")
-    lower: Duration = Field(default=1.5, description="s, to the stand")
-    unload: Duration = Field(default=0.5, description="s, in which the weight is given up")
-    release: Duration = Field(default=0.3, description="s, until they press no more")
-    open: Duration = Field(default=0.8, description="s, from the box")
-    retreat: Duration = Field(default=1.2, description="s, back to the body")
+    wait: Seconds = Field(default=0.5, description="s, before they move")
+    reach: Seconds = Field(default=1.5, description="s, to beside the box")
+    close: Seconds = Field(default=0.8, description="s, to the box")
+    squeeze: Seconds = Field(default=0.4, description="s, until they press as much as they should")
+    load: Seconds = Field(default=0.5, description="s, in which the weight is taken over")
+    lift: Seconds = Field(default=1.5, description="s, from the stand to before the body")
+    pause: Seconds = Field(default=0.5, description="s, after the lift, and after the last step")
+    lower: Seconds = Field(default=1.5, description="s, to the stand")
+    unload: Seconds = Field(default=0.5, description="s, in which the weight is given up")
+    release: Seconds = Field(default=0.3, description="s, until they press no more")
+    open: Seconds = Field(default=0.8, description="s, from the box")
+    retreat: Seconds = Field(default=1.2, description="s, back to the body")
     gap: Positive = Field(default=0.05, description="m, between pads and box before and after")
     force: NonNegative = Field(default=2.0, description="N, from which a hand feels the box")
     press: Positive = Field(default=25.0, description="N, least normal force of each hand that holds")
@@ -76,8 +81,8 @@ class RouteTable(Table):
     turn: Angle = Field(default=0.0, description="rad, turn in place; the robot starts turned by its opposite")
     turn_steps: Few = Field(default=0, description="steps of the turn")
     ways: Ways = Field(default=(), description="m, ahead: each is gone by the right sole, then by the left one")
-    single: Duration = Field(default=0.8, description="s, on one foot")
-    double: Duration = Field(default=0.4, description="s, on both feet between two steps")
+    single: Seconds = Field(default=0.8, description="s, on one foot")
+    double: Seconds = Field(default=0.4, description="s, on both feet between two steps")
     lift: Lift = Field(default=0.06, description="m, height of the soles' way on level ground")
     lift_uneven: Lift = Field(default=0.1, description="m, where a sole changes its height")
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
@@ -99,5 +104,5 @@ class MulticontactCarry(MulticontactTables):
     hands: HandsTable = Field(default=HandsTable())
     object: ObjectTable = Field(default=ObjectTable())
     route: RouteTable = Field(default=RouteTable())
-    hold: Duration = Field(default=3.0, description="s, that the box is held where there are no steps")
+    hold: Seconds = Field(default=3.0, description="s, that the box is held where there are no steps")
     trials: TrialsTable = Field(default=TrialsTable())

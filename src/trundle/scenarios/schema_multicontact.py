@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,29 +11,33 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
     Array,
-    Duration,
+    DataFile,
     NonNegative,
     Place3,
     ScenarioTable,
+    Seconds,
     Sizes3,
     Table,
     Text,
+    check_multiples,
     fault,
 )
-from trundle.scenarios.schema_planar_control import Factor, Period, Positive
+from trundle.scenarios.schema_obstacles import Limbs, Obstacles, Turn3
+from trundle.scenarios.schema_planar_control import Period, Positive
 
+Factor = Annotated[float, Field(ge=0.01, le=100)]
 Factors = Annotated[
-    tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors > 0, each at most 100")
+    tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors, each from 0.01 to 100")
 ]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
 Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
+Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the arm's length)")]
 Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
 Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Impulses = Annotated[
     tuple[Positive, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers > 0 (N s)")
 ]
-Turn3 = Annotated[tuple[Angle, Angle, Angle], Array, Allowed("3 angles (rad)")]
 Joints = Annotated[dict[str, Angle], Field(max_length=100), Allowed("a table of at most 100 angles (rad)")]
 Leans = Annotated[dict[str, Length], Field(max_length=10), Allowed("a table of at most 10 lengths from -2 to 2 (m)")]
 Axis = Literal["fore-aft", "lateral"]
@@ -52,6 +56,10 @@ class BlockTable(Table):
     center: Place3 = Field(description="m, world")
     size: Sizes3 = Field(description="m, whole sides along the box's axes")
     rpy: Turn3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
+    against: Limbs = Field(
+        default=(),
+        description="capsules of the robot's file that keep away from it and meet it; soles and hands always do",
+    )
 
 
 class TerrainTable(Table):
@@ -73,7 +81,10 @@ class TerrainTable(Table):
 class RobotTable(Table):
     """Which robot."""
 
-    name: Text = Field(default="g1", description="g1, talos, or a TOML file of the same form as theirs")
+    name: Annotated[Text, DataFile("robot", ".toml")] = Field(
+        default="g1", description="g1, talos, or a TOML file of the same form as theirs"
+    )
+    pose: Text = Field(default="", description="name of one of the postures in the robot's file, such as lean_left")
     posture: Joints = Field(default={}, description="rad, of joints by name or pattern, where not the robot's own")
     lowered: Lift = Field(default=0.02, description="m, by which the centre of mass sinks below the start's posture")
 
@@ -140,7 +151,11 @@ class ControllerTable(Table):
     """The controller."""
 
     period: Period = Field(default=0.002, description="s")
-    avoid: bool = Field(default=False, description="true: limbs that the robot's file pairs keep apart")
+    avoid: bool | None = Field(
+        default=None,
+        description="false: nothing keeps away; left out: limbs keep away from obstacles and blocks that name them; "
+        "true: and limbs that the robot's file pairs keep apart",
+    )
     gains: GainsTable = Field(default=GainsTable())
     preview: PreviewTable = Field(default=PreviewTable())
     gating: GatingTable = Field(default=GatingTable())
@@ -180,8 +195,8 @@ class PushesTable(Table):
     fore_aft: Impulses = Field(default=(8.0,), description="N s, ascending, along x")
     lateral: Impulses = Field(default=(15.0,), description="N s, ascending, along y")
     axes: Axes = Field(default=("fore-aft", "lateral"), description="which are tried")
-    start: Duration = Field(default=1.0, description="s")
-    duration: Duration = Field(default=0.1, description="s")
+    start: Seconds = Field(default=1.0, description="s")
+    duration: Seconds = Field(default=0.1, description="s")
 
     @model_validator(mode="after")
     def _ascending(self) -> PushesTable:
@@ -204,8 +219,8 @@ class TimingTable(Table):
         default=50.0**0.5, description="s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa"
     )
     kappa: Positive = Field(default=2.0, description="exponent")
-    least_support: Duration = Field(default=0.15, description="s, least time between two ways")
-    least_move: Duration = Field(default=0.15, description="s, least time of a way")
+    least_support: Seconds = Field(default=0.15, description="s, least time between two ways")
+    least_move: Seconds = Field(default=0.15, description="s, least time of a way")
 
     @model_validator(mode="after")
     def _above(self) -> TimingTable:
@@ -219,9 +234,9 @@ class StepsTable(Table):
 
     count: Steps = Field(default=20)
     length: Length = Field(default=0.14, description="m, way of the robot a step")
-    first: Duration = Field(default=1.0, description="s, when the first sole leaves")
-    single: Duration = Field(default=0.6, description="s, on one foot")
-    double: Duration = Field(default=0.2, description="s, on both feet between two steps")
+    first: Seconds = Field(default=1.0, description="s, when the first sole leaves")
+    single: Seconds = Field(default=0.6, description="s, on one foot")
+    double: Seconds = Field(default=0.2, description="s, on both feet between two steps")
     lift: Lift = Field(default=0.06, description="m, height of the soles' way")
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
         default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
@@ -238,6 +253,17 @@ class StepsTable(Table):
         default=None, description="the paper's rule, in place of single, double and the hand's duration and pause"
     )
     rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
+    fit: bool = Field(
+        default=False,
+        description="whether soles that overlap at this width are laid out by their size: beside each other where the "
+        "ground is broad enough, else one ahead of the other, with length, stagger, aside, lean and times to match",
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> StepsTable:
+        if self.fit and self.width is None:
+            raise fault("fit", "must be false without a width")
+        return self
 
 
 class HandTable(Table):
@@ -245,13 +271,21 @@ class HandTable(Table):
 
     end: Text = Field(default="left_hand", description="which")
     support: Text = Field(description="name of the block on which it leans")
-    across: Length = Field(description="m, y of the holds")
-    ahead: Length = Field(default=0.0, description="m, of the robot's middle, of each hold when it is taken")
-    every: Annotated[int, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
-        default=2, description="steps between two holds"
+    across: Length | None = Field(
+        default=None, description="m, y of the holds; left out: the support is moved to where the arm reaches it"
     )
-    duration: Duration = Field(default=0.6, description="s, of its way")
-    pause: Duration = Field(default=0.2, description="s, after it")
+    out: Reach = Field(default=0.5, description="how far out from the shoulder that is, in lengths of the arm")
+    down: Reach = Field(default=0.7, description="how far below the shoulder, in lengths of the arm")
+    ahead: Length | None = Field(
+        default=None,
+        description="m, of the robot's middle, of each hold when it is taken; left out: as far before the shoulder as "
+        "it is behind it when it is left",
+    )
+    every: Annotated[int, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] | None = Field(
+        default=None, description="steps between two holds; left out: as many as half the arm's length allows"
+    )
+    duration: Seconds = Field(default=0.6, description="s, of its way")
+    pause: Seconds = Field(default=0.2, description="s, after it")
     lift: Lift = Field(default=0.05, description="m, height of its way")
 
 
@@ -259,7 +293,7 @@ class SimulationTable(Table):
     """Recording."""
 
     output_step: Period = Field(default=0.01, description="s")
-    settle: Duration = Field(default=1.5, description="s, simulated after the last step or push")
+    settle: Seconds = Field(default=1.5, description="s, simulated after the last step or push")
 
 
 class MulticontactTables(ScenarioTable):
@@ -268,10 +302,17 @@ class MulticontactTables(ScenarioTable):
     kind: Literal["multicontact"]
     robot: RobotTable = Field(default=RobotTable())
     terrain: TerrainTable = Field(default=TerrainTable())
+    obstacles: Obstacles = Field(default=(), description="bodies that the robot should not touch")
     controller: ControllerTable = Field(default=ControllerTable())
     plant: PlantTable = Field(default=PlantTable())
     noise: NoiseTable = Field(default=NoiseTable())
     simulation: SimulationTable = Field(default=SimulationTable())
+
+    @model_validator(mode="after")
+    def _multiples(self) -> Self:
+        times = {"controller.period": self.controller.period, "simulation.output_step": self.simulation.output_step}
+        check_multiples(self.plant.step, times | {"noise.delay": self.noise.delay})
+        return self
 
 
 class MulticontactStand(MulticontactTables):

@@ -155,7 +155,7 @@ class RobotInitialTable(Table):
     )
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, of the base's frame, world")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, world")
-    joints: Numbers = Field(default={}, description="rad or m; others: 0, or the nearest of their range")
+    joints: Numbers = Field(default={}, description="rad or m, within their ranges; others: 0, or the nearest")
     rates: Numbers = Field(default={}, description="rad/s or m/s")
     contacts: Annotated[tuple[FootName, ...], Array, Field(max_length=64), Allowed("a list of names of feet")] = Field(
         default=(), description="feet that touch at the start; the pose is closed onto the ground"

@@ -208,8 +208,8 @@ def _checked(task: Task, base: Scenario, points: Sequence[Point]) -> str:
     if len(refused) == 2:
         raise refused[0]
     digest = hashlib.sha256(base.resolved_toml().encode())
-    for name, path in sorted(base.data_files().items()):
-        digest.update(name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    for name, content in sorted(base.data_contents().items()):
+        digest.update(name.encode() + hashlib.sha256(content).digest())
     return digest.hexdigest()
 
 

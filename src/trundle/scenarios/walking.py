@@ -53,12 +53,14 @@ def build(scenario: Scenario) -> PlannedWalk:
             ranges=dict(limits.joints),
             intervals=tables.plan.intervals,
         )
+    with keys("walk", scenario, {"ranges": "limits.joints"}):
+        gait.check(avatar)
     guess = None
     if tables.plan.warm_from is not None:
         from trundle.plan.walk_record import walk_of
         from trundle.records import load_trajectory
 
-        with keys("plan.warm_from", scenario):
+        with keys("plan.warm_from", scenario, {"path": "plan.warm_from"}):
             guess = walk_of(load_trajectory(scenario.data_path("plan.warm_from", tables.plan.warm_from)))
     return PlannedWalk(scenario, avatar, gait, guess)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,9 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import MissingExtraError
+from trundle.models.capsules import Capsule
 from trundle.models.humanoid import Humanoid, Pad, Sole
+from trundle.models.obstacles import Obstacle
 from trundle.models.terrain import Terrain
 from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
@@ -20,6 +22,8 @@ from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 _FLOOR = Terrain()
 _BALL = 0.005
 """Radius of the balls at the corners of a sole or pad, m."""
+_LIMB = 2
+"""Bit of MuJoCo's masks by which obstacles meet the robot's capsules, which meet nothing else."""
 _PAD = {"solimp": [0.99, 0.995, 0.001, 0.5, 2.0], "priority": 1}
 """MuJoCo's impedance of pads, ten times harder than its default, which lets what is held creep."""
 
@@ -104,6 +108,10 @@ class HumanoidPlant:
         Of the soles' sides, between the corners that touch the ground.
     box : FreeBox, optional
         Something to hold.
+    obstacles : sequence of Obstacle
+        They meet soles, hands and box, and all capsules of the robot's file, which weigh nothing.
+    shunned : mapping of str to tuple of str
+        Capsules that meet a block of the terrain, by its name; of soles and hands all do.
     """
 
     humanoid: Humanoid
@@ -113,6 +121,8 @@ class HumanoidPlant:
     step: float = 0.001
     sole_part: float = 1.0
     box: FreeBox | None = None
+    obstacles: Sequence[Obstacle] = ()
+    shunned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("friction", "mass_factor", "step"):
@@ -146,7 +156,9 @@ class HumanoidPlant:
                 quat=quaternion_of(block.R),
                 **ground,
             )
-        self._add_robot(spec, mj)
+        made = self._add_robot(spec, mj)
+        if self.obstacles or self.shunned:
+            self._add_obstacles(spec, made)
         if self.box:
             turn = quaternion_of(rotation_rpy(np.array([0.0, 0.0, self.box.yaw])))
             body = spec.worldbody.add_body(name="box", pos=self.box.position, quat=turn)
@@ -156,7 +168,32 @@ class HumanoidPlant:
             body.add_geom(name="box", type=mj.mjtGeom.mjGEOM_BOX, size=half, mass=self.box.mass, **meets)
         return spec
 
-    def _add_robot(self, spec: Any, mj: Any) -> None:
+    def _add_obstacles(self, spec: Any, made: Sequence[Any]) -> None:
+        """Add obstacles, the robot's capsules, and the pairs of capsules and blocks that meet."""
+        friction = [self.friction, 0.005, 0.0001]
+        rub = [self.friction, self.friction, 0.005, 0.0001, 0.0001]
+        for obstacle in self.obstacles:
+            kind, size = _form(obstacle.kind, obstacle.size)
+            at, turn = obstacle.position, quaternion_of(obstacle.R_world_obstacle)
+            meets = {"contype": 0, "conaffinity": 1 | _LIMB, "friction": friction}
+            spec.worldbody.add_geom(name=f"obstacle_{obstacle.name}", type=kind, size=size, pos=at, quat=turn, **meets)
+        for name, capsule in self.limbs.items():
+            i, R, p = self.humanoid.robot.place_on_body(capsule.link)
+            kind, size = _form("capsule", np.array([capsule.radius, capsule.length]))
+            at, turn = p + R @ capsule.middle, quaternion_of(R @ capsule.turned)
+            meets = {"contype": _LIMB, "conaffinity": 0, "mass": 0.0, "friction": friction}
+            made[i].add_geom(name=f"limb_{name}", type=kind, size=size, pos=at, quat=turn, **meets)
+        blocks = {block.name: f"block{i}" for i, block in enumerate(self.terrain.blocks)}
+        for block, limbs in self.shunned.items():
+            for name in limbs:
+                spec.add_pair(geomname1=blocks[block], geomname2=f"limb_{name}", condim=3, friction=rub)
+
+    @property
+    def limbs(self) -> Mapping[str, Capsule]:
+        """Capsules of the robot, by name."""
+        return self.humanoid.clearance.capsules if self.humanoid.clearance else {}
+
+    def _add_robot(self, spec: Any, mj: Any) -> list[Any]:
         h, robot, made = self.humanoid, self.humanoid.robot, []
         for i, body in enumerate(robot.bodies()):
             parent = spec.worldbody if body.parent < 0 else made[body.parent]
@@ -189,6 +226,7 @@ class HumanoidPlant:
             i, R, p = robot.place_on_body(palm.link)
             at, size = p + R @ palm.at, [palm.radius, 0, 0]
             made[i].add_geom(name=f"{name}_hand0", type=mj.mjtGeom.mjGEOM_SPHERE, size=size, pos=at, **touching)
+        return made
 
     def _add_rectangle(
         self, made: Sequence[Any], name: str, flat: Sole | Pad, R_link: FloatArray, touching: dict[str, Any]
@@ -255,6 +293,30 @@ class HumanoidPlant:
         each = [[view.distance(g, geom, 1.0) for g in ground for geom in geoms] for geoms in self._geoms]
         return np.array([min(found, default=1.0) for found in each])
 
+    @cached_property
+    def fixtures(self) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Of each obstacle, then of each block that capsules shun: its geom, and the robot's that may meet it."""
+        limbs = tuple(f"limb_{name}" for name in self.limbs)
+        own = [f"{end}{j}" for end, geoms in zip(self.ends, self._geoms, strict=True) for j in range(len(geoms))]
+        found = {obstacle.name: (f"obstacle_{obstacle.name}", (*own, *limbs)) for obstacle in self.obstacles}
+        blocks = {block.name: f"block{i}" for i, block in enumerate(self.terrain.blocks)}
+        return found | {
+            block: (blocks[block], tuple(f"limb_{name}" for name in names)) for block, names in self.shunned.items()
+        }
+
+    def nearness(self, view: PlantView) -> FloatArray:
+        """Return the force (N) on the robot, and the least distance (m, at most 1) from it, of `fixtures`: (k, 2).
+
+        Of a block only what its capsules bear counts, not what stands or leans on it.
+        """
+        found = []
+        for geom, others in self.fixtures.values():
+            number, numbers = view.geom(geom), [view.geom(name) for name in others]
+            force = sum((view.force_between(other, number) for other in numbers), np.zeros(3))
+            gap = min((view.distance(number, other, 1.0) for other in numbers), default=1.0)
+            found.append((float(np.linalg.norm(force)), gap))
+        return np.array(found).reshape(-1, 2)
+
     def state(self, view: PlantView) -> tuple[FloatArray, FloatArray]:
         """Return the true q (nq,), nu (nv,) of the robot."""
         robot = self.humanoid.robot
@@ -283,6 +345,18 @@ def _mujoco() -> Any:
     except ImportError:
         raise MissingExtraError("mujoco", "sim") from None
     return mujoco
+
+
+def _form(kind: str, size: FloatArray) -> tuple[Any, list[float]]:
+    """Return MuJoCo's type and size of one of `trundle.models.obstacles.KINDS`; a capsule without length is a ball."""
+    types = _mujoco().mjtGeom
+    if kind == "box":
+        return types.mjGEOM_BOX, (size / 2).tolist()
+    if kind == "half-space":
+        return types.mjGEOM_PLANE, [0.0, 0.0, 0.1]
+    if kind == "capsule" and size[1] > 1e-9:
+        return types.mjGEOM_CAPSULE, [float(size[0]), float(size[1]) / 2, 0.0]
+    return types.mjGEOM_SPHERE, [float(size[0]), 0.0, 0.0]
 
 
 def _thick(inertia: FloatArray) -> FloatArray:

@@ -32,6 +32,7 @@ class PlantView:
         self.mujoco, self.model, self.data = mujoco, model, data
         self._wrench = np.zeros(6)
         self._forces: dict[int, FloatArray] = {}
+        self._pairs: dict[tuple[int, int], FloatArray] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
     @property
@@ -60,7 +61,7 @@ class PlantView:
 
     def remember_forces(self) -> None:
         """Keep the contact forces of the step just done: the next step's first half overwrites where they belong."""
-        data, self._forces = self.data, {}
+        data, self._forces, self._pairs = self.data, {}, {}
         for i in range(data.ncon):
             contact = data.contact[i]
             if contact.efc_address < 0:
@@ -69,6 +70,12 @@ class PlantView:
             on_second = contact.frame.reshape(3, 3).T @ self._wrench[:3]  # MuJoCo: of the first geom on the second
             for geom, force in ((int(contact.geom1), -on_second), (int(contact.geom2), on_second)):
                 self._forces[geom] = self._forces.get(geom, _NONE) + force
+            pair = int(contact.geom1), int(contact.geom2)
+            self._pairs[pair] = self._pairs.get(pair, _NONE) + on_second
+
+    def force_between(self, geom: int, other: int) -> FloatArray:
+        """Return the force (3,) of the geom `other` on `geom` in the last step, N."""
+        return self._pairs.get((other, geom), _NONE) - self._pairs.get((geom, other), _NONE)
 
     def distance(self, geom: int, other: int, most: float = 5.0) -> float:
         """Return the signed distance of two geoms, at most `most`, m."""

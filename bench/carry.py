@@ -14,6 +14,8 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
+
 from trundle.control.handling import PHASES
 from trundle.report.metrics_multicontact import carry
 from trundle.scenarios import build, load_scenario
@@ -26,7 +28,8 @@ HEAD = "seed  masses  arrived  slip (mm)  tilt (deg)  rms (mm)  torque  unsolved
 def row(one: dict[str, Any], spent: float) -> str:
     """Return a trial's line of the table; `spent` is its processor time, s."""
     arrived = "yes" if one["crossed"] else "no"
-    size = f"{1e3 * one['slip']:9.1f}  {one['tilt']:10.1f}  {1e3 * one['com_rms_xy']:8.1f}  {one['torque_use']:6.2f}"
+    slip, tilt = (np.inf if one[key] is None else one[key] for key in ("slip", "tilt"))
+    size = f"{1e3 * slip:9.1f}  {tilt:10.1f}  {1e3 * one['com_rms_xy']:8.1f}  {one['torque_use']:6.2f}"
     where = f"{one['unsolved']:8}  {PHASES[one['phase']]:8}  {spent:7.1f}  {one['simulated'] / one['spent']:9.2f}"
     return f"{one['seed']:4}  {one['mass_factor']:6.2f}  {arrived:>7}  {size}  {where}  {one['reason']}"
 

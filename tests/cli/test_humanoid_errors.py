@@ -16,6 +16,10 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
 
+WALL = "{center=[1.4, 0.0, 0.2], size=[1.0, 2.0, 0.5]}"
+SLIPPERY = "{blocks=[{center=[1.4, 0.0, -0.45], size=[1.0, 2.0, 1.0], rpy=[0.12, 0.0, 0.0]}]}"
+
+
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be simulated."""
@@ -60,6 +64,9 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-carry", "stands.place_height=1.4", "stands.place_ahead = 0.27", "by stands.place_height"),
         ("humanoid-carry", "box.held=[0.9, 0.0, 0.2]", "box.held = [0.9, 0.0, 0.2]", "within reach of the arms"),
         ("humanoid-walk", "robot.lowered=0.5", "robot.lowered = 0.5", "a height at which the robot can stand"),
+        ("humanoid-carry", "route={turn=-6.2, turn_steps=2}", "route.turn = -6.2", "from -1."),
+        ("humanoid-carry", "route={turn=3.0, turn_steps=0, ways=[0.1]}", "route.turn = 3.0", "turns a sole by"),
+        ("humanoid-walk", f"terrain.blocks=[{WALL}]", "steps.length = 0.14", "out of reach"),
         ("humanoid-stand", "robot.lowered=0.5", "robot.lowered = 0.5", "a height at which the robot can stand"),
     ],
 )
@@ -162,3 +169,11 @@ def test_limbs_of_a_robot_without_capsules_cannot_keep_away(tmp_path: Path, caps
     code, _, err = trundle(capsys, "run", own_robot(tmp_path), "--out", tmp_path / "out", *given)
     assert code == 2, err
     assert "no table clearance" in " ".join(err.split())
+
+
+def test_stances_that_cannot_bear_the_weight_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--set", f"terrain={SLIPPERY}", "--set", "controller.preview.friction=0.08"]
+    code, _, err = trundle(capsys, "run", "humanoid-walk", "--out", tmp_path / "out", *given)
+    assert code == 2, err
+    assert "steps.length = 0.14" in err
+    assert "cannot bear the weight" in " ".join(err.split())

@@ -55,6 +55,14 @@ def written(folder: Path, data: dict[str, Any]) -> Path:
             STAND | {"controller": {"stages": 10, "rules": {"shortest": 0.5, "horizon": False}}},
             "controller.rules.shortest = 0.5: must be at most the plans' length of 0.4 s, or rules.horizon = true",
         ),
+        (
+            STAND | {"simulation": {"output_step": 0.0015}},
+            "simulation.output_step = 0.0015: must be a multiple of plant.step = 0.001 (s)",
+        ),
+        (
+            STAND | {"simulation": {"duration": 1e9}},
+            "simulation.duration = 1000000000.0: must be a time > 0, from 1e-9 to",
+        ),
         (STAND | {"noise": {"lost": 1.5}}, "noise.lost = 1.5: must be a number from 0 to 1"),
         (DRIVE | {"box": {"ahead": [0.1, 0.4]}}, "box.ahead = [0.1, 0.4]: must be a place beside the robot"),
         (

@@ -17,8 +17,10 @@ from trundle.models.humanoid import load_humanoid
 from trundle.numerics.turning import rotation_by
 from trundle.plan.arm_pose import arm_pose, arms
 from trundle.plan.stance_pose import center_of_mass_of
+from trundle.records import load_trajectory
 from trundle.report.metrics import compute
 from trundle.report.plots import further
+from trundle.scenarios import run as run_scenario
 from trundle.scenarios.multicontact import build
 from trundle.scenarios.multicontact_carry import uneven
 from trundle.scenarios.scenario import load_scenario
@@ -220,3 +222,15 @@ def test_a_robot_without_pads_is_refused(tmp_path: Path) -> None:
     text = 'kind = "multicontact"\ntask = "carry"\n[robot]\nname = "romeo.toml"\n'
     with pytest.raises(InputError, match=r"robot\.name = 'romeo.toml'.*pads"):
         build(load_scenario(written(tmp_path, text)))
+
+
+@pytest.mark.slow
+def test_a_robot_that_falls_before_it_lifts_the_box_is_a_run_that_failed(tmp_path: Path) -> None:
+    heavy = ["trials.count=1", "trials.mass_factors=[5.0]"]
+    result = run_scenario(load_scenario(CARRY, heavy), tmp_path / "out", plots=False)
+    assert (result.exit_code, result.summary["status"]) == (1, "fell")
+    assert result.summary["metrics"]["box_slip"]["value"] is None
+    assert result.summary["metrics"]["box_slip"]["holds"] is False
+    (trial,) = load_trajectory(tmp_path / "out" / "trajectory.nc").metadata["trials"]
+    assert trial["slip"] is None
+    assert trial["tilt"] is None

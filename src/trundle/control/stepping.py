@@ -109,7 +109,7 @@ class Footsteps:
 
     def __post_init__(self) -> None:
         held: list[Held] = []
-        for name in {*self.start, *(travel.name for travel in self.travels)}:
+        for name in dict.fromkeys((*self.start, *(travel.name for travel in self.travels))):
             own = [travel for travel in self.travels if travel.name == name]
             for a, b in pairwise(own):
                 if b.start < a.end:

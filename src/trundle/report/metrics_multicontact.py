@@ -160,10 +160,14 @@ def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
     good = [one for one in facts if one["survived"]] or facts
     return {
         "seeds_ok": float(sum(one["crossed"] for one in facts)),
-        "box_slip": max(one["slip"] for one in good),
-        "box_tilt": max(one["tilt"] for one in good),
+        **{f"box_{key}": max(_known(one[key]) for one in good) for key in ("slip", "tilt")},
         "grip": float(np.mean([one["grip"] for one in good])),
     }
+
+
+def _known(value: float | None) -> float:
+    """Return what a trial measured; infinite where nothing was there to measure."""
+    return np.inf if value is None else value
 
 
 def ledge(run: Trajectory, parts: Runs) -> dict[str, float]:

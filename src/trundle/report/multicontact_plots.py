@@ -231,7 +231,7 @@ def torque_use(run: Trajectory, ax: Axes | None = None) -> Axes:
     torque = run["joint_torque"]
     names = [str(name) for name in run.dataset["joint"].values]
     palette = (*_COLOURS, style.RED, style.GREY)
-    for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=True):
+    for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=False):
         ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))
     style.dress(ax, "Torques of the joints that do most", "time (s)", "torque (N m)", run)
     style.legend(ax, 3)

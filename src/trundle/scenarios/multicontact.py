@@ -30,6 +30,7 @@ from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.multicontact_layout import hand_of, steps_of, terrain_of, with_hand
 from trundle.scenarios.multicontact_obstacles import check_start, read_obstacles, read_rows, read_shunned
+from trundle.scenarios.multicontact_stances import check_stances
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
@@ -57,6 +58,7 @@ def build(scenario: Scenario) -> MulticontactWork:
         except MissingExtraError as error:
             raise InputError("robot", work.tables.robot.name, f"one whose packages are here; {error}") from None
     work.check()
+    check_stances(work)
     if work.duration > _LONGEST:
         allowed = f"a way that takes at most {_LONGEST:g} s with what is after it"
         raise InputError(work.way, f"{work.duration:.4g} s", allowed, scenario.file)

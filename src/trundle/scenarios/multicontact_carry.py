@@ -24,6 +24,7 @@ from trundle.plan.stance_pose import center_of_mass_of
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork
+from trundle.scenarios.multicontact_stances import check_turn
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
 from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
 
@@ -43,6 +44,7 @@ class CarryWork(MulticontactWork):
         """Raise `InputError` where footholds, or places of the box, are impossible."""
         with keys("route", self.scenario):
             _ = self.moves
+        check_turn(self)
         with keys("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
             _ = self.joints
         with keys("route", self.scenario, {"lowered": "robot.lowered"}):
@@ -246,11 +248,12 @@ def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
     carried = (clock >= errand.starts["carry"]) & (clock < errand.starts["lower"])
     turns = np.array([rotation_of(pose[3:]) for pose in box])
     tilt = np.degrees(np.arccos(np.clip(turns[:, 2, 2], -1.0, 1.0)))
-    slip = 0.0
+    slip: float | None = 0.0 if held.any() else None  # of a box that was never lifted there is none
     for i in (ends.index(hand) for hand in HANDS):
         pad = r["truth"][:, 9 + 3 * i : 12 + 3 * i] - box[:, :3]
         local = np.einsum("kji,kj->ki", turns, pad)[held][:, [0, 2]]
-        slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max())) if len(local) else np.inf
+        if slip is not None:
+            slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max()))
     loads = np.linalg.norm(r["forces"][:, [ends.index(hand) for hand in HANDS]], axis=2)
     grasped = bool(carried.any() and loads[carried].min() > 1.0)
     lifted = bool(carried.any() and box[carried, 2].min() > errand.pick.position[2] + 0.03)
@@ -262,7 +265,7 @@ def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
         "crossed": bool(good and uneven(list(work.soles.values()), [move.target for move in work.moves])),
         "stood": outcome.facts["survived"],
         "slip": slip,
-        "tilt": float(tilt[held].max()) if held.any() else np.inf,
+        "tilt": float(tilt[held].max()) if held.any() else None,
         "lifted": lifted,
         "held": grasped,
         "set_down": down,

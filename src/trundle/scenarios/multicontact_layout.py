@@ -18,7 +18,8 @@ from trundle.models.terrain import Block, Terrain
 _BESIDE = 0.001
 """Room, m, between soles that are moved apart to stand beside each other."""
 _OVER = 0.1
-"""Of a sole's width: how far beyond its edge the centre of mass is where a hand has to help."""
+"""Of a sole's width: how far beyond the edge of the sole away from the hand the centre of mass is while that one stands
+alone, so that the hand has to help, and how far beyond the middle of the other while that one does."""
 _HOLDS = 0.5
 """Of the arm's length: most way between two holds."""
 
@@ -55,7 +56,7 @@ def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
 
     Soles that fit beside each other on the ground are moved apart; others go one ahead of the other (`in_line`), at
     times that grow as the root of the way, so that nothing has to be accelerated more. Where a hand helps, the centre
-    of mass stays beyond the edge of the sole that is away from it.
+    of mass goes beyond the edge of the sole that is away from it, and over the one beside it.
 
     Raises
     ------
@@ -77,7 +78,9 @@ def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
     lean = {}
     if tables.hand is not None:
         side = 1.0 if limb(humanoid, _hand_end(tables.hand.end, humanoid)).root[1] > 0.0 else -1.0
-        lean = dict.fromkeys(("left_foot", "right_foot"), side * ((0.5 + _OVER) * width - 0.5 * line.width))
+        near, far = ("left_foot", "right_foot") if side > 0.0 else ("right_foot", "left_foot")
+        beyond, over = (0.5 + _OVER) * width - 0.5 * line.width, 0.5 * line.width + _OVER * width
+        lean = {near: side * beyond, far: side * over}
     update = {"width": line.width, "stagger": line.length, "length": line.length, "aside": line.aside, "lean": lean}
     return table.model_copy(update=update | {"single": slower * table.single, "double": slower * table.double})
 

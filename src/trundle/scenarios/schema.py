@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -44,6 +45,10 @@ Count = Annotated[int, Field(ge=0, le=2**53), Allowed("an integer from 0 to 2^53
 Text = Annotated[str, Field(max_length=1000), Allowed("a text of at most 1000 characters")]
 
 
+Seconds = Annotated[float, Field(ge=1e-9, le=600), Allowed("a time > 0, from 1e-9 to 600 (s)")]
+"""Of a simulated robot, which takes about as long as it says."""
+
+
 class DataFile:
     """Metadata of a key that names a data file: it has to lie in the scenario's folder.
 
@@ -57,6 +62,14 @@ class DataFile:
 def fault(key: str, text: str) -> PydanticCustomError:
     """Return the error a validator of a table raises about its key `key`."""
     return PydanticCustomError("trundle", "{key}: {fault}", {"key": key, "fault": text})
+
+
+def check_multiples(step: float, times: Mapping[str, float]) -> None:
+    """Raise the fault of the first of the times (s), by their keys, that is no multiple of the plant's `step`."""
+    for key, time in times.items():
+        count = time / step
+        if abs(count - round(count)) > 1e-6 * max(count, 1.0):
+            raise fault(key, f"must be a multiple of plant.step = {step:g} (s)")
 
 
 class Table(BaseModel):

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Sizes3, Table
-from trundle.scenarios.schema_multicontact import Length, Lift, MulticontactTables, Seconds, Share, TrialsTable
+from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Seconds, Sizes3, Table
+from trundle.scenarios.schema_multicontact import Length, Lift, MulticontactTables, Share, TrialsTable
 from trundle.scenarios.schema_planar_control import Positive
 
 Few = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]

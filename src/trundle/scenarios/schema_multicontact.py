@@ -15,9 +15,11 @@ from trundle.scenarios.schema import (
     NonNegative,
     Place3,
     ScenarioTable,
+    Seconds,
     Sizes3,
     Table,
     Text,
+    check_multiples,
     fault,
 )
 from trundle.scenarios.schema_obstacles import Limbs, Obstacles, Turn3
@@ -29,7 +31,6 @@ Factors = Annotated[
 ]
 Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
-Seconds = Annotated[float, Field(ge=1e-9, le=600), Allowed("a time > 0, from 1e-9 to 600 (s)")]
 Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
 Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the arm's length)")]
 Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
@@ -310,10 +311,7 @@ class MulticontactTables(ScenarioTable):
     @model_validator(mode="after")
     def _multiples(self) -> Self:
         times = {"controller.period": self.controller.period, "simulation.output_step": self.simulation.output_step}
-        for key, time in (times | {"noise.delay": self.noise.delay}).items():
-            count = time / self.plant.step
-            if abs(count - round(count)) > 1e-6 * max(count, 1.0):
-                raise fault(key, f"must be a multiple of plant.step = {self.plant.step:g} (s)")
+        check_multiples(self.plant.step, times | {"noise.delay": self.noise.delay})
         return self
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,11 +15,13 @@ from trundle.scenarios.schema import (
     Place3,
     Real,
     ScenarioTable,
+    Seconds,
     Size,
     Sizes3,
     Table,
     Vector2,
     Vector3,
+    check_multiples,
     fault,
 )
 from trundle.scenarios.schema_planar_control import Factor, Period, Positive
@@ -259,8 +261,8 @@ class BalancerSimulationTable(Table):
     """Length of each trial, and what is written."""
 
     gravity: NonNegative = Field(default=9.81, description="m/s^2, downward")
-    duration: Duration = Field(default=4.0, description="s")
-    output_step: Duration = Field(default=0.01, description="s")
+    duration: Seconds = Field(default=4.0, description="s")
+    output_step: Seconds = Field(default=0.01, description="s")
 
 
 class WallbounceTable(ScenarioTable):
@@ -273,6 +275,12 @@ class WallbounceTable(ScenarioTable):
     controller: BalancerControllerTable = Field(default_factory=BalancerControllerTable)
     noise: BalancerNoiseTable = Field(default_factory=BalancerNoiseTable)
     simulation: BalancerSimulationTable = Field(default_factory=BalancerSimulationTable)
+
+    @model_validator(mode="after")
+    def _multiples(self) -> Self:
+        times = {"simulation.output_step": self.simulation.output_step, "noise.delay": self.noise.delay}
+        check_multiples(self.plant.step, {"controller.timing.low": self.controller.timing.low} | times)
+        return self
 
 
 class WallbounceRecover(WallbounceTable):

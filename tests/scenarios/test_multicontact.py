@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from trundle.report.metrics import compute, unit
 from trundle.report.plots import figures, further
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
+from trundle.scenarios.multicontact import MulticontactWork
 from trundle.scenarios.multicontact_trials import _sole_shift
 
 pytest.importorskip("pinocchio")
@@ -288,6 +291,22 @@ def test_the_ridge_is_laid_out_for_the_robot() -> None:
     assert right.terrain.block("beam").center[1] == pytest.approx(-beam.center[1], abs=1e-3)
     for one, other in (("left_foot", "right_foot"), ("right_foot", "left_foot")):
         assert right.walk.lean[one] == pytest.approx(-talos.walk.lean[other])
+
+
+def test_a_robot_of_ones_own_is_laid_out_by_its_own_file(tmp_path: Path) -> None:
+    weak = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
+    for side, link in (("left", "l_wrist"), ("right", "r_wrist")):
+        weak += f'\n[hands.{side}]\nlink = "{link}"\nat = [0.0, 0.0, 0.0]\nradius = 0.04\n'
+    weak += '\n[postures.lean_left]\n"RShoulderYaw" = -0.7\n'
+    (tmp_path / "mine.toml").write_text(weak, encoding="utf-8")
+    ledge = files("trundle.scenarios") / "library" / "humanoid-ledge.toml"
+    text = ledge.read_text(encoding="utf-8").replace('name = "g1"', 'name = "mine.toml"')
+    (tmp_path / "ledge.toml").write_text(text, encoding="utf-8")
+    work = MulticontactWork(load_scenario(tmp_path / "ledge.toml"))
+    assert work.walk.width == pytest.approx(0.15 - 0.09)
+    assert 0.2 < work.walk.length < 0.32, "shorter legs than those of Talos"
+    with pytest.raises(InputError, match="of the torque there is"):
+        build(load_scenario(tmp_path / "ledge.toml"))
 
 
 def test_soles_move_apart_where_there_is_room() -> None:

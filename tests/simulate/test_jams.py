@@ -78,6 +78,8 @@ def test_an_inaccurate_run_sees_a_slip_end(monkeypatch: pytest.MonkeyPatch) -> N
     assert TRANSITIONS[("sliding", SLIP_END)][1] is TRANSITIONS[("sliding", "slip_speed")][1]
     phase = Phase(pair.system, Mode(("sliding",), ((0, 0),)), False, Method(relative_tolerance=1e-7))
     assert phase.margins == ("contact.normal_force", "contact.slip_speed", f"contact.{SLIP_END}")
+    held = Phase(pair.system, Mode(("sliding",), ((0, 0),)), True, Method(relative_tolerance=1e-7))
+    assert held.margins == phase.margins, "a walk's policy cuts it into pieces of 4 ms: in one of them a foot may stop"
 
 
 def test_chatter_is_told_from_a_busy_run() -> None:

@@ -105,9 +105,22 @@ def replayed(name: str, plan: WalkPlan) -> None:
     from trundle.control.walk_replay import replay_walk, walking_robot
 
     began = time.process_time()
-    found = replay_walk(walking_robot(build_avatar(), plan.gravity, 0.8), plan, 12)
+    avatar = build_avatar()
+    found = replay_walk(walking_robot(avatar, plan.gravity, 0.8), plan, 12)
     print(f"{name}: {found.steps} of 12 steps, {found.run.status.label}, largest of the base", end=" ")
-    print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s", flush=True)
+    print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s")
+    limits = {joint.child: joint for joint in avatar.robot.joints}  # the record names a joint after what hangs on it
+    driven = [i for i, child in enumerate(found.run["joint"]) if str(child) in limits]
+    joints = [limits[str(found.run["joint"][i])] for i in driven]
+    used = np.abs(found.run["torque"][:, driven]) / [joint.torque for joint in joints]
+    angles = found.run["joint_position"][:, driven]
+    beyond = np.maximum(angles - [joint.upper for joint in joints], [joint.lower for joint in joints] - angles)
+    worst = joints[int(np.argmax(np.max(beyond, axis=0)))].name
+    print(
+        f"  torques up to {np.max(used):.0%} of their limits, joints up to {np.max(beyond):.3f} rad out of range",
+        end="",
+    )
+    print(f" ({worst}); {len(found.run.transitions)} events", flush=True)
 
 
 def impacts() -> None:

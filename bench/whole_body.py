@@ -19,6 +19,8 @@ from trundle.control.collision import CollisionRows
 from trundle.control.load import Load
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
+from trundle.scenarios import build, load_scenario
+from trundle.scenarios.multicontact_carry import CarryWork
 
 LIMIT, LIMIT_LOADED = 1.0, 2.0  # ms, median
 
@@ -35,7 +37,8 @@ class Case:
         loaded = extra == "2 kg"
         self.controller = WholeBodyController(humanoid.gripping() if loaded else humanoid, collisions=rows)
         robot, self.rng = self.controller.humanoid.robot, np.random.default_rng(0)
-        self.q, self.spent, self.failed = self.controller.humanoid.standing(), [], 0
+        self.q = carrying(humanoid.name) if loaded else self.controller.humanoid.standing()
+        self.spent, self.failed = [], 0
         terms, ends = self.controller.terms(self.q, np.zeros(robot.nv))
         if terms.momentum is None:
             raise RuntimeError("no momentum")
@@ -63,6 +66,15 @@ class Case:
         low, median, high = np.percentile(self.spent[1:], [10, 50, 99])
         figures = (f"{value:.2f}" for value in (low, median, high))
         return [*self.row, *figures, str(self.failed), f"{self.limit:g}", "yes" if median <= self.limit else "no"]
+
+
+def carrying(name: str) -> np.ndarray:
+    """Return the state in which a robot of `HUMANOIDS` holds the box of `humanoid-carry`, palms towards each other."""
+    still = ["route.turn=0.0", "route.turn_steps=0", "route.ways=[]"]
+    work = build(load_scenario("humanoid-carry", [f'robot.name="{name}"', *still]))
+    if not isinstance(work, CarryWork):
+        raise TypeError(f"humanoid-carry is built by {type(work).__name__}")
+    return np.concatenate([work.start[:7], work.joints["carry"]])
 
 
 def main() -> None:

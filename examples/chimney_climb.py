@@ -54,14 +54,14 @@ def main(plot: str | None = None) -> float:
 
         _, axes = plt.subplots(3, 1, sharex=True, figsize=(7, 6.5), layout="constrained")
         axes[0].plot(table[:, 0], table[:, 3], label="height")
-        axes[0].plot(table[:, 0], path(table[:, 0])[0][:, 2], ":", color="grey", label="path")
+        axes[0].plot(table[:, 0], path(table[:, 0])[0][:, 2], ":", color="black", label="path")
         axes[1].step(table[:, 0], table[:, 4], where="post")
-        for column, name in ((6, "x"), (7, "y, the axis"), (8, "z")):
+        for column, name in ((6, "L about x"), (7, "about y, the axis"), (8, "about z")):
             axes[2].plot(table[:, 0], table[:, column], label=name)
         for ax, what in zip(axes, ("height (m)", "normal forces (N)", "L (kg m²/s)"), strict=True):
             ax.set_ylabel(what)
         axes[0].legend(frameon=False)
-        axes[2].legend(frameon=False, title="angular momentum L about")
+        axes[2].legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 0.97))
         axes[2].set_xlabel("time (s)")
         axes[0].figure.savefig(plot)
     return sway

@@ -59,6 +59,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         ("humanoid-ledge", "hand.down=1.5", "hand.down = 1.5", "a share from 0 to 1"),
         ("humanoid-ledge", 'hand.support="wall"', "hand.support = 'wall'", "'ridge', 'beam'"),
         ("humanoid-carry", "route.ways=[1.2]", "route.ways = [1.2]", "within the robot's reach"),
+        ("humanoid-carry", "box.size=[2.0, 0.24, 2.0]", "box.size = [2.0, 0.24, 2.0]", "above the ground"),
         ("humanoid-carry", "route.turn_steps=1", "route.turn_steps = 1", "each sole has to turn"),
         ("humanoid-carry", "terrain.floor=false", "terrain.floor = False", "a place over a block"),
         ("humanoid-carry", "stands.place_height=1.4", "stands.place_ahead = 0.27", "by stands.place_height"),

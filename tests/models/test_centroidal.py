@@ -208,6 +208,23 @@ def test_resets_of_the_linear_state_are_those_of_the_model() -> None:
         cs.mass_reset(33.0, 0.0)
 
 
+def test_a_body_that_moves_and_spins_joins_and_leaves_exactly() -> None:
+    rng = np.random.default_rng(8)
+    W = Rotation.random(random_state=2).as_matrix()
+    robot, box = (CentroidalState(*rng.normal(size=(3, 3))) for _ in range(2))
+    for mass, after in (
+        (2.0, Centroidal(33.0).joined(robot, 2.0, box)[1]),
+        (-2.0, Centroidal(33.0).parted(robot, 2.0, box)[1]),
+    ):
+        body = cs.Body(mass, box.position, box.velocity, box.angular_momentum)
+        E, e = cs.joined(body, W, 33.0, W[2] @ robot.position, W[2] @ robot.velocity)
+        x = linear_state(W, 33.0, np.concatenate((robot.position, robot.velocity, robot.angular_momentum)))
+        wanted = linear_state(W, 33.0 + mass, np.concatenate((after.position, after.velocity, after.angular_momentum)))
+        np.testing.assert_allclose(E @ x + e, wanted, atol=1e-12)
+        jump = body.jump(33.0, robot.position, robot.velocity)
+        np.testing.assert_allclose(jump, after.angular_momentum - robot.angular_momentum, atol=1e-12)
+
+
 def test_heights_reach_the_given_speeds_without_impulse() -> None:
     durations, speeds = np.array([0.1, 0.2, 0.05]), np.array([0.0, 0.3, -0.1, 0.2])
     height, speed, acceleration = cs.heights_by_speeds(durations, 0.8, speeds)

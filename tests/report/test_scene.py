@@ -10,7 +10,7 @@ from trundle.errors import InputError
 from trundle.report import meshes
 from trundle.report.recompute import rotation_matrices
 from trundle.report.scene import build_stage
-from trundle.report.staging import FRAMES_PER_SECOND, MOST_FRAMES
+from trundle.report.staging import FIELD_OF_VIEW, FRAMES_PER_SECOND, MOST_FRAMES, framed
 
 
 def test_frames_follow_the_motion_at_thirty_a_second():
@@ -66,6 +66,20 @@ def test_the_camera_sees_the_whole_motion(make):
     # 0.72 rad is the height of the view, the width is at least 1.3 times that.
     assert np.all(depth > 0)
     assert np.all(off < 1.35 * np.tan(0.36) * depth)
+
+
+@pytest.mark.parametrize("size", [(3.0, 0.5, 1.8), (0.5, 0.5, 1.8), (0.4, 6.0, 0.2)])
+def test_a_frame_holds_all_points_and_no_more_than_it_must(size):
+    points = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 3)) * size + [4.0, -2.0, 1.0]
+    look_at, camera = framed(points, np.array([0.35, -1.25, 0.25]), aspect=1.4, room=0.84)
+    ahead = (look_at - camera) / np.linalg.norm(look_at - camera)
+    right = np.cross(ahead, [0.0, 0.0, 1.0]) / np.linalg.norm(np.cross(ahead, [0.0, 0.0, 1.0]))
+    to = points - camera
+    depth = to @ ahead
+    assert depth.min() > 0.0
+    height = 0.84 * np.tan(FIELD_OF_VIEW / 2)
+    used = [np.max(np.abs(to @ axis) / depth) / height for axis in (right / 1.4, np.cross(right, ahead))]
+    assert max(used) == pytest.approx(1.0)
 
 
 def test_the_force_is_an_arrow_about_as_long_as_the_body():

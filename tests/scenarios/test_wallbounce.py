@@ -23,7 +23,7 @@ from trundle.report.metrics_wallbounce import cleared, models, safe
 from trundle.scenarios import build, load_scenario, run
 from trundle.scenarios.schema_wallbounce import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
 from trundle.scenarios.wallbounce_setup import Setup
-from trundle.scenarios.wallbounce_trials import QUALITY, run_trial
+from trundle.scenarios.wallbounce_trials import QUALITY, _trip, run_trial
 
 NAMES = ("recover", "avoid", "turn", "models")
 
@@ -171,3 +171,20 @@ def test_plans_without_contact_have_no_quality_that_could_hold():
     values = models(run, {})
     assert set(values) == {f"{key}_implicit" for key in full}
     assert set(values.values()) == {0.5}
+
+
+@pytest.mark.parametrize(("ends", "known"), [(0.5, False), (2.0, True)])
+def test_a_trip_that_ends_before_the_goal_moves_has_no_times_of_the_move(ends: float, known: bool) -> None:
+    time = np.linspace(0.0, ends, 51)
+    y = np.zeros((51, 16))
+    y[:, 0] = time
+    tables = SimpleNamespace(goal=SimpleNamespace(turn_at=1.0), box=None)
+    robot = SimpleNamespace(com=[0.0, 0.0, 0.5])
+    setup: Any = SimpleNamespace(tables=tables, robot=robot, forward=np.array([1.0, 0.0]))
+    guide: Any = SimpleNamespace(obstacle=None, goal=np.array([1.9, 0.0]))
+    run: Any = SimpleNamespace(time=time)
+    facts = _trip(setup, guide, run, y, np.zeros((51, 2)))
+    assert facts["along"] == pytest.approx(ends)
+    assert (facts["peak_acceleration"] is not None) is known
+    assert (facts["goal_time"] is not None) is known
+    assert facts["lateral_time"] is None

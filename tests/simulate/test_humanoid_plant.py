@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -128,3 +131,12 @@ def test_balls_of_pads_touch_their_planes_from_inside(g1: Humanoid) -> None:
         balls = np.array([view.data.geom_xpos[view.geom(f"{name}{j}")] for j in range(4)])
         assert (balls - end.p) @ end.R[:, 2] == pytest.approx(np.full(4, 0.005), abs=1e-9)
         assert balls.mean(axis=0) - 0.005 * end.R[:, 2] == pytest.approx(end.p, abs=1e-9)
+
+
+@pytest.mark.parametrize("joints", [2, 3, 29])
+def test_each_number_of_a_measurement_has_its_own_noise(joints: int) -> None:
+    noise = Imprecision(position=1.0, rate=2.0, attitude=3.0, gyro=4.0, force=5.0)
+    robot = SimpleNamespace(joints=("joint",) * joints)
+    plant: Any = SimpleNamespace(humanoid=SimpleNamespace(robot=robot), ends=("left_foot",), measure=None)
+    deviation = HumanoidPlant.sensors(plant, noise).deviation
+    assert deviation.tolist() == [1.0] * joints + [2.0] * joints + [3.0] * 3 + [4.0] * 3 + [5.0] * 3

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, integer, non_negative, number, positive
 from trundle.contact.patch import PlacedPatch
-from trundle.control.preview_plan import PreviewPlan, dropped_component, rolled, row_sizes, world_sums
+from trundle.control.preview_plan import PreviewPlan, momenta, rolled, row_sizes, world_sums
 from trundle.control.preview_program import Layout, Program, Scales, Slot
 from trundle.control.preview_window import Path, Window, make_window, slots_of
 from trundle.errors import InputError
@@ -204,18 +204,18 @@ class Preview:
         if solution.status is not Status.SUCCESS:
             wrenches[:] = np.nan
             nothing = np.full((K + 1, 6), np.nan)
-            arrays = (wrenches, nothing, nothing[:-1], nothing[:, 0])
+            arrays = (wrenches, nothing, nothing[:-1], nothing[:, :3], nothing[:-1, :3])
             return PreviewPlan(window.borders, contacts, *arrays, solution.status, {}, solution, window)
         found = program.wrenches(solution.x, slots.index)
         k, slot = np.nonzero(slots.index >= 0)
         wrenches[k, slots.index[k, slot]] = found[k, slot]
         states, starts = rolled(window, (slots.inputs @ found[..., None])[..., 0].sum(axis=1))
         sums = world_sums(found, slots.positions, slots.rotations)
-        third = dropped_component(window, starts, sums, state.angular_momentum)
+        momentum = momenta(window, states, starts, sums, state.angular_momentum)
         given_up = self._given_up(window, sums, program, solution)
         status = Status.LIMITS_RELAXED if given_up else Status.SUCCESS
         return PreviewPlan(
-            window.borders, contacts, wrenches, states, starts, third, status, given_up, solution, window
+            window.borders, contacts, wrenches, states, starts, *momentum, status, given_up, solution, window
         )
 
     def _given_up(self, window: Window, sums: FloatArray, program: Program, solution: QpSolution) -> dict[str, float]:

@@ -34,9 +34,12 @@ class PreviewPlan:
         solver's.
     starts : (K, 6)
         The same at the start of each sample, after resets.
-    third : (K + 1,) kg m2/s
-        The component of the angular momentum along the privileged axis, which the program does not see: computed
-        exactly from the plan (paper 3, figure 5).
+    angular_momentum : (K + 1, 3) kg m2/s
+        About the centre of mass, world; also what the program does not see of it, the component along the privileged
+        axis: computed exactly from the plan (paper 3, figure 5), across changes of the axis and of the mass too. At a
+        border it is that before such a change.
+    gains : (K, 3) kg m2/s
+        What it gains in each sample, world.
     status : Status
         SUCCESS; LIMITS_RELAXED where the prescribed force or a change of the axis could not be met, see `given_up`;
         else there is no plan: the arrays are NaN.
@@ -54,7 +57,8 @@ class PreviewPlan:
     wrenches: FloatArray
     states: FloatArray
     starts: FloatArray
-    third: FloatArray
+    angular_momentum: FloatArray
+    gains: FloatArray
     status: Status
     given_up: Mapping[str, float]
     solution: QpSolution
@@ -83,20 +87,15 @@ class PreviewPlan:
         total = self._sums[:, 3:] + s.force
         return total / s.masses[:, None] + s.gravity
 
-    @cached_property
-    def angular_momentum(self) -> FloatArray:
-        """About the centre of mass (K + 1, 3), kg m2/s, the third component included."""
-        W = self._frames
-        local = np.column_stack((self.states[:, 4:], self.third))
-        return (local[:, None] @ W)[:, 0]
+    @property
+    def third(self) -> FloatArray:
+        """Component (K + 1,) of the angular momentum along the privileged axis, kg m2/s."""
+        return np.einsum("ki,ki->k", self._frames[:, 2], self.angular_momentum)
 
-    @cached_property
+    @property
     def angular_momentum_rate(self) -> FloatArray:
-        """Its mean rate (K, 3) in each sample, N m; where the axis changes that of the sample alone."""
-        s = self.window.samples
-        ends = np.column_stack((self.states[1:, 4:], self.third[1:]))
-        begins = np.column_stack((self.starts[:, 4:], self.third[:-1]))
-        return (((ends - begins) / s.durations[:, None])[:, None] @ s.W)[:, 0]
+        """Its mean rate (K, 3) in each sample, N m."""
+        return self.gains / self.window.samples.durations[:, None]
 
     @cached_property
     def friction_use(self) -> FloatArray:
@@ -212,8 +211,21 @@ def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
     return states, starts
 
 
-def dropped_component(window: Window, starts: FloatArray, sums: FloatArray, first: FloatArray) -> FloatArray:
-    """Return the component of L along the privileged axis (K + 1,), from the measured `first` (3,), world."""
+def momenta(
+    window: Window, states: FloatArray, starts: FloatArray, sums: FloatArray, first: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the angular momentum (K + 1, 3), world, from the measured `first` (3,), and its gains (K, 3) in samples.
+
+    What bodies bring or take is between the samples: it belongs to none, and is in the momentum at the end of the next.
+    """
     s = window.samples
-    gains = third_momentum_gain(s, starts, sums[:, 3:], sums[:, :3])
-    return float(s.W[0, 2] @ first) + np.concatenate(([0.0], np.cumsum(gains)))
+    third = third_momentum_gain(s, starts, sums[:, 3:], sums[:, :3])
+    gains = (np.column_stack((states[1:, 4:] - starts[:, 4:], third))[:, None] @ s.W)[:, 0]
+    steps = gains.copy() if window.joining else gains
+    for k, body in window.joining.items():
+        T, m = s.durations[k - 1], s.masses[k - 1]
+        high = s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1]
+        fast = s.speed[k - 1] + T * s.acceleration[k - 1]
+        r, v = (np.array([*states[k, [i, i + 2]] / m, along]) @ s.W[k - 1] for i, along in ((0, high), (1, fast)))
+        steps[k] += body.jump(m, r, v)
+    return first + np.concatenate((np.zeros((1, 3)), np.cumsum(steps, axis=0))), gains

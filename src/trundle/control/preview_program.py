@@ -248,14 +248,11 @@ class Program:
         s, K = window.samples, self.layout.count
         sx, turns = self.scales.state, window.turns
         for pair, known in ((0, s.height), (1, s.speed)):
-            rows = np.zeros((K, 2))
+            rows, own = np.zeros((K, 2)), self._reset_rows[pair]
             for k in np.flatnonzero(turns):
-                Q = s.W[k, 2] @ s.W[k - 1].T
-                T = s.durations[k - 1]
-                before = (s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1]) * (pair == 0)
-                before += (s.speed[k - 1] + T * s.acceleration[k - 1]) * (pair == 1)
-                rows[k] = Q[:2] * sx[self._reset_rows[pair]] / s.masses[k - 1]
-                e[k, 7 + pair] = known[k] - Q[2] * before
+                Q, at = s.W[k, 2] @ s.W[k - 1].T, window.arrivals[int(k)]
+                rows[k] = Q[:2] * at.gain[own] * sx[own] / s.masses[k]
+                e[k, 7 + pair] = known[k] - Q[2] * at[2 + pair] - Q[:2] @ at.shift[own] / s.masses[k]
             values += [np.full(K, -1.0), rows[1:].ravel()]
 
     def cones(self, index: Any, tables: Sequence[tuple[FloatArray, FloatArray]]) -> None:

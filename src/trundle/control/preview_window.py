@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,17 +14,30 @@ from trundle.errors import InputError
 from trundle.models.centroidal import CentroidalState
 from trundle.models.centroidal_samples import (
     STATES,
+    Body,
     Samples,
     Stages,
     discretise,
+    joined,
     mass_reset,
-    pick_up,
     turned,
 )
 from trundle.models.forecast import Forecast
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Times (n,) s -> positions (n, 3) m and velocities (n, 3) m/s, world: `trundle.problems.paths.PointPath`."""
+
+
+class Arrival(NamedTuple):
+    """The state where the privileged axis changes, in the old frame: m r1, m v1, m r2, m v2 are gain x + shift.
+
+    `height` and `speed` are r3 and v3 there; a change of the mass in the same instant has been.
+    """
+
+    gain: FloatArray
+    shift: FloatArray
+    height: float
+    speed: float
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,10 @@ class Window:
     E, e : (K, 6, 6), (K, 6)
         The state at the start of sample k is E_k x_k + e_k, x_k that at the end of the sample before: resets of the
         mass and of the frame. E_0 = I, e_0 = 0.
+    joining : mapping of int to Body
+        What joins or leaves at the start of a sample, its place from the origin.
+    arrivals : mapping of int to Arrival
+        Where the privileged axis changes: what is known before it does.
     resets : (R,) int
         Samples k > 0 at whose start E_k, e_k do something.
     turns : (K,) bool
@@ -59,6 +76,8 @@ class Window:
     stages: Stages
     E: FloatArray
     e: FloatArray
+    joining: Mapping[int, Body]
+    arrivals: Mapping[int, Arrival]
     resets: Any
     turns: Any
     start: FloatArray
@@ -106,7 +125,7 @@ def make_window(
     heights = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
     samples = replace(blank, height=heights[0], speed=heights[1], acceleration=heights[2])
     stages = discretise(samples)
-    E, e = _resets(samples, turns, changed, joining)
+    E, e, arrivals = _resets(samples, turns, changed, joining, state.angular_momentum)
     m = masses[:, None]
     r, v = ((W @ value[1:, :, None])[..., 0] for value in (points, rates))
     reference = np.zeros((len(durations), STATES))
@@ -114,7 +133,7 @@ def make_window(
     v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
     start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
     resets = np.flatnonzero(turns | changed)
-    return Window(origin, borders, held, stages, E, e, resets, turns, start, reference)
+    return Window(origin, borders, held, stages, E, e, joining, arrivals, resets, turns, start, reference)
 
 
 def slots_of(held: Any, kinds: Any, slots: tuple[int, ...]) -> Any:
@@ -144,13 +163,14 @@ def _followed(path: Path, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _joining(
     forecast: Forecast, changed: Any, middles: FloatArray, masses: FloatArray, origin: FloatArray
-) -> dict[int, tuple[Any, ...]]:
-    """Return (mass, position, velocity) of bodies that join (or leave, mass < 0) at samples with a known place."""
+) -> dict[int, Body]:
+    """Return the bodies that join (or leave, mass < 0) at samples, those with a known place."""
     found = {}
     for k in np.flatnonzero(changed).tolist():
         between = [c for c in forecast.masses if middles[k - 1] < c.time <= middles[k]]
         if len(between) == 1 and between[0].position is not None:
-            found[k] = (float(masses[k] - masses[k - 1]), between[0].position - origin, between[0].velocity)
+            one, mass = between[0], float(masses[k] - masses[k - 1])
+            found[k] = Body(mass, one.position - origin, one.velocity, one.angular_momentum)
     return found
 
 
@@ -161,7 +181,7 @@ def _heights(
     rates: FloatArray,
     borders: FloatArray,
     events: tuple[Any, Any, Any],
-    joining: dict[int, tuple[Any, ...]],
+    joining: dict[int, Body],
     pull: float,
 ) -> FloatArray:
     """Return r3, v3 at the starts of the samples and r3'' in them, (3, K)."""
@@ -176,9 +196,7 @@ def _heights(
         if turns[a]:
             h, s = float(axis @ points[a]), float(axis @ rates[a])
         elif a in joining:
-            mass, place, speed = joining[a]
-            before, after = samples.masses[a - 1], samples.masses[a]
-            h, s = (before * h + mass * float(axis @ place)) / after, (before * s + mass * float(axis @ speed)) / after
+            h, s = _met(joining[a], axis, samples.masses[a - 1], h, s)
         if airborne[a]:
             free = samples.gravity @ axis + samples.force[a:b] @ axis / samples.masses[a:b]
             speeds = s + np.concatenate(([0.0], np.cumsum(T[a:b] * free)))
@@ -194,22 +212,31 @@ def _heights(
     return result
 
 
+def _met(body: Body, axis: FloatArray, mass: float, height: float, speed: float) -> tuple[float, float]:
+    """Return height and speed along `axis` once a body has joined `mass` (kg)."""
+    values = zip((height, speed), (body.position, body.velocity), strict=True)
+    high, fast = ((mass * own + body.mass * float(axis @ other)) / (mass + body.mass) for own, other in values)
+    return high, fast
+
+
 def _resets(
-    samples: Samples, turns: Any, changed: Any, joining: dict[int, tuple[Any, ...]]
-) -> tuple[FloatArray, FloatArray]:
+    samples: Samples, turns: Any, changed: Any, joining: dict[int, Body], momentum: FloatArray
+) -> tuple[FloatArray, FloatArray, dict[int, Arrival]]:
+    """Return E, e and where the axis changes; L3, which is no state, is guessed there to be that of `momentum`."""
     s, count = samples, len(samples.durations)
     E, e = np.tile(np.eye(STATES), (count, 1, 1)), np.zeros((count, STATES))
+    arrivals = {}
     for k in np.flatnonzero(turns | changed).tolist():
-        T, before = s.durations[k - 1], s.masses[k - 1]
-        if changed[k]:
-            if k in joining:
-                mass, place, speed = joining[k]
-                e[k] = pick_up(mass, place, speed, s.W[k - 1])
-            else:
-                E[k] = np.diag(mass_reset(before, s.masses[k]))
+        T, before, W = s.durations[k - 1], s.masses[k - 1], s.W[k - 1]
+        height = float(s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1])
+        speed = float(s.speed[k - 1] + T * s.acceleration[k - 1])
+        if k in joining:
+            E[k], e[k] = joined(joining[k], W, before, height, speed)
+            height, speed = _met(joining[k], W[2], before, height, speed)
+        elif changed[k]:
+            E[k] = np.diag(mass_reset(before, s.masses[k]))
         if turns[k]:
-            height = s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1]
-            speed = s.speed[k - 1] + T * s.acceleration[k - 1]
-            turn, shift = turned(s.W[k - 1], s.W[k], height, speed, 0.0, s.masses[k])
+            arrivals[k] = Arrival(np.diag(E[k])[:4].copy(), e[k, :4].copy(), height, speed)
+            turn, shift = turned(W, s.W[k], height, speed, float(W[2] @ momentum), s.masses[k])
             E[k], e[k] = turn @ E[k], turn @ e[k] + shift
-    return E, e
+    return E, e, arrivals

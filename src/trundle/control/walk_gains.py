@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -72,6 +73,10 @@ class WalkWeights:
     attitude : (3,) rad
         Yaw, pitch, roll.
     joints : rad
+    ankles : rad
+        Of the joints between a foot and the link before it. They move the point that a rolling sole bears on: if they
+        count as little as others, the regulator gives way with their torques as the load wanders (a stiffness below
+        zero), and a foot that bears less than planned, as just after it has landed, runs away.
     base_rates : m/s and rad/s
     joint_rates : rad/s
     torque : float
@@ -81,13 +86,15 @@ class WalkWeights:
     place: tuple[float, float, float] = (3.0, 0.05, 0.05)
     attitude: tuple[float, float, float] = (0.05, 0.03, 0.03)
     joints: float = 0.1
+    ankles: float = 0.02
     base_rates: float = 0.22
     joint_rates: float = 1.0
     torque: float = 0.1
 
-    def state(self, n: int) -> FloatArray:
-        """Return the diagonal (2 n,) of Q."""
-        sizes = [*self.place, *self.attitude, *[self.joints] * (n - 6)]
+    def state(self, n: int, ankles: Collection[int] = ()) -> FloatArray:
+        """Return the diagonal (2 n,) of Q; `ankles` are the numbers of their coordinates."""
+        sizes = [*self.place, *self.attitude]
+        sizes += [self.ankles if i in ankles else self.joints for i in range(6, n)]
         sizes += [self.base_rates] * 6 + [self.joint_rates] * (n - 6)
         return 1.0 / np.array([positive("weights", size) for size in sizes]) ** 2
 
@@ -158,12 +165,25 @@ def walk_gains(robot: RollingTree, walk: Walk, weights: WalkWeights | None = Non
             B.append(b)
     steps = np.diff([*times, walk.times[-1]])
     S = image(walk, 2 * n)
-    Q, R = np.diag(chosen.state(n)), np.diag(1.0 / (chosen.torque * sizes) ** 2)
+    Q, R = np.diag(chosen.state(n, ankles_of(robot))), np.diag(1.0 / (chosen.torque * sizes) ** 2)
     K = _periodic(A, B, steps, Q, R, S)
     closed, free = S, S
     for a, b, gain in zip(reversed(A), reversed(B), K[::-1], strict=True):
         closed, free = closed @ (a - b @ gain), free @ a
     return WalkGains(np.array(times), K, _spectrum(closed), _spectrum(free))
+
+
+def ankles_of(robot: RollingTree) -> set[int]:
+    """Return the numbers of the joints between the feet and the links before them, past frames without mass."""
+    specs = robot.tree.specs
+    number, columns, found = {spec.name: i for i, spec in enumerate(specs)}, robot.system.model().columns, set()
+    for part in robot.parts:
+        spec = specs[number[part.body]]
+        found.add(columns[spec.name])
+        while spec.parent >= 0 and specs[spec.parent].jointed and specs[spec.parent].mass == 0.0:
+            spec = specs[spec.parent]
+            found.add(columns[spec.name])
+    return found
 
 
 def image(walk: Walk, size: int) -> FloatArray:

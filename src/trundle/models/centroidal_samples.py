@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -181,10 +181,44 @@ def mass_reset(before: float, after: float) -> FloatArray:
 def pick_up(mass: float, position: FloatArray, velocity: FloatArray, W: FloatArray) -> FloatArray:
     """Return what x gains (6,) when a body of `mass` at rest relative to the robot joins it: its first moments.
 
-    Exact: (m r)+ = m r + m_o r_o, (m v)+ = m v + m_o v_o; with another velocity, L gains `Centroidal.joined`'s term.
+    Exact: (m r)+ = m r + m_o r_o, (m v)+ = m v + m_o v_o; with another velocity see `joined`.
     """
     r, v = W @ position, W @ velocity
     return mass * np.array([r[0], v[0], r[1], v[1], 0.0, 0.0])
+
+
+class Body(NamedTuple):
+    """What joins, or leaves where its mass is negative: kg, and m, m/s, kg m2/s (3,) in the world."""
+
+    mass: float
+    position: FloatArray
+    velocity: FloatArray
+    spin: FloatArray
+
+    def jump(self, mass: float, position: FloatArray, velocity: FloatArray) -> FloatArray:
+        """Return what L gains (3,) as it meets `mass` (kg) at `position` with `velocity`, world (`Centroidal.joined`).
+
+        L_o + mu (r_o - r) x (v_o - v),  mu = m m_o/(m + m_o): with m_o < 0 what it loses as a body leaves.
+        """
+        reduced = mass * self.mass / (mass + self.mass)
+        apart = np.cross(self.position - position, self.velocity - velocity)
+        return np.sign(self.mass) * self.spin + reduced * apart
+
+
+def joined(body: Body, W: FloatArray, mass: float, height: float, speed: float) -> tuple[FloatArray, FloatArray]:
+    """Return E (6, 6) and e (6,): the state in the frame W once a body has joined is E x + e; exact.
+
+    Of the product mu (r_o - r) x (v_o - v) only the component along the privileged axis has two unknown factors: in the
+    others one is `height` = r3 or `speed` = v3, which are prescribed. `mass` is that before.
+    """
+    reduced = mass * body.mass / (mass + body.mass)
+    r, v, spin = (W @ part for part in (body.position, body.velocity, body.spin))
+    rise, climb = r[2] - height, v[2] - speed
+    E, e = np.eye(STATES), pick_up(body.mass, body.position, body.velocity, W)
+    E[4, 2:4] = reduced / mass * np.array([-climb, rise])
+    E[5, 0:2] = reduced / mass * np.array([climb, -rise])
+    e[4:] = np.sign(body.mass) * spin[:2] + reduced * np.array([r[1] * climb - rise * v[1], rise * v[0] - r[0] * climb])
+    return E, e
 
 
 def _in_frame(W: FloatArray, vector: FloatArray) -> FloatArray:

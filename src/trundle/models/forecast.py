@@ -48,16 +48,16 @@ class Pushed:
 class MassChange:
     """The mass (kg) of what moves is `mass` from `time` (s) on.
 
-    With a `position` (3,) m, world, of the body that joins or leaves, and its `velocity`, the first moments change
-    by its own; without, centre of mass and velocity are kept (paper 3, section IV, whose lower level smooths the step).
-    The former is exact for a body that moves with the robot. Of any other, L also gains mu (r_o - r) x (v_o - v),
-    see `Centroidal.joined`: a product of states, which the linear model leaves out.
+    With a `position` (3,) m, world, of the body that joins or leaves, its `velocity` and its `angular_momentum`
+    (kg m2/s, about its own centre of mass), all momenta are kept, as in `Centroidal.joined`; without, centre of mass
+    and velocity are kept (paper 3, section IV, whose lower level smooths the step).
     """
 
     time: float
     mass: float
     position: Any = None
     velocity: Any = (0.0, 0.0, 0.0)
+    angular_momentum: Any = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         number("time", self.time, unit="s")
@@ -65,6 +65,8 @@ class MassChange:
         if self.position is not None:
             object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
         object.__setattr__(self, "velocity", array("velocity", self.velocity, (3,), unit="m/s"))
+        spin = array("angular_momentum", self.angular_momentum, (3,), unit="kg m2/s")
+        object.__setattr__(self, "angular_momentum", spin)
 
 
 @dataclass(frozen=True)

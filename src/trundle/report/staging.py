@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 FRAMES_PER_SECOND = 30.0
 MOST_FRAMES = 1800
+FIELD_OF_VIEW = 0.72
+"""rad, from the lower to the upper edge of the picture."""
 
 
 @dataclass(frozen=True)
@@ -115,3 +117,34 @@ def friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
 def unit(x: Array) -> Array:
     """Return vectors of unit length."""
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
+
+
+def framed(points: Array, direction: Array, aspect: float = 1.4, room: float = 0.84) -> tuple[Array, Array]:
+    """Return where a camera looks and stands (3,), as near as it sees all of some points.
+
+    With z along the view, y up in the picture and k the tangent of half its angle, |y_i - y| <= k (z_i - z) for each
+    point i, likewise sideways; the nearest z has a closed form.
+
+    Parameters
+    ----------
+    points : (n, 3) m
+    direction : (3,)
+        From what is looked at to the camera; not upright.
+    aspect : float
+        Width of the picture over its height, of narrow windows.
+    room : float
+        Share of the picture that may be filled: the page has its controls at the lower edge.
+    """
+    ahead = -direction / np.linalg.norm(direction)
+    right = np.cross(ahead, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    axes = np.stack([right, np.cross(right, ahead), ahead])
+    along = points @ axes.T
+    z, k = along[:, 2], room * math.tan(FIELD_OF_VIEW / 2)
+    places, nearest = [], []
+    for values, slope in ((along[:, 0], aspect * k), (along[:, 1], k)):
+        above, below = float(np.max(values - slope * z)), float(np.max(-values - slope * z))
+        places.append((above - below) / 2)
+        nearest.append(-(above + below) / (2 * slope))
+    camera = np.array([*places, min(nearest)]) @ axes
+    return camera + (float(np.mean(z)) - min(nearest)) * ahead, camera

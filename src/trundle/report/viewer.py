@@ -20,7 +20,7 @@ from trundle.records import Trajectory
 from trundle.records.whole import whole
 from trundle.report.meshes import Part, arrow_mesh
 from trundle.report.scene import build_stage
-from trundle.report.staging import Stage
+from trundle.report.staging import FIELD_OF_VIEW, Stage
 from trundle.report.style import unbroken
 
 Array = NDArray[np.float64]
@@ -94,7 +94,7 @@ def _record(server: Any, stage: Stage) -> str:
     scene.add_light_directional("/front", intensity=1.2, position=tuple(stage.camera), cast_shadow=False)
     server.initial_camera.position = tuple(stage.camera)
     server.initial_camera.look_at = tuple(stage.look_at)
-    server.initial_camera.fov = 0.72
+    server.initial_camera.fov = FIELD_OF_VIEW
     server.initial_camera.near = 0.01 * stage.size
     updates = [_actor(scene, stage, i) for i in range(len(stage.actors))] + [_contact(scene, stage)]
     updates += [_arrow(scene, stage, f"/arrow_{i}", *arrow) for i, arrow in enumerate(stage.arrows)]

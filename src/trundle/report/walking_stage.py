@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from trundle.records import SceneBody, Trajectory
 from trundle.report.meshes import Part
-from trundle.report.staging import Actor, Stage, frame_times, sampled
+from trundle.report.staging import Actor, Stage, frame_times, framed, sampled
 from trundle.report.walking_plots import tilt, uphill
 
 Array = NDArray[np.float64]
@@ -28,9 +28,8 @@ def walking_stage(run: Trajectory) -> Stage:
     force = run["contact_force"].sum(axis=1)
     share = run["contact_force"][..., 2:] / np.maximum(force[:, None, 2:], 1e-9)
     at = np.sum(share * run["contact_position"], axis=1)
-    middle = uphill(run, np.array([float(x.mean()), 0.0, 0.9]))
     size = 0.5
-    reach = max(2.2, 0.9 * float(np.ptp(x)))
+    look_at, camera = framed(_seen(actors[:-1]), np.array([0.35, -1.25, 0.25]))
     return Stage(
         seconds, lapse, tuple(actors),
         sampled(run, uphill(run, at), times),
@@ -38,8 +37,20 @@ def walking_stage(run: Trajectory) -> Stage:
         sampled(run, uphill(run, force), times),
         0.7 / (9.81 * float(run.metadata["physics"]["mass"])),
         None,
-        size, middle, middle + reach * np.array([0.35, -1.25, 0.25]),
+        size, look_at, camera,
     )  # fmt: skip
+
+
+def _seen(actors: list[Actor]) -> Array:
+    """Return points (n, 3) about which all bodies are, in every frame: the corners of their boxes."""
+    found = []
+    for actor in actors:
+        vertices = np.concatenate([part.vertices for part in actor.parts])
+        ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+        turns = Rotation.from_quat(actor.quaternions, scalar_first=True)
+        for i, j, k in np.ndindex(2, 2, 2):
+            found.append(actor.positions + turns.apply(np.array([ends[i, 0], ends[j, 1], ends[k, 2]])))
+    return np.concatenate(found)
 
 
 def _actor(run: Trajectory, body: SceneBody, times: Array, lean: Rotation) -> Actor:

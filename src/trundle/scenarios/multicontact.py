@@ -51,7 +51,7 @@ def build(scenario: Scenario) -> MulticontactWork:
         from trundle.scenarios.multicontact_carry import CarryWork
 
         work = CarryWork(scenario)
-    moved = {"robot": "robot.name", "pads": "robot.name", "controller.avoid": "controller.avoid"}
+    moved = {"robot": "robot.name", "pads": "robot.name"} | {key: key for key in ("controller.avoid", "box.size")}
     with keys("robot", scenario, moved):
         try:
             _ = work.controller, work.plant(Trial(scenario.seed, 1.0)).specification()

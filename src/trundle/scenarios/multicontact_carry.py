@@ -112,6 +112,9 @@ class CarryWork(MulticontactWork):
         t, where = self.tables.stands, self._arms.before
         ahead, top = where[0] - self._arms_from[0], where[2] - self.tables.box.size[2] / 2
         pick = _given(t.pick_ahead, ahead), _given(t.pick_height, top)
+        if pick[1] <= 0.0:
+            size = list(self.tables.box.size)
+            raise InputError("box.size", size, "a box that is above the ground where the arms hold its middle")
         return {"pick": pick, "place": (_given(t.place_ahead, pick[0]), _given(t.place_height, pick[1]))}
 
     @cached_property

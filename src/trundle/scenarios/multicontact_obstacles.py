@@ -15,6 +15,7 @@ from trundle.models.humanoid import Humanoid
 from trundle.models.obstacles import Obstacle
 from trundle.numerics.turning import rotation_rpy
 from trundle.scenarios.building import keys
+from trundle.scenarios.multicontact_layout import terrain_of
 from trundle.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
     if avoid and limits is None:
         allowed = f"false: the file of {humanoid.name} has no table clearance"
         raise InputError("controller.avoid", avoid, allowed, scenario.file)
-    around = (*read_obstacles(scenario, humanoid), *_blocks(tables, read_shunned(scenario, humanoid)))
+    around = (*read_obstacles(scenario, humanoid), *_blocks(tables, humanoid, read_shunned(scenario, humanoid)))
     if limits is None or avoid is False:
         return None
     around = tuple(one for one in around if one.against)
@@ -109,12 +110,12 @@ def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
     return CollisionRows(limits, around)
 
 
-def _blocks(tables: Any, shunned: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
-    blocks = {block.name: block for block in tables.terrain.blocks}
-    return [
-        Obstacle(name, blocks[name].size, blocks[name].center, limbs, rotation_rpy(np.array(blocks[name].rpy)))
-        for name, limbs in shunned.items()
-    ]
+def _blocks(tables: Any, humanoid: Humanoid, shunned: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
+    if not shunned:
+        return []
+    terrain = terrain_of(tables, humanoid)  # a support may be laid out for the robot's arm
+    blocks = {name: terrain.block(name) for name in shunned}
+    return [Obstacle(name, 2 * b.half_size, b.center, shunned[name], b.R) for name, b in blocks.items()]
 
 
 def check_start(scenario: Scenario, plant: HumanoidPlant, q: FloatArray) -> None:

@@ -187,7 +187,7 @@ def _trip(setup: Setup, guide: Guide, run: PlantRun, y: FloatArray, real: FloatA
     change = tables.goal.turn_at if tables.box is None else tables.box.appears
     begin = 0.0 if change is None else change
     after = run.time >= begin - 1e-9
-    origin = y[after][0, :2]
+    origin = y[after, :2][0] if after.any() else y[-1, :2]  # a run may end before anything changes
     aside = np.abs((y[:, :2] - origin) @ sideways)
     near = np.linalg.norm(y[:, :2] - guide.goal, axis=1) < 0.25
     step = float(run.time[1] - run.time[0])
@@ -203,7 +203,7 @@ def _trip(setup: Setup, guide: Guide, run: PlantRun, y: FloatArray, real: FloatA
         "late_contact": float(np.sum(late) * step),
         "lateral_time": _first(run.time, after & (aside >= 0.25), begin),
         "goal_time": _first(run.time, after & near, begin),
-        "peak_acceleration": float(np.max(_smooth(push, 3)[after])),
+        "peak_acceleration": float(np.max(_smooth(push, 3)[after])) if after.any() else None,
     }
 
 

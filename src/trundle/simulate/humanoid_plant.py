@@ -260,9 +260,9 @@ class HumanoidPlant:
         n = len(self.humanoid.robot.joints)
         if noise is None:
             return Sensors(self.measure, 0.0, delay, seed)
-        sizes = {n: (noise.position, noise.rate), 3: (noise.attitude, noise.gyro)}
-        parts = [np.full(size, s) for size, pair in sizes.items() for s in pair]
-        return Sensors(self.measure, np.concatenate([*parts, np.full(3 * len(self.ends), noise.force)]), delay, seed)
+        counts = (n, n, 3, 3, 3 * len(self.ends))
+        deviations = (noise.position, noise.rate, noise.attitude, noise.gyro, noise.force)
+        return Sensors(self.measure, np.repeat(deviations, counts), delay, seed)
 
     def measure(self, view: PlantView) -> FloatArray:
         """Return a measurement."""

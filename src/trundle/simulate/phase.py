@@ -152,8 +152,8 @@ class Phase:
     def _law(self, name: str, onset: ca.SX) -> Law:
         if name != "sliding":
             return LAWS[name]
-        # Under a policy the calls cut a run into pieces: there a slip is looked at often enough.
-        end = 0.0 if self.held else self.method.end_speed
+        # In the plane a slip crosses zero, and is seen to; in space one passed near zero stalls a run, policy or not.
+        end = 0.0 if self.held and self.system.d == 2 else self.method.end_speed
         return Sliding(onset=self.model.to_world.T @ onset, end_speed=end)
 
     def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:

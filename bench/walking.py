@@ -179,9 +179,9 @@ def speed() -> None:
 def grid() -> None:
     """Costs on finer grids: a clearance that ends steeply, one left out near the ends, a smooth one, and impacts."""
     ways: dict[str, dict[str, Any]] = {
-        "p = 1": {},
-        "ends 1/8": {"clearance_ends": 0.125},
-        "p = 2": {"clearance_power": 2},
+        "as in the scenarios": {},
+        "bound to the ends": {"clearance_ends": 0.0},
+        "bound to the ends, p = 2": {"clearance_ends": 0.0, "clearance_power": 2},
         "impacts": {"impacts": True},
     }
     for name, way in ways.items():

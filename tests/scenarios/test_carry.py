@@ -126,7 +126,7 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     rate = (creep[1] - creep[0]) / (run.time[end] - run.time[begin])
     assert np.abs(rate).max() < 2e-4, "m/s: softer pads let it creep by twice as much, under any load"
     drawn = further(run)
-    assert set(drawn) == {"hands"}
+    assert set(drawn) == {"dropped_momentum", "hands"}
     (slip, *_) = drawn["hands"](run, None).get_figure().axes[1].lines
     assert 1e-3 * slip.get_ydata().max() < values["box_slip"] + 5e-4
 

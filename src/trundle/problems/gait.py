@@ -71,9 +71,9 @@ class Gait:
     clearance : float, m
         Height h of the swing foot: gap >= h (4 s (1 - s))^p, s from 0 to 1 over the single support.
     clearance_power : 1 or 2
-        p. The foot's velocity is zero at both ends: with p = 1 the bound's is not, so that the swing leg is braked in
-        the last interval alone, by a torque that grows on finer grids; with p = 2 it lands smoothly, nearly along
-        the ground, which a replay with errors does not follow.
+        p. The foot's velocity is zero at both ends. With p = 1 the bound's is not: if it holds to the ends, the swing
+        leg is braked in the last interval alone, by a torque that grows on finer grids. With p = 2 the foot lands
+        nearly along the ground, which a replay with errors does not follow.
     clearance_ends : float
         Share of the single support at either of its ends in which the bound is left out: there the gap is >= 0.
     friction : float
@@ -108,7 +108,7 @@ class Gait:
     rolling_on: float | None = None
     clearance: float = 0.02
     clearance_power: int = 1
-    clearance_ends: float = 0.0
+    clearance_ends: float = 0.125
     friction: float = 0.8
     load: float = 1.4
     torques: Mapping[str, float] = field(default_factory=lambda: dict(TORQUES))

@@ -86,7 +86,7 @@ class WalkTable(Table):
         default=0.02, description="m, of the foot at mid-swing, at least"
     )
     clearance_ends: Annotated[float, Field(ge=0, le=0.5), Allowed("a share from 0 to 0.5")] = Field(
-        default=0.0, description="share of the swing at either end in which the foot need only be above the ground"
+        default=0.125, description="share of the swing at either end in which the foot need only be above the ground"
     )
     landing: _Place | None = Field(
         default=-0.09, description="m, ahead of the sole's centre, where a foot touches down; of a rolling sole"

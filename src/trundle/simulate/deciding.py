@@ -13,9 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.system import Atlas, ContactSystem
-from trundle.models.touching import touch_function
-from trundle.simulate.impact_cone import by_cones
-from trundle.simulate.impact_sets import Candidate, closed_sets, grouped
+from trundle.simulate.impact_sets import closed_sets, grouped
 from trundle.simulate.sharing import cone_sides, inside_all, redundant
 from trundle.simulate.states import slip_and_spin
 
@@ -76,9 +74,8 @@ def decided(
 
         M nudot + h = S u + sum G_i'lam_i,   rows_i nudot + bias_i = 0.
 
-    Of all sets that agree the one with most contacts closed and rolling is taken. In space no slip begins in these
-    sets, and corners of flat patches are closed as `closed_sets` says; where none of them agrees, projections onto the
-    cones tell which slips begin, and where to.
+    Of all sets that agree the one with most contacts closed and rolling is taken. In the plane; in space where there
+    are flat patches, whose corners are closed as `closed_sets` says, and no slip begins there.
 
     Parameters
     ----------
@@ -87,7 +84,8 @@ def decided(
     sticky : bool
         Friction has no limit.
     """
-    if not contacts:
+    groups = grouped(contacts, system.patches)
+    if (system.d != 2 and not system.patches) or not 0 < len(groups) <= _MOST:
         return None
     slips = {i: slip_and_spin(system, atlas, x, i)[1] for i in contacts}
     laws = ["separated"] * len(system.meetings)
@@ -96,30 +94,12 @@ def decided(
     M, force, *parts = (np.asarray(v, dtype=np.float64) for v in _terms(system, atlas, tuple(laws))(x, u))
     free = np.asarray(np.linalg.solve(M, force.ravel()), dtype=np.float64)
     model = system.model(atlas)
-    mus = {i: np.inf if sticky else float(model.joined[i].friction.mu) for i in contacts}
-    rows = {i: (parts[4 * k], parts[4 * k + 1].ravel(), *parts[4 * k + 2 : 4 * k + 4]) for k, i in enumerate(contacts)}
     choices: dict[int, list[Choice]] = {}
-    for i, (J, b, G, n) in rows.items():
-        choices[i] = list(_slipping(J, b, G) if laws[i] == "sliding" else _still(J, b, n.ravel(), mus[i]))
-    found = _of_sets(M, free, choices, grouped(contacts, system.patches))
-    if found is not None or system.d == 2:
-        return found
-    candidates = {}
-    for i, (J, b, _, n) in rows.items():
-        if laws[i] == "rolling":
-            candidates[i] = Candidate(J, J @ free + b, n.ravel(), mus[i])
-            continue
-        whole, way = np.asarray(touch_function(system, atlas, i)(x)[0]), slips[i] / float(np.linalg.norm(slips[i]))
-        candidates[i] = Candidate(whole, n.ravel() * float(J[0] @ free + b[0]), n.ravel(), mus[i], way=way)
-    return _of_cones(M, candidates)
-
-
-def _of_sets(
-    M: FloatArray, free: FloatArray, choices: Mapping[int, Sequence[Choice]], groups: Sequence[Sequence[int]]
-) -> Decision | None:
-    """Return the first set that agrees of all combinations of what the contacts may do, or None."""
-    if len(groups) > _MOST:
-        return None
+    for place, i in enumerate(contacts):
+        J, b, G, n = parts[4 * place : 4 * place + 4]
+        mu = np.inf if sticky else float(model.joined[i].friction.mu)
+        of_one = _slipping(J, b.ravel(), G) if laws[i] == "sliding" else _still(J, b.ravel(), n.ravel(), mu)
+        choices[i] = list(of_one)
     together = [_of_group(group, choices) for group in groups]
     numbers = [i for group in groups for i in group]
     if math.prod(len(some) for some in together) > _SETS:
@@ -130,25 +110,6 @@ def _of_sets(
             onsets = {i: one.onset for i, one in numbered if one.onset is not None}
             return Decision({i: one.law for i, one in numbered}, onsets)
     return None
-
-
-def _of_cones(M: FloatArray, contacts: Mapping[int, Candidate]) -> Decision | None:
-    """Return what projections onto the cones tell, of accelerations (m/s^2) instead of velocities, or None.
-
-    What has no slip obeys with its acceleration the law that an impact obeys with the velocity after it: what stays is
-    inside the cone, a slip begins against its friction. Forces (N) take the place of impulses.
-    """
-    found = by_cones(M, dict(contacts))
-    if found is None:
-        return None
-    onsets: dict[int, FloatArray] = {}
-    for i, law in found.laws.items():
-        if law == "sliding" and contacts[i].way is None:
-            c = contacts[i]
-            after = c.velocity + c.J @ found.jump
-            slip = after - c.n * float(c.n @ after)
-            onsets[i] = slip / float(np.linalg.norm(slip))
-    return Decision({i: found.laws.get(i, "separated") for i in contacts}, onsets)
 
 
 def _of_group(group: Sequence[int], choices: Mapping[int, Sequence[Choice]]) -> list[tuple[Choice, ...]]:

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
-from trundle.simulate.impact_cone import by_cones
-from trundle.simulate.impact_sets import Candidate, Impact, inside, some_of
+from trundle.simulate.impact_cone import cone_laws
+from trundle.simulate.impact_sets import Candidate, Impact, checked, inside, some_of
 from trundle.simulate.sharing import shared_impulses
 
 REST_SPEED = 1e-3
@@ -50,12 +50,13 @@ def plastic_impact(
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
     if alone.decided and all(speed > -REST_SPEED for speed in leaving):
         return replace(together, decided=True, rests=True)
-    if together.decided:
-        return together
-    if sum(any(i in contacts for i in patch) for patch in patches) > 1:
-        # Of two soles the sets are many and each has many slips to turn: the projections are there sooner.
-        return by_cones(M, contacts) or some_of(M, contacts, new, patches) or together
-    return some_of(M, contacts, new, patches) or by_cones(M, contacts) or together
+    return together if together.decided else some_of(M, contacts, new, patches) or _by_cones(M, contacts) or together
+
+
+def _by_cones(M: FloatArray, contacts: dict[int, Candidate]) -> Impact | None:
+    """Return the impact that the projections onto the cones lead to, if its impulses and velocities agree."""
+    found = cone_laws(M, contacts)
+    return None if found is None else checked(M, contacts, *found)
 
 
 def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:

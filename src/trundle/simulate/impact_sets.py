@@ -16,8 +16,6 @@ _MOST = 800
 """Sets of laws beyond which there are too many to try."""
 _TURNS = 200
 _AGREES = 1e-9
-_TURNED = 1e-7
-"""Angle (rad) by which friction may differ from the direction of its slip."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,6 @@ class Candidate:
     spin : (nv,), or None
         Row of the relative spin about n, for pure rolling.
     spin_rate : float, rad/s
-    way : (d,), or None
-        Where accelerations are asked for instead of velocities: direction of a slip that is there already.
     """
 
     J: FloatArray
@@ -46,7 +42,6 @@ class Candidate:
     mu: float
     spin: FloatArray | None = None
     spin_rate: float = 0.0
-    way: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -218,17 +213,7 @@ def checked(
     """Return the impact in which contacts do as the `laws` say, slips along `e`, or None where that contradicts it."""
     if all(law == "apart" for law in laws.values()):
         return None
-    return agreeing(contacts, laws, e, *_solved(M, contacts, laws, e))
-
-
-def agreeing(
-    contacts: dict[int, Candidate],
-    laws: dict[int, str],
-    e: dict[int, FloatArray],
-    jump: FloatArray,
-    impulses: dict[int, FloatArray],
-) -> Impact | None:
-    """Return the impact with this `jump` (nv,) and these `impulses`, or None where they contradict the `laws`."""
+    jump, impulses = _solved(M, contacts, laws, e)
     scale = max((float(np.linalg.norm(c.velocity)) for c in contacts.values()), default=0.0)
     push = max((float(np.linalg.norm(value)) for value in impulses.values()), default=0.0)
     gain = 0.0
@@ -245,19 +230,8 @@ def agreeing(
             return None
         if law == "rolling" and (not inside(c, impulses[i], _AGREES * push) or np.any(np.abs(after) > _AGREES * scale)):
             return None
-        if law == "sliding" and not _slides(c, e[i], after, impulses[i], _AGREES * scale, _AGREES * push):
+        if law == "sliding" and float(e[i] @ after) <= _AGREES * scale:
             return None
-    if gain > _AGREES * scale * push and all(c.way is None for c in contacts.values()):
+    if gain > _AGREES * scale * push:
         return None
     return Impact(jump, {i: law for i, law in laws.items() if law != "apart"}, impulses)
-
-
-def _slides(c: Candidate, e: FloatArray, after: FloatArray, push: FloatArray, no_speed: float, no_push: float) -> bool:
-    """Whether a velocity slips along `e` (d,) and an impulse is on the edge of its cone against it."""
-    load, slip = float(c.n @ push), after - c.n * float(c.n @ after)
-    if float(np.linalg.norm(push - load * (c.n - c.mu * e))) > no_push:
-        return False
-    size = float(e @ slip)
-    return c.way is not None or (
-        size > no_speed and float(np.linalg.norm(slip - size * e)) <= no_speed + _TURNED * size
-    )

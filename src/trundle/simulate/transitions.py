@@ -35,7 +35,6 @@ _STILL = 1e-14
 """Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
-_BACK = 1e-7  # m/s of slip against the direction it was to have, within _SOON: no round-off
 JAM = "the slip jammed and stopped"
 _ROLLS = ("rolling", "pure-rolling")
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
@@ -222,34 +221,26 @@ def _start_sliding(board: Switchboard, now: Instant, contact: int, phase: Phase)
             onsets[i] = -tangential / size
         mode = board.with_law(replace(now, mode=mode), i, "sliding")
     after = Instant(now.t, now.x, mode, onsets)
-    if board.system.d == 3 and len(starting) > 1 and min(_growth(board, after, starting).values()) < -_BACK:
-        # Forces of a stiff sole are shared by a rule; the slips that begin follow from all of its forces together.
-        together = board.settle([now])
-        if together is not None:
-            return together
     unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
     return replace(after, unarmed=unarmed)
 
 
 def _still_starting(board: Switchboard, now: Instant, unarmed: frozenset[str]) -> frozenset[str]:
-    """Return the margins of `unarmed` that start at this very instant, from zero: gaps, and slips that grow as meant.
+    """Return the slips of `unarmed` that start at this very instant, from zero, and grow the way they were meant to.
 
     Of several contacts that begin to slide at once each is decided after the other: what the later ones change may
     turn the slip of an earlier one, which is then decided again.
     """
-    laws = now.mode.laws
-    opening = {f"{board.name(i)}.gap" for i, law in enumerate(laws) if law == "separated"} & unarmed
-    sliding = [i for i, law in enumerate(laws) if law == "sliding" and f"{board.name(i)}.slip_speed" in unarmed]
-    growth = _growth(board, now, sliding) if sliding else {}
-    return frozenset(opening | {f"{board.name(i)}.slip_speed" for i in sliding if growth[i] > 0})
-
-
-def _growth(board: Switchboard, now: Instant, sliding: Sequence[int]) -> dict[int, float]:
-    """Return the slips (m/s) a little later, along the directions they were meant to have, of those that begin now."""
+    sliding = [
+        i for i, law in enumerate(now.mode.laws) if law == "sliding" and f"{board.name(i)}.slip_speed" in unarmed
+    ]
+    if not sliding:
+        return frozenset()
     phase = board.phase_of(now.mode)
     p = phase.parameters(board.inputs(now.t), now.onsets)
     soon = now.x + _SOON * np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
-    return {i: float(slip_and_spin(board.system, now.mode.atlas, soon, i)[1] @ now.onsets[i]) for i in sliding}
+    slips = {i: slip_and_spin(board.system, now.mode.atlas, soon, i)[1] for i in sliding}
+    return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i]) > 0)
 
 
 def _spin(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:

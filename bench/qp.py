@@ -71,8 +71,8 @@ def _summary(label: str, run: Any, us: np.ndarray, unsolved: int, note: str) -> 
 def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
     """Time the solver's own package on programs that are there already, and the data compiled in a C loop."""
     from trundle.errors import CompileError
-    from trundle.numerics.compile import time_function
-    from trundle.numerics.qp_backends import Limits, backend
+    from trundle.numerics.compiled.compile import time_function
+    from trundle.numerics.qp.backends import Limits, backend
 
     equality = np.arange(run.shape.rows) < run.shape.equations
     solve, spent = backend(run.solver), []
@@ -91,8 +91,8 @@ def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
 
 def tables(ticks: int = 1000) -> dict[str, list[Times]]:
     """Return the table of solvers and the table of ticks."""
-    from trundle.numerics.qp import QpSolver
-    from trundle.numerics.qp_backends import solvers
+    from trundle.numerics.qp.backends import solvers
+    from trundle.numerics.qp.qp import QpSolver
     from trundle.status import Status
 
     model = rover()

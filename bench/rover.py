@@ -122,7 +122,7 @@ def controller(model: Any, dynamics: Any, **options: Any) -> Any:
 
 def drive(model: Any, dynamics: Any, run: Any, ticks: int = 1000, speed: float = SPEED) -> np.ndarray:
     """Return the states (ticks, n_x) at which a closed loop at `PERIOD` asks for torques (RK4, ten steps a tick)."""
-    from trundle.numerics.compile import compile_function
+    from trundle.numerics.compiled.compile import compile_function
 
     rate = compile_function(ca.Function("rate", [dynamics.x, dynamics.u], [dynamics.xdot]))
     x, states, h = placed(model, dynamics), [], PERIOD / 10

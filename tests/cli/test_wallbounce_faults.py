@@ -10,7 +10,7 @@ import pytest
 import tomli_w
 
 from tests.cli.test_cli import trundle
-from trundle.numerics.compile import find_compiler
+from trundle.numerics.compiled.compile import find_compiler
 
 WALL = {"point": [0.5, 0.0, 0.0], "normal": [-1.0, 0.0, 0.0]}
 STAND = {"kind": "wallbounce", "task": "recover", "walls": [WALL]}

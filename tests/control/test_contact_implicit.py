@@ -12,7 +12,7 @@ from trundle.contact.soft import SoftLaw, Wall
 from trundle.control.contact_implicit import ContactImplicit, Disc, Weights
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
-from trundle.numerics.compile import find_compiler
+from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Guess, Limits, recompute
 from trundle.status import Status
 

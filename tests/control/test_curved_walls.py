@@ -11,7 +11,7 @@ from trundle.contact.soft import Wall
 from trundle.contact.walls import ROUND, Formula
 from trundle.control.contact_implicit import ContactImplicit
 from trundle.models.ball_balancer import BallBalancer
-from trundle.numerics.compile import find_compiler
+from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
 
 ROBOT = BallBalancer()

@@ -14,7 +14,7 @@ from trundle.control.hybrid_mpc import HybridControl
 from trundle.control.schedule import ScheduleRules, contact_schedule
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
-from trundle.numerics.compile import find_compiler
+from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
 from trundle.status import Status
 

@@ -14,7 +14,7 @@ from trundle.control.collision import CollisionRows
 from trundle.errors import InputError
 from trundle.models.capsules import Capsule, Clearance
 from trundle.models.obstacles import KINDS, Obstacle
-from trundle.numerics.turning import rotation_rpy
+from trundle.numerics.rotations import rotation_rpy
 
 pytest.importorskip("coal")
 EYE, NONE = np.eye(3), np.zeros(3)

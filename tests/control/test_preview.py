@@ -12,7 +12,7 @@ from trundle.control.preview import Preview, PreviewWeights
 from trundle.errors import InputError
 from trundle.models.centroidal import Centroidal, CentroidalState, Push, projection_frame
 from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed, aligned
-from trundle.numerics.qp import QpSolver
+from trundle.numerics.qp.qp import QpSolver
 from trundle.problems.paths import PointPath
 from trundle.status import Status
 

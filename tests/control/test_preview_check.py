@@ -21,7 +21,7 @@ from trundle.control.preview_plan import PreviewPlan
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.forecast import Forecast, Held, MassChange, Pushed
-from trundle.numerics.qp import QpSolution, QpSolver
+from trundle.numerics.qp.qp import QpSolution, QpSolver
 from trundle.problems.paths import PointPath
 from trundle.status import Status
 

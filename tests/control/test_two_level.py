@@ -15,7 +15,7 @@ from trundle.control.hybrid_mpc import HybridControl
 from trundle.control.two_level import Surroundings, Timing, TwoLevel
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
-from trundle.numerics.compile import find_compiler
+from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
 from trundle.simulate.balancer_plant import BalancerPlant
 from trundle.simulate.mujoco_plant import Push, Sensors

@@ -11,7 +11,7 @@ from trundle.control.stepping import Footsteps, Move, Travel, in_turn, steps_ahe
 from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController, WholeBodyGains, rolling
 from trundle.errors import InputError
 from trundle.models.humanoid import load_humanoid
-from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of
+from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.status import Status
 
 pytest.importorskip("pinocchio")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trundle.geometry as tg
-from tests.geometry.shapes import POLYGONAL, SHAPES, make, names
+from tests.geometry.shape_table import POLYGONAL, SHAPES, make, names
 
 CHARTED = names(lambda s: s.representations.charts)
 SUPPORTED = names(lambda s: s.representations.support is not None)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.numerics.nlp import solve
+from trundle.numerics.nlp.nlp import solve
 from trundle.plan.transcription import MIDPOINT, Arc, Transcription
 from trundle.problems import Condition, Phase, Problem
 from trundle.status import Status

@@ -10,7 +10,7 @@ import pytest
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.stepping import straight_walk
 from trundle.models.humanoid import Humanoid, load_humanoid
-from trundle.numerics.turning import rotation_z
+from trundle.numerics.rotations import rotation_z
 from trundle.plan.stance_checks import most_turn, overlap, rests_everywhere, turns
 from trundle.plan.stance_pose import StanceError, center_of_mass_of, where
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.numerics.nlp import solve
+from trundle.numerics.nlp.nlp import solve
 from trundle.plan.transcription import METHODS, Arc, Transcription
 from trundle.problems import Condition, Link, Phase, Problem
 from trundle.status import Status

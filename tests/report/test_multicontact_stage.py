@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trundle.models.urdf_checks import load_urdf
-from trundle.numerics.turning import quaternion_of
+from trundle.numerics.rotations import quaternion_of
 from trundle.report.multicontact_stage import _robot
 from trundle.scenarios.multicontact_trials import pictured
 

@@ -14,7 +14,7 @@ from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.handling import HANDS, Durations, Errand, Grip, Handling, Place
 from trundle.errors import InputError
 from trundle.models.humanoid import load_humanoid
-from trundle.numerics.turning import rotation_by
+from trundle.numerics.rotations import rotation_by
 from trundle.plan.arm_pose import arm_pose, arms
 from trundle.plan.stance_pose import center_of_mass_of
 from trundle.records import load_trajectory

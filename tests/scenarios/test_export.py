@@ -11,7 +11,7 @@ import pytest
 from tests.scenarios.files import JUGGLING, changed, written
 from trundle.cli import main
 from trundle.errors import InputError
-from trundle.numerics.compile import find_compiler
+from trundle.numerics.compiled.compile import find_compiler
 from trundle.scenarios import load_scenario
 from trundle.scenarios.export import Exported, export
 

@@ -11,7 +11,7 @@ import pytest
 from trundle.control.collision import CollisionRows
 from trundle.models.capsules import Clearance
 from trundle.models.obstacles import Obstacle
-from trundle.numerics.turning import rotation_rpy
+from trundle.numerics.rotations import rotation_rpy
 from trundle.report.metrics import compute, unit
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario

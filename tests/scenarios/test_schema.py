@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from tests.scenarios.files import JUGGLING, PLANAR, PLANAR_HAND, changed, written
 from trundle.errors import InputError
 from trundle.geometry import Sphere
-from trundle.geometry.sizes import LONGEST, SHORTEST
+from trundle.geometry.shapes.sizes import LONGEST, SHORTEST
 from trundle.scenarios import ScenarioError, load_scenario
 from trundle.scenarios.problems import _field, keys_of
 from trundle.scenarios.schema import SCHEMAS, json_schema, kinds, schema_for

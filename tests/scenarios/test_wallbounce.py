@@ -17,7 +17,7 @@ from trundle.control.schedule import ScheduleRules
 from trundle.control.two_level import Timing
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
-from trundle.numerics.compile import find_compiler
+from trundle.numerics.compiled.compile import find_compiler
 from trundle.report.metrics import compute
 from trundle.report.metrics_wallbounce import cleared, models, safe
 from trundle.scenarios import build, load_scenario, run

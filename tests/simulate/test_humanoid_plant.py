@@ -10,7 +10,7 @@ import pytest
 
 from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.models.terrain import Block, Terrain
-from trundle.numerics.turning import rotation_of, rotation_rpy
+from trundle.numerics.rotations import rotation_of, rotation_rpy
 from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant, Imprecision, from_mujoco, to_mujoco
 
 pytest.importorskip("pinocchio")

@@ -67,7 +67,7 @@ def _line(package: str) -> bool:
 
 
 def _compiler() -> str:
-    from trundle.numerics.compile import compiler_info
+    from trundle.numerics.compiled.compile import compiler_info
 
     info = compiler_info()
     cache = f"cache     {info.cache_directory} ({info.cache_entries} files, {info.cache_size / 1e6:.1f} MB)"

@@ -17,7 +17,7 @@ from trundle.contact.contact import Contact, kinematics
 from trundle.contact.laws import Friction, Law
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
-from trundle.numerics.compile import compile_function
+from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.space import angular_size
 
 

@@ -13,7 +13,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.walls import FLAT, Surface, Wall
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
-from trundle.numerics.ilqr_stage import Cost
+from trundle.numerics.ilqr.stage import Cost
 
 Row = tuple[Any, ...]
 """Margin, weight mu, delta and, where its tail is bounded, fade of a barrier; see `relaxed_barrier`."""

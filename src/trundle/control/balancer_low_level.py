@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative
-from trundle.control.quick import QuickCall
 from trundle.models.ball_balancer import BallBalancer, body_rotation
+from trundle.numerics.compiled.buffered import QuickCall
 
 __all__ = ["Answer", "LowLevel", "LowLevelGains"]
 

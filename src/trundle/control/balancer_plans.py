@@ -19,7 +19,7 @@ from trundle.control.balancer_level import BalancerLevel
 from trundle.control.contact_implicit import ContactImplicit, Disc, KeepOut, Weights
 from trundle.control.hybrid_mpc import HybridControl
 from trundle.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
-from trundle.numerics.compile import compile_function
+from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.status import Status
 

@@ -12,10 +12,10 @@ import numpy as np
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.soft import Wall
 from trundle.control.contact_implicit import Disc
-from trundle.control.quick import QuickCall
 from trundle.control.two_level import Surroundings
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
+from trundle.numerics.compiled.buffered import QuickCall
 
 __all__ = ["Goal", "Obstacle", "PathPlanner", "quintic"]
 

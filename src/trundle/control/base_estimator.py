@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.models.articulated import ArticulatedTerms
-from trundle.numerics.turning import rotation_by, rotation_vector
+from trundle.numerics.rotations import rotation_by, rotation_vector
 
 
 @dataclass(frozen=True, eq=False)

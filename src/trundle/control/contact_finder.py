@@ -14,7 +14,7 @@ from trundle.errors import InputError
 from trundle.models.approach import approach_at
 from trundle.models.system import Atlas, ContactSystem
 from trundle.models.touching import contact_points
-from trundle.numerics.compile import compile_function
+from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.space import dot, inverse
 
 _STEPS, _CALLS = 3, 4

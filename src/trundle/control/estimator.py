@@ -18,7 +18,7 @@ from trundle.models.conversion import to_matrix
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Atlas, Start
 from trundle.models.tree_model import TreeModel
-from trundle.numerics.compile import compile_function
+from trundle.numerics.compiled.compile import compile_function
 from trundle.status import Status
 
 _INDEX = 4.0

@@ -18,7 +18,7 @@ from trundle.control.load import Load
 from trundle.control.stepping import Travel
 from trundle.errors import InputError
 from trundle.models.forecast import MassChange
-from trundle.numerics.turning import cross, rotation_by, rotation_vector, rotation_z
+from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
 
 HANDS = ("left_hand", "right_hand")
 PHASES = ("wait", "reach", "close", "squeeze", "load", "lift", "carry", "lower", "unload", "release", "open", "retreat")

@@ -22,7 +22,7 @@ from trundle.control.stepping import Footsteps, Travel
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.articulated import ArticulatedTerms, Momentum
 from trundle.models.centroidal import CentroidalState
-from trundle.numerics.turning import quaternion_of, rotation_by, rotation_z
+from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
 from trundle.status import Status
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.numerics.ldl import solve_kkt
+from trundle.numerics.compiled.ldl import solve_kkt
 
 _NONE = np.zeros(0)
 

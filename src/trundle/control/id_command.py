@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.id_assembly import Assembled, Shape
-from trundle.numerics.qp import QpSolution, QpSolver, unsolved, violations
+from trundle.numerics.qp.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
 
 _FAINT = 1e-9
@@ -84,7 +84,7 @@ class Solvers:
     ----------
     shape : Shape
     name, tolerance
-        See `trundle.numerics.qp.QpSolver`.
+        See `trundle.numerics.qp.qp.QpSolver`.
     damping : float
         Of the unknowns of each level.
     """

@@ -16,8 +16,8 @@ from trundle.control.id_assembly import Assembled, assemble, shape_of
 from trundle.control.id_command import Command, Solvers, command
 from trundle.control.tasks import Limit, Task
 from trundle.errors import InputError
-from trundle.numerics.compile import compile_function
-from trundle.numerics.qp import TOLERANCE
+from trundle.numerics.compiled.compile import compile_function
+from trundle.numerics.qp.qp import TOLERANCE
 
 DAMPING = 1e-8
 """Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
@@ -59,7 +59,7 @@ def inverse_dynamics(
     form : str
         ``"force"``: unknowns (nudot, lam), for any J. ``"torque"``: unknowns u; J of full row rank. ``"full"``: all.
     solver, tolerance
-        See `trundle.numerics.qp.QpSolver`.
+        See `trundle.numerics.qp.qp.QpSolver`.
 
     Raises
     ------

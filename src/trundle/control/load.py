@@ -13,7 +13,7 @@ from trundle.checks import FloatArray, array, non_negative, number, positive, ro
 from trundle.contact.packed import FrameMotion
 from trundle.control.aim import Aim
 from trundle.models.articulated import Momentum
-from trundle.numerics.turning import cross
+from trundle.numerics.rotations import cross
 
 
 @dataclass(frozen=True, eq=False)

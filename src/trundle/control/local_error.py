@@ -11,12 +11,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array, choice
-from trundle.control.quick import QuickCall
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.system import Atlas
 from trundle.models.tree_model import TreeModel
+from trundle.numerics.compiled.buffered import QuickCall
 from trundle.numerics.space import angular_size
 
 _SAME = 1e-6

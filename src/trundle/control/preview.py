@@ -15,7 +15,7 @@ from trundle.control.preview_window import Path, Window, make_window, slots_of
 from trundle.errors import InputError
 from trundle.models.centroidal import Centroidal, CentroidalState, projection_frame
 from trundle.models.forecast import Forecast, aligned
-from trundle.numerics.qp import QpSolution, QpSolver
+from trundle.numerics.qp.qp import QpSolution, QpSolver
 from trundle.status import Status
 
 GRID = tuple([0.05] * 6 + [0.15] * 6 + [0.225] * 8)

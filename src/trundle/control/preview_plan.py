@@ -14,7 +14,7 @@ from trundle.contact.patch import PlacedPatch
 from trundle.control.preview_program import CrossCheck
 from trundle.control.preview_window import Window
 from trundle.models.centroidal_samples import third_momentum_gain
-from trundle.numerics.qp import QpSolution
+from trundle.numerics.qp.qp import QpSolution
 from trundle.status import Status
 
 

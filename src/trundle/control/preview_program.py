@@ -11,8 +11,8 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.control.preview_window import Window
 from trundle.models.centroidal_samples import STATES
-from trundle.numerics.qp import QpSolution, QpSolver
-from trundle.numerics.qp_persistent import Entries, PersistentQp
+from trundle.numerics.qp.persistent import Entries, PersistentQp
+from trundle.numerics.qp.qp import QpSolution, QpSolver
 from trundle.status import Status
 
 MOMENT_ARM = 0.1

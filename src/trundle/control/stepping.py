@@ -15,7 +15,7 @@ from trundle.contact.patch import PlacedPatch
 from trundle.control.aim import Aim
 from trundle.errors import InputError
 from trundle.models.forecast import Forecast, Held, MassChange
-from trundle.numerics.turning import rotation_by, rotation_vector
+from trundle.numerics.rotations import rotation_by, rotation_vector
 
 _SAMPLES = 33
 

@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray, integer, positive
 from trundle.contact.laws import ROLLING
 from trundle.control.walk_gains import Walk, WalkGains, WalkWeights, image, walk_gains
-from trundle.geometry.surfaces import Ellipsoid, Plane
+from trundle.geometry.shapes.surfaces import Ellipsoid, Plane
 from trundle.models.avatar import Avatar
 from trundle.models.feet import Foot
 from trundle.models.rolling_tree import RollingTree

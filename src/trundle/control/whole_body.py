@@ -21,8 +21,8 @@ from trundle.control.tasks import Limit, Task
 from trundle.errors import InputError
 from trundle.models.articulated import ArticulatedTerms
 from trundle.models.humanoid import Humanoid, Pad
-from trundle.numerics.qp import TOLERANCE
-from trundle.numerics.turning import turn_between
+from trundle.numerics.qp.qp import TOLERANCE
+from trundle.numerics.rotations import turn_between
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
@@ -152,7 +152,7 @@ class WholeBodyController:
     gains : WholeBodyGains
     horizon : float, s
     solver : str
-        See `trundle.numerics.qp.QpSolver`.
+        See `trundle.numerics.qp.qp.QpSolver`.
     collisions : CollisionRows, optional
         Limbs that keep apart, and away from what is around.
     """

@@ -1,23 +1,23 @@
 """Shapes: charts, support functions, level sets and signed distances of curves, surfaces and bodies."""
 
-from trundle.geometry.bodies import Box, Capsule, Disc, Superellipsoid
 from trundle.geometry.chart import Chart, ExpressionChart, Range
-from trundle.geometry.curves import Arc, Circle, CurveSum, Ellipse, FourierRadius, Line, Parabola, Sinusoid
-from trundle.geometry.expressions import (
+from trundle.geometry.level import ExpressionLevel, Level
+from trundle.geometry.patch import Patch
+from trundle.geometry.queries.regularity import check_convex, check_regular
+from trundle.geometry.sampled.sampled import HeightMap, SampledCurve, SampledSurface
+from trundle.geometry.shape import Representations, Shape, SupportLike
+from trundle.geometry.shapes.bodies import Box, Capsule, Disc, Superellipsoid
+from trundle.geometry.shapes.curves import Arc, Circle, CurveSum, Ellipse, FourierRadius, Line, Parabola, Sinusoid
+from trundle.geometry.shapes.expressions import (
     ExpressionBody,
     ExpressionCurve,
     ExpressionLevelSurface,
     ExpressionSurface,
 )
-from trundle.geometry.level import ExpressionLevel, Level
-from trundle.geometry.patch import Patch
-from trundle.geometry.regularity import check_convex, check_regular
-from trundle.geometry.revolution import Revolution
-from trundle.geometry.rounding import Polytope, Rounded
-from trundle.geometry.sampled import HeightMap, SampledCurve, SampledSurface
-from trundle.geometry.shape import Representations, Shape, SupportLike
+from trundle.geometry.shapes.revolution import Revolution
+from trundle.geometry.shapes.rounding import Polytope, Rounded
+from trundle.geometry.shapes.surfaces import Cylinder, Dish, Ellipsoid, Plane, Point, Sphere, Torus, Tube
 from trundle.geometry.support import EllipsoidSupport, ExpressionSupport, Support
-from trundle.geometry.surfaces import Cylinder, Dish, Ellipsoid, Plane, Point, Sphere, Torus, Tube
 
 __all__ = [
     "Arc",

@@ -132,7 +132,7 @@ class Shape(ABC):
             Unit vectors; ``points - distances[:, None] * gradients`` is on the boundary. Where several
             boundary points are equally close one of them is taken.
         """
-        from trundle.geometry import distance
+        from trundle.geometry.queries import distance
 
         return distance.distance(self, self._points("points", points))
 
@@ -161,7 +161,7 @@ class Shape(ABC):
         -------
         (k, d) m; k = 0 if there is none.
         """
-        from trundle.geometry import locate
+        from trundle.geometry.queries import locate
 
         n = array("normal", normal, (self.d,))
         length = float(np.linalg.norm(n))
@@ -190,7 +190,7 @@ class Shape(ABC):
         InputError
             If the point is not on the boundary, or the shape has no charts.
         """
-        from trundle.geometry import locate
+        from trundle.geometry.queries import locate
 
         limit = 1e-6 * self.reference_length if tolerance is None else positive("tolerance", tolerance, "m")
         return locate.locate(self, array("x", x, (self.d,), unit="m"), limit)
@@ -202,7 +202,7 @@ class Shape(ABC):
 
         Shapes without end need `around` (d,), m, and `radius`, m; on others these cut.
         """
-        from trundle.geometry import sampling
+        from trundle.geometry.queries import sampling
 
         return sampling.sample(self, integer("n", n, minimum=1), *self._place(around, radius))
 
@@ -221,7 +221,7 @@ class Shape(ABC):
         d = 3: (vertices (n, 3) m, faces (k, 3) int), faces counter-clockwise seen from outside the
         material. d = 2: polyline (n, 2) m along the curve, closed outlines repeat the first point.
         """
-        from trundle.geometry import mesh
+        from trundle.geometry.queries import mesh
 
         return mesh.mesh(self, integer("resolution", resolution, minimum=4), *self._place(around, radius))
 
@@ -241,7 +241,7 @@ class Shape(ABC):
         InputError
             If the shape encloses no finite volume.
         """
-        from trundle.geometry import mass
+        from trundle.geometry.queries import mass
 
         return mass.mass_properties(self, choice("kind", kind, ("solid", "shell")))
 

@@ -12,7 +12,7 @@ from trundle.contact.choice import contact_coordinates
 from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
-from trundle.geometry.sampling import numeric_charts
+from trundle.geometry.queries.sampling import numeric_charts
 from trundle.models.system import Atlas, ContactSystem, Meeting
 from trundle.models.touching import contact_points
 from trundle.numerics.space import lever

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from trundle.numerics.ldl import kkt_solver
+from trundle.numerics.compiled.ldl import kkt_solver
 
 _REFINEMENTS = 3
 """Proximal steps: each divides what the proximal term and its round-off left undone by (J M^-1 J')/proximal."""
@@ -20,7 +20,7 @@ def solve(
     *,
     leaves_first: bool = False,
 ) -> tuple[ca.SX, ca.SX]:
-    """Solve M a - G'lam = top, J a = bottom (G = J unless given); see `trundle.numerics.ldl.kkt_solver`.
+    """Solve M a - G'lam = top, J a = bottom (G = J unless given); see `trundle.numerics.compiled.ldl.kkt_solver`.
 
     top = S u - h, bottom = -b gives accelerations and contact forces; top = 0, bottom = -(J nu) gives
     the jump of a plastic impact or of a velocity projection, and its impulses. Where rows may depend on

@@ -12,7 +12,7 @@ from trundle.checks import array, non_negative
 from trundle.contact.laws import law_named
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.geometry.surfaces import Point
+from trundle.geometry.shapes.surfaces import Point
 from trundle.models.urdf_tree import Place
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.geometry.sampling import numeric_charts
+from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.system import Meeting
 

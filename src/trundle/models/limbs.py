@@ -9,7 +9,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.humanoid import Humanoid
-from trundle.numerics.turning import rotation_by, rotation_of
+from trundle.numerics.rotations import rotation_by, rotation_of
 
 
 @dataclass(frozen=True, eq=False)

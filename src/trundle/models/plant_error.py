@@ -10,9 +10,9 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.errors import InputError
-from trundle.geometry.curves import Circle, Ellipse, FourierRadius
-from trundle.geometry.sampled import SampledCurve
+from trundle.geometry.sampled.sampled import SampledCurve
 from trundle.geometry.shape import Shape
+from trundle.geometry.shapes.curves import Circle, Ellipse, FourierRadius
 from trundle.models.joints import BodySpec
 from trundle.models.rolling_tree import Part, RollingTree
 

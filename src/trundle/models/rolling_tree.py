@@ -16,7 +16,7 @@ from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.geometry.surfaces import Plane
+from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.closing import close_gaps, refuse_overlaps, roll
 from trundle.models.conversion import to_matrix
 from trundle.models.joints import BodySpec

@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
-from trundle.numerics.turning import rotation_rpy
+from trundle.numerics.rotations import rotation_rpy
 
 _UP = np.array([0.0, 0.0, 1.0])
 _FLAT = 0.5

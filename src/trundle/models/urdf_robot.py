@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, choice, non_negative
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.geometry.surfaces import Plane, Point, Sphere
+from trundle.geometry.shapes.surfaces import Plane, Point, Sphere
 from trundle.models.description import LinkInertia, RobotDescription
 from trundle.models.feet import FlatPatch, Foot
 from trundle.models.joints import BodySpec

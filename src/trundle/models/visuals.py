@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.models.urdf_checks import CheckedUrdf
-from trundle.numerics.turning import rotation_rpy
+from trundle.numerics.rotations import rotation_rpy
 
 
 @dataclass(frozen=True, eq=False)

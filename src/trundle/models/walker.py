@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, number, positive
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
-from trundle.geometry.curves import Circle, Line
+from trundle.geometry.shapes.curves import Circle, Line
 from trundle.models.constrained import solve
 from trundle.models.multibody import Dynamics
 from trundle.models.robot import Robot

@@ -12,7 +12,7 @@ from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
 from trundle.models.articulated import Articulated, MovingBody
 from trundle.models.humanoid import Humanoid
-from trundle.numerics.turning import rotation_vector
+from trundle.numerics.rotations import rotation_vector
 
 _DAMPING = 1e-3
 _REST = 0.02

@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
-from trundle.numerics.nlp import ProgramSolution
+from trundle.numerics.nlp.nlp import ProgramSolution
 from trundle.plan.formulation import Formulation
 from trundle.plan.goal import ERRORS, RATES
 from trundle.plan.replay import Dense, Replayer

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trundle.checks import FloatArray
-from trundle.numerics.nlp import ElementGroup
+from trundle.numerics.nlp.nlp import ElementGroup
 from trundle.plan.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
 from trundle.problems import Condition, Phase, Problem
 

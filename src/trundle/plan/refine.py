@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, choice, integer, non_negative, positive
 from trundle.errors import InputError
-from trundle.numerics.nlp import Iterate, ProgramSolution, solve
+from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
 from trundle.plan.formulation import Formulation
 from trundle.plan.guess import KINDS, built_in, from_plan, perturbed
 from trundle.plan.judge import Judgement, best_of, judge, start_fault

@@ -11,7 +11,7 @@ from trundle.checks import FloatArray, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.models.forecast import Forecast
 from trundle.models.humanoid import Humanoid
-from trundle.numerics.turning import rotation_of, rotation_z
+from trundle.numerics.rotations import rotation_of, rotation_z
 from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
 
 _SETTINGS = PoseSettings(tolerance=0.02, angle_tolerance=0.1)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from trundle.checks import FloatArray, choice
 from trundle.errors import InputError
-from trundle.numerics.nlp import ElementGroup, Program
+from trundle.numerics.nlp.nlp import ElementGroup, Program
 from trundle.plan.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
 from trundle.plan.midpoint import at_ends_of_intervals, midpoint, total_rows
 from trundle.problems import Condition, Phase, Problem

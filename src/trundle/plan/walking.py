@@ -13,7 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.avatar import Avatar, build_avatar
-from trundle.numerics.nlp import Iterate, Multipliers, ProgramSolution, solve
+from trundle.numerics.nlp.nlp import Iterate, Multipliers, ProgramSolution, solve
 from trundle.plan.transcription import MIDPOINT, Arc, Transcription
 from trundle.plan.walk_plan import WalkPlan
 from trundle.problems.gait import Gait

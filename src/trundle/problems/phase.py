@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, number, positive
 from trundle.errors import InputError
-from trundle.numerics.symbols import check_symbols
+from trundle.numerics.compiled.symbols import check_symbols
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import integer, positive
 from trundle.errors import InputError
-from trundle.numerics.ilqr_stage import ControlProblem, Cost, midpoint
+from trundle.numerics.ilqr.stage import ControlProblem, Cost, midpoint
 from trundle.problems.phase import Condition, Phase
 
 
@@ -36,7 +36,7 @@ def control_problem(
     stages : int
         N.
     mu, delta : float
-        Of the barriers; see `trundle.numerics.ilqr_stage.relaxed_barrier`.
+        Of the barriers; see `trundle.numerics.ilqr.stage.relaxed_barrier`.
     equation_weight : float
     p : (n_p,), optional
         Parameter symbols of `stage` and `end`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.numerics.turning import rotation_of
+from trundle.numerics.rotations import rotation_of
 from trundle.records import Trajectory
 from trundle.report import metrics_multicontact, style
 

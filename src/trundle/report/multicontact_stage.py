@@ -18,7 +18,7 @@ from trundle.models.example_robots import load_example_robot
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.urdf_checks import CheckedUrdf
 from trundle.models.visuals import visual_meshes
-from trundle.numerics.turning import quaternion_of, rotation_by, rotation_of
+from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
 from trundle.report.staging import Actor, Stage, frame_times, sampled

@@ -22,7 +22,7 @@ from trundle.models.centroidal import Centroidal
 from trundle.models.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.self_distance import SelfDistance
 from trundle.models.terrain import Terrain
-from trundle.numerics.turning import quaternion_of, rotation_of, rotation_z
+from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_z
 from trundle.plan.equilibrium import bearable
 from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances import StancePlan, TimingRule, rests

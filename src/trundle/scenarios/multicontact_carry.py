@@ -18,7 +18,7 @@ from trundle.control.stepping import Footsteps, Move, in_turn, turn_in_place
 from trundle.control.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.terrain import Block, Terrain
-from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
+from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
 from trundle.plan.arm_pose import Arms, arm_pose, arms
 from trundle.plan.stance_pose import center_of_mass_of
 from trundle.problems.paths import PointPath

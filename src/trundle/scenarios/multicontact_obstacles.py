@@ -13,7 +13,7 @@ from trundle.control.collision import CollisionRows
 from trundle.errors import InputError
 from trundle.models.humanoid import Humanoid
 from trundle.models.obstacles import Obstacle
-from trundle.numerics.turning import rotation_rpy
+from trundle.numerics.rotations import rotation_rpy
 from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact_layout import terrain_of
 from trundle.scenarios.scenario import Scenario

@@ -7,8 +7,8 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.geometry.locate import refine
-from trundle.geometry.sampling import numeric_charts
+from trundle.geometry.queries.locate import refine
+from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.system import Atlas, ContactSystem, Meeting

@@ -16,7 +16,7 @@ from trundle.models.capsules import Capsule
 from trundle.models.humanoid import Humanoid, Pad, Sole
 from trundle.models.obstacles import Obstacle
 from trundle.models.terrain import Terrain
-from trundle.numerics.turning import quaternion_of, rotation_of, rotation_rpy
+from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
 from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView, Sensors
 
 _FLOOR = Terrain()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.numerics.ode import Integration
+from trundle.numerics.ode.ode import Integration
 from trundle.simulate.phase import Phase
 
 

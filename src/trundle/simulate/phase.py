@@ -13,8 +13,8 @@ from trundle.contact.laws import LAWS, Law, Sliding, normal_and_tangential
 from trundle.models.multibody import Dynamics
 from trundle.models.system import LOCKED, Atlas, ContactSystem, Meeting
 from trundle.models.tree import TreeModel
-from trundle.numerics.compile import compile_function
-from trundle.numerics.ode import Integrator, OdeSystem
+from trundle.numerics.compiled.compile import compile_function
+from trundle.numerics.ode.ode import Integrator, OdeSystem
 from trundle.simulate.outputs import output_expressions
 from trundle.simulate.sharing import shared_forces
 from trundle.simulate.states import ends_of_data

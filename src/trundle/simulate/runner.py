@@ -12,7 +12,7 @@ from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS, SLIP_END
 from trundle.errors import InputError
 from trundle.models.system import ContactSystem
-from trundle.numerics.ode import Integration
+from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
 from trundle.simulate.chatter import chatters, goes_round
 from trundle.simulate.handover import has_neighbour

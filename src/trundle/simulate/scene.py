@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.geometry.sampled import SampledCurve
+from trundle.geometry.sampled.sampled import SampledCurve
 from trundle.geometry.shape import Shape
 from trundle.models.system import ContactSystem, Meeting
 from trundle.records.scenebodies import SceneBody

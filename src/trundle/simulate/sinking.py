@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
 from trundle.models.system import ContactSystem
-from trundle.numerics.ode import Integration
+from trundle.numerics.ode.ode import Integration
 from trundle.simulate.phase import Phase
 from trundle.simulate.transitions import Event
 

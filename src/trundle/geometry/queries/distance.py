@@ -1,0 +1,177 @@
+"""Signed distance of points to a boundary, with its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import InputError
+from trundle.geometry.queries.locate import closest_on_charts
+from trundle.geometry.queries.sampling import (
+    NumericSupport,
+    call,
+    directions,
+    numeric_charts,
+    numeric_level,
+    numeric_support,
+    sample,
+)
+from trundle.geometry.shape import Shape
+
+FloatArray = NDArray[np.float64]
+Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
+
+
+def distance(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the signed distances (m,) and unit gradients (m, d) at `x` (m, d), see `Shape.distance`."""
+    bundle = shape.representations
+    if not len(x):
+        return np.zeros(0), np.zeros((0, shape.d))
+    if bundle.distance is not None:
+        return _closed_form(shape, x)
+    if bundle.support is not None and not bundle.hull:
+        return _from_support(shape, x)
+    if bundle.charts:
+        return _from_charts(shape, x)
+    if bundle.level is not None:
+        return _from_level(shape, x)
+    raise InputError("shape", type(shape).__name__, "a shape with a chart, a support function or a level set")
+
+
+def _closed_form(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    raw = call(shape.numeric(_distance_function), x)
+    s, gradient = raw[:, 0], raw[:, 1:]
+    # On the medial axis (centre of a ball) every direction is as good as another.
+    undefined = ~(np.abs(np.linalg.norm(gradient, axis=1) - 1) < 1e-6)
+    gradient[undefined] = np.eye(shape.d)[-1]
+    return s, gradient
+
+
+def _distance_function(shape: Shape) -> ca.Function:
+    x = ca.SX.sym("x", shape.d)
+    s = shape.representations.distance(x)  # type: ignore[misc]
+    return ca.Function("distance_and_gradient", [x], [ca.vertcat(s, ca.gradient(s, x))])
+
+
+def _from_support(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """s(x) = max over n of n.x - h(n), gradient n: Newton on the sphere from the best of many normals."""
+    support = numeric_support(shape)
+    seeds = shape.numeric(_support_seeds)
+    n = seeds[0][np.argmax(x @ seeds[0].T - seeds[1], axis=1)]
+    h, point, radii = support.at(n)
+    s = np.sum(n * x, axis=1) - h
+    for _ in range(40):
+        slide = x - point
+        slide -= np.sum(slide * n, axis=1)[:, None] * n
+        normal_part = n[:, :, None] * n[:, None, :]
+        matrix = radii + s[:, None, None] * (np.eye(shape.d) - normal_part)
+        low = np.linalg.eigvalsh(matrix + (np.abs(s) + 1.0)[:, None, None] * normal_part)[:, 0]
+        lift = np.maximum(0.0, 1e-3 * np.abs(s) + 1e-12 * shape.reference_length - low)
+        matrix += lift[:, None, None] * np.eye(shape.d) + normal_part
+        step = np.linalg.solve(matrix, slide[..., None])[..., 0]
+        better = _climb(support, x, (n, point, radii, s), step, shape.reference_length)
+        if not np.any(better & (np.linalg.norm(step, axis=1) >= 1e-15)):
+            break
+    return s, n
+
+
+def _climb(
+    support: NumericSupport,
+    x: FloatArray,
+    state: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    step: FloatArray,
+    size: float,
+) -> NDArray[np.bool_]:
+    """Take `step`, halved until s does not fall, in place in (n, point, radii, s); return which rows moved."""
+    n, point, radii, s = state
+    factor = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))
+    moved = np.zeros(len(x), dtype=bool)
+    for _ in range(20):
+        rows = np.flatnonzero(~moved)
+        if not len(rows):
+            break
+        trial = n[rows] + factor[rows, None] * step[rows]
+        trial /= np.linalg.norm(trial, axis=1)[:, None]
+        h, new_point, new_radii = support.at(trial)
+        value = np.sum(trial * x[rows], axis=1) - h
+        better = value >= s[rows] - 4e-16 * (np.abs(s[rows]) + size)
+        taken = rows[better]
+        n[taken], point[taken], radii[taken], s[taken] = (
+            trial[better],
+            new_point[better],
+            new_radii[better],
+            value[better],
+        )
+        moved[taken] = True
+        factor /= 2
+    return moved
+
+
+def _support_seeds(shape: Shape) -> tuple[FloatArray, FloatArray]:
+    n = directions(360 if shape.d == 2 else 2000, shape.d)
+    return n, numeric_support(shape).at(n)[0]
+
+
+def _from_charts(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    index, u, _ = closest_on_charts(shape, x)
+    point, normal = np.zeros_like(x), np.zeros_like(x)
+    for i, chart in enumerate(numeric_charts(shape)):
+        rows = index == i
+        if np.any(rows):
+            value = chart.at(u[rows])
+            point[rows], normal[rows] = value.x, value.n
+    return _signed(shape, x, point, normal)
+
+
+def _signed(shape: Shape, x: FloatArray, point: FloatArray, normal: FloatArray) -> tuple[FloatArray, FloatArray]:
+    away = x - point
+    length = np.linalg.norm(away, axis=1)
+    side = np.sum(away * normal, axis=1)
+    s = np.copysign(length, side)
+    near = length < 1e-7 * shape.reference_length
+    gradient = np.where(near[:, None], normal, away / np.where(near, 1.0, s)[:, None])
+    return np.where(near, side, s), gradient
+
+
+def _from_level(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Newton on the conditions of the closest point, y - x + lam grad f(y) = 0 and f(y) = 0, from several seeds."""
+    level = numeric_level(shape)
+    pool = sample(shape, 2000)[0]
+    starts = [level.onto(x)]
+    if len(pool):
+        nearest = np.argsort(np.linalg.norm(x[:, None] - pool[None], axis=2), axis=1)[:, :2]
+        starts += [pool[nearest[:, j]] for j in range(nearest.shape[1])]
+    best, point = np.full(len(x), np.inf), np.zeros_like(x)
+    for y in starts:
+        y = _kkt(level.at, np.array(y), x)
+        f, gradient, _ = level.at(y)
+        with np.errstate(all="ignore"):
+            on = np.abs(f) <= 1e-10 * np.linalg.norm(gradient, axis=1) * shape.reference_length
+        far = np.where(on, np.linalg.norm(y - x, axis=1), np.inf)
+        take = far < best
+        best[take], point[take] = far[take], y[take]
+    if not np.all(np.isfinite(best)):
+        lost = x[np.argmax(~np.isfinite(best))]
+        raise InputError("points", lost.tolist(), "near the boundary: no closest point was found from here")
+    gradient = level.at(point)[1]
+    return _signed(shape, x, point, gradient / np.linalg.norm(gradient, axis=1)[:, None])
+
+
+def _kkt(at: Values, y: FloatArray, x: FloatArray) -> FloatArray:
+    d = x.shape[1]
+    gradient = at(y)[1]
+    lam = np.sum((x - y) * gradient, axis=1) / np.maximum(np.sum(gradient**2, axis=1), 1e-300)
+    for _ in range(30):
+        f, gradient, hessian = at(y)
+        matrix = np.zeros((len(x), d + 1, d + 1))
+        matrix[:, :d, :d] = np.eye(d) + lam[:, None, None] * hessian
+        matrix[:, :d, d] = matrix[:, d, :d] = gradient
+        residual = np.concatenate([y - x + lam[:, None] * gradient, f[:, None]], axis=1)
+        step = -np.einsum("mij,mj->mi", np.linalg.pinv(matrix), residual)
+        longest = np.maximum(np.linalg.norm(x - y, axis=1), 1e-3)
+        factor = np.minimum(1.0, longest / np.maximum(np.linalg.norm(step[:, :d], axis=1), 1e-300))
+        y, lam = y + factor[:, None] * step[:, :d], lam + factor * step[:, d]
+    return y

@@ -1,0 +1,274 @@
+"""Convex bodies given by their support functions: superellipsoid, disc, capsule, box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import array
+from trundle.errors import ShapeError
+from trundle.geometry.chart import TURN, Chart, Range
+from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shapes import build
+from trundle.geometry.shapes.sizes import length, length_or_zero, lengths
+from trundle.geometry.support import EllipsoidSupport
+
+FACE_TILT = 1e-3
+"""Tilt in rad below which a disc or a torus counts as lying on its face."""
+
+
+def tilt(n: ca.SX) -> ca.SX:
+    """Return sin(angle between `n` and the z axis) - FACE_TILT: the roundness of a flat body of revolution."""
+    return ca.sqrt(n[0] ** 2 + n[1] ** 2) - FACE_TILT
+
+
+@dataclass(frozen=True)
+class Superellipsoid(Shape):
+    """Superellipsoid ((x/a)^p + (y/b)^p)^(q/p) + (z/c)^q = 1 with absolute values, p, q = exponents.
+
+    Its support function is the dual norm: ((a ux)^p' + (b uy)^p')^(q'/p') + (c uz)^q', to the power
+    1/q', with p' = p/(p-1) (theory, "Surfaces"). Where an exponent is above 2 it has flat spots with
+    infinite radii: there `rounding` is needed and blunts the flats, |a_i u_i| being replaced by
+    sqrt(a_i^2 u_i^2 + rounding^2 |u|^2), which keeps the body convex and makes it larger by less than
+    2 rounding. Exponents up to 2 have at most edges (zero radii), and `rounding` is a Minkowski sum
+    with a ball.
+
+    Parameters
+    ----------
+    semi_axes : (3,), m
+    exponents : float, or (2,) for (p, q)
+        Above 1; 2 is the ellipsoid.
+    rounding : float, m
+        Not negative; positive where an exponent is above 2.
+
+    Raises
+    ------
+    InputError, ShapeError
+        ShapeError for flat spots without rounding.
+    """
+
+    semi_axes: Sequence[float]
+    exponents: float | Sequence[float] = 2.0
+    rounding: float = 0.0
+    d = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
+        given = self.exponents
+        object.__setattr__(self, "exponents", _exponents(given))
+        object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
+        if max(self._pq) > 2.0 and self.rounding == 0.0:
+            allowed = "at most 2 without rounding: above 2 the body has flat spots; give rounding > 0 (m)"
+            raise ShapeError("exponents", given, allowed)
+
+    @property
+    def _pq(self) -> tuple[float, float]:
+        p, q = np.ravel(self.exponents)
+        return float(p), float(q)
+
+    def bundle(self) -> Representations:
+        """Return the support function, and charts by the normal where no radius of curvature vanishes."""
+        p, q = self._pq
+        a, b, c = self.semi_axes
+        if p == q == 2.0:
+            ellipsoid = EllipsoidSupport((a, b, c), self.rounding)
+            return Representations(charts=build.by_normal(ellipsoid), support=ellipsoid)
+        blunt = max(p, q) > 2.0
+        # A length far below any real one keeps the powers' derivatives finite at the edges.
+        small = self.rounding if blunt else 1e-7 * min(self.semi_axes)
+        p, q = p / (p - 1), q / (q - 1)
+
+        def support(u: ca.SX) -> ca.SX:
+            s = small**2 * ca.sumsqr(u)
+            across = ((a * u[0]) ** 2 + s) ** (p / 2) + ((b * u[1]) ** 2 + s) ** (p / 2)
+            h = (across ** (q / p) + ((c * u[2]) ** 2 + s) ** (q / 2)) ** (1 / q)
+            return h if blunt or not self.rounding else h + self.rounding * ca.norm_2(u)
+
+        body = build.support(3, support)
+        return Representations(charts=build.by_normal(body) if self.rounding else (), support=body)
+
+    @property
+    def reference_length(self) -> float:
+        """The longest semi-axis, m."""
+        return max(self.semi_axes)
+
+
+def _exponents(value: Any) -> tuple[float, float]:
+    try:
+        size = np.ndim(value)
+    except ValueError:
+        size = 1
+    if size == 0:
+        p = array("exponents", [value], (1,), above=1.0)[0]
+        return float(p), float(p)
+    p, q = array("exponents", value, (2,), above=1.0)
+    return float(p), float(q)
+
+
+@dataclass(frozen=True)
+class Disc(Shape):
+    """Coin in the plane z = 0 about its centre: all points within `rounding` of a flat disc.
+
+    Rolls on its rim; with ``rounding = 0`` the rim is a sharp edge. On its face it touches in more than
+    a point: ``roundness`` ends a simulation at a tilt of 1e-3 rad.
+
+    Parameters
+    ----------
+    radius : float, m
+        Of the flat disc.
+    rounding : float, m
+        Radius of the rim's section, not negative.
+    """
+
+    radius: float
+    rounding: float = 0.0
+    d = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
+
+    def bundle(self) -> Representations:
+        """Return support, signed distance and roundness; with rounding also charts of the rim and the faces."""
+        r, rho = self.radius, self.rounding
+
+        def rim(u: ca.SX) -> ca.SX:
+            out = r + rho * ca.cos(u[1])
+            return ca.vertcat(out * ca.cos(u[0]), out * ca.sin(u[0]), rho * ca.sin(u[1]))
+
+        def face(sign: int) -> build.Expression:
+            return lambda u: ca.vertcat(r * u[0], sign * r * u[1], sign * rho)
+
+        charts: tuple[Chart, ...] = ()
+        if rho:
+            half = Range(-math.pi / 2, math.pi / 2)
+            faces = [build.chart(3, face(sign), 1, reach=1.0) for sign in (-1, 1)]
+            charts = (build.chart(3, rim, 1, (TURN, half)), *faces)
+
+        def distance(x: ca.SX) -> ca.SX:
+            out = ca.fmax(ca.sqrt(x[0] ** 2 + x[1] ** 2) - r, 0)
+            return ca.sqrt(out**2 + x[2] ** 2) - rho
+
+        return Representations(
+            charts=charts,
+            support=EllipsoidSupport((r, r, 0.0), rho),
+            distance=build.function("distance", 3, distance),
+            roundness=build.function("roundness", 3, tilt),
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """The outer radius, m."""
+        return self.radius + self.rounding
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """Cylinder about the z axis with hemispherical ends, origin in its middle.
+
+    On a flat its side touches along a line: ``roundness`` = n_z changes sign there. On a convex hand (sphere,
+    ellipsoid) the side touches in a point and rolls.
+
+    Parameters
+    ----------
+    radius : float, m
+    length : float, m
+        Of the cylindrical part, not negative.
+    """
+
+    radius: float
+    length: float
+    d = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        object.__setattr__(self, "length", length_or_zero("length", self.length))
+
+    def bundle(self) -> Representations:
+        """Return support, charts (two caps, side), level set = signed distance, and roundness."""
+        r, half = self.radius, self.length / 2
+
+        def support(u: ca.SX) -> ca.SX:
+            return r * ca.norm_2(u) + half * ca.fabs(u[2])
+
+        def distance(x: ca.SX) -> ca.SX:
+            beyond = x[2] - ca.fmin(ca.fmax(x[2], -half), half)
+            return ca.sqrt(x[0] ** 2 + x[1] ** 2 + beyond**2) - r
+
+        def cap(sign: int) -> build.Expression:
+            def point(u: ca.SX) -> ca.SX:
+                q = u[0] ** 2 + u[1] ** 2
+                x = r * ca.vertcat(2 * u[0], 2 * sign * u[1], sign * (1 - q)) / (1 + q)
+                return x + ca.vertcat(0, 0, sign * half)
+
+            return point
+
+        def side(u: ca.SX) -> ca.SX:
+            return ca.vertcat(r * ca.cos(u[0]), r * ca.sin(u[0]), u[1])
+
+        caps = (build.chart(3, cap(-1), 1, reach=1.0), build.chart(3, cap(1), 1, reach=1.0))
+        middle = (build.chart(3, side, 1, (TURN, Range(-half, half))),) if half else ()
+        return Representations(
+            charts=caps + middle,
+            support=build.support(3, support),
+            level=build.level(3, distance),
+            distance=build.function("distance", 3, distance),
+            roundness=build.function("roundness", 3, lambda n: n[2]) if half else None,
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """Half of the whole length, m."""
+        return self.radius + self.length / 2
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """Rectangle (d = 2) or box (d = 3) about its centre; round its edges with `Rounded` to roll it.
+
+    Parameters
+    ----------
+    half_extents : (2,) or (3,), m
+    """
+
+    half_extents: Sequence[float]
+
+    def __post_init__(self) -> None:
+        size = 2 if np.shape(np.asarray(self.half_extents, dtype=object)) == (2,) else 3
+        object.__setattr__(self, "half_extents", lengths("half_extents", self.half_extents, size))
+
+    @property
+    def d(self) -> int:  # type: ignore[override]
+        """Dimension: the number of half extents."""
+        return len(self.half_extents)
+
+    def bundle(self) -> Representations:
+        """Return support sum_i a_i |u_i|, signed distance and roundness prod_i n_i (zero on edges and faces)."""
+        size, d = ca.SX(ca.DM(list(self.half_extents))), self.d
+
+        def distance(x: ca.SX) -> ca.SX:
+            beyond = ca.fabs(x) - size
+            outside = ca.fmax(beyond, 0)
+            # The square root is kept off zero, where its derivative would be 0/0; inside it counts nothing.
+            length = ca.sqrt(ca.sumsqr(outside) + 1e-300)
+            inside = ca.fmin(ca.mmax(beyond), 0)
+            return ca.if_else(ca.mmax(beyond) > 0, length, inside)
+
+        def product(n: ca.SX) -> ca.SX:
+            return n[0] * n[1] if d == 2 else n[0] * n[1] * n[2]
+
+        return Representations(
+            support=build.support(d, lambda u: ca.dot(size, ca.fabs(u))),
+            distance=build.function("distance", d, distance),
+            roundness=build.function("roundness", d, product),
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """The longest half extent, m."""
+        return max(self.half_extents)

@@ -1,0 +1,326 @@
+"""Planar curves in closed form: terrain (material below, runs to +x) and outlines (counter-clockwise)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import array, choice, number
+from trundle.errors import InputError
+from trundle.geometry.chart import TURN, Range
+from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shapes import build
+from trundle.geometry.shapes.sizes import coordinate, coordinates, length, lengths
+from trundle.geometry.support import EllipsoidSupport
+
+
+def graph(height: build.Expression, flat: bool = False, ends: Range | None = None) -> Representations:
+    """Return the representations of the terrain z = height(x): chart u = x, level z - height(x)."""
+    return Representations(
+        charts=(build.chart(2, lambda u: ca.vertcat(u, height(u)), 1, (ends or Range(),)),),
+        level=build.level(2, lambda x: x[1] - height(x[0])),
+        flat=flat,
+        height=build.function("height", 1, height),
+    )
+
+
+@dataclass(frozen=True)
+class Line(Shape):
+    """Straight terrain z = slope x + offset, material below.
+
+    Parameters
+    ----------
+    slope : float
+        dz/dx.
+    offset : float, m
+        Height at x = 0.
+    """
+
+    slope: float = 0.0
+    offset: float = 0.0
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "slope", coordinate("slope", self.slope, unit=""))
+        object.__setattr__(self, "offset", coordinate("offset", self.offset))
+
+    def bundle(self) -> Representations:
+        """Return chart u = x, level set, signed distance and height."""
+        steep = math.hypot(1.0, self.slope)
+        flat = self.slope == 0.0 and self.offset == 0.0
+
+        def distance(x: ca.SX) -> ca.SX:
+            return (x[1] - self.slope * x[0] - self.offset) / steep
+
+        base = graph(lambda x: self.slope * x + self.offset, flat)
+        return Representations(
+            charts=base.charts,
+            level=build.level(2, distance),
+            flat=flat,
+            distance=build.function("distance", 2, distance),
+            height=base.height,
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """1 m: a line has no size."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Parabola(Shape):
+    """Terrain z = curvature x^2, material below.
+
+    Parameters
+    ----------
+    curvature : float, 1/m
+        Half the second derivative at the vertex: positive is a valley, negative a hill.
+    """
+
+    curvature: float
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "curvature", coordinate("curvature", self.curvature, unit="1/m"))
+
+    def bundle(self) -> Representations:
+        """Return chart u = x, level set and height."""
+        return graph(lambda x: self.curvature * x**2)
+
+    @property
+    def reference_length(self) -> float:
+        """Radius of curvature at the vertex, m, at most 1 m."""
+        return min(1.0, 0.5 / abs(self.curvature)) if self.curvature else 1.0
+
+
+@dataclass(frozen=True)
+class Sinusoid(Shape):
+    """Terrain z = amplitude sin(2 pi x / wavelength + phase), material below.
+
+    Parameters
+    ----------
+    amplitude : float, m
+    wavelength : float, m
+        Positive.
+    phase : float, rad
+    """
+
+    amplitude: float
+    wavelength: float
+    phase: float = 0.0
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "amplitude", coordinate("amplitude", self.amplitude))
+        object.__setattr__(self, "wavelength", length("wavelength", self.wavelength))
+        object.__setattr__(self, "phase", number("phase", self.phase, unit="rad"))
+
+    def bundle(self) -> Representations:
+        """Return chart u = x, level set and height."""
+        k = 2 * math.pi / self.wavelength
+        return graph(lambda x: self.amplitude * ca.sin(k * x + self.phase))
+
+    @property
+    def reference_length(self) -> float:
+        """The wavelength, m."""
+        return self.wavelength
+
+
+@dataclass(frozen=True)
+class Circle(Shape):
+    """Disc-shaped body in the plane, origin at its centre.
+
+    Parameters
+    ----------
+    radius : float, m
+    """
+
+    radius: float
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", length("radius", self.radius))
+
+    def bundle(self) -> Representations:
+        """Return support, chart by the angle, level set and signed distance."""
+        r = self.radius
+        return Representations(
+            charts=(build.chart(2, lambda u: r * ca.vertcat(ca.cos(u), ca.sin(u)), -1, (TURN,)),),
+            support=EllipsoidSupport((r, r)),
+            level=build.level(2, lambda x: (ca.sumsqr(x) - r * r) / (2 * r)),
+            distance=build.function("distance", 2, lambda x: ca.norm_2(x) - r),
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """The radius, m."""
+        return self.radius
+
+
+@dataclass(frozen=True)
+class Ellipse(Shape):
+    """Elliptic body in the plane, origin at its centre, axes along x and z.
+
+    Parameters
+    ----------
+    semi_axes : (2,), m
+        Along x and z.
+    """
+
+    semi_axes: Sequence[float]
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 2))
+
+    def bundle(self) -> Representations:
+        """Return support, chart (a cos u, b sin u) and level set."""
+        a, b = self.semi_axes
+        return Representations(
+            charts=(build.chart(2, lambda u: ca.vertcat(a * ca.cos(u), b * ca.sin(u)), -1, (TURN,)),),
+            support=EllipsoidSupport((a, b)),
+            level=build.level(2, lambda x: min(a, b) / 2 * ((x[0] / a) ** 2 + (x[1] / b) ** 2 - 1)),
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """The longer semi-axis, m."""
+        return max(self.semi_axes)
+
+
+@dataclass(frozen=True)
+class Arc(Shape):
+    """Half-circle terrain: the lower half of a bowl or the upper half of a hill.
+
+    Parameters
+    ----------
+    radius : float, m
+    center : (2,), m
+        x and z of the circle's centre.
+    side : "inside" or "outside"
+        Where the free side is: inside is a bowl (lower half), outside a hill (upper half).
+    """
+
+    radius: float
+    center: Sequence[float] = (0.0, 0.0)
+    side: str = "inside"
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        object.__setattr__(self, "center", tuple(float(c) for c in coordinates("center", self.center, (2,))))
+        object.__setattr__(self, "side", choice("side", self.side, ("inside", "outside")))
+
+    def bundle(self) -> Representations:
+        """Return chart by the angle from the vertical (to +x), level set, signed distance and height."""
+        r, c = self.radius, ca.SX(ca.DM(list(self.center)))
+        out = 1 if self.side == "outside" else -1
+        half = Range(-math.pi / 2, math.pi / 2)
+        return Representations(
+            charts=(build.chart(2, lambda u: c + r * ca.vertcat(ca.sin(u), out * ca.cos(u)), 1, (half,)),),
+            level=build.level(2, lambda x: out * (ca.sumsqr(x - c) - r * r) / (2 * r)),
+            distance=build.function("distance", 2, lambda x: out * (ca.norm_2(x - c) - r)),
+            height=build.function("height", 1, lambda x: c[1] + out * ca.sqrt(r * r - (x - c[0]) ** 2)),
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """The radius, m."""
+        return self.radius
+
+
+@dataclass(frozen=True)
+class FourierRadius(Shape):
+    """Star-shaped outline r(phi) = radius (1 + sum_k cos[k-1] cos k phi + sin[k-1] sin k phi).
+
+    Parameters
+    ----------
+    radius : float, m
+    cos, sin : sequences of float
+        Coefficients of the harmonics 1, 2, ...; the shorter is filled with zeros.
+
+    Raises
+    ------
+    InputError
+        If the radius is not positive everywhere.
+    """
+
+    radius: float
+    cos: Sequence[float] = ()
+    sin: Sequence[float] = ()
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        for key in ("cos", "sin"):
+            value = getattr(self, key)
+            empty = isinstance(value, list | tuple) and len(value) == 0
+            clean = () if empty else tuple(float(c) for c in array(key, value, (None,)))
+            object.__setattr__(self, key, clean)
+        phi = np.linspace(0, 2 * np.pi, 64 * (1 + max(len(self.cos), len(self.sin))))
+        factor = 1 + sum((c * np.cos((k + 1) * phi) for k, c in enumerate(self.cos)), np.zeros_like(phi))
+        factor = factor + sum((c * np.sin((k + 1) * phi) for k, c in enumerate(self.sin)), np.zeros_like(phi))
+        worst = int(np.argmin(factor))
+        if factor[worst] <= 1e-6:
+            allowed = f"such that r(phi) > 0: r = {self.radius * factor[worst]:.3g} m at phi = {phi[worst]:.3g} rad"
+            raise InputError("cos" if self.cos else "sin", self.cos or self.sin, allowed)
+
+    def radius_at(self, phi: ca.SX) -> ca.SX:
+        """Return r(phi) in m."""
+        r = ca.SX(1)
+        for k, c in enumerate(self.cos, start=1):
+            r += c * ca.cos(k * phi)
+        for k, c in enumerate(self.sin, start=1):
+            r += c * ca.sin(k * phi)
+        return self.radius * r
+
+    def bundle(self) -> Representations:
+        """Return chart by the angle phi and level set |x| - r(phi(x))."""
+        outline = build.chart(2, lambda u: self.radius_at(u) * ca.vertcat(ca.cos(u), ca.sin(u)), -1, (TURN,))
+        level = build.level(2, lambda x: ca.norm_2(x) - self.radius_at(ca.atan2(x[1], x[0])))
+        return Representations(charts=(outline,), level=level)
+
+    @property
+    def reference_length(self) -> float:
+        """The mean radius, m."""
+        return self.radius
+
+
+@dataclass(frozen=True)
+class CurveSum(Shape):
+    """Terrain z(x) = sum of the heights of terrain curves that are graphs.
+
+    Parameters
+    ----------
+    terms : sequence of shapes with d = 2 and a height z(x)
+        Line, parabola, sinusoid, spline profile, sums of them.
+    """
+
+    terms: Sequence[Shape]
+    d = 2
+
+    def __post_init__(self) -> None:
+        allowed = "a non-empty list of curves z(x): line, parabola, sinusoid, open spline or sum"
+        if not isinstance(self.terms, Iterable):
+            raise InputError("terms", self.terms, allowed)
+        terms = tuple(self.terms)
+        good = all(isinstance(t, Shape) and t.d == 2 and t.representations.height is not None for t in terms)
+        if not terms or not good:
+            raise InputError("terms", self.terms, allowed)
+        object.__setattr__(self, "terms", terms)
+
+    def bundle(self) -> Representations:
+        """Return chart u = x, level set and height; the ends are the narrowest of the terms'."""
+        heights = [t.representations.height for t in self.terms]
+        ends = [t.representations.charts[0].ranges[0] for t in self.terms]
+        span = Range(max(e.low for e in ends), min(e.high for e in ends))
+        return graph(lambda x: sum((h(x) for h in heights if h is not None), ca.SX(0)), ends=span)
+
+    @property
+    def reference_length(self) -> float:
+        """The smallest of the terms', m."""
+        return min(t.reference_length for t in self.terms)

@@ -1,0 +1,232 @@
+"""Shapes from the user's own expressions: curve, surface, level set, convex body."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import choice
+from trundle.errors import InputError
+from trundle.geometry.chart import ExpressionChart, Range
+from trundle.geometry.queries.regularity import check_convex, check_regular
+from trundle.geometry.queries.sampling import call, directions, numeric_charts
+from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shapes import build, star
+from trundle.geometry.shapes.sizes import length
+
+Formula = Callable[..., Any]
+
+
+def _written(key: str, formula: Any, inputs: int, outputs: int) -> ca.Function:
+    """Return the user's formula as a CasADi function of one column."""
+    allowed = f"a function of {inputs} number{'s' if inputs > 1 else ''} that returns {outputs} CasADi expression"
+    allowed += "s" if outputs > 1 else ""
+    if not callable(formula):
+        raise InputError(key, formula, allowed)
+    argument = ca.SX.sym("a", inputs)
+    value: Any
+    try:
+        if isinstance(formula, ca.Function) and formula.n_in() == 1:
+            value = formula(argument)
+        else:
+            value = formula(*ca.vertsplit(argument))
+        single = outputs == 1 or isinstance(value, ca.SX)
+        column = ca.SX(value) if single else ca.vertcat(*value)
+    except Exception as error:
+        raise InputError(key, formula, f"{allowed}; calling it says: {error}") from error
+    if column.numel() != outputs:
+        raise InputError(key, formula, f"{allowed}; it returns {column.numel()}")
+    return ca.Function("formula", [argument], [ca.vec(column)])
+
+
+def _ranges(key: str, value: Any, size: int) -> tuple[Range, ...]:
+    """Return ranges from (low, high) or (low, high, "periodic") a parameter."""
+    allowed = f"{size} ranges (low, high) or (low, high, 'periodic') with low < high"
+    result = []
+    try:
+        for entry in value:
+            low, high = float(entry[0]), float(entry[1])
+            periodic = len(entry) > 2 and choice(key, entry[2], ("periodic",)) == "periodic"
+            if not low < high or not math.isfinite(high - low) or len(entry) > 3:
+                raise InputError(key, value, allowed)
+            result.append(Range(low, high, periodic))
+    except (TypeError, ValueError, IndexError):
+        raise InputError(key, value, allowed) from None
+    if len(result) != size:
+        raise InputError(key, value, allowed)
+    return tuple(result)
+
+
+def _side(value: Any) -> int:
+    if isinstance(value, bool) or value not in (1, -1):
+        raise InputError("side", value, "+1 or -1")
+    return int(value)
+
+
+def _extent(shape: Shape) -> float:
+    return shape.numeric(_extent_of)
+
+
+def _extent_of(shape: Shape) -> float:
+    points = np.concatenate([c.points(c.grid(200)) for c in numeric_charts(shape)])
+    points = points[np.all(np.isfinite(points), axis=1)]
+    return 0.5 * float(np.ptp(points, axis=0).max()) if len(points) else math.nan
+
+
+@dataclass(frozen=True)
+class ExpressionCurve(Shape):
+    """Planar curve u -> (x, z), m, from any CasADi expression.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(u)`` returns x and z.
+    range : (low, high) or (low, high, "periodic")
+    side : int
+        +1: material on the right of the curve (terrain to +x); -1: on its left (outline
+        counter-clockwise).
+    """
+
+    function: Formula
+    range: Sequence[Any]
+    side: int = 1
+    d = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "side", _side(self.side))
+        _ranges("range", [self.range], 1)
+        _written("function", self.function, 1, 2)
+        object.__setattr__(self, "range", tuple(self.range))
+        check_regular(self, "function")
+
+    def bundle(self) -> Representations:
+        """Return the chart."""
+        ranges = _ranges("range", [self.range], 1)
+        return Representations(charts=(ExpressionChart(_written("function", self.function, 1, 2), self.side, ranges),))
+
+    @property
+    def reference_length(self) -> float:
+        """Half of the longest extent along an axis, m."""
+        return _extent(self)
+
+
+@dataclass(frozen=True)
+class ExpressionSurface(Shape):
+    """Surface (u, v) -> (x, y, z), m, from any CasADi expression; the chart need not be orthogonal.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(u, v)`` returns x, y and z.
+    ranges : two of (low, high) or (low, high, "periodic")
+    side : int
+        +1 if F_u x F_v points out of the material.
+    """
+
+    function: Formula
+    ranges: Sequence[Sequence[Any]]
+    side: int = 1
+    d = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "side", _side(self.side))
+        _ranges("ranges", self.ranges, 2)
+        _written("function", self.function, 2, 3)
+        object.__setattr__(self, "ranges", tuple(tuple(r) for r in self.ranges))
+        check_regular(self, "function")
+
+    def bundle(self) -> Representations:
+        """Return the chart."""
+        ranges = _ranges("ranges", self.ranges, 2)
+        return Representations(charts=(ExpressionChart(_written("function", self.function, 2, 3), self.side, ranges),))
+
+    @property
+    def reference_length(self) -> float:
+        """Half of the longest extent along an axis, m."""
+        return _extent(self)
+
+
+@dataclass(frozen=True)
+class ExpressionLevelSurface(Shape):
+    """Surface f(x, y, z) = 0 from any CasADi expression, material where f < 0.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, y, z)`` returns f.
+    size : float, m
+        How far from the origin the surface reaches, about.
+    """
+
+    function: Formula
+    size: float
+    d = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", length("size", self.size))
+        _written("function", self.function, 3, 1)
+        # A boundary that no ray from the origin grazes is regular.
+        if not self.representations.charts:
+            check_regular(self, "function")
+
+    def bundle(self) -> Representations:
+        """Return the level set; where the surface is star-shaped about the origin, also charts by the direction."""
+        level = build.level(3, _written("function", self.function, 3, 1))
+        return Representations(charts=star.level_charts(level, self.size), level=level)
+
+    @property
+    def reference_length(self) -> float:
+        """The size, m."""
+        return self.size
+
+
+@dataclass(frozen=True)
+class ExpressionBody(Shape):
+    """Convex body from its support function, any CasADi expression homogeneous of degree 1.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(ux, uy, uz)`` returns h in m for a direction of any length.
+
+    Raises
+    ------
+    ShapeError
+        If it is not homogeneous or not convex.
+    """
+
+    function: Formula
+    d = 3
+
+    def __post_init__(self) -> None:
+        _written("function", self.function, 3, 1)
+        check_convex(self, "function")
+
+    def bundle(self) -> Representations:
+        """Return the support function, and charts by the normal if all sampled radii of curvature are positive."""
+        body = build.support(3, _written("function", self.function, 3, 1))
+        n = ca.SX.sym("n", 3)
+        radii = call(ca.Function("radii", [n], [ca.vec(body.point_and_radii(n)[1])]), directions(500, 3))
+        values = np.linalg.eigvalsh(np.nan_to_num(radii).reshape(-1, 3, 3))
+        # The smallest eigenvalue is the zero along n.
+        smooth = bool(np.isfinite(radii).all() and values[:, 1].min() > 1e-4 * values[:, 2].max())
+        return Representations(charts=build.by_normal(body) if smooth else (), support=body)
+
+    @property
+    def reference_length(self) -> float:
+        """Half of the longest extent along an axis, m."""
+        return self.numeric(_widest)
+
+
+def _widest(shape: Shape) -> float:
+    h = shape.representations.support
+    if h is None:
+        raise InputError("shape", type(shape).__name__, "a shape with a support function")
+    u = ca.SX.sym("u", 3)
+    width = ca.Function("width", [u], [(h.support(u) + h.support(-u)) / 2])
+    return max(float(width(axis)) for axis in np.eye(3))

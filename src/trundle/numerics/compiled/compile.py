@@ -1,0 +1,338 @@
+"""CasADi functions as compiled C: generated, compiled, cached and loaded; the same function without a compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import casadi as ca
+import numpy as np
+
+from trundle.errors import CompileError, InputError
+from trundle.numerics.compiled import cache
+from trundle.numerics.compiled.cache import clear_cache
+
+__all__ = [
+    "FLAGS",
+    "Compiler",
+    "CompilerInfo",
+    "NativeFunction",
+    "clear_cache",
+    "compile_function",
+    "compile_library",
+    "compiler_info",
+    "find_compiler",
+    "function_source",
+    "library_source",
+    "time_function",
+]
+
+# Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
+FLAGS: tuple[str, ...] = ("-O1", "-fno-math-errno")
+LINK_FLAGS: tuple[str, ...] = ("-fPIC", "-shared")
+_PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
+_ADVICE = "runs take 10 to 100 times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
+
+_libraries: dict[str, Path] = {}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler: the command that calls it, its full path and its version text."""
+
+    command: tuple[str, ...]
+    path: str
+    version: str
+
+
+@dataclass(frozen=True)
+class CompilerInfo:
+    """What ``trundle doctor`` tells about compiled code; `path` is None without a working compiler."""
+
+    path: str | None
+    version: str
+    flags: tuple[str, ...]
+    cache_directory: Path
+    cache_size: int
+    cache_entries: int
+
+
+def compile_function(function: ca.Function, *, flags: Sequence[str] = FLAGS, derivatives: bool = False) -> ca.Function:
+    """Return the same function as compiled C, or `function` itself where there is no C compiler.
+
+    Parameters
+    ----------
+    function : casadi.Function
+        Any function CasADi can write as C.
+    flags : sequence of str
+        Compiler flags; part of the cache key.
+    derivatives : bool
+        Also compile the Jacobian, so that the result can be differentiated once.
+
+    Returns
+    -------
+    casadi.Function
+        Inputs, outputs, sparsities and names as in `function`; its own name starts with ``trundle_``.
+
+    Raises
+    ------
+    CompileError
+        If a compiler is there but refuses the source.
+    """
+    name, source = function_source(function, derivatives=derivatives)
+    path = compile_library(name, source, flags=flags)
+    if path is None:
+        return function
+    try:
+        compiled = ca.external(name, str(path))
+    except RuntimeError as error:
+        raise CompileError(f"the compiled function {name} cannot be loaded: {error}") from error
+    _libraries[name] = path
+    return compiled
+
+
+def compile_library(
+    name: str, sources: str | Mapping[str, str], *, flags: Sequence[str] = FLAGS, build: bool = True
+) -> Path | None:
+    """Return the path of a shared library made of C sources, from the cache if it is there; None without a compiler.
+
+    Parameters
+    ----------
+    name : str
+        First part of the file name in the cache; letters, digits and underscores.
+    sources : str or mapping of str to str
+        One source text, or file names and texts; names ending in ``.c`` are compiled, others can be included.
+    flags : sequence of str
+        Compiler flags; part of the cache key.
+    build : bool
+        False: None where the library is not in the cache.
+
+    Raises
+    ------
+    CompileError
+        If the compiler refuses the source; `log` holds what it printed.
+    """
+    compiler = find_compiler()
+    return None if compiler is None else _build(compiler, name, sources, tuple(flags), build)
+
+
+def find_compiler() -> Compiler | None:
+    """Return the first C compiler that works among ``$CC``, cc, gcc and clang, or None with one line of advice.
+
+    A compiler works if it compiles, links and loads a call of ``sin``. ``TRUNDLE_NO_COMPILER=1`` hides them all.
+    """
+    if os.environ.get("TRUNDLE_NO_COMPILER", "") not in ("", "0"):
+        cache.advise_once("compiler", f"no C compiler is used (TRUNDLE_NO_COMPILER is set): {_ADVICE.split(';')[0]}")
+        return None
+    compiler, problem = _search(os.environ.get("CC", ""), os.environ.get("PATH", ""), str(cache.cache_directory()))
+    if compiler is None:
+        cache.advise_once("compiler", f"no C compiler found{problem}: {_ADVICE}")
+    return compiler
+
+
+def compiler_info() -> CompilerInfo:
+    """Return the compiler and the state of the cache."""
+    compiler = find_compiler()
+    directory = cache.cache_directory()
+    found = cache.entries(directory)
+    return CompilerInfo(
+        path=compiler.path if compiler else None,
+        version=compiler.version.splitlines()[0] if compiler else "",
+        flags=FLAGS,
+        cache_directory=directory,
+        cache_size=sum(path.stat().st_size for path in found),
+        cache_entries=len(found),
+    )
+
+
+def function_source(function: ca.Function, *, derivatives: bool = False) -> tuple[str, str]:
+    """Return the C name and the C source of a function; see `library_source`."""
+    (name,), source = library_source({function.name(): function}, derivatives=derivatives)
+    return name, source
+
+
+def library_source(
+    functions: Mapping[str, ca.Function], *, derivatives: bool = False, dense: bool = False
+) -> tuple[list[str], str]:
+    """Return the C names and the C source of named functions.
+
+    A C name is ``trundle_<name>_<digest of the source>``: never the name of a function of the C library, and another
+    one for each other source. With `derivatives` the Jacobians are there too. With `dense` all outputs are written in
+    full, column by column.
+    """
+    generator = ca.CodeGenerator("generated", {"with_header": False, "cpp": False, "verbose": False})
+    marks = []
+    for name, function in functions.items():
+        marks.append(f"trundle_{re.sub('_+', '_', name).strip('_')}_digest")
+        renamed = _renamed(function, marks[-1], dense)
+        generator.add(renamed)
+        if derivatives:
+            generator.add(renamed.jacobian())
+    text = generator.dump()
+    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
+    names = [mark.removesuffix("digest") + digest for mark in marks]
+    for mark, name in zip(marks, names, strict=True):
+        text = text.replace(mark, name)
+    return names, text
+
+
+class NativeFunction:
+    """A generated C function of a loaded library, with the work memory it asks for, to be called from C.
+
+    Parameters
+    ----------
+    path : Path
+        A library returned by `compile_library`.
+    name : str
+        The C name returned by `function_source`.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise CompileError(f"the library {path.name} cannot be loaded: {error}") from error
+        sizes = [ctypes.c_longlong() for _ in range(4)]
+        work = library[f"{name}_work"]
+        work.restype = ctypes.c_int
+        work.argtypes = [ctypes.POINTER(ctypes.c_longlong)] * 4
+        if work(*(ctypes.byref(size) for size in sizes)):
+            raise CompileError(f"{name} does not tell its work memory")
+        self.library = library
+        self.address = ctypes.cast(library[name], ctypes.c_void_p).value
+        # Room for the three arguments and one result of the stepping core, whatever the function asks for.
+        self.arg = np.zeros(max(sizes[0].value, 3), dtype=np.uintp)
+        self.res = np.zeros(max(sizes[1].value, 1), dtype=np.uintp)
+        self.iw = np.zeros(max(sizes[2].value, 1), dtype=np.int64)
+        self.w = np.zeros(max(sizes[3].value, 1))
+        self.work_addresses = tuple(array.ctypes.data for array in (self.arg, self.res, self.iw, self.w))
+        library[f"{name}_incref"]()
+        self.memory = int(library[f"{name}_checkout"]())
+
+
+def time_function(function: ca.Function, inputs: Sequence[Any], count: int = 100_000) -> float:
+    """Return the seconds a call of a function takes, measured by a loop in C with no Python in it.
+
+    Parameters
+    ----------
+    function : casadi.Function
+        A function of the VM (it is compiled first) or one returned by `compile_function`.
+    inputs : sequence of array-like
+        One value for each input.
+    count : int
+        Number of calls.
+
+    Raises
+    ------
+    CompileError
+        If there is no C compiler.
+    """
+    from trundle.numerics.ode.native import core_library
+
+    core = core_library()
+    if core is None:
+        raise CompileError("timing a compiled function needs a C compiler")
+    if len(inputs) != function.n_in():
+        raise InputError("inputs", len(inputs), f"{function.n_in()} values")
+    name = function.name()
+    path = _libraries.get(name)
+    if path is None:
+        name, source = function_source(function)
+        path = compile_library(name, source)
+    if path is None:
+        raise CompileError("timing a compiled function needs a C compiler")
+    return core.time_calls(NativeFunction(path, name), function, inputs, count)
+
+
+def _renamed(function: ca.Function, name: str, dense: bool) -> ca.Function:
+    arguments: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    results: list[Any] = function.call(arguments, function.class_name() in ("SXFunction", "MXFunction"), False)
+    if dense:
+        results = [ca.densify(result) for result in results]
+    return ca.Function(name, arguments, results, function.name_in(), function.name_out())
+
+
+@overload
+def _build(
+    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: Literal[True] = ...
+) -> Path: ...
+@overload
+def _build(
+    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: bool
+) -> Path | None: ...
+def _build(
+    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: bool = True
+) -> Path | None:
+    """Return the library, built if it is `wanted` and not there."""
+    texts = {f"{name}.c": sources} if isinstance(sources, str) else dict(sources)
+    digest = hashlib.sha256()
+    machine = _processor() if any(flag.startswith(("-march=native", "-mtune=native")) for flag in flags) else ""
+    facts = [ca.CasadiMeta.version(), *compiler.command, compiler.path, compiler.version, *flags, *LINK_FLAGS]
+    facts += [platform.system(), platform.machine(), machine]
+    for part in (*facts, *(item for pair in sorted(texts.items()) for item in pair)):
+        # The length before each part: no two lists of parts give the same bytes.
+        digest.update(f"{len(part)}:{part}".encode())
+
+    def build(target: Path) -> None:
+        """Write the sources beside `target` and compile them into it."""
+        folder = target.parent
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        files = sorted(file for file in texts if file.endswith(".c"))
+        command = [*compiler.command, *flags, *LINK_FLAGS, "-o", target.name, *files, "-lm"]
+        environment = {**os.environ, "LC_ALL": "C"}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
+        if done.returncode != 0 or not target.is_file():
+            log = done.stdout + done.stderr
+            first = next((line for line in log.splitlines() if "error" in line), log[:200])
+            raise CompileError(f"{compiler.path} could not compile {name}: {first}", log)
+
+    return cache.fetch(name, digest.hexdigest(), build) if wanted else cache.find(name, digest.hexdigest())
+
+
+@lru_cache(maxsize=16)
+def _search(cc: str, path: str, directory: str) -> tuple[Compiler | None, str]:
+    """Return the first working compiler, else what was wrong with the last; `directory` only keys the memory."""
+    problem = ""
+    for candidate in (cc, "cc", "gcc", "clang"):
+        try:
+            command = shlex.split(candidate)
+        except ValueError:
+            command = []
+        executable = shutil.which(command[0], path=path) if command else None
+        if executable is None:
+            continue
+        try:
+            done = subprocess.run(
+                [executable, *command[1:], "--version"], capture_output=True, text=True, errors="replace", timeout=60
+            )
+            if done.returncode != 0 or not done.stdout.strip():
+                raise CompileError(f"{executable} does not tell its version")
+            compiler = Compiler((executable, *command[1:]), executable, done.stdout.strip())
+            ctypes.CDLL(str(_build(compiler, "trundle_probe", _PROBE, ("-O0",))))
+        except (OSError, subprocess.SubprocessError, CompileError) as error:
+            problem = f" that works ({error})"
+            continue
+        return compiler, ""
+    return None, problem
+
+
+@lru_cache(maxsize=1)
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(line for line in lines if line.startswith(wanted))[:20000]

@@ -1,0 +1,23 @@
+"""The real-time optimiser of nonlinear model predictive control.
+
+`ilqr` holds the verb, `Optimiser.solve`; `stage` compiles a `ControlProblem` into stage functions; `native` runs the
+passes in C and `python` in NumPy behind one interface, `backend`; `check` recomputes the residuals of an answer.
+"""
+
+from trundle.numerics.ilqr.check import Recomputed, recompute
+from trundle.numerics.ilqr.ilqr import ControlSolution, Guess, Limits, Optimiser, cheapest
+from trundle.numerics.ilqr.stage import ControlProblem, Cost, midpoint, relaxed_barrier
+
+__all__ = [
+    "ControlProblem",
+    "ControlSolution",
+    "Cost",
+    "Guess",
+    "Limits",
+    "Optimiser",
+    "Recomputed",
+    "cheapest",
+    "midpoint",
+    "recompute",
+    "relaxed_barrier",
+]

@@ -1,0 +1,217 @@
+"""The stepping core in C (`ode_core.c`): its struct, its library and the run of one integration."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import CompileError
+from trundle.numerics.compiled.compile import NativeFunction, compile_library
+from trundle.numerics.ode.tableaus import Tableau, tableau
+
+SLICE_SECONDS = 0.1
+RUNNING, DONE, EVENT, STEP_TOO_SMALL, TOO_MANY_STEPS, NOT_FINITE = range(6)
+WAITING, ARMED, UNWATCHED = range(3)
+
+
+class CallStruct(ctypes.Structure):
+    """Mirror of ``Call``."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in ("eval", "arg", "res", "iw", "w")] + [("mem", ctypes.c_longlong)]
+
+
+def _fields(kind: type, names: str) -> list[tuple[str, type]]:
+    return [(name, kind) for name in names.split()]
+
+
+class OdeStruct(ctypes.Structure):
+    """Mirror of ``Ode``, field by field."""
+
+    _fields_ = [
+        *_fields(ctypes.c_longlong, "stages extra dense_rows error_rows"),
+        *_fields(ctypes.c_void_p, "A b c E A_extra c_extra D"),
+        ("error_exponent", ctypes.c_double),
+        *_fields(ctypes.c_longlong, "n m"),
+        *_fields(CallStruct, "rate margins projection"),
+        ("p", ctypes.c_void_p),
+        *_fields(
+            ctypes.c_double, "t0 t1 step first_step relative_tolerance min_step max_step arming_tolerance slice_seconds"
+        ),
+        ("absolute_tolerance", ctypes.c_void_p),
+        *_fields(ctypes.c_longlong, "max_steps points sample_count"),
+        *_fields(ctypes.c_void_p, "sample_times samples"),
+        *_fields(ctypes.c_double, "t h_next"),
+        *_fields(ctypes.c_void_p, "x x_new x_dense K F trial g g_trial g_min armed"),
+        *_fields(ctypes.c_longlong, "steps rejected evaluations reached status event after_reject"),
+    ]
+
+
+class Core:
+    """The loaded stepping core.
+
+    Parameters
+    ----------
+    path : Path
+        The compiled library.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+        self._library.trundle_ode_size.restype = ctypes.c_longlong
+        if self._library.trundle_ode_size() != ctypes.sizeof(OdeStruct):
+            raise CompileError("the stepping core and its Python mirror do not have the same layout")
+        for name in ("trundle_ode_start", "trundle_ode_run"):
+            self._library[name].argtypes = [ctypes.POINTER(OdeStruct)]
+            self._library[name].restype = None
+        self.start = self._library["trundle_ode_start"]
+        self.run = self._library["trundle_ode_run"]
+        timer = self._library["trundle_time_calls"]
+        timer.argtypes = [ctypes.POINTER(CallStruct), *[ctypes.c_void_p] * 2, *[ctypes.c_longlong] * 3]
+        timer.restype = ctypes.c_double
+        self._timer = timer
+
+    def time_calls(self, native: NativeFunction, function: ca.Function, inputs: Sequence[Any], count: int) -> float:
+        """Return the seconds a call of `native`, the compiled `function`, takes."""
+        values = [
+            np.array(ca.DM(function.sparsity_in(i), _nonzeros(function.sparsity_in(i), value)).nonzeros())
+            for i, value in enumerate(inputs)
+        ]
+        results = [np.zeros(max(function.nnz_out(i), 1)) for i in range(function.n_out())]
+        arg = np.array([value.ctypes.data for value in values], dtype=np.uintp)
+        res = np.array([result.ctypes.data for result in results], dtype=np.uintp)
+        call = call_struct(native)
+        sizes = len(values), len(results)
+        self._timer(ctypes.byref(call), arg.ctypes.data, res.ctypes.data, *sizes, max(count // 10, 1))  # warm caches
+        return float(self._timer(ctypes.byref(call), arg.ctypes.data, res.ctypes.data, *sizes, count))
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path) -> Core:
+    return Core(path)
+
+
+def core_library() -> Core | None:
+    """Return the compiled stepping core, or None without a compiler."""
+    folder = resources.files("trundle.numerics.ode")
+    names = ("ode_core.c", "ode_step.h", "ode_events.h")
+    path = compile_library("trundle_ode_core", {name: folder.joinpath(name).read_text("utf-8") for name in names})
+    return None if path is None else _load(path)
+
+
+def call_struct(native: NativeFunction | None) -> CallStruct:
+    """Return the C view of a compiled function, or of a missing one."""
+    if native is None:
+        return CallStruct()
+    return CallStruct(native.address, *native.work_addresses, native.memory)
+
+
+class NativeRun:
+    """One integration in C, in slices of `SLICE_SECONDS`.
+
+    Parameters
+    ----------
+    core : Core
+    functions : tuple
+        Compiled rate, margins and projection; the last two may be None.
+    method : Tableau
+    points : int
+        Inner points of a step at which margins are looked at.
+    settings : dict
+        Numbers of the struct by name.
+    x0, p, absolute_tolerance, sample_times, armed : ndarray
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        functions: tuple[NativeFunction | None, ...],
+        method: Tableau,
+        points: int,
+        settings: dict[str, float],
+        x0: FloatArray,
+        p: FloatArray,
+        absolute_tolerance: FloatArray,
+        sample_times: FloatArray,
+        armed: np.ndarray,
+    ) -> None:
+        n, m, rows = len(x0), len(armed), method.stages + 1 + method.extra
+        self._core = core
+        self._kept = functions, method
+        given = {"p": p, "absolute_tolerance": absolute_tolerance, "sample_times": sample_times, "x": x0}
+        shapes = {name: np.shape(value) for name, value in given.items()} | {
+            "samples": (len(sample_times), n),
+            **dict.fromkeys(("x_new", "x_dense", "trial"), (n,)),
+            "K": (rows, n),
+            "F": (3 + len(method.D), n),
+            "g": (points + 2, m),
+            **dict.fromkeys(("g_trial", "g_min"), (m,)),
+        }
+        self.state = OdeStruct(
+            stages=method.stages,
+            extra=method.extra,
+            dense_rows=len(method.D),
+            error_rows=len(method.E),
+            error_exponent=method.error_exponent,
+            n=n,
+            m=m,
+            rate=call_struct(functions[0]),
+            margins=call_struct(functions[1]),
+            projection=call_struct(functions[2]),
+            points=points,
+            sample_count=len(sample_times),
+            slice_seconds=SLICE_SECONDS,
+            t=settings["t0"],
+            **_addresses(method.name),
+            **settings,
+        )
+        self.arrays: dict[str, np.ndarray] = {"armed": np.array(armed, dtype=np.int64)}
+        self.state.armed = self.arrays["armed"].ctypes.data
+        self._allocate(shapes)
+        for name, value in given.items():
+            self.arrays[name][...] = value
+
+    def _allocate(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Lay all arrays of numbers out in one block, whose address is asked for once."""
+        block = np.zeros(sum(map(math.prod, shapes.values())))
+        address, position = block.ctypes.data, 0
+        for name, shape in shapes.items():
+            size = math.prod(shape)
+            self.arrays[name] = block[position : position + size].reshape(shape)
+            setattr(self.state, name, address + 8 * position)
+            position += size
+
+    def run(self, progress: Callable[[float], object] | None) -> bool:
+        """Integrate to the end; False if the user interrupted."""
+        state = ctypes.byref(self.state)
+        try:
+            self._core.start(state)
+            while self.state.status == RUNNING:
+                self._core.run(state)
+                if progress is not None:
+                    progress(self.state.t)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+
+@lru_cache(maxsize=8)
+def _addresses(method: str) -> dict[str, int]:
+    """Addresses of a tableau's arrays, which live as long as the process."""
+    coefficients = tableau(method)
+    return {name: getattr(coefficients, name).ctypes.data for name in ("A", "b", "c", "E", "A_extra", "c_extra", "D")}
+
+
+def _nonzeros(sparsity: ca.Sparsity, value: Any) -> list[float]:
+    dense = ca.DM(value)
+    if dense.is_scalar() and not sparsity.is_scalar():
+        dense = ca.DM.ones(sparsity.shape) * dense
+    return ca.project(ca.densify(dense), sparsity).nonzeros()

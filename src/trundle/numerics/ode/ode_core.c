@@ -1,0 +1,160 @@
+/* Explicit Runge-Kutta stepping over functions in CasADi's calling convention.
+ *
+ * The tableau, the functions and every buffer come from outside through one struct that mirrors
+ * `trundle.numerics.ode.native.OdeStruct` field by field (ode_step.h); nothing is allocated here.
+ * `trundle_ode_run` returns after `slice_seconds` so that its caller can look for Ctrl-C; all state is
+ * in the struct, so where a run is sliced does not change its numbers.
+ */
+#define _POSIX_C_SOURCE 199309L
+#include <time.h>
+
+#include "ode_step.h"
+
+#include "ode_events.h"
+
+integer trundle_ode_size(void) { return (integer)sizeof(Ode); }
+
+/* Write the samples up to t_new, where the state is x_new. */
+static int emit(Ode *o, double t_new, double h, int *dense, double h_dense) {
+  while (o->reached < o->sample_count && o->sample_times[o->reached] <= t_new) {
+    double ts = o->sample_times[o->reached], *out = o->samples + o->reached * o->n;
+    if (ts >= t_new) {
+      memcpy(out, o->x_new, (size_t)o->n * sizeof(double));
+    } else {
+      if (!*dense && !densify(o, h)) return 0;
+      *dense = 1;
+      if (!interpolate(o, (ts - o->t) / h_dense, ts, out)) return 0;
+    }
+    o->reached++;
+  }
+  return 1;
+}
+
+/* The accepted step to t_new: events, samples, and the new state. */
+static void accept(Ode *o, double h, double t_new) {
+  size_t row = (size_t)o->n * sizeof(double);
+  double h_dense = h;
+  int dense = 0;
+  integer event = -1;
+  if (o->m > 0) {
+    double h_step = h;
+    event = watch(o, t_new, &h, &dense, &h_dense);
+    if (event >= 0 && h < h_step) t_new = o->t + h;
+  }
+  if (event == -2 || !emit(o, t_new, h, &dense, h_dense)) {
+    o->status = NOT_FINITE;
+    return;
+  }
+  o->steps++;
+  o->t = t_new;
+  memcpy(o->x, o->x_new, row);
+  memcpy(o->K, o->K + o->stages * o->n, row);
+  if (o->m > 0) memcpy(o->g, o->g + (o->points + 1) * o->m, (size_t)o->m * sizeof(double));
+  if (event >= 0) {
+    o->event = event;
+    o->status = EVENT;
+  } else if (t_new >= o->t1) {
+    o->status = DONE;
+  }
+}
+
+static void advance(Ode *o) {
+  int fixed = o->step > 0.0, last;
+  double h = o->h_next, t_new, least = fmax(o->min_step, 1.8e-15 * fabs(o->t));
+  if (o->steps + o->rejected >= o->max_steps) {
+    o->status = TOO_MANY_STEPS;
+    return;
+  }
+  t_new = fixed ? o->t0 + (double)(o->steps + 1) * o->step : o->t + h;
+  last = fixed ? t_new >= o->t1 - 1e-9 * o->step : o->t + 1.01 * h >= o->t1;
+  if (last) t_new = o->t1, h = o->t1 - o->t;
+  int good = attempt(o, h), have_rate = 0;
+  double error = 0.0;
+  if (good && !fixed) {
+    error = error_norm(o, t_new, h);
+    good = isfinite(error);
+    have_rate = o->E[o->stages] != 0.0;
+  }
+  if (good && error < 1.0) good = finish(o, t_new, have_rate);
+  if (!good || error >= 1.0) {
+    o->rejected++;
+    o->h_next = h * (good ? fmax(0.2, 0.9 * pow(error, -o->error_exponent)) : 0.1);
+    o->after_reject = 1;
+    if (fixed || o->h_next < least) o->status = good ? STEP_TOO_SMALL : NOT_FINITE;
+    return;
+  }
+  if (!fixed) {
+    double factor = error == 0.0 ? 10.0 : fmin(10.0, 0.9 * pow(error, -o->error_exponent));
+    if (o->after_reject) factor = fmin(factor, 1.0);
+    o->after_reject = 0;
+    o->h_next = fmin(last ? fmax(o->h_next, h * factor) : h * factor, o->max_step);
+  }
+  accept(o, h, t_new);
+}
+
+static double scaled_norm(Ode *o, const double *v, const double *minus) {
+  double sum = 0.0;
+  for (integer k = 0; k < o->n; k++) {
+    double scale = o->absolute_tolerance[k] + o->relative_tolerance * fabs(o->x[k]);
+    double value = (minus ? v[k] - minus[k] : v[k]) / scale;
+    sum += value * value;
+  }
+  return sqrt(sum / (double)o->n);
+}
+
+/* First step after Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, II.4. */
+static double starting_step(Ode *o) {
+  double d0 = scaled_norm(o, o->x, 0), d1 = scaled_norm(o, o->K, 0), span = o->t1 - o->t0, *next = o->K + o->n;
+  double h0 = fmin(d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1, span);
+  for (integer k = 0; k < o->n; k++) o->x_new[k] = o->x[k] + h0 * o->K[k];
+  if (!rate(o, o->t0 + h0, o->x_new, next)) return 1e-3 * h0;
+  double worst = fmax(d1, scaled_norm(o, next, o->K) / h0);
+  double h1 = worst <= 1e-15 ? fmax(1e-6, 1e-3 * h0) : pow(0.01 / worst, o->error_exponent);
+  return fmin(fmin(100.0 * h0, h1), span);
+}
+
+void trundle_ode_start(Ode *o) {
+  int dense = 1;
+  o->t = o->t0, o->h_next = o->step, o->event = -1, o->status = NOT_FINITE;
+  o->steps = o->rejected = o->evaluations = o->reached = o->after_reject = 0;
+  memcpy(o->x_new, o->x, (size_t)o->n * sizeof(double));
+  if (o->m > 0) {
+    if (!margins(o, o->t, o->x, o->g)) return;
+    memcpy(o->g_min, o->g, (size_t)o->m * sizeof(double));
+  }
+  if (!emit(o, o->t0, 0.0, &dense, 1.0)) return;
+  for (integer j = 0; j < o->m && o->event < 0; j++)
+    if (o->armed[j] == ARMED && o->g[j] <= 0.0) o->event = j;
+  o->status = o->event >= 0 ? EVENT : o->t1 > o->t0 ? RUNNING : DONE;
+  if (o->status != RUNNING) return;
+  if (!rate(o, o->t0, o->x, o->K)) {
+    o->status = NOT_FINITE;
+  } else if (!(o->step > 0.0)) {
+    o->h_next = fmin(o->first_step > 0.0 ? fmin(o->first_step, o->t1 - o->t0) : starting_step(o), o->max_step);
+  }
+}
+
+static double now(void) {
+  struct timespec clock;
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  return (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+}
+
+void trundle_ode_run(Ode *o) {
+  double begin = now();
+  for (integer k = 1; o->status == RUNNING; k++) {
+    advance(o);
+    if (k % 16 == 0 && now() - begin > o->slice_seconds) return;
+  }
+}
+
+/* Seconds a call of f takes, over `count` calls with the arguments already in place. */
+double trundle_time_calls(Call *f, const double **arg, double **res, integer n_in, integer n_out, integer count) {
+  double begin = now();
+  for (integer k = 0; k < count; k++) {
+    for (integer i = 0; i < n_in; i++) f->arg[i] = arg[i];
+    for (integer i = 0; i < n_out; i++) f->res[i] = res[i];
+    if (f->eval(f->arg, f->res, f->iw, f->w, (int)f->mem)) return NAN;
+  }
+  return (now() - begin) / (double)count;
+}

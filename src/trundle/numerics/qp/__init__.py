@@ -1,0 +1,1 @@
+"""Quadratic programs: a sparse program, its solvers, and answers judged outside them."""

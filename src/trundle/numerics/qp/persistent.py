@@ -1,0 +1,227 @@
+"""A sparse quadratic program whose pattern never changes: set up once, then only its numbers are renewed."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trundle.checks import FloatArray, integer, positive
+from trundle.errors import InputError
+from trundle.numerics.qp.qp import TOLERANCE, QpSolution, QpSolver, unsolved
+from trundle.status import Status
+
+LAYOUTS = ("sparse_ldlt", "sparse_ldlt_ineq_cond", "sparse_multistage")
+"""How PIQP factorises: any pattern; without the rows of C, whose multipliers it takes out first; or dense stages one
+after the other. Few rows of C and small stages want the last, wide stages of many small blocks the second."""
+
+
+class Entries(NamedTuple):
+    """Places (row, column) of a sparse matrix's entries, in the order in which their values will be given.
+
+    Values of entries at the same place do not add up: each place stands once.
+    """
+
+    rows: Any
+    columns: Any
+    shape: tuple[int, int]
+
+
+class PersistentQp:
+    """Minimise 1/2 x'diag(h) x + g'x subject to E x = e, C x >= low and x >= x_lower, by PIQP (final).
+
+    ``h``, ``g``, ``e``, ``low`` and ``x_lower`` are arrays to write to; `equations` and `inequalities` write the values
+    of the matrices. What was not written to stays, and costs nothing. Nothing is scaled here: the caller's rows
+    and unknowns should be of the size of 1 (PIQP stops at its iteration limit otherwise).
+
+    Parameters
+    ----------
+    n : int
+        Unknowns.
+    E, C : Entries
+    layout : str
+        See `LAYOUTS`.
+    tolerance : float
+        Bound of `QpSolution.error` of a success.
+    accuracy : float
+        What PIQP is asked for.
+    max_iterations : int
+
+    Raises
+    ------
+    InputError
+        For places outside the matrix or given twice.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        E: Entries,
+        C: Entries,
+        *,
+        layout: str = "sparse_multistage",
+        tolerance: float = TOLERANCE,
+        accuracy: float = 1e-8,
+        max_iterations: int = 60,
+    ) -> None:
+        import piqp
+
+        self.n = integer("n", n, minimum=1)
+        self.tolerance = positive("tolerance", tolerance)
+        self._E, self._at_E = _matrix("E", E, n)
+        self._C, self._at_C = _matrix("C", C, n)
+        # Views that share the values: to build a transpose at each solve costs as much as the rest of the judgement.
+        self._E_transposed, self._C_transposed = _transposed(self._E), _transposed(self._C)
+        self.h, self.g = np.ones(n), np.zeros(n)
+        self.e, self.low = np.zeros(E.shape[0]), np.zeros(C.shape[0])
+        self.x_lower = np.full(n, -np.inf)
+        self._diagonal = _diagonal(n)
+        self._stale = {"h", "E", "C"}
+        self._ready = False
+        self._solver: Any = piqp.SparseSolver()
+        settings = self._solver.settings
+        if layout not in LAYOUTS:
+            raise InputError("layout", layout, "one of " + ", ".join(map(repr, LAYOUTS)))
+        settings.kkt_solver = getattr(piqp, layout)
+        settings.eps_abs = settings.eps_duality_gap_abs = positive("accuracy", accuracy)
+        settings.eps_rel = settings.eps_duality_gap_rel = 0.0
+        settings.max_iter = integer("max_iterations", max_iterations, minimum=1)
+        settings.preconditioner_iter = 0  # the caller scales: PIQP's own scaling costs up to a third of a solve
+
+    @property
+    def equations(self) -> Any:
+        """The matrix E, scipy csc."""
+        return self._E
+
+    @property
+    def inequalities(self) -> Any:
+        """The matrix C, scipy csc."""
+        return self._C
+
+    @property
+    def matrix(self) -> Any:
+        """The matrix diag(h), scipy csc."""
+        self._diagonal.data[:] = self.h
+        return self._diagonal
+
+    def write_equations(self, values: FloatArray) -> None:
+        """Renew the values of E, in the order of its `Entries`."""
+        np.take(values, self._at_E, out=self._E.data)
+        self._stale.add("E")
+
+    def write_inequalities(self, values: FloatArray) -> None:
+        """Renew the values of C, in the order of its `Entries`."""
+        np.take(values, self._at_C, out=self._C.data)
+        self._stale.add("C")
+
+    def write_weights(self, h: FloatArray) -> None:
+        """Renew the diagonal h (n,) >= 0."""
+        self.h[:] = h
+        self._stale.add("h")
+
+    def solve(self) -> QpSolution:
+        """Solve with the numbers of now; nothing is raised.
+
+        The status is SUCCESS only if the recomputed error is within the tolerance, else NOT_FINITE for a NaN or an
+        infinity among the numbers, ITERATION_LIMIT or NOT_CONVERGED; contradictions are not proved here (`QpSolver`
+        does that).
+        """
+        began, rows = time.perf_counter(), len(self.e) + len(self.low)
+        if not self._finite():
+            return unsolved(self.n, rows, Status.NOT_FINITE, "not called: a number is not finite", began)
+        solver = self._solver
+        if self._ready:
+            changed: dict[str, Any] = {"c": self.g, "b": self.e, "h_l": self.low, "x_l": self.x_lower}
+            changed |= {"P": self.matrix} if "h" in self._stale else {}
+            changed |= {"A": self._E} if "E" in self._stale else {}
+            changed |= {"G": self._C} if "C" in self._stale else {}
+            solver.update(**changed)
+        else:
+            h_u, x_u = np.full(len(self.low), np.inf), np.full(self.n, np.inf)
+            solver.setup(self.matrix, self.g, self._E, self.e, self._C, self.low, h_u, self.x_lower, x_u)
+        self._stale.clear()
+        self._ready = True
+        word = solver.solve().name
+        return self._judged(word, began)
+
+    def solved_by(self, other: QpSolver) -> QpSolution:
+        """Solve the numbers of now once more from nothing by another solver, judged by the same residuals."""
+        from scipy import sparse
+
+        rows = sparse.vstack((self._E, self._C), format="csc")
+        low = np.concatenate((self.x_lower, self.e, self.low))
+        high = np.concatenate((np.full(self.n, np.inf), self.e, np.full(len(self.low), np.inf)))
+        return other.solve(self.matrix, self.g, rows, low, high)
+
+    def _finite(self) -> bool:
+        total = float(self.h.sum() + self.g.sum() + self.e.sum() + self._E.data.sum() + self._C.data.sum())
+        return math.isfinite(total) and float(self.low.sum()) < math.inf and float(self.x_lower.sum()) < math.inf
+
+    def _judged(self, word: str, began: float) -> QpSolution:
+        """Recompute the residuals as `trundle.numerics.qp.qp.residuals` defines them, without stacking the matrices."""
+        result = self._solver.result
+        x, y = np.array(result.x), np.array(result.y)
+        s, z = -np.array(result.z_l), -np.array(result.z_bl)
+        push = np.concatenate((z, y, s))
+        iterations = int(result.info.iter)
+        with np.errstate(all="ignore"):
+            primal, dual, gap, error = self._residuals(x, y, s, z)
+        spent = time.perf_counter() - began
+        if not error < math.inf:
+            return unsolved(self.n, len(self.e) + len(self.low), Status.NOT_CONVERGED, word, began)
+        status = Status.ITERATION_LIMIT if "MAX_ITER" in word else Status.NOT_CONVERGED
+        status = Status.SUCCESS if error <= self.tolerance else status
+        return QpSolution(x, push, status, primal, dual, gap, error, iterations, spent, word)
+
+    def _residuals(self, x: FloatArray, y: FloatArray, s: FloatArray, z: FloatArray) -> tuple[float, ...]:
+        bounded = self.x_lower > -math.inf
+        z[~bounded] = 0.0  # crumbs a solver leaves at infinite bounds: the dual residual shows them
+        rows, bent = self._C @ x, self.h * x
+        level = self._E @ x
+        below = max(float(np.max(self.low - rows, initial=0.0)), float(np.max(self.x_lower - x, initial=0.0)))
+        # A multiplier of the wrong sign would push away from a bound that is not there.
+        wrong = max(float(s.max(initial=0.0)), float(z.max(initial=0.0)))
+        primal = max(below, float(np.abs(level - self.e).max(initial=0.0)))
+        stationary = bent + self.g + self._E_transposed @ y + self._C_transposed @ s + z
+        dual = max(float(np.abs(stationary).max()), wrong)
+        quadratic, linear = float(x @ bent), float(x @ self.g)
+        held = float(y @ self.e) + float(s @ self.low) + float(z[bounded] @ self.x_lower[bounded])
+        gap = abs(quadratic + linear + held)
+        if not primal + dual + gap < math.inf:
+            return math.inf, math.inf, math.inf, math.inf
+        size = max(1.0, float(np.abs(x).max()), float(np.abs(rows).max(initial=0.0)))
+        slope = max(1.0, float(np.abs(bent).max()), float(np.abs(self.g).max()))
+        cost = max(1.0, abs(quadratic), abs(linear))
+        return primal, dual, gap, max(primal / size, dual / slope, gap / cost)
+
+
+def _matrix(key: str, entries: Entries, n: int) -> tuple[Any, Any]:
+    """Return the csc matrix of a pattern and where its values come from in the order of the entries."""
+    from scipy import sparse
+
+    rows, columns = (np.asarray(part, dtype=np.int64).ravel() for part in (entries.rows, entries.columns))
+    m, width = entries.shape
+    inside = width == n and len(rows) == len(columns)
+    inside = inside and bool(np.all((rows >= 0) & (rows < m) & (columns >= 0) & (columns < n)))
+    order = np.lexsort((rows, columns))
+    place = columns[order] * max(m, 1) + rows[order]
+    if not inside or np.any(place[1:] == place[:-1]):
+        raise InputError(key, entries.shape, f"places in m x {n}, each given once")
+    starts = np.searchsorted(columns[order], np.arange(n + 1))
+    data = np.zeros(len(rows))
+    return sparse.csc_matrix((data, rows[order].astype(np.int32), starts.astype(np.int32)), shape=(m, n)), order
+
+
+def _transposed(matrix: Any) -> Any:
+    """Return the transpose of a csc matrix: a csr one over the same arrays."""
+    from scipy import sparse
+
+    return sparse.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape[::-1], copy=False)
+
+
+def _diagonal(n: int) -> Any:
+    from scipy import sparse
+
+    return sparse.csc_matrix((np.ones(n), np.arange(n), np.arange(n + 1)), shape=(n, n))

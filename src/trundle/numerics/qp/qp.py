@@ -1,0 +1,372 @@
+"""Convex quadratic programs: one signature for many solvers; what they answer is recomputed before it is believed."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, integer, positive
+from trundle.errors import InputError, TrundleError
+from trundle.numerics.qp.backends import Answer, Limits, Start, backend
+from trundle.status import Status
+
+__all__ = ["QpError", "QpSolution", "QpSolver", "QuadraticProgram", "Start", "solve_qp"]
+
+TOLERANCE = 1e-6
+"""A success has a recomputed error (`QpSolution.error`) of at most this."""
+
+
+@dataclass(frozen=True)
+class QuadraticProgram:
+    """Minimise 1/2 x'H x + g'x subject to lower <= A x <= upper and x_lower <= x <= x_upper.
+
+    A row with lower = upper is an equation. Missing bounds are -inf and inf; a missing A has no rows.
+
+    Parameters
+    ----------
+    H : (n, n)
+        Symmetric positive semidefinite; dense or scipy sparse.
+    g : (n,)
+    A : (m, n), optional
+        Dense or scipy sparse, as H.
+    lower, upper : (m,), optional
+    x_lower, x_upper : (n,), optional
+
+    Raises
+    ------
+    InputError
+        For another shape, a value that is not a number, an infinite entry of H, g or A, a lower bound of
+        +inf, an upper bound of -inf, or an H that is not symmetric.
+    """
+
+    H: Any
+    g: FloatArray
+    A: Any = None
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
+    x_lower: FloatArray | None = None
+    x_upper: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        g = _clean("g", self.g, (None,))
+        n = len(g)
+        H = _matrix("H", self.H, (n, n))
+        A = _matrix("A", np.zeros((0, n)) if self.A is None else self.A, (None, n))
+        if _is_sparse(H) != _is_sparse(A):
+            H, A = _csc(H), _csc(A)
+        difference = abs(H - H.T).max() if n else 0.0
+        if difference > 1e-9 * max(1.0, abs(H).max() if n else 0.0):
+            raise InputError("H", self.H, f"symmetric (it differs from its transpose by {difference:.3g})")
+        m = A.shape[0]
+        bounds = {
+            "lower": _bound("lower", self.lower, m, -math.inf),
+            "upper": _bound("upper", self.upper, m, math.inf),
+            "x_lower": _bound("x_lower", self.x_lower, n, -math.inf),
+            "x_upper": _bound("x_upper", self.x_upper, n, math.inf),
+        }
+        for name, value in {"H": H, "g": g, "A": A, **bounds}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def size(self) -> int:
+        """Number n of unknowns."""
+        return len(self.g)
+
+    @property
+    def arrays(self) -> tuple[Any, FloatArray, Any, FloatArray, FloatArray]:
+        """H, g, A, low, high: what `QpSolver.solve` takes, the bounds of the unknowns before those of the rows."""
+        low, high = ((self.x_lower, self.lower), (self.x_upper, self.upper))
+        return self.H, self.g, self.A, np.concatenate(low), np.concatenate(high)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+@dataclass(frozen=True, slots=True)
+class QpSolution:
+    """What a solver left, judged by residuals that are recomputed from the program.
+
+    Multipliers are those of L = f + z'x + y'A x: positive at upper bounds, negative at lower ones.
+
+    Attributes
+    ----------
+    x : (n,)
+        Where the status is CONFLICTING_LIMITS: the values that break the limits least.
+    push : (n + m,)
+        Multipliers z of the unknowns' bounds, then y of the rows. Where the status is CONFLICTING_LIMITS: the
+        proof, a combination of bounds and rows that no x can keep (zero where a bound's two sides cross).
+    status : Status
+        SUCCESS only if `error` is within the tolerance, whatever the solver said.
+    primal : float
+        Largest violation of a row or bound, in its unit.
+    dual : float
+        max |H x + g + A'y + z|.
+    gap : float
+        |x'H x + g'x + support of the bounds under the multipliers|, in the cost's unit.
+    error : float
+        The largest of the three over max(1, |A x|, |x|), max(1, |H x|, |g|) and max(1, |x'H x|, |g'x|).
+    iterations : int
+    time : float
+        Wall time in s, with the recomputation.
+    solver_status : str
+        The solver's own word.
+    worst : int
+        Unknown (or n + row) that is violated most; -1 where none is.
+    """
+
+    x: FloatArray
+    push: FloatArray
+    status: Status
+    primal: float
+    dual: float
+    gap: float
+    error: float
+    iterations: int
+    time: float
+    solver_status: str
+    worst: int = -1
+
+    @property
+    def y(self) -> FloatArray:
+        """Multipliers (m,) of the rows."""
+        return self.push[len(self.x) :]
+
+    @property
+    def z(self) -> FloatArray:
+        """Multipliers (n,) of the unknowns' bounds."""
+        return self.push[: len(self.x)]
+
+
+class QpError(TrundleError):
+    """A quadratic program was not solved; `solution` says why and holds what was left."""
+
+    def __init__(self, solution: QpSolution) -> None:
+        self.solution = solution
+        what = f"{solution.status.label} ({solution.solver_status}), violation {solution.primal:.3g}"
+        super().__init__(f"the quadratic program was not solved: {what}: {solution.status.advice}")
+
+
+class QpSolver:
+    """A solver for many programs of one size: light enough for a control loop.
+
+    ``solve`` takes arrays, checks them for NaN and believes nothing; what it returns never raises. A NaN or
+    an infinity where none belongs gives ``Status.NOT_FINITE``, contradictory rows ``CONFLICTING_LIMITS`` with
+    the proof, a cost that falls without end ``UNBOUNDED``.
+
+    Parameters
+    ----------
+    solver : str
+        ``"daqp"`` (dense active set), ``"piqp"``, ``"proxqp"``; ``"osqp"``
+        through CasADi; else any name that qpsolvers has installed.
+    equality : (m,) of bool, optional
+        Which rows are equations. Default: found from the bounds at each solve.
+    tolerance : float
+        Bound of `QpSolution.error` of a success.
+    max_iterations : int, optional
+        Default: the solver's own.
+    """
+
+    def __init__(
+        self,
+        solver: str = "daqp",
+        equality: Any = None,
+        *,
+        tolerance: float = TOLERANCE,
+        max_iterations: int | None = None,
+    ) -> None:
+        self.name = solver
+        self.tolerance = positive("tolerance", tolerance)
+        limit = None if max_iterations is None else integer("max_iterations", max_iterations, minimum=1)
+        self._equality = None if equality is None else np.array(equality, dtype=bool)
+        self._run = backend(solver, limit)
+
+    def solve(
+        self,
+        H: Any,
+        g: FloatArray,
+        A: Any,
+        low: FloatArray,
+        high: FloatArray,
+        start: Start | None = None,
+        *,
+        finite: bool = False,
+    ) -> QpSolution:
+        """Solve one program.
+
+        Parameters
+        ----------
+        H, g, A : (n, n), (n,), (m, n)
+            Arrays of float64, H and A also scipy sparse.
+        low, high : (n + m,)
+            Bounds of the unknowns, then of the rows.
+        start : Start, optional
+            A warm start, for the solvers that have one.
+        finite : bool
+            The caller has looked for NaN already (`finite_program`).
+        """
+        began = time.perf_counter()
+        with np.errstate(all="ignore"):
+            n, m = len(g), len(low) - len(g)
+            if not (finite or finite_program(H, g, A, low, high)):
+                return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
+            limits = Limits(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
+            answer = self._run(H, g, A, limits, start)
+            judged = residuals(H, g, A, low, high, answer.x, answer.push)
+            if judged[3] > self.tolerance:
+                answer = without_pushes_at_infinity(answer, limits)
+                judged = residuals(H, g, A, low, high, answer.x, answer.push)
+            if judged[3] <= self.tolerance:
+                spent = time.perf_counter() - began
+                x, push = answer.x, answer.push
+                return QpSolution(x, push, Status.SUCCESS, *judged, answer.iterations, spent, answer.word)
+            return self._explain(H, g, A, limits, answer, began)
+
+    def _explain(self, H: Any, g: FloatArray, A: Any, limits: Limits, answer: Answer, began: float) -> QpSolution:
+        """Say why there is no solution, by proofs of our own; without one the solver has merely failed."""
+        from trundle.numerics.qp.proofs import conflict, descent
+
+        n, m = len(g), len(limits.low) - len(g)
+        x, push, status = answer.x, answer.push, Status.NOT_CONVERGED
+        proof = conflict(A, limits)
+        if proof is not None:
+            (x, push), status = proof, Status.CONFLICTING_LIMITS
+        elif descent(H, g, A, limits) is not None:
+            status = Status.UNBOUNDED
+        if not np.all(np.isfinite(x)):
+            return unsolved(n, m, status, answer.word, began)
+        judged = residuals(H, g, A, limits.low, limits.high, x, push)
+        outside = violations(A, limits.low, limits.high, x)
+        worst = int(np.argmax(outside)) if outside.max(initial=0.0) > 0 else -1
+        spent = time.perf_counter() - began
+        return QpSolution(x, push, status, *judged, answer.iterations, spent, answer.word, worst)
+
+
+def solve_qp(
+    program: QuadraticProgram,
+    solver: str = "daqp",
+    *,
+    tolerance: float = TOLERANCE,
+    max_iterations: int | None = None,
+    start: Start | None = None,
+    throw: bool = True,
+) -> QpSolution:
+    """Solve a quadratic program.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    solver, tolerance, max_iterations
+        See `QpSolver`.
+    start : Start, optional
+        A warm start (x, multipliers).
+    throw : bool
+        Whether anything but a success raises.
+
+    Raises
+    ------
+    QpError
+        If it was not solved and `throw` is set.
+    """
+    solution = QpSolver(solver, tolerance=tolerance, max_iterations=max_iterations).solve(*program.arrays, start)
+    if throw and solution.status is not Status.SUCCESS:
+        raise QpError(solution)
+    return solution
+
+
+def residuals(
+    H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatArray, x: FloatArray, push: FloatArray
+) -> tuple[float, float, float, float]:
+    """Return primal, dual, gap and error of a candidate, as `QpSolution` defines them; inf where one is not finite."""
+    n, k = len(x), len(low)
+    # One array for all largest absolute values: what is slow here is the number of numpy calls.
+    table = np.empty(3 * n + 2 * k)
+    bent, slope, stationary = table[:n], table[n : 2 * n], table[2 * n : 3 * n]
+    value, outside = table[3 * n : 3 * n + k], table[3 * n + k :]
+    value[:n] = x
+    value[n:] = A @ x
+    bent[:] = H @ x
+    slope[:] = g
+    stationary[:] = A.T @ push[n:]
+    stationary += push[:n]
+    stationary += bent
+    stationary += g
+    np.maximum(low - value, value - high, out=outside)
+    np.maximum(outside, 0.0, out=outside)
+    bound = np.where(push > 0, high, low)
+    bound[push == 0.0] = 0.0  # an infinite bound that pushes nothing
+    quadratic, linear = float(x @ bent), float(x @ g)
+    gap = abs(quadratic + linear + float(push @ bound))
+    starts = (0, n, 2 * n, 3 * n, 3 * n + k)
+    most_bent, most_slope, dual, size, primal = np.maximum.reduceat(np.abs(table), starts).tolist()
+    total = primal + dual + gap
+    if not total < math.inf:  # NaN too
+        return math.inf, math.inf, math.inf, math.inf
+    cost = max(1.0, abs(quadratic), abs(linear))
+    return primal, dual, gap, max(primal / max(1.0, size), dual / max(1.0, most_bent, most_slope), gap / cost)
+
+
+def without_pushes_at_infinity(answer: Answer, limits: Limits) -> Answer:
+    """Drop multipliers of infinite bounds, which solvers leave as crumbs; the dual residual then shows them."""
+    push = answer.push
+    nowhere = ((push > 0) & (limits.high == math.inf)) | ((push < 0) & (limits.low == -math.inf))
+    return Answer(answer.x, np.where(nowhere, 0.0, push), answer.iterations, answer.word)
+
+
+def violations(A: Any, low: FloatArray, high: FloatArray, x: FloatArray) -> FloatArray:
+    """Return how far each unknown and then each row is outside its bounds, (n + m,)."""
+    value = np.concatenate((x, A @ x))
+    return np.maximum(np.maximum(low - value, value - high), 0.0)
+
+
+def finite_program(H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatArray) -> bool:
+    """Tell whether no value is NaN, H, g and A are finite, and no bound is infinite on the wrong side.
+
+    Sums do it: a NaN survives them, and so does an infinity.
+    """
+    total = float(H.sum()) + float(g.sum()) + float(A.sum())
+    return math.isfinite(total) and float(low.sum()) < math.inf and float(high.sum()) > -math.inf
+
+
+def unsolved(n: int, m: int, status: Status, word: str, began: float) -> QpSolution:
+    """Return the solution, all NaN, of a program of n unknowns and m rows that has none; `began` of `perf_counter`."""
+    x, push = np.full(n, math.nan), np.full(n + m, math.nan)
+    spent = time.perf_counter() - began
+    return QpSolution(x, push, status, math.inf, math.inf, math.inf, math.inf, 0, spent, word)
+
+
+def _clean(key: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:
+    from trundle.checks import array
+
+    return array(key, value, shape)
+
+
+def _matrix(key: str, value: Any, shape: tuple[int | None, int]) -> Any:
+    if not _is_sparse(value):
+        return _clean(key, value, shape)
+    matrix = value.tocsc().astype(np.float64)
+    wrong = any(want is not None and want != have for want, have in zip(shape, matrix.shape, strict=True))
+    if wrong or not np.all(np.isfinite(matrix.data)):
+        raise InputError(key, value, f"a matrix of {shape[0] or 'm'} x {shape[1]} finite numbers")
+    return matrix
+
+
+def _is_sparse(value: Any) -> bool:
+    return callable(getattr(value, "tocsc", None))
+
+
+def _csc(value: Any) -> Any:
+    from scipy import sparse
+
+    return sparse.csc_matrix(value)
+
+
+def _bound(key: str, value: Any, size: int, missing: float) -> FloatArray:
+    try:
+        bound = np.array(np.full(size, missing) if value is None else value, dtype=np.float64)
+    except (TypeError, ValueError):
+        bound = np.zeros((0, 0))
+    if bound.shape != (size,) or np.any(np.isnan(bound)) or np.any(bound == -missing):
+        raise InputError(key, value, f"an array of {size} numbers; {missing:g} where there is no bound")
+    bound.setflags(write=False)
+    return bound

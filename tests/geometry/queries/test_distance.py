@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial import cKDTree
+
+import trundle.geometry as tg
+from tests.geometry.shape_table import SHAPES, make
+from trundle.errors import InputError
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_distances_lead_to_the_boundary_and_no_other_point_is_closer(name: str) -> None:
+    shape = make(name)
+    size = shape.reference_length
+    points = np.random.default_rng(7).uniform(-1.4, 1.4, (30, shape.d)) * size
+    s, gradient = shape.distance(points)
+    np.testing.assert_allclose(np.linalg.norm(gradient, axis=1), 1, atol=1e-12)
+    foot = shape.closest(points)
+    np.testing.assert_allclose(foot, points - s[:, None] * gradient)
+    np.testing.assert_allclose(shape.distance(foot)[0], 0, atol=1e-9 * size)
+    others, _ = shape.sample(4000, around=np.zeros(shape.d), radius=4 * size)
+    assert np.all(np.abs(s) <= cKDTree(others).query(points)[0] + 1e-12 * size)
+
+
+@pytest.mark.parametrize(
+    "name", ["rock", "sum", "ellipsoid", "dish", "superellipsoid", "blunt", "ring", "saddle", "convex"]
+)
+def test_gradient_is_the_derivative(name: str) -> None:
+    shape = make(name)
+    rng = np.random.default_rng(11)
+    points = shape.sample(12, np.zeros(shape.d), shape.reference_length)[0]
+    points = points + 0.02 * shape.reference_length * rng.normal(size=points.shape)
+    _, gradient = shape.distance(points)
+    h = 1e-6 * shape.reference_length
+    for j, axis in enumerate(np.eye(shape.d)):
+        slope = (shape.distance(points + h * axis)[0] - shape.distance(points - h * axis)[0]) / (2 * h)
+        np.testing.assert_allclose(slope, gradient[:, j], atol=1e-5)
+
+
+@settings(max_examples=30)
+@given(
+    axes=st.tuples(*[st.floats(0.1, 2)] * 3),
+    points=arrays(float, (5, 3), elements=st.floats(-4, 4)),
+)
+def test_ellipsoid_distance_on_both_routes(axes: tuple[float, ...], points: np.ndarray) -> None:
+    """By the support function outside, by the charts of the dish (the other side) everywhere."""
+    s, _ = tg.Ellipsoid(axes).distance(points)
+    t, _ = tg.Dish(axes).distance(points)
+    np.testing.assert_allclose(s, -t, atol=1e-9)
+
+
+def test_one_lipschitz() -> None:
+    shape = make("rock")
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1, 1, (2, 200, 2))
+    assert np.all(np.abs(shape.distance(a)[0] - shape.distance(b)[0]) <= np.linalg.norm(a - b, axis=1) + 1e-12)
+
+
+def test_centre_of_a_ball_has_a_gradient() -> None:
+    s, gradient = tg.Sphere(0.2).distance([[0, 0, 0]])
+    assert s[0] == pytest.approx(-0.2)
+    assert np.linalg.norm(gradient[0]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("points", [[1, 2, 3], [[1, 2]], [[1, 2, float("nan")]], "x"])
+def test_bad_points_are_refused(points: object) -> None:
+    with pytest.raises(InputError, match="points"):
+        tg.Sphere(1).distance(points)
+
+
+def test_no_points_give_no_distances() -> None:
+    s, gradient = tg.Sphere(1).distance(np.zeros((0, 3)))
+    assert s.shape == (0,)
+    assert gradient.shape == (0, 3)

@@ -1,0 +1,137 @@
+"""Meshes and mass properties against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trundle.geometry as tg
+from tests.geometry.shape_table import make
+from trundle.errors import InputError
+from trundle.geometry.queries.mass import mesh_moments
+
+sizes = st.floats(0.1, 3)
+CLOSED = {
+    "sphere": 4 / 3 * np.pi * 0.2**3,
+    "ellipsoid": 4 / 3 * np.pi * 0.006,
+    "torus": 2 * np.pi**2 * 0.3 * 0.01,
+    "capsule": np.pi * 0.05**2 * (0.1 + 4 / 3 * 0.05),
+    "box": 8 * 0.006,
+    "die": 8 * 0.006 + 0.02 * 8 * 0.11 + np.pi * 0.02**2 * 2 * 0.6 + 4 / 3 * np.pi * 0.02**3,
+    "tetrahedron": 1 / 6,
+    "cube-like": None,
+    "egg": 4 / 3 * np.pi * 0.3 * 0.2 * 0.25,
+    "ring": 2 * np.pi**2 * 0.5 * 0.1 * 0.2,
+    "superellipsoid": None,
+    "blunt": None,
+    "convex": None,
+    "coin": None,
+    "spheroid": 4 / 3 * np.pi * 0.012,
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_meshes_are_closed_and_outward(name: str) -> None:
+    vertices, faces = make(name).mesh(64)
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    forward = {tuple(e) for e in edges}
+    assert len(forward) == len(edges)
+    assert all((b, a) in forward for a, b in forward)
+    volume = mesh_moments(vertices, faces, "solid")[0]
+    assert volume > 0
+    if CLOSED[name] is not None:
+        assert volume == pytest.approx(CLOSED[name], rel=0.01)
+
+
+def test_unwelded_windows_face_up() -> None:
+    vertices, faces = tg.Plane().mesh(8, around=[0, 0, 0], radius=1.0)
+    assert len(vertices) == 81
+    area = np.cross(vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]]) / 2
+    np.testing.assert_allclose(area.sum(axis=0), [0, 0, 4])
+
+
+@given(a=sizes, b=sizes, c=sizes)
+@settings(max_examples=20)
+def test_solid_ellipsoid(a: float, b: float, c: float) -> None:
+    centroid, inertia = tg.Ellipsoid([a, b, c]).mass_properties()
+    np.testing.assert_allclose(centroid, 0, atol=1e-12)
+    np.testing.assert_allclose(inertia, np.diag([b * b + c * c, a * a + c * c, a * a + b * b]) / 5, atol=1e-6)
+
+
+@given(r=sizes)
+@settings(max_examples=10)
+def test_ball_and_shell(r: float) -> None:
+    np.testing.assert_allclose(
+        tg.Sphere(r).mass_properties("solid")[1], 0.4 * r * r * np.eye(3), rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        tg.Sphere(r).mass_properties("shell")[1], r * r / 1.5 * np.eye(3), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_solid_torus() -> None:
+    inertia = tg.Torus(0.3, 0.1).mass_properties()[1]
+    across, along = (4 * 0.09 + 5 * 0.01) / 8, (4 * 0.09 + 3 * 0.01) / 4
+    np.testing.assert_allclose(inertia, np.diag([across, across, along]), atol=1e-14)
+
+
+def test_solid_capsule() -> None:
+    r, length = 0.05, 0.1
+    cylinder, ball = np.pi * r * r * length, 4 / 3 * np.pi * r**3
+    along = (cylinder * r * r / 2 + ball * 0.4 * r * r) / (cylinder + ball)
+    hemisphere = 0.4 * r * r + length**2 / 4 + 3 / 8 * length * r
+    across = (cylinder * (length**2 / 12 + r * r / 4) + ball * hemisphere) / (cylinder + ball)
+    np.testing.assert_allclose(
+        tg.Capsule(r, length).mass_properties()[1], np.diag([across, across, along]), rtol=1e-10, atol=1e-15
+    )
+
+
+def test_coins() -> None:
+    np.testing.assert_allclose(tg.Disc(0.1).mass_properties()[1], np.diag([0.0025, 0.0025, 0.005]), atol=1e-7)
+    z, w = np.polynomial.legendre.leggauss(400)
+    z, w = 0.01 * z, 0.01 * w
+    r = 0.1 + np.sqrt(1e-4 - z * z)
+    volume = w @ r**2
+    across, along = w @ (r**4 / 4 + r**2 * z**2) / volume, w @ r**4 / 2 / volume
+    np.testing.assert_allclose(tg.Disc(0.1, 0.01).mass_properties()[1], np.diag([across, across, along]), atol=1e-7)
+
+
+def test_boxes_and_tetrahedron() -> None:
+    np.testing.assert_allclose(tg.Box([1, 2, 3]).mass_properties()[1], np.diag([13, 10, 5]) / 3)
+    centroid, inertia = make("tetrahedron").mass_properties()
+    np.testing.assert_allclose(centroid, 0.25)
+    np.testing.assert_allclose(np.diag(inertia), 0.075)
+
+
+@given(a=sizes, b=sizes)
+@settings(max_examples=20)
+def test_planar_bodies(a: float, b: float) -> None:
+    centroid, inertia = tg.Ellipse([a, b]).mass_properties()
+    np.testing.assert_allclose(centroid, 0, atol=1e-12)
+    assert inertia == pytest.approx((a * a + b * b) / 4)
+    assert tg.Box([a, b]).mass_properties()[1] == pytest.approx((a * a + b * b) / 3)
+    assert tg.Circle(a).mass_properties("shell")[1] == pytest.approx(a * a)
+
+
+def test_polygon_moments() -> None:
+    shape = tg.Polytope([[0, 0], [3, 0], [0, 3]])
+    centroid, inertia = shape.mass_properties()
+    np.testing.assert_allclose(centroid, 1)
+    assert inertia == pytest.approx(1.0)
+    rod = tg.Polytope([[0, 0], [4, 0], [4, 1e-9]]).mass_properties("shell")[1]
+    assert rod == pytest.approx(16 / 12)
+
+
+@pytest.mark.parametrize(
+    "shape", [tg.Plane(), tg.Tube(1), tg.Dish([1, 1, 1]), tg.Line(), tg.Arc(1), make("saddle"), make("bell")]
+)
+def test_shapes_without_volume_are_refused(shape: tg.Shape) -> None:
+    with pytest.raises(InputError, match="no finite volume"):
+        shape.mass_properties()
+
+
+def test_kind_is_checked() -> None:
+    with pytest.raises(InputError, match="'solid', 'shell'"):
+        tg.Sphere(1).mass_properties("hollow")

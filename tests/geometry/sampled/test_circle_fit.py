@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trundle.errors import InputError
+from trundle.geometry.sampled.circle_fit import fit_circle
+
+
+def arc(radius=0.3, center=(0.02, 0.2), opening=0.9, count=60, noise=0.0, seed=0):
+    turn = np.linspace(-opening / 2, opening / 2, count)
+    points = np.array(center) + radius * np.stack([np.sin(turn), -np.cos(turn)], axis=1)
+    return points + noise * np.random.default_rng(seed).normal(size=points.shape)
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_exact_points_give_their_circle(robust):
+    fit = fit_circle(arc(), robust)
+    assert fit.radius == pytest.approx(0.3, abs=1e-9)
+    np.testing.assert_allclose(fit.center, (0.02, 0.2), atol=1e-9)
+    assert fit.rms < 1e-9
+    np.testing.assert_allclose(fit.distances(arc()), 0.0, atol=1e-9)
+
+
+def test_the_optimum_is_stationary_and_the_algebraic_circle_is_too_small():
+    points = arc(noise=0.004, seed=3)
+    fit = fit_circle(points)
+    sums = []
+    for change in 1e-4 * np.vstack([np.eye(3), -np.eye(3)]):
+        d = np.linalg.norm(points - fit.center - change[:2], axis=1) - fit.radius - change[2]
+        sums.append(d @ d)
+    assert min(sums) > fit.distances(points) @ fit.distances(points)
+    many = [fit_circle(arc(noise=0.004, seed=k)).radius for k in range(40)]
+    kasa = []
+    for k in range(40):
+        p = arc(noise=0.004, seed=k)
+        a, b, c = np.linalg.lstsq(np.column_stack([2 * p, np.ones(len(p))]), np.sum(p * p, axis=1), rcond=None)[0]
+        kasa.append(np.sqrt(c + a * a + b * b))
+    assert abs(np.mean(many) - 0.3) < 0.01 < 0.3 - np.mean(kasa)
+
+
+def test_covariance_is_the_scatter_of_fits():
+    fits = [fit_circle(arc(noise=0.001, seed=k)) for k in range(200)]
+    scatter = np.std([fit.radius for fit in fits])
+    assert np.sqrt(np.mean([fit.covariance[2, 2] for fit in fits])) == pytest.approx(scatter, rel=0.2)
+
+
+def test_points_that_do_not_belong_count_little():
+    points = np.vstack([arc(noise=5e-4), [[0.15, 0.05], [0.14, 0.06], [0.15, 0.08]]])
+    assert abs(fit_circle(points, robust=True).radius - 0.3) < 0.01 < abs(fit_circle(points).radius - 0.3)
+    assert np.all(fit_circle(points, robust=True).weights[-3:] < 0.01)
+
+
+def test_lines_and_too_few_points_are_refused():
+    with pytest.raises(InputError, match="line"):
+        fit_circle(np.column_stack([np.arange(9.0), 2 * np.arange(9.0)]))
+    with pytest.raises(InputError, match="at least 4"):
+        fit_circle(arc(count=3))
+    with pytest.raises(InputError):
+        fit_circle([[0.0, np.nan]] * 5)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import trundle.geometry as tg
+from trundle.errors import InputError, ShapeError
+from trundle.geometry.queries.sampling import numeric_support
+
+UNIT = np.random.default_rng(1).normal(size=(20, 3))
+UNIT /= np.linalg.norm(UNIT, axis=1)[:, None]
+sizes = st.floats(0.01, 10)
+
+
+def roundness(shape: tg.Shape, n: Any) -> float:
+    f = shape.representations.roundness
+    assert f is not None
+    return float(f(np.array(n, dtype=float)))
+
+
+@given(a=sizes, b=sizes, c=sizes, p=st.floats(1.2, 2.0), q=st.floats(1.2, 2.0))
+def test_superellipsoid_points_satisfy_its_equation(a: float, b: float, c: float, p: float, q: float) -> None:
+    x = np.abs(numeric_support(tg.Superellipsoid([a, b, c], (p, q))).at(UNIT)[1])
+    f = ((x[:, 0] / a) ** p + (x[:, 1] / b) ** p) ** (q / p) + (x[:, 2] / c) ** q
+    np.testing.assert_allclose(f, 1, rtol=1e-5)
+
+
+@given(a=sizes, b=sizes, c=sizes, rho=st.just(0) | st.floats(1e-6, 1))
+def test_exponent_two_is_the_ellipsoid(a: float, b: float, c: float, rho: float) -> None:
+    h, x, _ = numeric_support(tg.Superellipsoid([a, b, c], 2, rho)).at(UNIT)
+    s = np.sqrt((UNIT * [a, b, c]) ** 2 @ np.ones(3))
+    np.testing.assert_allclose(h, s + rho, rtol=1e-12)
+    np.testing.assert_allclose(x, UNIT * np.square([a, b, c]) / s[:, None] + rho * UNIT, rtol=1e-10, atol=1e-12)
+
+
+def test_blunted_superellipsoid_stays_convex_and_close() -> None:
+    sharp = 0.1 / 3 ** (1 / 4) * np.ones(3)  # the corner of x^4 + y^4 + z^4 = 0.1^4
+    blunt = tg.Superellipsoid([0.1, 0.1, 0.1], 4, rounding=1e-3)
+    tg.check_convex(blunt)
+    distance, _ = blunt.distance([sharp, [0.1, 0, 0]])
+    assert np.all(distance <= 0)
+    assert np.all(distance > -2e-3)
+
+
+@pytest.mark.parametrize("exponents", [3, (2, 2.5), [4, 1.5]])
+def test_flat_spots_need_rounding(exponents: Any) -> None:
+    with pytest.raises(ShapeError, match="rounding"):
+        tg.Superellipsoid([1, 1, 1], exponents)
+
+
+def test_disc_is_a_ring_of_points() -> None:
+    h, x, radii = numeric_support(tg.Disc(0.1)).at(np.array([[0.6, 0.0, 0.8]]))
+    assert h[0] == pytest.approx(0.06)
+    np.testing.assert_allclose(x[0], [0.1, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(np.linalg.eigvalsh(radii[0]), [0, 0, 0.1 / 0.6], atol=1e-14)
+
+
+def test_disc_stops_being_round_on_its_face() -> None:
+    for shape in (tg.Disc(0.1), tg.Disc(0.1, 0.02), tg.Torus(0.3, 0.1)):
+        assert roundness(shape, [0.6, 0, 0.8]) > 0
+        assert roundness(shape, [0, 0, 1]) < 0
+        assert roundness(shape, [5e-4, 0, -1]) < 0
+
+
+def test_face_of_a_disc_gives_its_middle() -> None:
+    np.testing.assert_allclose(tg.Disc(0.1).points_with_normal([0, 0, 1]), [[0, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(tg.Disc(0.1, 0.02).points_with_normal([0, 0, -1]), [[0, 0, -0.02]], atol=1e-8)
+
+
+def test_capsule_changes_sign_on_its_side() -> None:
+    shape = tg.Capsule(0.05, 0.2)
+    assert roundness(shape, [0.6, 0, 0.8]) * roundness(shape, [0.6, 0, -0.8]) < 0
+    np.testing.assert_allclose(shape.points_with_normal([0, 0, 1]), [[0, 0, 0.15]])
+    np.testing.assert_allclose(shape.points_with_normal([2, 0, 0]), [[0.05, 0, 0]])
+    assert tg.Capsule(0.05, 0).representations.roundness is None
+
+
+@given(r=sizes, length=st.just(0) | st.floats(1e-6, 10), x=st.tuples(*[st.floats(-20, 20)] * 3))
+def test_capsule_distance(r: float, length: float, x: tuple[float, float, float]) -> None:
+    s, _ = tg.Capsule(r, length).distance([x])
+    nearest = np.array([0, 0, np.clip(x[2], -length / 2, length / 2)])
+    assert s[0] == pytest.approx(np.linalg.norm(np.array(x) - nearest) - r, abs=1e-12)
+
+
+def test_capsule_charts_cover_caps_and_side() -> None:
+    shape = tg.Capsule(0.05, 0.2)
+    assert shape.locate([0.05, 0, 0.03])[0] == 2
+    assert shape.locate([0, 0.04, 0.13])[0] == 1
+    assert shape.locate([0, 0.04, -0.13])[0] == 0
+
+
+def test_box_distance_inside_and_outside() -> None:
+    s, gradient = tg.Box([1, 2, 3]).distance([[0, 0, 0], [2, 3, 3], [0.5, 1.9, 0], [0, 0, 5]])
+    np.testing.assert_allclose(s, [-1, np.sqrt(2), -0.1, 2])
+    np.testing.assert_allclose(gradient[1:], [[np.sqrt(0.5), np.sqrt(0.5), 0], [0, 1, 0], [0, 0, 1]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("build", "key"),
+    [
+        (lambda: tg.Superellipsoid([1, 1, 1], 1), "exponents"),
+        (lambda: tg.Superellipsoid([1, 1, 1], [2, 2, 2]), "exponents"),
+        (lambda: tg.Superellipsoid([1, 1, 1], "2"), "exponents"),
+        (lambda: tg.Superellipsoid([1, 1], 2), "semi_axes"),
+        (lambda: tg.Superellipsoid([1, 1, 1], 2, -1), "rounding"),
+        (lambda: tg.Disc(0), "radius"),
+        (lambda: tg.Disc(1, -0.1), "rounding"),
+        (lambda: tg.Capsule(1, -1), "length"),
+        (lambda: tg.Capsule(0, 1), "radius"),
+        (lambda: tg.Box([1, 0, 1]), "half_extents"),
+        (lambda: tg.Box(1), "half_extents"),
+    ],
+)
+def test_bad_sizes_are_named(build: Any, key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build()
+    assert caught.value.key == key

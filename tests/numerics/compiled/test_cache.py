@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+import subprocess
+import sys
+
+import casadi as ca
+import pytest
+
+from trundle.numerics.compiled import cache
+from trundle.numerics.compiled.compile import compile_function, find_compiler
+
+KEY = "ab" * 32
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUNDLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_advised", set())
+    return tmp_path / "cache"
+
+
+class Builder:
+    def __init__(self, content=b"library"):
+        self.calls = 0
+        self.content = content
+
+    def __call__(self, path):
+        self.calls += 1
+        path.write_bytes(self.content)
+
+
+def test_directory_is_made_private(own_cache):
+    assert cache.cache_directory() == own_cache
+    assert stat.S_IMODE(own_cache.stat().st_mode) == 0o700
+
+
+def test_directory_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("TRUNDLE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.cache_directory() == tmp_path / "xdg" / "trundle"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache.cache_directory() == tmp_path / ".cache" / "trundle"
+
+
+def test_built_once_and_kept_with_its_checksum(own_cache):
+    build = Builder()
+    path = cache.fetch("f", KEY, build)
+    assert cache.fetch("f", KEY, build) == path
+    assert build.calls == 1
+    assert path.with_suffix(".sha256").read_text().strip() == hashlib.sha256(b"library").hexdigest()
+    assert not list(own_cache.glob("build-*"))
+
+
+@pytest.mark.parametrize("damage", ["library", "checksum", "no checksum", "symlink", "empty"])
+def test_tampered_library_is_built_again(damage, tmp_path):
+    build = Builder()
+    path = cache.fetch("f", KEY, build)
+    if damage == "library":
+        path.write_bytes(b"other code")
+    elif damage == "checksum":
+        path.with_suffix(".sha256").write_text("0" * 64)
+    elif damage == "no checksum":
+        path.with_suffix(".sha256").unlink()
+    elif damage == "empty":
+        path.write_bytes(b"")
+    else:
+        (tmp_path / "elsewhere").write_bytes(b"library")
+        path.unlink()
+        path.symlink_to(tmp_path / "elsewhere")
+    assert not cache.verified(path)
+    assert cache.fetch("f", KEY, build) == path
+    assert build.calls == 2
+    assert path.read_bytes() == b"library"
+    assert not path.is_symlink()
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_tampered_compiled_function_gives_the_right_numbers(own_cache):
+    x = ca.SX.sym("x")
+    f = ca.Function("tampered", [x], [3 * x])
+    compile_function(f)
+    (path,) = own_cache.glob("trundle_tampered*.so")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.unlink()
+    path.write_bytes(data)
+    assert float(compile_function(f)(2.0)) == 6.0
+    assert cache.verified(path)
+
+
+def test_failed_build_stores_nothing(own_cache):
+    def fail(path):
+        path.write_bytes(b"half")
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        cache.fetch("f", KEY, fail)
+    assert not list(own_cache.glob("f-*"))
+    assert not list(own_cache.glob("build-*"))
+
+
+@pytest.mark.parametrize("problem", ["writable", "symlink", "file", "foreign", "unwritable"])
+def test_unsafe_directory_is_refused(problem, own_cache, tmp_path, monkeypatch, caplog):
+    if problem == "writable":
+        own_cache.mkdir()
+        own_cache.chmod(0o777)
+    elif problem == "symlink":
+        (tmp_path / "real").mkdir(mode=0o700)
+        own_cache.symlink_to(tmp_path / "real")
+    elif problem == "file":
+        own_cache.write_text("a file")
+    elif problem == "foreign":
+        own_cache.mkdir(mode=0o700)
+        monkeypatch.setattr(cache.os, "getuid", lambda: os.geteuid() + 1)
+    else:
+        own_cache.mkdir(mode=0o700)
+        monkeypatch.setattr(cache.os, "access", lambda *args: False)
+    with caplog.at_level(logging.WARNING, logger="trundle"):
+        used = cache.cache_directory()
+        assert cache.cache_directory() == used
+    assert used != own_cache
+    assert stat.S_IMODE(used.stat().st_mode) == 0o700
+    assert len(caplog.records) == 1
+    assert "TRUNDLE_CACHE" in caplog.text
+    build = Builder()
+    assert cache.fetch("f", KEY, build).parent == used
+    cache._remove(cache.fetch("f", KEY, build))
+
+
+def test_old_libraries_make_room(monkeypatch):
+    first = cache.fetch("old", "1" * 64, Builder(b"x" * 1000))
+    os.utime(first, (1, 1))
+    second = cache.fetch("new", "2" * 64, Builder(b"x" * 1000))
+    monkeypatch.setattr(cache, "MAXIMUM_SIZE", 2500)
+    third = cache.fetch("newest", "3" * 64, Builder(b"x" * 1000))
+    assert cache.entries() == sorted([second, third])
+    assert not first.with_suffix(".sha256").exists()
+
+
+SCRIPT = """
+import casadi as ca
+from trundle.numerics.compiled.compile import compile_function
+x = ca.SX.sym("x")
+for k in range(4):
+    assert float(compile_function(ca.Function("f", [x], [k * ca.sin(x)]))(1.0)) == k * float(ca.sin(1.0))
+print("good")
+"""
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_two_processes_at_once(own_cache):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        out, err = process.communicate(timeout=60)
+        assert out.decode().strip() == "good", err.decode()
+    found = cache.entries(own_cache)
+    assert sum(path.name.startswith("trundle_f_") for path in found) == 4
+    assert all(cache.verified(path) for path in found)

@@ -1,0 +1,45 @@
+"""Rotations as numbers: matrices, vectors, quaternions and angles agree with each other."""
+
+import numpy as np
+import pytest
+
+from trundle.numerics.rotations import (
+    quaternion_of,
+    rotation_by,
+    rotation_of,
+    rotation_rpy,
+    rotation_vector,
+    turn_between,
+)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-13, 1e-3, 1.0, 3.0])
+def test_rotation_vector_undoes_rotation_by(angle: float) -> None:
+    rng = np.random.default_rng(3)
+    axis, R = rng.normal(size=3), rotation_by(rng.normal(size=3))
+    turn = angle * axis / np.linalg.norm(axis)
+    assert rotation_vector(R, rotation_by(turn) @ R) == pytest.approx(turn, abs=1e-12)
+    assert np.linalg.norm(turn_between(R, rotation_by(turn) @ R)) == pytest.approx(np.sin(angle), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_quaternions_and_matrices_are_the_same_turn(seed: int) -> None:
+    q = np.random.default_rng(seed).normal(size=4)
+    q[seed % 4] *= 5.0  # each entry is once the largest
+    R = rotation_of(q)
+    assert R @ R.T == pytest.approx(np.eye(3), abs=1e-14)
+    found = quaternion_of(R)
+    assert abs(found @ q) / np.linalg.norm(q) == pytest.approx(1.0, abs=1e-14)
+    assert found[np.argmax(np.abs(found))] > 0
+
+
+def test_half_turns_have_quaternions() -> None:
+    for axis in np.eye(3):
+        R = 2 * np.outer(axis, axis) - np.eye(3)
+        assert rotation_of(quaternion_of(R)) == pytest.approx(R, abs=1e-15)
+
+
+def test_angles_turn_about_x_then_y_then_z() -> None:
+    rpy = np.array([0.3, -0.4, 0.5])
+    steps = [rotation_by(angle * axis) for angle, axis in zip(rpy, np.eye(3), strict=True)]
+    assert rotation_rpy(rpy) == pytest.approx(steps[2] @ steps[1] @ steps[0], abs=1e-15)

@@ -44,8 +44,8 @@ from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.models import ContactSystem, Meeting, Rules, Tree, TreeModel
-from trundle.models.conversion import rolling_values
-from trundle.simulate.transitions import impact_at
+from trundle.models.tree.conversion import rolling_values
+from trundle.simulate.events.transitions import impact_at
 
 POSE = ("rolling", "pure-rolling", "sliding", "separated", "impact", "pure impact", "two contacts")
 JOINT = ("rolling", "pure-rolling")

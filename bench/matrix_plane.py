@@ -15,7 +15,7 @@ from trundle.contact.choice import contact_coordinates, contact_form, make_conta
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.models import ContactSystem, Meeting, Rules, Tree, TreeModel
-from trundle.simulate.transitions import impact_at
+from trundle.simulate.events.transitions import impact_at
 
 MASS, INERTIA, CENTER, MU = 1.3, 0.05, (0.02, -0.03), 0.7
 ORIGIN = tuple(-c for c in CENTER)

@@ -15,8 +15,8 @@ from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
 from trundle.geometry import Shape
 from trundle.models import Tree, TreeModel
-from trundle.simulate.rest import Hold, can_rest
-from trundle.simulate.sharing import shared_forces
+from trundle.simulate.events.rest import Hold, can_rest
+from trundle.simulate.events.sharing import shared_forces
 
 LAW_PAIRS = (("rolling", "rolling"), ("rolling", "sliding"))
 GRAVITY = (0.0, -9.81)

@@ -23,8 +23,8 @@ from scipy.spatial.transform import Rotation
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview import Preview
-from trundle.models.centroidal import Centroidal, CentroidalState
-from trundle.models.forecast import Forecast, Held
+from trundle.models.centroidal.centroidal import Centroidal, CentroidalState
+from trundle.models.centroidal.forecast import Forecast, Held
 from trundle.problems.paths import PointPath
 
 MASS = 33.3  # kg

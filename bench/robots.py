@@ -14,12 +14,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.contact.laws import ROLLING, SEPARATED
-from trundle.models.articulated import Articulated
-from trundle.models.avatar import build_avatar
-from trundle.models.example_robots import load_example_robot
 from trundle.models.feet import Foot
-from trundle.models.urdf_checks import CheckedUrdf, check_urdf
-from trundle.models.urdf_robot import robot_from_urdf
+from trundle.models.robots.avatar import build_avatar
+from trundle.models.urdf.articulated import Articulated
+from trundle.models.urdf.checks import CheckedUrdf, check_urdf
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.robot import robot_from_urdf
 
 ROBOTS = ("bolt", "solo12", "simple_humanoid", "talos_reduced", "talos_full_v2")
 

@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from trundle.models.avatar import build_avatar
+from trundle.models.robots.avatar import build_avatar
 from trundle.plan.transcription import MIDPOINT, Transcription
 from trundle.plan.walk_plan import WalkPlan
 from trundle.plan.walking import meshes, plan_walk

@@ -18,7 +18,7 @@ from trundle.control.aim import Aim
 from trundle.control.collision import CollisionRows
 from trundle.control.load import Load
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
-from trundle.models.humanoid import HUMANOIDS, Humanoid, load_humanoid
+from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.multicontact_carry import CarryWork
 

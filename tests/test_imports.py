@@ -117,7 +117,7 @@ def test_imports_go_down(path: Path) -> None:
     ("file", "source"),
     [
         ("geometry/x.py", "from trundle.contact import motion"),
-        ("geometry/x.py", "def f():\n    import trundle.models.tree"),
+        ("geometry/x.py", "def f():\n    import trundle.models.tree.tree"),
         ("geometry/x.py", "from ..simulate import simulate"),
         ("geometry/x.py", "from trundle import report"),
         ("geometry/x.py", "import trundle"),

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_cli import trundle
 from tests.scenarios.files import own_robot
-from trundle.models import example_robots
+from trundle.models.urdf import examples as example_robots
 from trundle.scenarios.multicontact import MulticontactWork
 
 pytest.importorskip("pinocchio")

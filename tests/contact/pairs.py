@@ -24,7 +24,7 @@ from tests.oracles import implicit, spatial, supports
 from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
-from trundle.models.tree import Tree, TreeModel
+from trundle.models.tree.tree import Tree, TreeModel
 
 Array = np.ndarray
 FORMS = ("support", "pair", "level", "level-pair", "chart", "support-chart")

@@ -12,7 +12,7 @@ from tests.oracles import supports
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import FIXED, LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Friction, Sliding, law_named
 from trundle.errors import InputError
-from trundle.models.tree import Tree
+from trundle.models.tree.tree import Tree
 
 A, B = pairs.object_named("ellipsoid"), pairs.hand_named("dish")
 

@@ -13,7 +13,7 @@ from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, Friction, Law, Sli
 from trundle.contact.motion import Motion
 from trundle.contact.packed import FrameMotion, contact_function, still_frame
 from trundle.errors import InputError
-from trundle.models.conversion import to_matrix
+from trundle.models.tree.conversion import to_matrix
 
 RNG = np.random.default_rng(8)
 NV = 5

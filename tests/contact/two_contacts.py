@@ -12,8 +12,8 @@ from tests.oracles import double, spatial
 from tests.oracles.implicit import cross, norm
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
-from trundle.models.tree import Tree, TreeModel
-from trundle.simulate.sharing import shared_forces
+from trundle.models.tree.tree import Tree, TreeModel
+from trundle.simulate.events.sharing import shared_forces
 
 Array = np.ndarray
 LAW_PAIRS = (("rolling", "rolling"), ("rolling", "sliding"))

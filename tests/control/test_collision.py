@@ -10,9 +10,9 @@ import pytest
 from trundle.control.collision import CollisionRows
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
 from trundle.errors import InputError
-from trundle.models.capsules import Capsule, Clearance, read_clearance
-from trundle.models.humanoid import Humanoid, load_humanoid
-from trundle.models.obstacles import Obstacle
+from trundle.models.robots.capsules import Capsule, Clearance, read_clearance
+from trundle.models.robots.humanoid import Humanoid, load_humanoid
+from trundle.models.robots.obstacles import Obstacle
 from trundle.status import Status
 
 pytest.importorskip("pinocchio")

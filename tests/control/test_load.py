@@ -11,7 +11,7 @@ from trundle.control.aim import Aim
 from trundle.control.load import Load
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
 from trundle.errors import InputError
-from trundle.models.humanoid import Pad, load_humanoid
+from trundle.models.robots.humanoid import Pad, load_humanoid
 from trundle.numerics.rotations import rotation_by
 from trundle.status import Status
 

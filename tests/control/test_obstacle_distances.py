@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from trundle.contact.packed import FrameMotion
 from trundle.control.collision import CollisionRows
 from trundle.errors import InputError
-from trundle.models.capsules import Capsule, Clearance
-from trundle.models.obstacles import KINDS, Obstacle
+from trundle.models.robots.capsules import Capsule, Clearance
+from trundle.models.robots.obstacles import KINDS, Obstacle
 from trundle.numerics.rotations import rotation_rpy
 
 pytest.importorskip("coal")

@@ -10,8 +10,8 @@ from tests.oracles import preview as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview import Preview, PreviewWeights
 from trundle.errors import InputError
-from trundle.models.centroidal import Centroidal, CentroidalState, Push, projection_frame
-from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed, aligned
+from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push, projection_frame
+from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed, aligned
 from trundle.numerics.qp.qp import QpSolver
 from trundle.problems.paths import PointPath
 from trundle.status import Status
@@ -378,7 +378,7 @@ def test_a_bad_number_from_inside_is_not_a_success() -> None:
 
 def test_a_sole_cut_to_its_ankles_reach_asks_no_more_than_the_ankle_has() -> None:
     pytest.importorskip("pinocchio")
-    from trundle.models.humanoid import load_humanoid
+    from trundle.models.robots.humanoid import load_humanoid
 
     g1 = load_humanoid("g1")
     mass, limit, behind = g1.robot.mass, 0.95 * 35.0, 0.038  # kg; N m of the ankle; m, it is behind the sole's middle

@@ -19,8 +19,8 @@ from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview import Preview
 from trundle.control.preview_plan import PreviewPlan
 from trundle.errors import InputError, MissingExtraError
-from trundle.models.centroidal import Centroidal, CentroidalState, Push
-from trundle.models.forecast import Forecast, Held, MassChange, Pushed
+from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
+from trundle.models.centroidal.forecast import Forecast, Held, MassChange, Pushed
 from trundle.numerics.qp.qp import QpSolution, QpSolver
 from trundle.problems.paths import PointPath
 from trundle.status import Status

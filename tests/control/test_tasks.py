@@ -12,7 +12,7 @@ from trundle.contact.laws import LAWS
 from trundle.contact.motion import free, revolute
 from trundle.control import tasks as tk
 from trundle.errors import InputError
-from trundle.models.tree import Tree
+from trundle.models.tree.tree import Tree
 from trundle.numerics.space import rotation
 
 FRAME = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]

@@ -18,7 +18,7 @@ from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
 from trundle.simulate.balancer_plant import BalancerPlant
-from trundle.simulate.mujoco_plant import Push, Sensors
+from trundle.simulate.mujoco.plant import Push, Sensors
 from trundle.status import Status
 
 pytest.importorskip("mujoco")

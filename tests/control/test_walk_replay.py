@@ -11,8 +11,8 @@ import pytest
 from trundle.control.walk_gains import WalkWeights, ankles_of, walk_gains
 from trundle.control.walk_replay import WalkTracking, replay_walk, walking_robot
 from trundle.errors import InputError
-from trundle.models.avatar import build_avatar
-from trundle.models.urdf_robot import robot_from_urdf
+from trundle.models.robots.avatar import build_avatar
+from trundle.models.urdf.robot import robot_from_urdf
 from trundle.status import Status
 
 DATA = Path(__file__).parents[1] / "data"

@@ -10,7 +10,7 @@ from trundle.control.base_estimator import AttitudeFilter, LegOdometry, shifted
 from trundle.control.stepping import Footsteps, Move, Travel, in_turn, steps_ahead, straight_walk, timed
 from trundle.control.whole_body import Aim, WholeBodyAim, WholeBodyController, WholeBodyGains, rolling
 from trundle.errors import InputError
-from trundle.models.humanoid import load_humanoid
+from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.status import Status
 

@@ -11,16 +11,16 @@ from scipy.integrate import solve_ivp
 
 import trundle as tr
 import trundle.geometry as tg
-from tests.models.test_articulated import LEG, TENSOR, one_link
+from tests.models.urdf.test_articulated import LEG, TENSOR, one_link
 from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.laws import LAWS
 from trundle.contact.packed import contact_function, still_frame
-from trundle.models.articulated import Articulated, accelerations
-from trundle.models.conversion import to_matrix
-from trundle.models.example_robots import load_example_robot
 from trundle.models.feet import Foot
-from trundle.models.urdf_checks import check_urdf
-from trundle.models.urdf_robot import robot_from_urdf
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.urdf.articulated import Articulated, accelerations
+from trundle.models.urdf.checks import check_urdf
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.robot import robot_from_urdf
 
 G = (0.3, -0.2, -9.81)
 AT = (0.03, 0.0, -0.3)

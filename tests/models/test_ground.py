@@ -12,15 +12,15 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle.geometry as tg
-from tests.models.test_articulated import LEG
+from tests.models.urdf.test_articulated import LEG
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
 from trundle.contact.packed import FrameMotion, contact_function, still_frame
 from trundle.errors import InputError
 from trundle.models import FlatPatch, Foot, Hand, SinusoidMotion
-from trundle.models.articulated import Articulated, accelerations
-from trundle.models.urdf_checks import check_urdf
-from trundle.models.urdf_robot import robot_from_urdf
+from trundle.models.urdf.articulated import Articulated, accelerations
+from trundle.models.urdf.checks import check_urdf
+from trundle.models.urdf.robot import robot_from_urdf
 
 G = (0.3, -0.2, -9.81)
 WAVE = SinusoidMotion((0.0,) * 6, (0.0,) * 6)

@@ -8,7 +8,7 @@ import pytest
 
 import trundle as tr
 from tests.models.test_rigid_body import refused
-from trundle.models.conversion import pose_of, to_matrix
+from trundle.models.tree.conversion import pose_of, to_matrix
 
 NAN = float("nan")
 

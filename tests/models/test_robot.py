@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from tests.models.robots import rover
+from tests.models.planar_robots import rover
 from trundle.errors import InputError
 
 POSE = {"thigh_rear": 0.5, "shin_rear": -1.0, "thigh_front": 0.5, "shin_front": -1.0}

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from tests.models.robots import leg, rover
+from tests.models.planar_robots import leg, rover
 from tests.oracles.trees import Rod, accelerations
 from trundle.contact.laws import LAWS
-from trundle.models.conversion import to_matrix
-from trundle.models.touching import contact_points
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.touching import contact_points
 
 RNG = np.random.default_rng(4)
 

@@ -7,7 +7,7 @@ import pytest
 import trundle as tr
 from tests.oracles import walker as oracle
 from trundle.errors import InputError, SimulationError
-from trundle.models.walker import PassiveWalker
+from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.plan.limit_cycle import STEADY, TWIN, StrideMap, limit_cycle, stride_problem
 from trundle.status import Status
 

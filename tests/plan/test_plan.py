@@ -9,7 +9,7 @@ import pytest
 
 import trundle as tr
 from trundle.errors import InputError
-from trundle.models.conversion import to_matrix
+from trundle.models.tree.conversion import to_matrix
 from trundle.plan.formulation import Formulation
 from trundle.plan.transcription import Transcription
 from trundle.problems import Problem

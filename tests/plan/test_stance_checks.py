@@ -9,7 +9,7 @@ import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.stepping import straight_walk
-from trundle.models.humanoid import Humanoid, load_humanoid
+from trundle.models.robots.humanoid import Humanoid, load_humanoid
 from trundle.numerics.rotations import rotation_z
 from trundle.plan.stance_checks import most_turn, overlap, rests_everywhere, turns
 from trundle.plan.stance_pose import StanceError, center_of_mass_of, where

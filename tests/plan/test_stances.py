@@ -8,9 +8,9 @@ import pytest
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview import Preview
 from trundle.errors import InputError
-from trundle.models.centroidal import Centroidal, CentroidalState
-from trundle.models.forecast import Forecast, Held
-from trundle.models.humanoid import Humanoid, load_humanoid
+from trundle.models.centroidal.centroidal import Centroidal, CentroidalState
+from trundle.models.centroidal.forecast import Forecast, Held
+from trundle.models.robots.humanoid import Humanoid, load_humanoid
 from trundle.plan.equilibrium import bearable, standing_still
 from trundle.plan.stance_pose import PoseSettings, StanceError, center_of_mass_of, find_pose, where
 from trundle.plan.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances, rests

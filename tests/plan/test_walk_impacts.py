@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from trundle.control.walk_replay import walking_robot
-from trundle.models.avatar import build_avatar
+from trundle.models.robots.avatar import build_avatar
 from trundle.plan.walk_plan import load_walk, repeat
 from trundle.plan.walk_record import feasible, record_walk, walk_of
 from trundle.plan.walking import plan_walk
 from trundle.problems.gait import Gait
 from trundle.problems.walking import Walking
-from trundle.simulate.states import impact_at
+from trundle.simulate.events.states import impact_at
 from trundle.status import Status
 
 pytestmark = pytest.mark.slow

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trundle.models.urdf_checks import load_urdf
+from trundle.models.urdf.checks import load_urdf
 from trundle.numerics.rotations import quaternion_of
 from trundle.report.multicontact_stage import _robot
 from trundle.scenarios.multicontact_trials import pictured
 
 pytest.importorskip("pinocchio")
-from trundle.models.articulated import Articulated
+from trundle.models.urdf.articulated import Articulated
 
 HOPPER = Path(__file__).parents[2] / "examples" / "hopper.urdf"
 

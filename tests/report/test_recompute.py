@@ -7,7 +7,7 @@ import pytest
 
 import trundle as tr
 from tests.report.synthetic import ball_on_plate, changed, ellipsoid_in_dish, rock_on_terrain
-from tests.simulate.test_patches import CORNERS, block
+from tests.simulate.events.test_patches import CORNERS, block
 from trundle.records import Trajectory
 from trundle.report.implicit import curve, level_set
 from trundle.report.recompute import common_normal, rotation_matrices, touch

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.test_cli import trundle
 from trundle.errors import InputError
-from trundle.models.avatar import build_avatar
-from trundle.models.walker import PassiveWalker
+from trundle.models.robots.avatar import build_avatar
+from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios import foot_fit, load_scenario
 from trundle.scenarios.catalogue import path_of
 from trundle.scenarios.gait_data import read_gait

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from trundle.control.collision import CollisionRows
-from trundle.models.capsules import Clearance
-from trundle.models.obstacles import Obstacle
+from trundle.models.robots.capsules import Clearance
+from trundle.models.robots.obstacles import Obstacle
 from trundle.numerics.rotations import rotation_rpy
 from trundle.report.metrics import compute, unit
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.multicontact import MulticontactWork
-from trundle.simulate.humanoid_plant import HumanoidPlant
+from trundle.simulate.mujoco.humanoid import HumanoidPlant
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "humanoid_past_post.toml"
 pytest.importorskip("pinocchio")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.models.walker import PassiveWalker
+from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.report import metrics_walker
 from trundle.report.comparisons import comparisons
 from trundle.report.metrics import compute

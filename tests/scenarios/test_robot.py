@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from trundle.cli.app import app
 from trundle.errors import InputError
-from trundle.models.conversion import to_matrix
+from trundle.models.tree.conversion import to_matrix
 from trundle.records import load_trajectory
 from trundle.report.metrics import general
 from trundle.report.scene import build_stage

@@ -11,7 +11,7 @@ from trundle.control.balancer_low_level import LowLevel
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
 from trundle.simulate.balancer_plant import MEASURED, BalancerPlant, Box
-from trundle.simulate.mujoco_plant import Push, Sensors
+from trundle.simulate.mujoco.plant import Push, Sensors
 from trundle.status import Status
 
 mujoco = pytest.importorskip("mujoco")

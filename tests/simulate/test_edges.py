@@ -9,8 +9,8 @@ import pytest
 
 import trundle as tr
 from trundle.models.rigid_body import HandMotion
-from trundle.simulate.impact import plastic_impact
-from trundle.simulate.impact_sets import Candidate
+from trundle.simulate.events.impact import plastic_impact
+from trundle.simulate.events.impact_sets import Candidate
 from trundle.status import Status
 
 Z = np.array([0.0, 0.0, 1.0])

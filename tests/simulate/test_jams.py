@@ -7,12 +7,12 @@ import pytest
 
 import trundle as tr
 from trundle.contact.laws import SLIP_END
-from trundle.simulate.chatter import chatters
-from trundle.simulate.impact import plastic_impact
-from trundle.simulate.impact_cone import cone_laws
-from trundle.simulate.impact_sets import Candidate
+from trundle.simulate.events.chatter import chatters
+from trundle.simulate.events.impact import plastic_impact
+from trundle.simulate.events.impact_cone import cone_laws
+from trundle.simulate.events.impact_sets import Candidate
+from trundle.simulate.events.transitions import JAM, TRANSITIONS
 from trundle.simulate.phase import Method, Mode, Phase
-from trundle.simulate.transitions import JAM, TRANSITIONS
 
 UP = np.array([0.0, 0.0, 1.0])
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
-from trundle.models.tree import TreeModel
+from trundle.models.tree.tree import TreeModel
 from trundle.status import Status
 
 

@@ -241,7 +241,7 @@ def test_step_and_tolerance_exclude_each_other() -> None:
 
 
 def test_too_many_transitions_without_progress_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trundle.simulate import transitions
+    from trundle.simulate.events import transitions
 
     reason, _ = transitions.TRANSITIONS[("rolling", "friction")]
     again = (reason, lambda board, now, event, phase: now)

@@ -7,14 +7,14 @@ import pytest
 
 import trundle as tr
 from tests.oracles import analytic
-from trundle.simulate.deciding import decided
-from trundle.simulate.exclusion import exclusion
-from trundle.simulate.impact import plastic_impact
-from trundle.simulate.impact_sets import Candidate
+from trundle.simulate.events.deciding import decided
+from trundle.simulate.events.exclusion import exclusion
+from trundle.simulate.events.impact import plastic_impact
+from trundle.simulate.events.impact_sets import Candidate
+from trundle.simulate.events.rest import Hold, can_rest
+from trundle.simulate.events.transitions import Switchboard
+from trundle.simulate.events.watch import Watch
 from trundle.simulate.phase import Mode
-from trundle.simulate.rest import Hold, can_rest
-from trundle.simulate.transitions import Switchboard
-from trundle.simulate.watch import Watch
 from trundle.status import Status
 
 FLY = {"on_slip": "slide", "on_separation": "fly"}

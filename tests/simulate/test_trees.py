@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from tests.models.robots import leg, rover
+from tests.models.planar_robots import leg, rover
 from trundle.simulate import Delayed, Noisy
-from trundle.simulate.impact_sets import Candidate, some_of
+from trundle.simulate.events.impact_sets import Candidate, some_of
 from trundle.status import Status
 
 POSE = {"thigh_rear": 0.5, "shin_rear": -1.0, "thigh_front": 0.5, "shin_front": -1.0}

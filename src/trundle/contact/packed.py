@@ -1,6 +1,6 @@
 """Contacts on numbers: a compiled function from the packed motions of two bodies to the rows of their contact.
 
-A library that computes motions (`trundle.models.articulated`) meets the contacts and laws here: nothing of the
+A library that computes motions (`trundle.models.urdf.articulated`) meets the contacts and laws here: nothing of the
 contact is derived a second time, and the function's size does not depend on the number of joints.
 """
 

@@ -16,7 +16,7 @@ from trundle.control.rolling_state import in_rolling_coordinates
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, number, positive
 from trundle.contact.packed import FrameMotion
-from trundle.models.articulated import ArticulatedTerms
+from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.rotations import rotation_by, rotation_vector
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from trundle.checks import FloatArray, positive
 from trundle.contact.packed import FrameMotion
 from trundle.errors import InputError, MissingExtraError
-from trundle.models.capsules import Capsule, Clearance
-from trundle.models.obstacles import Obstacle
+from trundle.models.robots.capsules import Capsule, Clearance
+from trundle.models.robots.obstacles import Obstacle
 
 _HARDEST = 1e3
 """Most that a row may ask for, m/s2."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.approach import approach_at
-from trundle.models.system import Atlas, ContactSystem
-from trundle.models.touching import contact_points
+from trundle.models.tree.approach import approach_at
+from trundle.models.tree.system import Atlas, ContactSystem
+from trundle.models.tree.touching import contact_points
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.space import dot, inverse
 

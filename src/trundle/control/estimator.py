@@ -14,10 +14,10 @@ from trundle.contact.choice import contact_coordinates
 from trundle.contact.contact import kinematics
 from trundle.contact.contacts import ChartContact, LevelPairContact
 from trundle.errors import InputError, SimulationError
-from trundle.models.conversion import to_matrix
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Atlas, Start
-from trundle.models.tree_model import TreeModel
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.model import TreeModel
+from trundle.models.tree.system import Atlas, Start
 from trundle.numerics.compiled.compile import compile_function
 from trundle.status import Status
 

@@ -17,7 +17,7 @@ from trundle.control.aim import Aim
 from trundle.control.load import Load
 from trundle.control.stepping import Travel
 from trundle.errors import InputError
-from trundle.models.forecast import MassChange
+from trundle.models.centroidal.forecast import MassChange
 from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
 
 HANDS = ("left_hand", "right_hand")

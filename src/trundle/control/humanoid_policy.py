@@ -20,8 +20,8 @@ from trundle.control.preview import Preview
 from trundle.control.preview_plan import PreviewPlan
 from trundle.control.stepping import Footsteps, Travel
 from trundle.control.whole_body import WholeBodyAim, WholeBodyController
-from trundle.models.articulated import ArticulatedTerms, Momentum
-from trundle.models.centroidal import CentroidalState
+from trundle.models.centroidal.centroidal import CentroidalState
+from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
 from trundle.status import Status
 
@@ -179,7 +179,7 @@ class HumanoidPolicy:
         self._standing = tuple(sorted(self._places))
 
     def measured(self, state: FloatArray) -> Measured:
-        """Return a measurement of `trundle.simulate.humanoid_plant` by its parts."""
+        """Return a measurement of `trundle.simulate.mujoco.humanoid` by its parts."""
         n = self._n
         forces = state[2 * n + 6 :].reshape(-1, 3)
         named = dict(zip(self._ends, forces, strict=True))

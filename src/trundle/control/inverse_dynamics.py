@@ -49,7 +49,7 @@ def inverse_dynamics(
     M, h, S : (nv, nv), (nv,), (nv, n_u)
         S of full column rank.
     J, b : (m, nv), (m,)
-        Contact rows; see `trundle.models.multibody.Terms`.
+        Contact rows; see `trundle.models.tree.multibody.Terms`.
     limits : sequence of Limit
         `friction`, `torque_limit`, ... of `trundle.control.tasks`.
     tasks : sequence of Task
@@ -81,7 +81,7 @@ def inverse_dynamics(
 
 
 class Driven(Protocol):
-    """What `InverseDynamics` reads of `trundle.models.multibody.Dynamics`."""
+    """What `InverseDynamics` reads of `trundle.models.tree.multibody.Dynamics`."""
 
     @property
     def x(self) -> ca.SX:

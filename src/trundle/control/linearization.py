@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import law_named
 from trundle.control.local_error import LocalError
 from trundle.errors import InputError
-from trundle.models.multibody import Dynamics
+from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.space import cross
 
 

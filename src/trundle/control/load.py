@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, non_negative, number, positive, rotation
 from trundle.contact.packed import FrameMotion
 from trundle.control.aim import Aim
-from trundle.models.articulated import Momentum
+from trundle.models.urdf.articulated import Momentum
 from trundle.numerics.rotations import cross
 
 

@@ -14,8 +14,8 @@ from trundle.checks import FloatArray, array, choice
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Atlas
-from trundle.models.tree_model import TreeModel
+from trundle.models.tree.model import TreeModel
+from trundle.models.tree.system import Atlas
 from trundle.numerics.compiled.buffered import QuickCall
 from trundle.numerics.space import angular_size
 

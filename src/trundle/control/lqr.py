@@ -18,7 +18,7 @@ from trundle.control.regulation import nearest_equilibrium
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
 from trundle.problems.reference import Reference
 

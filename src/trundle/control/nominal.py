@@ -11,7 +11,7 @@ from trundle.checks import FloatArray, array, positive
 from trundle.control.preview import Preview
 from trundle.control.stepping import Footsteps
 from trundle.errors import InputError
-from trundle.models.centroidal import CentroidalState
+from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.problems.paths import PointPath
 
 _LONG = 1.0

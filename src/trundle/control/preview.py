@@ -13,8 +13,8 @@ from trundle.control.preview_plan import PreviewPlan, momenta, rolled, row_sizes
 from trundle.control.preview_program import Layout, Program, Scales, Slot
 from trundle.control.preview_window import Path, Window, make_window, slots_of
 from trundle.errors import InputError
-from trundle.models.centroidal import Centroidal, CentroidalState, projection_frame
-from trundle.models.forecast import Forecast, aligned
+from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, projection_frame
+from trundle.models.centroidal.forecast import Forecast, aligned
 from trundle.numerics.qp.qp import QpSolution, QpSolver
 from trundle.status import Status
 
@@ -69,7 +69,7 @@ class Preview:
     pull : float, 1/s
         How fast a difference of the measured height from the path's dies out.
     align : bool
-        Move borders of samples onto the instants at which the forecast changes (`trundle.models.forecast.aligned`).
+        Move borders of samples onto the instants at which the forecast changes (`forecast.aligned`).
     accuracy, max_iterations
         Of the solver, in scaled unknowns.
     check : str, optional
@@ -80,7 +80,7 @@ class Preview:
     --------
     >>> import numpy as np
     >>> from trundle.contact.patch import FlatPatch, PlacedPatch
-    >>> from trundle.models.forecast import Forecast, Held
+    >>> from trundle.models.centroidal.forecast import Forecast, Held
     >>> from trundle.problems.paths import PointPath
     >>> sole = FlatPatch.rectangle(0.2, 0.1, friction=0.7)
     >>> feet = [Held(PlacedPatch(name, sole, (0.0, y, 0.0))) for name, y in (("left", 0.1), ("right", -0.1))]

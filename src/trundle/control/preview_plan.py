@@ -13,7 +13,7 @@ from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
 from trundle.control.preview_program import CrossCheck
 from trundle.control.preview_window import Window
-from trundle.models.centroidal_samples import third_momentum_gain
+from trundle.models.centroidal.samples import third_momentum_gain
 from trundle.numerics.qp.qp import QpSolution
 from trundle.status import Status
 

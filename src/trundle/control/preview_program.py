@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.preview_window import Window
-from trundle.models.centroidal_samples import STATES
+from trundle.models.centroidal.samples import STATES
 from trundle.numerics.qp.persistent import Entries, PersistentQp
 from trundle.numerics.qp.qp import QpSolution, QpSolver
 from trundle.status import Status

@@ -11,8 +11,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.centroidal import CentroidalState
-from trundle.models.centroidal_samples import (
+from trundle.models.centroidal.centroidal import CentroidalState
+from trundle.models.centroidal.forecast import Forecast
+from trundle.models.centroidal.samples import (
     STATES,
     Body,
     Samples,
@@ -22,7 +23,6 @@ from trundle.models.centroidal_samples import (
     mass_reset,
     turned,
 )
-from trundle.models.forecast import Forecast
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Times (n,) s -> positions (n, 3) m and velocities (n, 3) m/s, world: `trundle.problems.paths.PointPath`."""

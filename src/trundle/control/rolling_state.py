@@ -8,10 +8,10 @@ import numpy as np
 
 from trundle.contact.choice import contact_coordinates
 from trundle.control.local_error import rolling_twin
-from trundle.models.conversion import pose_of, rolling_values
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Start
-from trundle.models.touching import contact_points
+from trundle.models.tree.conversion import pose_of, rolling_values
+from trundle.models.tree.system import Start
+from trundle.models.tree.touching import contact_points
 
 
 def in_rolling_coordinates(pair: RollingPair, start: Start) -> Start:

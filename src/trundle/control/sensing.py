@@ -10,10 +10,10 @@ import numpy as np
 from trundle.checks import FloatArray, array, integer, non_negative, positive
 from trundle.control.estimator import PoseEstimator, Reading, Sigmas, turned
 from trundle.errors import InputError
-from trundle.models.conversion import to_matrix
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Start
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
 from trundle.records import Policy
 

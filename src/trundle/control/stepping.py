@@ -14,7 +14,7 @@ from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
 from trundle.control.aim import Aim
 from trundle.errors import InputError
-from trundle.models.forecast import Forecast, Held, MassChange
+from trundle.models.centroidal.forecast import Forecast, Held, MassChange
 from trundle.numerics.rotations import rotation_by, rotation_vector
 
 _SAMPLES = 33

@@ -11,11 +11,11 @@ from trundle.checks import FloatArray, integer, positive
 from trundle.contact.laws import ROLLING
 from trundle.control.walk_gains import Walk, WalkGains, WalkWeights, image, walk_gains
 from trundle.geometry.shapes.surfaces import Ellipsoid, Plane
-from trundle.models.avatar import Avatar
 from trundle.models.feet import Foot
+from trundle.models.robots.avatar import Avatar
 from trundle.models.rolling_tree import RollingTree
-from trundle.models.system import Start
-from trundle.models.urdf_robot import robot_from_urdf
+from trundle.models.tree.system import Start
+from trundle.models.urdf.robot import robot_from_urdf
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 

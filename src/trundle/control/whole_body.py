@@ -19,8 +19,8 @@ from trundle.control.inverse_dynamics import DAMPING
 from trundle.control.load import Load
 from trundle.control.tasks import Limit, Task
 from trundle.errors import InputError
-from trundle.models.articulated import ArticulatedTerms
-from trundle.models.humanoid import Humanoid, Pad
+from trundle.models.robots.humanoid import Humanoid, Pad
+from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.numerics.rotations import turn_between
 

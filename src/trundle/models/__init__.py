@@ -1,26 +1,26 @@
 """State manifolds and their rates: trees of bodies, rolling joints, rolling kinematics."""
 
-from trundle.models.avatar import build_avatar
 from trundle.models.ball_balancer import BallBalancer
-from trundle.models.capsules import Clearance
-from trundle.models.centroidal import Centroidal, CentroidalState, Push
-from trundle.models.example_robots import load_example_robot
+from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
+from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.feet import FlatPatch, Foot
-from trundle.models.forecast import AxisChange, Forecast, Held, MassChange, Pushed
-from trundle.models.humanoid import Humanoid, Pad, Palm, Sole, load_humanoid
-from trundle.models.multibody import Body, Dynamics, Joined, Multibody, Terms
-from trundle.models.obstacles import Obstacle
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
-from trundle.models.rolling_kinematics import RollingKinematics, control_affine
+from trundle.models.robots.avatar import build_avatar
+from trundle.models.robots.capsules import Clearance
+from trundle.models.robots.humanoid import Humanoid, Pad, Palm, Sole, load_humanoid
+from trundle.models.robots.obstacles import Obstacle
+from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
-from trundle.models.system import ContactSystem, Meeting, Rules, Start
-from trundle.models.tree import Link, Tree, TreeModel
-from trundle.models.urdf_checks import load_urdf
-from trundle.models.urdf_lock import lock_joints
-from trundle.models.urdf_robot import robot_from_urdf
-from trundle.models.walker import PassiveWalker
+from trundle.models.tree.multibody import Body, Dynamics, Joined, Multibody, Terms
+from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
+from trundle.models.tree.system import ContactSystem, Meeting, Rules, Start
+from trundle.models.tree.tree import Link, Tree, TreeModel
+from trundle.models.urdf.checks import load_urdf
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.lock import lock_joints
+from trundle.models.urdf.robot import robot_from_urdf
 
 __all__ = [
     "AxisChange",

@@ -13,7 +13,7 @@ from trundle.contact.laws import law_named
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Point
-from trundle.models.urdf_tree import Place
+from trundle.models.urdf.tree import Place
 
 
 @dataclass(frozen=True)

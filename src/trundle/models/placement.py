@@ -14,10 +14,10 @@ from trundle.contact.contact import kinematics
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.conversion import to_matrix, to_world
-from trundle.models.hollow import too_large
+from trundle.models.curvature_check import too_large
 from trundle.models.rigid_body import Hand
-from trundle.models.system import LOCKED, ContactSystem, Start
+from trundle.models.tree.conversion import to_matrix, to_world
+from trundle.models.tree.system import LOCKED, ContactSystem, Start
 from trundle.numerics.space import cross
 
 if TYPE_CHECKING:

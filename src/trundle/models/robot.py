@@ -13,8 +13,8 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import SECOND, Part, RollingTree
-from trundle.models.system import Rules
-from trundle.models.tree import Link, Tree
+from trundle.models.tree.system import Rules
+from trundle.models.tree.tree import Link, Tree
 
 TERRAIN = "terrain"
 

@@ -15,7 +15,6 @@ from trundle.contact.choice import contact_coordinates, contact_form, make_conta
 from trundle.contact.laws import SEPARATED, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
-from trundle.models.conversion import rolling_values
 from trundle.models.placement import (
     ContactPoints,
     place_in_plane,
@@ -24,8 +23,9 @@ from trundle.models.placement import (
     refuse_locked,
 )
 from trundle.models.rigid_body import Ground, Hand, RigidBody
-from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
-from trundle.models.tree import Tree, TreeModel
+from trundle.models.tree.conversion import rolling_values
+from trundle.models.tree.system import Atlas, ContactSystem, Meeting, Rules, Start
+from trundle.models.tree.tree import Tree, TreeModel
 
 _SECOND = "second"
 

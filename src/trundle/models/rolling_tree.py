@@ -17,14 +17,14 @@ from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane
-from trundle.models.closing import close_gaps, refuse_overlaps, roll
-from trundle.models.conversion import to_matrix
-from trundle.models.joints import BodySpec
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
-from trundle.models.system import Atlas, ContactSystem, Meeting, Rules, Start
-from trundle.models.tree import Tree, TreeModel
-from trundle.models.tree_model import ContactSpec
+from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.model import ContactSpec
+from trundle.models.tree.system import Atlas, ContactSystem, Meeting, Rules, Start
+from trundle.models.tree.tree import Tree, TreeModel
 
 _NEAR = 0.1
 SECOND = "-second"
@@ -35,7 +35,7 @@ SECOND = "-second"
 class Part:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
-    Friction and law are the robot's own where None. ``ahead``: see `trundle.models.system.Meeting`. ``patch``: the
+    Friction and law are the robot's own where None. ``ahead``: see `trundle.models.tree.system.Meeting`. ``patch``: the
     foot of which it is a corner.
     """
 

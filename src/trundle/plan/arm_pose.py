@@ -10,8 +10,8 @@ from numpy.linalg import norm
 
 from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
-from trundle.models.articulated import Articulated, MovingBody
-from trundle.models.humanoid import Humanoid
+from trundle.models.robots.humanoid import Humanoid
+from trundle.models.urdf.articulated import Articulated, MovingBody
 from trundle.numerics.rotations import rotation_vector
 
 _DAMPING = 1e-3

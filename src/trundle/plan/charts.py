@@ -10,7 +10,7 @@ from trundle.geometry.chart import Chart
 from trundle.geometry.queries.locate import refine
 from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
-from trundle.models.system import Atlas
+from trundle.models.tree.system import Atlas
 
 REACH = 1.2
 """Bound of chart coordinates over the chart's reach: charts overlap, and far out a coarse step tunnels through."""

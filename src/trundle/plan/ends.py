@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.models.conversion import to_wxyz
-from trundle.models.tree import TreeModel
+from trundle.models.tree.conversion import to_wxyz
+from trundle.models.tree.tree import TreeModel
 from trundle.plan.goal import Target, hand_angle, names_of
 from trundle.plan.transfer import Transfer
 from trundle.problems import Condition, Link

@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
-from trundle.models.humanoid import Humanoid
+from trundle.models.robots.humanoid import Humanoid
 from trundle.units import GRAVITY
 
 
@@ -66,7 +66,7 @@ def standing_still(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedP
     ----------
     humanoid : Humanoid
     q : (nq,)
-        See `trundle.models.articulated.Articulated`.
+        See `trundle.models.urdf.articulated.Articulated`.
     contacts : sequence of PlacedPatch
         Named by the robot's ends.
     """

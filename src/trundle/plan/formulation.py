@@ -11,12 +11,12 @@ import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.contact.laws import law_named
-from trundle.models.conversion import pose_of, rolling_values, to_wxyz
-from trundle.models.multibody import Dynamics
 from trundle.models.rigid_body import Hand
-from trundle.models.system import Start
-from trundle.models.touching import contact_points
-from trundle.models.tree import TreeModel
+from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
+from trundle.models.tree.multibody import Dynamics
+from trundle.models.tree.system import Start
+from trundle.models.tree.touching import contact_points
+from trundle.models.tree.tree import TreeModel
 from trundle.numerics.space import rotation
 from trundle.plan.charts import chart_bounds, common_charts
 from trundle.plan.ends import Ends

@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
-from trundle.models.conversion import pose_of, to_matrix, to_wxyz
-from trundle.models.system import Start
-from trundle.models.touching import contact_points
+from trundle.models.tree.conversion import pose_of, to_matrix, to_wxyz
+from trundle.models.tree.system import Start
+from trundle.models.tree.touching import contact_points
 from trundle.plan.transfer import Goal, Transfer
 
 

@@ -238,7 +238,7 @@ def _no_input(formulation: Formulation, x0: FloatArray) -> str:
 
 
 def _slip(formulation: Formulation) -> float:
-    from trundle.models.touching import touch_function
+    from trundle.models.tree.touching import touch_function
 
     task = formulation.task
     slip = touch_function(task.pair.system, task.start.atlas, 0)(task.start.x)[1]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.errors import InputError, SimulationError
-from trundle.models.walker import AHEAD, PassiveWalker
+from trundle.models.robots.passive_walker import AHEAD, PassiveWalker
 from trundle.numerics.nlp.nlp import solve
 from trundle.numerics.ode.ode import Integration, Integrator, OdeSystem
 from trundle.plan.transcription import Arc, Transcription

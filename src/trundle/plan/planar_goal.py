@@ -10,9 +10,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.conversion import to_matrix
-from trundle.models.multibody import Dynamics
-from trundle.models.tree import TreeModel
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.multibody import Dynamics
+from trundle.models.tree.tree import TreeModel
 from trundle.plan.goal import Target, hand_angle, names_of
 from trundle.plan.transfer import Transfer
 

@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.models.conversion import pose_of, to_matrix, to_wxyz
 from trundle.models.rigid_body import SampledMotion
-from trundle.models.system import ContactSystem, Start
+from trundle.models.tree.conversion import pose_of, to_matrix, to_wxyz
+from trundle.models.tree.system import ContactSystem, Start
 from trundle.plan.formulation import Formulation
 from trundle.plan.goal import Instant, names_of
 from trundle.plan.transcription import Arc

@@ -14,7 +14,7 @@ from trundle.contact.laws import law_named
 from trundle.errors import SimulationError
 from trundle.geometry import Plane, Sphere
 from trundle.models import Robot, RollingTree, Start
-from trundle.models.multibody import Dynamics
+from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.nlp.nlp import ProgramSolution, solve
 from trundle.numerics.space import cross
 from trundle.plan.transcription import Arc, Transcription

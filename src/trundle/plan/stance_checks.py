@@ -9,8 +9,8 @@ import numpy as np
 
 from trundle.checks import FloatArray, positive
 from trundle.contact.patch import PlacedPatch
-from trundle.models.forecast import Forecast
-from trundle.models.humanoid import Humanoid
+from trundle.models.centroidal.forecast import Forecast
+from trundle.models.robots.humanoid import Humanoid
 from trundle.numerics.rotations import rotation_of, rotation_z
 from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
 

@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError, MissingExtraError, TrundleError
-from trundle.models.humanoid import Humanoid, Palm
+from trundle.models.robots.humanoid import Humanoid, Palm
 from trundle.plan.equilibrium import Equilibrium, end_of, standing_still
 
 
@@ -60,7 +60,7 @@ class Stance:
         Named by the robot's ends (`Humanoid.ends`): "left_foot", "right_hand", ...
     center_of_mass : (3,) m
     q : (nq,)
-        See `trundle.models.articulated.Articulated`.
+        See `trundle.models.urdf.articulated.Articulated`.
     equilibrium : Equilibrium
     """
 

@@ -12,8 +12,8 @@ import numpy as np
 from trundle.checks import FloatArray, array, non_negative, number, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
-from trundle.models.forecast import Forecast, Held
-from trundle.models.humanoid import Humanoid
+from trundle.models.centroidal.forecast import Forecast, Held
+from trundle.models.robots.humanoid import Humanoid
 from trundle.plan.stance_pose import PoseSettings, Stance, StanceError, find_pose, radius_of, where
 from trundle.plan.swing import SwingPath, lifted_waypoint, step_over
 from trundle.problems.paths import PointPath

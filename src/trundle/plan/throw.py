@@ -13,16 +13,16 @@ from trundle.checks import FloatArray, array, non_negative, number, positive
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import ContactSystem, Start
+from trundle.models.tree.system import ContactSystem, Start
 from trundle.plan.profiles import Profile, Pulse, two_pulses
 from trundle.plan.shooting import Outcome, Parameter, Shooting, Shot
 from trundle.plan.throw_goal import Catch, ThrowGoal, touches
 from trundle.records import Trajectory
 from trundle.simulate import simulate
-from trundle.simulate.log import Log
+from trundle.simulate.events.transitions import Instant
 from trundle.simulate.phase import Method, Mode
+from trundle.simulate.record.log import Log
 from trundle.simulate.runner import Runner
-from trundle.simulate.transitions import Instant
 from trundle.status import Status
 
 _STEP = 1e-2

@@ -10,13 +10,13 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
-from trundle.models.approach import placed, with_charts
-from trundle.models.closing import nearest
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Atlas, ContactSystem, Start
-from trundle.models.touching import contact_points, touch_function, velocities_changed
-from trundle.simulate.log import Log, Segment
+from trundle.models.tree.approach import placed, with_charts
+from trundle.models.tree.closing import nearest
+from trundle.models.tree.system import Atlas, ContactSystem, Start
+from trundle.models.tree.touching import contact_points, touch_function, velocities_changed
 from trundle.simulate.phase import Mode
+from trundle.simulate.record.log import Log, Segment
 
 _ARC = 17
 """Points of the arc that the object has yet to roll."""

@@ -13,7 +13,7 @@ from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 
 
 @dataclass(frozen=True)

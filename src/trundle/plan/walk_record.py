@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.avatar import Avatar
-from trundle.models.body_shapes import avatar_scene
+from trundle.models.robots.avatar import Avatar
+from trundle.models.robots.body_shapes import avatar_scene
 from trundle.plan.walk_plan import WalkPlan, repeat
 from trundle.problems.soles import FlatSole, RollingSole
 from trundle.problems.walking import SIDES, Walking

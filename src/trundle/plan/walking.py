@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.avatar import Avatar, build_avatar
+from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.numerics.nlp.nlp import Iterate, Multipliers, ProgramSolution, solve
 from trundle.plan.transcription import MIDPOINT, Arc, Transcription
 from trundle.plan.walk_plan import WalkPlan

@@ -12,7 +12,7 @@ from trundle.checks import choice, integer, non_negative, number, positive
 from trundle.errors import InputError
 
 if TYPE_CHECKING:
-    from trundle.models.avatar import Avatar
+    from trundle.models.robots.avatar import Avatar
 
 TORQUES: Mapping[str, float] = {
     "trunk_yaw": 10.0,

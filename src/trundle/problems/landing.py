@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from trundle.models.multibody import Multibody
+from trundle.models.tree.multibody import Multibody
 from trundle.problems.phase import Condition
 from trundle.problems.problem import Link
 from trundle.problems.soles import Stance

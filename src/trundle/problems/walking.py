@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.models.avatar import Avatar
-from trundle.models.urdf_robot import robot_from_urdf
+from trundle.models.robots.avatar import Avatar
+from trundle.models.urdf.robot import robot_from_urdf
 from trundle.problems.gait import Gait
 from trundle.problems.landing import landing
 from trundle.problems.phase import Condition, Phase
@@ -332,7 +332,7 @@ def other(name: str) -> str:
 
 
 def _joint_names(avatar: Avatar) -> list[str]:
-    from trundle.models.urdf_tree import urdf_tree
+    from trundle.models.urdf.tree import urdf_tree
 
     return list(urdf_tree(avatar.robot).joints)
 

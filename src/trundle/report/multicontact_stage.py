@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
-from trundle.models.articulated import Articulated
-from trundle.models.example_robots import load_example_robot
-from trundle.models.humanoid import HUMANOIDS, load_humanoid
-from trundle.models.urdf_checks import CheckedUrdf
-from trundle.models.visuals import visual_meshes
+from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
+from trundle.models.urdf.articulated import Articulated
+from trundle.models.urdf.checks import CheckedUrdf
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.visuals import visual_meshes
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
 from trundle.report.meshes import Part
@@ -34,7 +34,7 @@ _BOX = np.array(
     [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
      [1, 5, 7], [1, 7, 3]]
 )  # fmt: skip
-"""Triangles of a box whose corners are those of `trundle.models.terrain.Block`, seen from outside."""
+"""Triangles of a box whose corners are those of `trundle.models.robots.terrain.Block`, seen from outside."""
 _FORCE = 0.0015  # m of arrow a newton
 _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
 

@@ -13,7 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.sampled.circle_fit import CircleFit, fit_circle
-from trundle.models.avatar import Avatar
+from trundle.models.robots.avatar import Avatar
 from trundle.scenarios.folder import write_bytes
 from trundle.scenarios.gait_data import GaitData, make_folder
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trundle.models import RollingPair
-from trundle.models.touching import contact_points
+from trundle.models.tree.touching import contact_points
 from trundle.records import Trajectory
 from trundle.scenarios.juggling import initial, xz
 from trundle.status import Status

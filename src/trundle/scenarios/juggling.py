@@ -7,7 +7,7 @@ from typing import Any
 
 from trundle import geometry
 from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 from trundle.scenarios.building import Simulation, data, keys, measured
 from trundle.scenarios.curves import curve
 from trundle.scenarios.files import grid

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from trundle import geometry
 from trundle.models import Hand, RollingPair
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.goals import finite, goal_pose, judged, resting_pose, transfer_goal

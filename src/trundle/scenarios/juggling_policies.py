@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.models import RollingPair
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.plants import Draw
 

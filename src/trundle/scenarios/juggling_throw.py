@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.models import RollingPair
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import pair_and_start, xz
 from trundle.scenarios.juggling_control import goal_pose

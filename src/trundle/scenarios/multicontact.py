@@ -18,10 +18,10 @@ from trundle.control.preview import Preview, PreviewWeights
 from trundle.control.stepping import Footsteps, in_turn, steps_ahead, timed
 from trundle.control.whole_body import WholeBodyController, WholeBodyGains
 from trundle.errors import InputError, MissingExtraError
-from trundle.models.centroidal import Centroidal
-from trundle.models.humanoid import HUMANOIDS, load_humanoid
-from trundle.models.self_distance import SelfDistance
-from trundle.models.terrain import Terrain
+from trundle.models.centroidal.centroidal import Centroidal
+from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
+from trundle.models.robots.self_distance import SelfDistance
+from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_z
 from trundle.plan.equilibrium import bearable
 from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
@@ -33,7 +33,7 @@ from trundle.scenarios.multicontact_obstacles import check_start, read_obstacles
 from trundle.scenarios.multicontact_stances import check_stances
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial, trajectory
 from trundle.scenarios.scenario import Scenario
-from trundle.simulate.humanoid_plant import HumanoidPlant, Imprecision
+from trundle.simulate.mujoco.humanoid import HumanoidPlant, Imprecision
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory

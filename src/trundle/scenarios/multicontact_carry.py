@@ -17,7 +17,7 @@ from trundle.control.nominal import gross_path
 from trundle.control.stepping import Footsteps, Move, in_turn, turn_in_place
 from trundle.control.whole_body import WholeBodyController
 from trundle.errors import InputError
-from trundle.models.terrain import Block, Terrain
+from trundle.models.robots.terrain import Block, Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
 from trundle.plan.arm_pose import Arms, arm_pose, arms
 from trundle.plan.stance_pose import center_of_mass_of
@@ -26,7 +26,7 @@ from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork
 from trundle.scenarios.multicontact_stances import check_turn
 from trundle.scenarios.multicontact_trials import Outcome, Trial, run_trial
-from trundle.simulate.humanoid_plant import FreeBox, HumanoidPlant
+from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant
 
 _STEP = 0.01
 """Difference of height, m, below which the ground is even."""

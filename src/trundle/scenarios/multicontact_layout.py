@@ -11,9 +11,9 @@ from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.in_line import in_line
 from trundle.control.stepping import Move
 from trundle.errors import InputError
-from trundle.models.humanoid import Humanoid
-from trundle.models.limbs import limb
-from trundle.models.terrain import Block, Terrain
+from trundle.models.robots.humanoid import Humanoid
+from trundle.models.robots.limbs import limb
+from trundle.models.robots.terrain import Block, Terrain
 
 _BESIDE = 0.001
 """Room, m, between soles that are moved apart to stand beside each other."""

@@ -11,15 +11,15 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.control.collision import CollisionRows
 from trundle.errors import InputError
-from trundle.models.humanoid import Humanoid
-from trundle.models.obstacles import Obstacle
+from trundle.models.robots.humanoid import Humanoid
+from trundle.models.robots.obstacles import Obstacle
 from trundle.numerics.rotations import rotation_rpy
 from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact_layout import terrain_of
 from trundle.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
-    from trundle.simulate.humanoid_plant import HumanoidPlant
+    from trundle.simulate.mujoco.humanoid import HumanoidPlant
 
 _SINKS = 1e-3
 """How far, m, a body of the robot may be in an obstacle at the start: soles stand on a floor that is one."""

@@ -10,11 +10,11 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.humanoid_policy import HumanoidPolicy
-from trundle.models.example_robots import example_name
-from trundle.models.humanoid import Humanoid
+from trundle.models.robots.humanoid import Humanoid
+from trundle.models.urdf.examples import example_name
 from trundle.scenarios.multicontact_obstacles import of_obstacles
-from trundle.simulate.humanoid_plant import HumanoidPlant
-from trundle.simulate.mujoco_plant import PlantRun, PlantView, Push
+from trundle.simulate.mujoco.humanoid import HumanoidPlant
+from trundle.simulate.mujoco.plant import PlantRun, PlantView, Push
 from trundle.status import Status
 from trundle.units import GRAVITY
 

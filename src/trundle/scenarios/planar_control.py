@@ -21,7 +21,7 @@ from trundle.control.signals import Constant, Signal, signal
 from trundle.errors import InputError
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
-from trundle.models.tree_model import TreeModel
+from trundle.models.tree.model import TreeModel
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.curves import curve
 from trundle.scenarios.planar import settings

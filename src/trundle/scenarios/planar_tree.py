@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trundle.models import Robot, RollingTree, Start
-from trundle.models.tree import Link
+from trundle.models.tree.tree import Link
 from trundle.scenarios.building import keys
 from trundle.scenarios.curves import curve
 from trundle.scenarios.scenario import Scenario

@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
-from trundle.models.walker import PassiveWalker
+from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate

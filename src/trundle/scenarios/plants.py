@@ -13,7 +13,7 @@ from trundle import geometry
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models import RollingPair, SampledMotion
-from trundle.models.system import Start
+from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
 from trundle.problems import Reference
 from trundle.scenarios.juggling import initial

@@ -14,12 +14,12 @@ from scipy.optimize import bisect
 from trundle import geometry
 from trundle.errors import InputError
 from trundle.models import FlatPatch, Foot, Hand, RollingTree, Start, robot_from_urdf
-from trundle.models.avatar import build_avatar
-from trundle.models.body_shapes import avatar_scene
-from trundle.models.closing import nearest
-from trundle.models.example_robots import load_example_robot
-from trundle.models.urdf_checks import CheckedUrdf, check_urdf, load_urdf
-from trundle.models.urdf_lock import joint_ranges, lock_joints
+from trundle.models.robots.avatar import build_avatar
+from trundle.models.robots.body_shapes import avatar_scene
+from trundle.models.tree.closing import nearest
+from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.juggling import motion_of, shape_of
 from trundle.scenarios.scenario import Scenario

@@ -123,7 +123,7 @@ def named_beside(path: Path) -> tuple[str, ...]:
     """Return what a data file names in turn: the description beside a robot's TOML file."""
     if path.suffix != ".toml":
         return ()
-    from trundle.models.humanoid import description_beside
+    from trundle.models.robots.humanoid import description_beside
 
     found = description_beside(path)
     return () if found is None else (found,)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import radians
 from typing import TYPE_CHECKING, Any
 
-from trundle.models.avatar import Avatar, build_avatar
+from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.problems.gait import TORQUES, Gait
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.scenario import Scenario

@@ -26,7 +26,7 @@ from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr import Limits
 from trundle.scenarios.wallbounce_checks import check_places, check_robot, check_rules
 from trundle.simulate.balancer_plant import BalancerPlant, Box
-from trundle.simulate.mujoco_plant import Action, PlantView, Push, Sensors
+from trundle.simulate.mujoco.plant import Action, PlantView, Push, Sensors
 
 __all__ = ["Setup", "Trial"]
 

@@ -13,7 +13,7 @@ from trundle.control.balancer_plans import BalancerPlan
 from trundle.control.two_level import TwoLevel
 from trundle.scenarios.wallbounce_setup import Guide, Setup, Trial
 from trundle.simulate.balancer_plant import BalancerPlant
-from trundle.simulate.mujoco_plant import PlantRun, PlantView
+from trundle.simulate.mujoco.plant import PlantRun, PlantView
 
 __all__ = ["QUALITY", "Outcome", "run_trial"]
 

@@ -14,7 +14,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.models.ball_balancer import BallBalancer
-from trundle.simulate.mujoco_plant import Fall, MujocoPlant, PlantView
+from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
 
 __all__ = ["MEASURED", "BalancerPlant", "Box"]
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, Law, Sliding, normal_and_tangential
-from trundle.models.multibody import Dynamics
-from trundle.models.system import LOCKED, Atlas, ContactSystem, Meeting
-from trundle.models.tree import TreeModel
+from trundle.models.tree.multibody import Dynamics
+from trundle.models.tree.system import LOCKED, Atlas, ContactSystem, Meeting
+from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ode.ode import Integrator, OdeSystem
-from trundle.simulate.outputs import output_expressions
-from trundle.simulate.sharing import shared_forces
-from trundle.simulate.states import ends_of_data
+from trundle.simulate.events.sharing import shared_forces
+from trundle.simulate.events.states import ends_of_data
+from trundle.simulate.record.outputs import output_expressions
 
 BAUMGARTE = 10.0
 """Feedback (1/s) of ``stabilization="baumgarte"`` (theory, "Drift")."""

@@ -12,12 +12,12 @@ from trundle.checks import FloatArray, array, choice, number
 from trundle.errors import InputError
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
-from trundle.models.system import ContactSystem, Start
+from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Policy, Trajectory
+from trundle.simulate.events.transitions import Instant
 from trundle.simulate.phase import Method, Mode
-from trundle.simulate.recorder import record
+from trundle.simulate.record.recorder import record
 from trundle.simulate.runner import Runner
-from trundle.simulate.transitions import Instant
 
 _SAMPLES, _STEPS = 1_000_000, 100_000_000
 

@@ -11,17 +11,17 @@ import numpy as np
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS, SLIP_END
 from trundle.errors import InputError
-from trundle.models.system import ContactSystem
+from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
-from trundle.simulate.chatter import chatters, goes_round
-from trundle.simulate.handover import has_neighbour
-from trundle.simulate.log import Log, Segment
+from trundle.simulate.events.chatter import chatters, goes_round
+from trundle.simulate.events.handover import has_neighbour
+from trundle.simulate.events.sinking import sunk
+from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
+from trundle.simulate.events.transitions import Event, Instant, Switchboard
+from trundle.simulate.events.watch import Watch
 from trundle.simulate.phase import Method, Mode, Phase, projected
-from trundle.simulate.sinking import sunk
-from trundle.simulate.states import round_on_both_sides, slip_and_spin
-from trundle.simulate.transitions import Event, Instant, Switchboard
-from trundle.simulate.watch import Watch
+from trundle.simulate.record.log import Log, Segment
 from trundle.status import Status
 
 WATCH_STEP = 5e-3

@@ -10,7 +10,7 @@ import trundle.geometry as tg
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SLIDING
 from trundle.errors import InputError
-from trundle.models.tree import Tree
+from trundle.models.tree.tree import Tree
 from trundle.numerics.compiled.ldl import solve_kkt
 
 

@@ -1,0 +1,184 @@
+"""What preview control knows of the time ahead: contacts that come and go, pushes, masses, privileged axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, number, positive
+from trundle.contact.patch import PlacedPatch
+from trundle.errors import InputError
+from trundle.models.centroidal.centroidal import Push, projection_frame
+
+ALWAYS = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A contact from `start` to `end`, s."""
+
+    contact: PlacedPatch
+    start: float = -np.inf
+    end: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.contact, PlacedPatch):
+            raise InputError("contact", self.contact, "a PlacedPatch")
+        _interval(self.start, self.end)
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A push from `start` to `end`, s."""
+
+    push: Push
+    start: float = -np.inf
+    end: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.push, Push):
+            raise InputError("push", self.push, "a Push")
+        _interval(self.start, self.end)
+
+
+@dataclass(frozen=True)
+class MassChange:
+    """The mass (kg) of what moves is `mass` from `time` (s) on.
+
+    With a `position` (3,) m, world, of the body that joins or leaves, its `velocity` and its `angular_momentum`
+    (kg m2/s, about its own centre of mass), all momenta are kept, as in `Centroidal.joined`; without, centre of mass
+    and velocity are kept (paper 3, section IV, whose lower level smooths the step).
+    """
+
+    time: float
+    mass: float
+    position: Any = None
+    velocity: Any = (0.0, 0.0, 0.0)
+    angular_momentum: Any = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        number("time", self.time, unit="s")
+        positive("mass", self.mass, "kg")
+        if self.position is not None:
+            object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
+        object.__setattr__(self, "velocity", array("velocity", self.velocity, (3,), unit="m/s"))
+        spin = array("angular_momentum", self.angular_momentum, (3,), unit="kg m2/s")
+        object.__setattr__(self, "angular_momentum", spin)
+
+
+@dataclass(frozen=True)
+class AxisChange:
+    """The privileged axis is the direction `axis` (3,), world, from `time` (s) on."""
+
+    time: float
+    axis: Any
+    W: FloatArray = field(init=False, repr=False, compare=False)
+    """(3, 3), world -> projection frame."""
+
+    def __post_init__(self) -> None:
+        number("time", self.time, unit="s")
+        object.__setattr__(self, "axis", array("axis", self.axis, (3,)))
+        object.__setattr__(self, "W", projection_frame(self.axis))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The time ahead (final).
+
+    Parameters
+    ----------
+    contacts : sequence of Held
+    pushes : sequence of Pushed
+    masses : sequence of MassChange
+        In the order of time.
+    axes : sequence of AxisChange
+        In the order of time.
+    """
+
+    contacts: Any
+    pushes: Any = ()
+    masses: Any = ()
+    axes: Any = ()
+    spans: FloatArray = field(init=False, repr=False, compare=False)
+    """(n, 2): start and end of each contact, s."""
+    positions: FloatArray = field(init=False, repr=False, compare=False)
+    """(n, 3), world, m."""
+    rotations: FloatArray = field(init=False, repr=False, compare=False)
+    """(n, 3, 3): R_world_patch of each contact."""
+
+    def __post_init__(self) -> None:
+        kinds = {"contacts": Held, "pushes": Pushed, "masses": MassChange, "axes": AxisChange}
+        for name, kind in kinds.items():
+            items = tuple(getattr(self, name))
+            for i, item in enumerate(items):
+                if not isinstance(item, kind):
+                    raise InputError(f"{name}[{i}]", item, f"a {kind.__name__}")
+            object.__setattr__(self, name, items)
+        for name in ("masses", "axes"):
+            times = [item.time for item in getattr(self, name)]
+            if np.any(np.diff(times) <= 0):
+                raise InputError(name, times, "in the order of time, no two at once")
+        held = [item.contact for item in self.contacts]
+        n = len(held)
+        object.__setattr__(self, "spans", np.array([(c.start, c.end) for c in self.contacts]).reshape(n, 2))
+        object.__setattr__(self, "positions", np.array([c.position for c in held]).reshape(n, 3))
+        object.__setattr__(self, "rotations", np.array([c.R_world_patch for c in held]).reshape(n, 3, 3))
+
+    @property
+    def changes(self) -> FloatArray:
+        """All instants (s) at which something changes, in order, each once."""
+        spans: list[tuple[float, float]] = [(item.start, item.end) for item in (*self.contacts, *self.pushes)]
+        times = np.array([*(t for span in spans for t in span), *(c.time for c in (*self.masses, *self.axes))])
+        return np.unique(times[np.isfinite(times)])
+
+    def held(self, times: FloatArray) -> Any:
+        """Return which contacts hold at the times (K,): (K, n) of bool."""
+        t = times[:, None]
+        return (self.spans[:, 0] <= t) & (t < self.spans[:, 1])
+
+    def known_forces(self, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return force, pointed force and moment (K, 3) of `Samples` at the times (K,)."""
+        result = np.zeros((3, len(times), 3))
+        for item in self.pushes:
+            on = (item.start <= times) & (times < item.end)
+            push = item.push
+            for table, value in zip(result, (push.force, push.pointed, push.moment_at_origin), strict=True):
+                table[on] += value
+        return result[0], result[1], result[2]
+
+    def mass_at(self, times: FloatArray, first: float) -> FloatArray:
+        """Return the mass (K,) at the times, `first` before any change."""
+        return _stepwise([c.time for c in self.masses], np.array([first, *(c.mass for c in self.masses)]), times)
+
+    def frames_at(self, times: FloatArray, first: FloatArray) -> FloatArray:
+        """Return the projection frame (K, 3, 3) at the times, `first` before any change."""
+        return _stepwise([c.time for c in self.axes], np.array([first, *(c.W for c in self.axes)]), times)
+
+
+def aligned(grid: FloatArray, changes: FloatArray, least: float) -> FloatArray:
+    """Return the borders `grid` (K + 1,) with those nearest to `changes` moved onto them.
+
+    Then no sample mixes two stances. A change that would leave a sample shorter than `least` (s), or that falls
+    nearest to the first or last border, moves nothing.
+    """
+    borders, moved = np.array(grid), set()
+    for change in changes[(changes > grid[0]) & (changes < grid[-1])]:
+        i = int(np.argmin(np.abs(grid - change)))
+        if i in (0, len(grid) - 1) or i in moved:
+            continue
+        if change - borders[i - 1] >= least and grid[i + 1] - change >= least:
+            borders[i] = change
+            moved.add(i)
+    return borders
+
+
+def _interval(start: float, end: float) -> None:
+    if not start < end:
+        raise InputError("start", start, f"before the end, {end} (s)")
+
+
+def _stepwise(times: Sequence[float], values: FloatArray, at: FloatArray) -> FloatArray:
+    return values[np.searchsorted(np.array(times, dtype=float), at, side="right")]

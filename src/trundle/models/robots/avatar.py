@@ -1,0 +1,256 @@
+"""The avatar: an anthropomorphic walker of 29 degrees of freedom with the body segments of Dumas et al. 2007."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trundle.checks import FloatArray, array, choice, positive
+from trundle.errors import InputError
+from trundle.models.urdf.description import JointDescription, LinkDescription, LinkInertia, RobotDescription, Vector
+
+SEXES = ("male", "female")
+RATE_LIMIT = 20.0
+"""rad/s, assumed for every joint."""
+
+_AXES: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+# Table axes (X anterior, Y superior, Z right) to the avatar's (x forward, y left, z up).
+_FROM_TABLE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+
+
+@dataclass(frozen=True)
+class AvatarFoot:
+    """Soles of one foot, in the frame of the link ``<side>_foot`` (origin at the ankle; both sides alike).
+
+    Attributes
+    ----------
+    semi_axes, center : (3,) m
+        The ellipsoid; its lowest point is the ankle's height below the ankle.
+    flat : (4, 3) m
+        Corners of the flat sole of the same height.
+    """
+
+    semi_axes: FloatArray
+    center: FloatArray
+    flat: FloatArray
+
+
+@dataclass(frozen=True)
+class Avatar:
+    """The walker: what it was made from, its bodies and joints, and its feet.
+
+    Attributes
+    ----------
+    sex : str
+    mass, height : float, kg, m
+        Body mass; stature standing upright (sole to the top of the head).
+    robot : RobotDescription
+        Base ``pelvis`` with its origin at the joint L5-S1; x forward, y left, z up; zero angles: standing upright.
+    foot : AvatarFoot
+    base_height : float, m
+        Height of the base's origin above the ground when it stands upright.
+    """
+
+    sex: str
+    mass: float
+    height: float
+    robot: RobotDescription
+    foot: AvatarFoot
+    base_height: float
+
+    def on_foot(self, semi_axes: ArrayLike, center: ArrayLike) -> Avatar:
+        """Return the avatar on another ellipsoid, of `semi_axes` about `center` (3,) m in the frame of the ankle.
+
+        It stands as upright; the flat sole for comparison keeps its outline at the new foot's depth below the ankle.
+
+        Raises
+        ------
+        InputError
+            If a semi-axis is not positive, or the lowest point is not below the ankle.
+        """
+        axes = array("semi_axes", semi_axes, (3,), above=0.0, unit="m")
+        at = array("center", center, (3,), unit="m")
+        depth = float(axes[2] - at[2])
+        if depth <= 0.0:
+            raise InputError("center", at.tolist(), f"a height below {axes[2]:g} (m): a foot lowest below the ankle")
+        flat = np.column_stack([self.foot.flat[:, :2], np.full(len(self.foot.flat), -depth)])
+        before = float(self.foot.semi_axes[2] - self.foot.center[2])
+        return replace(self, foot=AvatarFoot(axes, at, flat), base_height=self.base_height + depth - before)
+
+
+def build_avatar(sex: str = "male", mass: float | None = None, height: float | None = None) -> Avatar:
+    """Return the avatar of the given sex, body mass (kg) and stature (m).
+
+    Every segment of length L and mass fraction f has mass f m / sum(f), its centre of mass at com L and the
+    inertia m (r L)^2 about it; all lengths scale with the stature. The fractions of the table sum to .996 (men)
+    and .999 (women): they are normalised, so that the avatar has the mass it is given. Segments of the middle
+    are averaged with their mirror image, and left limbs are the mirror image of the right ones of the table, so
+    that the avatar is symmetric.
+
+    Joints (23 and a free base): trunk z, x, y at L5-S1; hip x, z, y, knee, ankle y, x; shoulder y, x, z, elbow.
+    The head is part of the thorax, the hand of the forearm.
+
+    Parameters
+    ----------
+    sex : "male" or "female"
+    mass : float, optional
+        Default: the mean of the sample, 80.5 or 63.9 kg.
+    height : float, optional
+        Default: the segments of the table as they are, 1.765 or 1.597 m.
+
+    Raises
+    ------
+    InputError
+        If the sex has no table, or mass or height is not positive.
+
+    Notes
+    -----
+    Dumas, Cheze & Verriest 2007, J. Biomech. 40:543-553, tables 1 and 2. Places of shoulder, ankle and heel,
+    torque and rate limits are assumed; ranges of motion: American Academy of Orthopaedic Surgeons 1965. All
+    numbers stand in ``dumas2007.toml`` beside this file.
+    """
+    table = _tables()[choice("sex", sex, SEXES)]
+    body_mass = positive("mass", table["mass"] if mass is None else mass, "kg")
+    scale = 1.0 if height is None else positive("height", height, "m") / _stature(table)
+    segments = _segments(table, body_mass, scale)
+    foot = _foot(table, scale)
+    links, joints = [LinkDescription("pelvis", segments["pelvis"])], []
+    for chain in _chains(table, scale):
+        _grow(chain, segments, links, joints)
+    robot = RobotDescription(f"avatar_{sex}", tuple(links), tuple(joints))
+    lengths = (table["segments"][name]["length"] for name in ("thigh", "shank"))
+    base_height = scale * (sum(lengths) - table["places"]["hip"][2] + table["places"]["ankle_height"])
+    return Avatar(sex, body_mass, scale * _stature(table), robot, foot, base_height)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """Joints at one place: the link they end at, its parent, the place (parent's frame), the joints' names."""
+
+    side: str
+    parent: str
+    child: str
+    at: FloatArray
+    joints: tuple[str, ...]
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(files("trundle.models.robots").joinpath("dumas2007.toml").read_text(encoding="utf-8"))
+
+
+def _stature(table: dict[str, Any]) -> float:
+    """Sole to vertex, m: the segments stacked upright."""
+    lengths = (table["segments"][name]["length"] for name in ("head", "thorax", "thigh", "shank"))
+    return sum(lengths) - table["places"]["hip"][2] + table["places"]["ankle_height"]
+
+
+def _inertia(row: dict[str, Any], fraction_mass: float, scale: float) -> LinkInertia:
+    """A row of the table about its own origin, in the avatar's axes (a right limb)."""
+    length = scale * row["length"]
+    g = np.sign(row["gyration"]) * (np.array(row["gyration"]) * length) ** 2
+    tensor = np.array([[g[0], g[3], g[4]], [g[3], g[1], g[5]], [g[4], g[5], g[2]]])
+    mass = fraction_mass * row["mass"]
+    turned = mass * _FROM_TABLE @ tensor @ _FROM_TABLE.T
+    return LinkInertia(mass, _FROM_TABLE @ np.array(row["com"]) * length, turned)
+
+
+def _symmetric(inertia: LinkInertia) -> LinkInertia:
+    """The mean of a segment and its mirror image: no lateral offset, no products with y."""
+    other = inertia.mirrored()
+    return LinkInertia(inertia.mass, (inertia.com + other.com) / 2, (inertia.tensor + other.tensor) / 2)
+
+
+def _segments(table: dict[str, Any], body_mass: float, scale: float) -> dict[str, LinkInertia]:
+    """The avatar's bodies by link name, each in the frame of its link."""
+    rows, places = table["segments"], table["places"]
+    pairs = ("arm", "forearm", "hand", "thigh", "shank", "foot")
+    total = sum(row["mass"] * (2 if name in pairs else 1) for name, row in rows.items())
+    raw = {name: _inertia(row, body_mass / total, scale) for name, row in rows.items()}
+    up = np.array([0.0, 0.0, scale])
+    neck = up * rows["thorax"]["length"]
+    trunk = raw["thorax"].moved(neck).plus(raw["head"].moved(neck))
+    right = {
+        "thigh": raw["thigh"],
+        "shank": raw["shank"],
+        "foot": raw["foot"].moved(scale * np.array(places["calcaneus"])),
+        "arm": raw["arm"],
+        "forearm": raw["forearm"].plus(raw["hand"].moved(-up * rows["forearm"]["length"])),
+    }
+    segments = {"pelvis": _symmetric(raw["pelvis"]), "trunk": _symmetric(trunk)}
+    for name, inertia in right.items():
+        segments[f"left_{name}"], segments[f"right_{name}"] = inertia.mirrored(), inertia
+    return segments
+
+
+def _chains(table: dict[str, Any], scale: float) -> list[_Chain]:
+    """The joints from the pelvis outwards."""
+    rows, places = table["segments"], table["places"]
+    chains = [_Chain("", "pelvis", "trunk", np.zeros(3), ("trunk_yaw", "trunk_roll", "trunk_pitch"))]
+    limbs = [
+        ("pelvis", "thigh", places["hip"], ("hip_roll", "hip_yaw", "hip_pitch")),
+        ("thigh", "shank", [0.0, 0.0, -rows["thigh"]["length"]], ("knee",)),
+        ("shank", "foot", [0.0, 0.0, -rows["shank"]["length"]], ("ankle_pitch", "ankle_roll")),
+        ("trunk", "arm", places["shoulder"], ("shoulder_pitch", "shoulder_roll", "shoulder_yaw")),
+        ("arm", "forearm", [0.0, 0.0, -rows["arm"]["length"]], ("elbow",)),
+    ]
+    for side, sign in (("left_", 1.0), ("right_", -1.0)):
+        for parent, child, at, joints in limbs:
+            of = parent if parent in ("pelvis", "trunk") else side + parent
+            place = scale * np.array(at) * np.array([1.0, sign, 1.0])
+            chains.append(_Chain(side, of, side + child, place, joints))
+    return chains
+
+
+def _grow(
+    chain: _Chain,
+    segments: dict[str, LinkInertia],
+    links: list[LinkDescription],
+    joints: list[JointDescription],
+) -> None:
+    """Append the joints of one place; between them stand links without inertia."""
+    rows = {row["name"]: row for row in _tables()["joints"]}
+    parent, at = chain.parent, chain.at
+    for i, name in enumerate(chain.joints):
+        last = i == len(chain.joints) - 1
+        child = chain.child if last else f"{chain.side}{name}_frame"
+        row = rows[name]
+        lower, upper = (math.radians(value) for value in row["degrees"])
+        if chain.side == "right_" and row["axis"] != "y":
+            lower, upper = -upper, -lower
+        joints.append(
+            JointDescription(
+                name=chain.side + name,
+                parent=parent,
+                child=child,
+                at=(float(at[0]), float(at[1]), float(at[2])),
+                axis=_AXES[row["axis"]],
+                lower=lower,
+                upper=upper,
+                torque=row["torque"],
+                rate=RATE_LIMIT,
+            )
+        )
+        links.append(LinkDescription(child, segments[child] if last else None))
+        parent, at = child, np.zeros(3)
+
+
+def _foot(table: dict[str, Any], scale: float) -> AvatarFoot:
+    row = _tables()["foot"]
+    size = scale * table["segments"]["foot"]["length"] / row["length"]
+    axes, center = size * np.array(row["semi_axes"]), size * np.array(row["center"])
+    # The table's ankle height is rounded: the ellipsoid ends exactly at the sole.
+    center[2] = axes[2] - scale * table["places"]["ankle_height"]
+    flat = [
+        (size * x, side * size * row["flat_y"], -scale * table["places"]["ankle_height"])
+        for x in row["flat_x"]
+        for side in (1.0, -1.0)
+    ]
+    return AvatarFoot(array("semi_axes", axes, (3,)), array("center", center, (3,)), array("flat", flat, (4, 3)))

@@ -1,0 +1,393 @@
+"""A legged robot as a controller and a plant know it: its tree, soles, hands, posture and drives."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, positive
+from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import FlatPatch
+from trundle.errors import InputError
+from trundle.models.robots.capsules import Clearance, read_clearance
+from trundle.models.robots.joint_patterns import by_joint, known
+from trundle.models.urdf.articulated import Articulated
+from trundle.models.urdf.checks import CheckedUrdf, load_urdf
+from trundle.models.urdf.examples import example_robots, load_example_robot
+
+HUMANOIDS = ("g1", "talos")
+"""Robots that come with a file of their own."""
+_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures")
+
+_LEVEL = 0.95
+"""Of a unit axis: the least part along x or y of a joint that counts as an ankle about it."""
+_LEAST = 0.1
+"""Of half a sole's side: the least that an ankle must allow."""
+
+
+@dataclass(frozen=True)
+class Sole:
+    """A flat rectangle that may stand on the ground.
+
+    Parameters
+    ----------
+    link : str
+    at : (3,) m
+        Its centre in the axes of the link, which are those of the sole: x ahead, z out of the ground.
+    length, width : float, m
+    """
+
+    link: str
+    at: Any
+    length: float
+    width: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("length", self.length, "m")
+        positive("width", self.width, "m")
+
+    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
+        """Return the patch, its sides shrunk to this part."""
+        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
+
+
+@dataclass(frozen=True)
+class Palm:
+    """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
+
+    link: str
+    at: Any
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("radius", self.radius, "m")
+
+
+@dataclass(frozen=True)
+class Pad:
+    """A flat rectangle of a hand that presses against things.
+
+    Parameters
+    ----------
+    link : str
+    at : (3,) m
+        Its centre in the axes of the link.
+    inward : (3,)
+        Direction from the pad into the hand, in the axes of the link: the z axis of the pad.
+    length, width : float, m
+        Along its x and y axes.
+    ahead : (3,)
+        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where hands hold
+        something in front of the robot.
+    """
+
+    link: str
+    at: Any
+    inward: Any
+    length: float
+    width: float
+    ahead: Any = (1.0, 0.0, 0.0)
+    R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
+    """(3, 3)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
+        positive("length", self.length, "m")
+        positive("width", self.width, "m")
+        object.__setattr__(self, "ahead", array("ahead", self.ahead, (3,)))
+        size, long = float(np.linalg.norm(self.inward)), float(np.linalg.norm(self.ahead))
+        if long < 1e-9:
+            raise InputError("ahead", self.ahead, "a direction")
+        if size < 1e-9 or abs(self.inward @ self.ahead) > 0.9 * size * long:
+            raise InputError("inward", self.inward, f"a direction away from ahead, {self.ahead.tolist()}")
+        z = self.inward / size
+        x = self.ahead / long - (z @ self.ahead / long) * z
+        x /= np.linalg.norm(x)
+        object.__setattr__(self, "R_link_pad", np.column_stack((x, np.cross(z, x), z)))
+
+    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
+        """Return the patch, its sides shrunk to this part."""
+        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
+
+
+@dataclass(frozen=True)
+class Humanoid:
+    """A robot with feet (final); arrays (n,) are in the order of `Articulated.joints`.
+
+    Parameters
+    ----------
+    name, licence : str
+    notice : str
+        What the licence asks to go with its meshes, in pages that show them; empty: they are not shown.
+    base : str
+        Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
+    urdf : CheckedUrdf
+    feet : mapping of str to Sole
+    hands : mapping of str to Palm or Pad
+    pads : mapping of str to Pad
+        What hands may hold things with instead, see `gripping`.
+    posture : (n,) rad
+        Of a start; the zero configuration of a robot is rarely one.
+    armature : (n,) kg m2
+        Inertia of rotors and gears about the joints.
+    stiffness : (n,)
+        Of the posture, against that of a leg.
+    clearance : Clearance, optional
+        Limbs that a controller may keep apart.
+    postures : mapping of str to mapping
+        Named changes of the posture, see `posed`.
+    """
+
+    name: str
+    licence: str
+    notice: str
+    base: str
+    urdf: CheckedUrdf
+    feet: Mapping[str, Sole]
+    hands: Mapping[str, Palm | Pad]
+    posture: Mapping[str, float]
+    armature: Mapping[str, float]
+    stiffness: Mapping[str, float]
+    pads: Mapping[str, Pad] = field(default_factory=dict)
+    clearance: Clearance | None = None
+    postures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    robot: Articulated = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        plain = Articulated(self.urdf)
+        rotors = by_joint("armature", self.armature, plain.joints, minimum=0.0)
+        object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
+        if self.base not in self.urdf.links:
+            raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
+        if len(self.feet) < 1:
+            raise InputError("feet", self.feet, "at least one")
+        for group in ("feet", "hands", "pads"):
+            for name, end in getattr(self, group).items():
+                if end.link not in self.urdf.links:
+                    raise InputError(f"{group}.{name}.link", end.link, "one of " + ", ".join(self.urdf.links))
+        for name, capsule in (self.clearance.capsules if self.clearance else {}).items():
+            if capsule.link not in self.urdf.links:
+                allowed = "one of " + ", ".join(self.urdf.links)
+                raise InputError(f"clearance.capsules.{name}.link", capsule.link, allowed)
+        _ = self.joint_posture, self.joint_stiffness
+        for name, changes in self.postures.items():
+            known(f"postures.{name}", changes, self.robot.joints)
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[str, FloatArray]]:
+        """Link and point (3,) m of everything that may touch: "left_foot", "right_hand", ..., feet first."""
+        feet = {f"{name}_foot": (sole.link, sole.at) for name, sole in self.feet.items()}
+        return feet | {f"{name}_hand": (palm.link, palm.at) for name, palm in self.hands.items()}
+
+    @cached_property
+    def radii(self) -> dict[str, float]:
+        """Radius (m) of the ball of each hand that is one, by the name of its end."""
+        return {f"{name}_hand": hand.radius for name, hand in self.hands.items() if isinstance(hand, Palm)}
+
+    @cached_property
+    def joint_posture(self) -> FloatArray:
+        """The posture (n,), rad."""
+        return by_joint("posture", self.posture, self.robot.joints)
+
+    @cached_property
+    def joint_armature(self) -> FloatArray:
+        """The armature (n,), kg m2."""
+        return by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
+
+    @cached_property
+    def joint_stiffness(self) -> FloatArray:
+        """The stiffness (n,) of the posture."""
+        return by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
+
+    def standing(self) -> FloatArray:
+        """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
+        q = self.robot.neutral
+        q[7:] = self.joint_posture
+        motions = self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+        q[:3] -= np.mean([motion.p for name, motion in motions.items() if name.endswith("_foot")], axis=0)
+        return q
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Links of all ends, in their order."""
+        return tuple(link for link, _ in self.ends.values())
+
+    def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
+        """Return the motions of all ends, in the axes of their links (pads: their own), from those of `links`."""
+        moved = {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
+        for name, turn in self._turns.items():
+            moved[name] = replace(moved[name], R=moved[name].R @ turn)
+        return moved
+
+    @cached_property
+    def _turns(self) -> dict[str, FloatArray]:
+        return {f"{name}_hand": pad.R_link_pad for name, pad in self.hands.items() if isinstance(pad, Pad)}
+
+    def ankle_reach(self, foot: str, torque_part: float = 1.0) -> FloatArray:
+        """Return where along its x and y axes a sole may bear the whole weight, [[low, high], [low, high]] m.
+
+        A force m g at the point c of the sole turns the ankle by m g |c - o| across the joint's axis, o a point of the
+        axis: |c - o| <= torque_part tau_max / (m g). The joints nearest the sole count, one along x and one along y;
+        without one there is no limit. From the middle of the sole, in its axes.
+        """
+        sole, robot, found = self.feet[foot], self.robot, np.tile([-np.inf, np.inf], (2, 1))
+        bodies, weight = robot.bodies(), robot.mass * float(np.linalg.norm(robot.gravity))
+        i, R_joint_link, p = robot.place_on_body(sole.link)
+        R = R_joint_link.T  # of the joint's frame in the sole's axes, all joints at zero; o is its origin
+        o = -(R @ p) - sole.at
+        while i > 0 and not bodies[i].slides:
+            axis, above = R @ bodies[i].axis, bodies[i].R.T
+            along = next((k for k in (0, 1) if abs(axis[1 - k]) > _LEVEL), None)
+            if along is None or np.isfinite(found[along]).all():
+                break
+            room = torque_part * float(robot.torque_limit[i - 1]) / (weight * abs(float(axis[1 - along])))
+            found[along] = o[along] - room, o[along] + room
+            R, o, i = R @ above, o - R @ above @ bodies[i].p, bodies[i].parent
+        return found
+
+    def loadable(self, foot: str, friction: float, part: float = 1.0, torque_part: float = 1.0) -> FlatPatch:
+        """Return the patch of a sole, its sides shrunk to `part`, as far as `ankle_reach` has it.
+
+        Raises
+        ------
+        InputError
+            If the ankle cannot bear the weight anywhere on the sole.
+        """
+        sole, reach = self.feet[foot], self.ankle_reach(foot, torque_part)
+        half = 0.5 * part * np.array([sole.length, sole.width])
+        low, high = np.maximum(-half, reach[:, 0]), np.minimum(half, reach[:, 1])
+        if np.any(high - low < _LEAST * half):
+            allowed = "a sole under an ankle whose torque can bear the robot's weight there"
+            raise InputError("loadable", [sole.length, sole.width], f"{allowed}: foot {foot!r} of {self.name}")
+        length, width = (high - low).tolist()
+        return FlatPatch.rectangle(length, width, friction, ((low + high) / 2).tolist())
+
+    def posed(self, posture: str = "", changes: Mapping[str, float] | None = None) -> Humanoid:
+        """Return the same robot in one of its `postures` (none: its own), `changes` (rad, by joint or pattern) on top.
+
+        Raises
+        ------
+        InputError
+            If it has no such posture, or a pattern fits no joint (key "posture.<pattern>").
+        """
+        if posture and posture not in self.postures:
+            names = ", ".join(map(repr, self.postures)) or "it has none"
+            raise InputError("pose", posture, f"one of the postures in the robot's file: {names}")
+        given = changes or {}
+        known("posture", given, self.robot.joints)
+        new = {**given, **(self.postures[posture] if posture else {}), **given}
+        return replace(self, posture={**new, **self.posture, **new}) if new else self
+
+    def gripping(self) -> Humanoid:
+        """Return the same robot that touches with the pads of its hands instead of their balls.
+
+        Raises
+        ------
+        InputError
+            If it has no pads "left" and "right".
+        """
+        if set(self.pads) != {"left", "right"}:
+            raise InputError("pads", sorted(self.pads), "the pads 'left' and 'right' of a robot that holds things")
+        return replace(self, hands=self.pads)
+
+
+def load_humanoid(name: str | Path) -> Humanoid:
+    """Return a robot of `HUMANOIDS`, or that of a TOML file of the same form.
+
+    Raises
+    ------
+    InputError
+        For an unknown robot, a file that is not complete, or a link or joint that the description does not have.
+    MissingExtraError
+        If Pinocchio or example-robot-data is not installed.
+    """
+    if str(name) in HUMANOIDS:
+        text = (files("trundle.models.robots") / "humanoids" / f"{name}.toml").read_text(encoding="utf-8")
+        return _read(text, str(name), None)
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
+    try:
+        return _read(path.read_text(encoding="utf-8"), path.stem, path.parent)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("robot", str(name), f"a text in UTF-8 that can be read ({error})") from None
+    except InputError as error:
+        raise error.within("", str(path)) if error.file is None else error from None
+
+
+def description_beside(path: Path) -> str | None:
+    """Return the URDF beside a robot's file that it names, as written there, or None if it names one by another way."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("robot")
+        source = table.get("urdf") if isinstance(table, dict) else None
+        return source if isinstance(source, str) and _beside(path.parent, source) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _beside(folder: Path, source: str) -> bool:
+    """Return whether `source` is a file in the folder; names that lead out of it are none."""
+    try:
+        place = (folder / source).resolve()
+        return place.is_relative_to(folder.resolve()) and place.is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _read(text: str, name: str, folder: Path | None) -> Humanoid:
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError("robot", name, f"a TOML file ({error})") from None
+    for key in data:
+        if key not in _TABLES:
+            raise InputError(key, data[key], "one of the tables " + ", ".join(_TABLES))
+    robot = _table(data, "robot")
+    source = robot.get("urdf")
+    if not isinstance(source, str):
+        raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
+    if folder is not None and source not in example_robots() and _beside(folder, source):
+        urdf = load_urdf(folder / source, meshes=False, repair=True)
+    else:
+        urdf = load_example_robot(source)
+    ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
+    for group, kind in (("feet", Sole), ("hands", Palm), ("pads", Pad)):
+        for end, given in _table(data, group, optional=group != "feet").items():
+            try:
+                ends[group][end] = kind(**given)
+            except TypeError:
+                keys = ", ".join(key for key, known in kind.__dataclass_fields__.items() if known.init)
+                raise InputError(f"{group}.{end}", given, f"a table with the keys {keys}") from None
+            except InputError as error:
+                raise error.within(f"{group}.{end}") from None
+    tables: dict[str, Any] = {key: _table(data, key) for key in ("posture", "armature", "stiffness")}
+    if "clearance" in data:
+        try:
+            tables["clearance"] = read_clearance(_table(data, "clearance"))
+        except InputError as error:
+            raise error.within("clearance") from None
+    named = _table(data, "postures", optional=True)
+    tables["postures"] = {key: _table(named, key) for key in named}
+    said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
+    said |= {key: robot[key] for key in said if key in robot}
+    for key, value in said.items():
+        if not isinstance(value, str):
+            raise InputError(f"robot.{key}", value, "a text")
+    return Humanoid(**said, urdf=urdf, **ends, **tables)
+
+
+def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:
+    found = data.get(key, {} if optional else None)
+    if not isinstance(found, Mapping):
+        raise InputError(key, found, "a table")
+    return found

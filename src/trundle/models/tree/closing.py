@@ -1,0 +1,212 @@
+"""Closing: where a tree starts, with the contacts it is told to have closed by Newton's iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.models.curvature_check import too_large
+from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
+from trundle.models.tree.system import Atlas, ContactSystem, Meeting
+from trundle.models.tree.touching import touch_function, velocities_changed
+
+_STEPS = 60
+_CLOSED = 1e-11
+_ROLLS = 1e-9
+_OVERLAP = 1e-6
+_RANK = 1e-10
+_BENT = 0.2
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A state in which contacts are being closed: x (n_x,), its charts, and the contacts' numbers."""
+
+    system: ContactSystem
+    contacts: tuple[int, ...]
+    x: FloatArray
+    atlas: Atlas
+
+    def looked(self, near: dict[int, Approach]) -> tuple[Closure, dict[int, Approach]]:
+        """Return the closure with the contacts' coordinates at their nearest approaches, and these."""
+        x, atlas, found = self.x, self.atlas, {}
+        for contact in self.contacts:
+            before = near.get(contact)
+            seen = None
+            if before is not None:
+                seen = refined(self.system, atlas, x, contact, before.coordinates, before.charts)
+            seen = seen or nearest(self.system, atlas, x, contact)
+            if seen is None:
+                meeting = self.system.meetings[contact]
+                why = "a contact whose shapes have nearest points: none was found here" + too_large(meeting)
+                raise InputError("contacts", meeting.contact, why)
+            atlas = with_charts(atlas, contact, seen.charts)
+            x = placed(self.system, atlas, x, contact, seen)
+            found[contact] = seen
+        return Closure(self.system, self.contacts, x, atlas), found
+
+    def rows(self) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
+        """Return J (d, nv) and the normal (d,) of each contact, world, and M (nv, nv)."""
+        M = np.asarray(touch_function(self.system, self.atlas, 0)(self.x)[5])
+        values = [touch_function(self.system, self.atlas, i)(self.x) for i in self.contacts]
+        return [np.asarray(v[0]) for v in values], [np.asarray(v[2]).ravel() for v in values], M
+
+
+def nearest(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> Approach | None:
+    """Return the approach with the smallest gap between the two shapes of a contact, or None."""
+    R, p = system.relative_pose(x, contact, atlas)
+    for near in system.proximity(contact).local_minima(R, p):
+        found = approach_at(system, atlas, x, contact, near)
+        if found is not None:
+            return found
+    return None
+
+
+def close_gaps(
+    system: ContactSystem,
+    x: FloatArray,
+    contacts: Sequence[int],
+    tolerance: FloatArray,
+    free: Sequence[int],
+) -> tuple[FloatArray, Atlas]:
+    """Return the state next to `x` whose gaps are zero, and its charts.
+
+    Each step is dq = -M^-1 N'(N M^-1 N')^+ gap with N = n'J, the gaps' derivative: the smallest change in the
+    metric M of the coordinates that may change, until the gaps are round-off.
+
+    Parameters
+    ----------
+    tolerance : (contacts,) m
+        How far from touching the shapes may be at `x`.
+    free : sequence of int
+        Columns of nu that may change.
+
+    Raises
+    ------
+    InputError
+        If a shape is farther from or deeper in the other than `tolerance`, or the gaps do not close.
+    """
+    closure, near = Closure(system, tuple(contacts), x, system.first_atlas).looked({})
+    names = [system.meetings[i].contact for i in contacts]
+    for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
+        _refuse_far(name, system.meetings[contact], near[contact].gap, float(allowed))
+    if not contacts:
+        return closure.x, closure.atlas
+    size = min(system.meetings[i].shape_A.reference_length for i in contacts)
+    for _ in range(_STEPS):
+        gaps = np.array([near[i].gap for i in contacts])
+        if np.max(np.abs(gaps)) <= 1e-15 * max(1.0, float(np.max(np.abs(x)))):
+            break
+        Js, normals, M = closure.rows()
+        N = np.vstack([n @ J for n, J in zip(normals, Js, strict=True)])
+        step = _smallest(M, N, gaps, free)
+        moved = _moved(system, closure.atlas, closure.x, step)
+        closure, near = Closure(system, closure.contacts, moved, closure.atlas).looked(near)
+        if float(np.linalg.norm(step)) < 1e-15:
+            break
+    left = {name: near[i].gap for name, i in zip(names, contacts, strict=True)}
+    worst = max(left, key=lambda name: abs(left[name]))
+    if not abs(left[worst]) <= _CLOSED * size:
+        raise InputError(
+            "contacts",
+            names,
+            f"ones that can all be closed near the given pose ({worst} keeps a gap of {left[worst]:.3g} m)",
+        )
+    return closure.x, closure.atlas
+
+
+def _refuse_far(name: str, meeting: Meeting, gap: float, allowed: float) -> None:
+    base = meeting.body_B
+    if gap < -allowed:
+        raise _inside(meeting, gap)
+    if gap > allowed:
+        raise InputError(
+            name,
+            f"{gap:.4g} m away from {base}",
+            f"at most {allowed:.3g} m away where it is to touch: move the start, raise tolerance, or leave it out of "
+            "contacts",
+        )
+
+
+def _inside(meeting: Meeting, gap: float) -> InputError:
+    allowed = f"outside {meeting.body_B}: move the start up or bend a joint" + too_large(meeting)
+    return InputError(meeting.contact, f"{-gap:.4g} m inside {meeting.body_B}", allowed)
+
+
+def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
+    """Raise `InputError` where shapes overlap at the start."""
+    for numbers in system.pairs:
+        meeting = system.meetings[numbers[0]]
+        R, p = system.relative_pose(x, numbers[0], atlas)
+        deepest = float(np.min(system.proximity(numbers[0]).gaps(R, p)))
+        if deepest < -_OVERLAP * meeting.shape_A.reference_length:
+            raise _inside(meeting, deepest)
+
+
+def roll(
+    system: ContactSystem, x: FloatArray, atlas: Atlas, contacts: Sequence[int], given: Collection[int]
+) -> FloatArray:
+    """Return the state `x` with velocities that roll: J nu = 0.
+
+    Those in the columns `given` stay if the others can follow; else they change by the smallest amount (in the metric
+    M) with which all contacts can roll.
+
+    Raises
+    ------
+    InputError
+        If they would change by more than a fifth, or no velocities roll.
+    """
+    if not contacts:
+        return x
+    Js, _, M = Closure(system, tuple(contacts), x, atlas).rows()
+    J = np.vstack(Js)
+    nu = np.asarray(_velocities(system, atlas)(x)).ravel()
+    kept = sorted(set(given))
+    free = [i for i in range(len(nu)) if i not in kept]
+    # What no motion of the free columns reaches has to come from the given ones.
+    beyond = np.eye(len(J)) - J[:, free] @ np.linalg.pinv(J[:, free], rcond=_RANK)
+    missed = beyond @ (J @ nu)
+    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * float(np.max(np.abs(nu))):
+        kept, missed = [], 0.0 * missed
+    wish = _smallest(M, beyond @ J, missed, kept)
+    size = float(wish @ M @ wish)
+    if size > _BENT**2 * float(nu @ M @ nu):
+        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in values[kept]) for values in (nu, nu + wish))
+        allowed = f"ones with which every closed contact can roll, such as [{nearest_by}] (angular velocities first)"
+        raise InputError("rates", f"[{wanted}]", allowed)
+    after = nu + wish
+    after = after + _smallest(M, J, J @ after, free)
+    left = float(np.max(np.abs(J @ after)))
+    if not left <= _ROLLS * (1.0 + float(np.max(np.abs(nu)))):
+        raise InputError("contacts", "all closed", f"ones that can roll together (a slip of {left:.3g} m/s is left)")
+    return velocities_changed(system, atlas, x, after - nu)
+
+
+def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: Sequence[int]) -> FloatArray:
+    """Return the smallest change (nv,) in the metric M, of the columns `free` alone, that removes the residual."""
+    change = np.zeros(len(M))
+    if len(free):
+        columns = np.ix_(free, free)
+        G = rows[:, free]
+        spread = np.linalg.solve(M[columns], G.T)
+        change[list(free)] = -spread @ (np.linalg.pinv(G @ spread, rcond=_RANK, hermitian=True) @ residual)
+    return change
+
+
+def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray) -> FloatArray:
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        symbol = ca.SX.sym("step", model.nv)
+        return ca.Function("moved", [model.x, symbol], [model.moved(symbol)])
+
+    return np.asarray(system.kept(("moved", atlas), build)(x, step)).ravel()
+
+
+def _velocities(system: ContactSystem, atlas: Atlas) -> ca.Function:
+    model = system.model(atlas)
+    return system.kept(("nu", atlas), lambda: ca.Function("nu", [model.x], [model.nu]))

@@ -1,0 +1,363 @@
+"""Multibody: inertia, contacts and constrained dynamics of any set of bodies given by their motions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from trundle.checks import FloatArray
+from trundle.contact.contact import Contact, Kinematics, kinematics
+from trundle.contact.laws import Friction, Law
+from trundle.contact.motion import Motion
+from trundle.errors import InputError
+from trundle.models.tree.composite import Branch, composite_inertia
+from trundle.models.tree.constrained import correction, solve
+from trundle.numerics.space import angular_cross, angular_size, dot
+
+PROXIMAL = 1e-6
+"""Size, in parts of 1/mass, of the term that makes the multipliers of redundant contacts unique."""
+
+_INDEPENDENT = {2: 2, 3: 1}
+"""So many contacts of different bodies in plane and space are taken to be independent: more may depend on each other
+(three wheels of a rigid base on a flat)."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body with inertia: its frame, mass (kg), inertia about the centre of mass in body axes (kg m2).
+
+    ``com`` (d,) m is the centre of mass in the body's frame; ``inertia`` is (k, k), or a number when it
+    is the same about every axis.
+    """
+
+    name: str
+    motion: Motion
+    mass: float
+    inertia: FloatArray | float
+    com: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A contact of the model: body A touches body B with the coordinates `s`."""
+
+    name: str
+    contact: Contact
+    A: Motion
+    B: Motion
+    s: ca.SX
+    friction: Friction
+
+
+@dataclass(frozen=True)
+class Terms:
+    """M nudot + h = S u + G'lam and J nudot + b = 0, with what they were made of.
+
+    Attributes
+    ----------
+    M, h, S : (nv, nv), (nv,), (nv, n_u)
+    J, G, b : (m, nv), (m, nv) or None (G = J), (m,)
+    velocity, position : (m,)
+        The rows one and two derivatives lower, see `trundle.contact.laws.Rows`.
+    kin : tuple of Kinematics
+        One a contact.
+    split : tuple of slice
+        The rows of each contact.
+    """
+
+    M: ca.SX
+    h: ca.SX
+    S: ca.SX
+    J: ca.SX
+    b: ca.SX
+    G: ca.SX | None
+    velocity: ca.SX
+    position: ca.SX
+    kin: tuple[Kinematics, ...]
+    split: tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """The equations of motion of a model in one mode, as expressions of (x, u).
+
+    Attributes
+    ----------
+    x, u : (n_x,), (n_u,)
+    xdot : (n_x,)
+    nudot, lam : (nv,), (m,)
+    forces, moments : tuple of (d,) N and scalars N m
+        On A of each contact, resolved; torsional moments about B's normal.
+    margins : dict of name -> scalar
+        Positive while the mode is valid; names are ``<contact>.<margin>``.
+    kin, terms : see `Terms`
+    energy : scalar J
+        Kinetic plus potential energy of the bodies with inertia.
+    """
+
+    x: ca.SX
+    u: ca.SX
+    xdot: ca.SX
+    nudot: ca.SX
+    lam: ca.SX
+    forces: tuple[ca.SX, ...]
+    moments: tuple[ca.SX, ...]
+    margins: dict[str, ca.SX]
+    kin: tuple[Kinematics, ...]
+    terms: Terms
+    energy: ca.SX
+
+
+class Multibody(ABC):
+    """A model made of bodies and contacts.
+
+    Contract for a subclass:
+
+    1. Attributes: ``d``, ``nv``, ``x`` (n_x,), ``u`` (n_u,), ``nu`` (nv,), ``bodies`` (tuple of `Body`),
+       ``joined`` (tuple of `Joined`), ``S`` (nv, n_u), ``gravity`` (d,) m/s2, resolved.
+    2. ``state_rate(nudot, kin, s_rate)`` returns x' (n_x,) from nudot, the kinematics of the contacts and
+       the rates of all contact coordinates, stacked.
+    3. ``moved(step)`` returns x after its poses moved by the displacement `step` (nv,) = nu dt, to first
+       order.
+    4. ``replaced(s, nu)`` returns x with other contact coordinates and velocities.
+
+    Derived: M, h, J, b, the constrained dynamics, energy, projections and impacts.
+    """
+
+    d: int
+    nv: int
+    x: ca.SX
+    u: ca.SX
+    nu: ca.SX
+    bodies: tuple[Body, ...]
+    joined: tuple[Joined, ...]
+    S: ca.SX
+    gravity: ca.SX
+    branches: tuple[Branch, ...] = ()
+    """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
+    resistance: ca.SX | None = None
+    """Torques (nv,) with which joints resist their rates and positions; they are part of h."""
+
+    @abstractmethod
+    def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
+        """Return x' (n_x,)."""
+
+    @abstractmethod
+    def moved(self, step: ca.SX) -> ca.SX:
+        """Return x (n_x,) with every pose displaced by `step` (nv,)."""
+
+    @abstractmethod
+    def replaced(self, s: ca.SX, nu: ca.SX) -> ca.SX:
+        """Return x with the contact coordinates `s` (all contacts, stacked) and the velocities `nu`."""
+
+    def inertia_terms(self) -> tuple[ca.SX, ca.SX]:
+        """Return M (nv, nv) and h (nv,) of M nudot + h = S u + J'f.
+
+        M = sum m Jv'Jv + Jw'I Jw and h = sum m Jv'(a - g) + Jw'(I al + w x I w), each body taken at its
+        centre of mass. For a tree with many joints M comes from composite bodies, h from `inverse_dynamics`.
+        """
+        if self.branches:
+            return composite_inertia(self.branches, self.nv), self._pushed(None, ca.SX(0, 1), ca.SX(0, 1))
+        M, h = ca.SX(self.nv, self.nv), ca.SX(self.nv, 1)
+        for body in self.bodies:
+            at_com = _at_com(body)
+            inertia = _resolved_inertia(body)
+            M += body.mass * (at_com.Jv.T @ at_com.Jv) + at_com.Jw.T @ (inertia @ at_com.Jw)
+            spin = inertia @ at_com.al
+            if not isinstance(body.inertia, float):
+                spin = spin + angular_cross(at_com.w, inertia @ at_com.w)
+            h += body.mass * (at_com.Jv.T @ (at_com.a - self.gravity)) + at_com.Jw.T @ spin
+        return M, h if self.resistance is None else h + self.resistance
+
+    def inverse_dynamics(self, mode: Sequence[Law], nudot: ca.SX, lam: ca.SX) -> ca.SX:
+        """Return tau (nv,) = M nudot + h - J'lam without forming M or J.
+
+        By virtual power: with the bodies' forces f = m (a - g) and moments n = I al + w x I w at the acceleration
+        nudot, and the multipliers lam of the contacts' rows,
+
+            tau = d/dnu [sum f'v + n'w - lam'(J nu)],    f, n, lam held constant,
+
+        which one reverse sweep through the velocities gives; a = (a at nudot = 0) + J nudot is a forward sweep.
+
+        Parameters
+        ----------
+        mode : sequence of Law
+            One a contact; without sliding ones.
+        nudot : (nv,)
+        lam : (m,)
+            Multipliers of the rows of `terms`, stacked.
+        """
+        self._check_mode(mode)
+        rows = [
+            law.rows(kinematics(j.contact, j.A, j.B, j.s, slipping=law.slipping), j.friction)
+            for j, law in zip(self.joined, mode, strict=True)
+        ]
+        if any(r.GA is not None for r in rows):
+            raise InputError(
+                "mode", [law.name for law in mode], "laws that push where they constrain: none that slides"
+            )
+        return self._pushed(nudot, ca.vertcat(*(r.velocity for r in rows)), lam)
+
+    def _pushed(self, nudot: ca.SX | None, velocity: ca.SX, lam: ca.SX) -> ca.SX:
+        """Return d/dnu of the power of inertia, gravity and the multipliers; nudot None: zero."""
+        d, k = self.d, angular_size(self.d)
+        bodies = [(body, _at_com(body), _resolved_inertia(body)) for body in self.bodies]
+        twists = ca.vertcat(*(ca.vertcat(at.w, at.v) for _, at, _ in bodies))
+        rates = ca.SX(*twists.shape) if nudot is None else ca.jtimes(twists, self.nu, nudot)
+        pushes, at = [], 0
+        for body, here, inertia in bodies:
+            al, a = here.al + rates[at : at + k], here.a + rates[at + k : at + k + d]
+            moment = inertia @ al
+            if not isinstance(body.inertia, float):
+                moment = moment + angular_cross(here.w, inertia @ here.w)
+            pushes += [moment, body.mass * (a - self.gravity)]
+            at += k + d
+        tau = ca.jtimes(ca.vertcat(twists, velocity), self.nu, ca.vertcat(*pushes, -lam), True)
+        return tau if self.resistance is None else tau + self.resistance
+
+    def energy(self) -> ca.SX:
+        """Return the kinetic and potential energy of all bodies with inertia, J."""
+        total = ca.SX(1, 1)
+        for body in self.bodies:
+            at_com = _at_com(body)
+            spin = _resolved_inertia(body) @ at_com.w
+            total += (body.mass * ca.sumsqr(at_com.v) + dot(at_com.w, spin)) / 2
+            total -= body.mass * dot(self.gravity, at_com.p)
+        return total
+
+    def terms(self, mode: Sequence[Law], align: float = 0.0) -> Terms:
+        """Return the terms of the equations of motion with one law a contact."""
+        self._check_mode(mode)
+        M, h = self.inertia_terms()
+        parts: list[tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]] = []
+        kins, split, at, pushed = [], [], 0, False
+        for joined, law in zip(self.joined, mode, strict=True):
+            k = kinematics(joined.contact, joined.A, joined.B, joined.s, slipping=law.slipping, align=align)
+            rows = law.rows(k, joined.friction)
+            JA, JB = ca.vertcat(joined.A.Jw, joined.A.Jv), ca.vertcat(joined.B.Jw, joined.B.Jv)
+            J = rows.LA @ JA - rows.LB @ JB
+            G = J
+            if rows.GA is not None and rows.GB is not None:
+                G, pushed = rows.GA @ JA - rows.GB @ JB, True
+            parts.append((J, G, rows.b, rows.velocity, rows.position))
+            kins.append(k)
+            split.append(slice(at, at + J.shape[0]))
+            at += J.shape[0]
+        J, G, b, velocity, position = (
+            ca.vertcat(*(p[i] for p in parts)) if parts else ca.SX(0, n)
+            for i, n in enumerate((self.nv, self.nv, 1, 1, 1))
+        )
+        return Terms(M, h, self.S, J, b, G if pushed else None, velocity, position, tuple(kins), tuple(split))
+
+    def dynamics(self, mode: Sequence[Law], *, align: float = 0.0, baumgarte: float = 0.0) -> Dynamics:
+        """Return the constrained dynamics in the mode `mode` (one law a contact).
+
+        Parameters
+        ----------
+        align : float, 1/s
+            Feedback on the misalignment of contact coordinates.
+        baumgarte : float, 1/s
+            Adds 2 beta J nu + beta^2 gap to the rows (theory, "Drift").
+        """
+        terms = self.terms(mode, align)
+        b = terms.b
+        if baumgarte:
+            b = b + 2 * baumgarte * terms.velocity + baumgarte**2 * terms.position
+        nudot, lam = solve(
+            terms.M,
+            terms.J,
+            terms.S @ self.u - terms.h,
+            -b,
+            terms.G,
+            self._proximal(mode),
+            leaves_first=bool(self.branches),
+        )
+        forces, moments, margins = [], [], {}
+        for joined, law, k, rows in zip(self.joined, mode, terms.kin, terms.split, strict=True):
+            force, moment = law.wrench(k, lam[rows], joined.friction)
+            forces.append(force)
+            moments.append(moment)
+            named = law.margins(k, lam[rows], joined.friction)
+            if law.touching:
+                named = {**named, **joined.contact.limits(joined.A, joined.B, joined.s)}
+                if k.curvature is not None:
+                    named["curvature"] = k.curvature
+            margins.update({f"{joined.name}.{name}": value for name, value in named.items()})
+        return Dynamics(
+            x=self.x,
+            u=self.u,
+            xdot=self.state_rate(nudot, terms.kin, _rates(terms.kin, mode)),
+            nudot=nudot,
+            lam=lam,
+            forces=tuple(forces),
+            moments=tuple(moments),
+            margins=margins,
+            kin=terms.kin,
+            terms=terms,
+            energy=self.energy(),
+        )
+
+    def projected(self, mode: Sequence[Law]) -> ca.SX:
+        """Return x put back onto the constraints of `mode`, by one Newton step (theory, "Drift").
+
+        First the contact coordinates (alignment), then the poses (gap), then, at the new poses, the
+        velocities; each by the smallest change in the metric M.
+        """
+        positioned = ca.Function("positioned", [self.x], [self._repositioned(mode)])
+        adjusted = ca.Function("adjusted", [self.x, self.u], [self._revelocitied(mode)])
+        return adjusted(positioned(self.x), self.u)
+
+    def _repositioned(self, mode: Sequence[Law]) -> ca.SX:
+        terms = self.terms(mode)
+        touching = [law.touching for law in mode]
+        s = [
+            joined.contact.restore(joined.s + k.shift) if on else joined.s
+            for joined, k, on in zip(self.joined, terms.kin, touching, strict=True)
+        ]
+        renamed = self.replaced(ca.vertcat(*s), self.nu)
+        after = ca.Function("moved", [self.x], [self._moved_onto(mode)])
+        return after(renamed)
+
+    def _moved_onto(self, mode: Sequence[Law]) -> ca.SX:
+        terms = self.terms(mode)
+        return self.moved(
+            correction(terms.M, terms.J, terms.position, self._proximal(mode), leaves_first=bool(self.branches))
+        )
+
+    def _revelocitied(self, mode: Sequence[Law]) -> ca.SX:
+        terms = self.terms(mode)
+        nu = self.nu + correction(
+            terms.M, terms.J, terms.velocity, self._proximal(mode), leaves_first=bool(self.branches)
+        )
+        return self.replaced(ca.vertcat(*(j.s for j in self.joined)), nu)
+
+    def _proximal(self, mode: Sequence[Law]) -> float:
+        """Contacts that may depend on each other need unique multipliers."""
+        bodies = [id(joined.A) for joined, law in zip(self.joined, mode, strict=True) if law.touching]
+        if len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
+            return 0.0
+        return PROXIMAL / sum(body.mass for body in self.bodies)
+
+    def _check_mode(self, mode: Sequence[Law]) -> None:
+        if len(mode) != len(self.joined):
+            raise InputError("mode", [law.name for law in mode], f"{len(self.joined)} laws, one a contact")
+
+
+def _at_com(body: Body) -> Motion:
+    return body.motion.at(ca.SX(ca.DM(body.com))) if any(body.com) else body.motion
+
+
+def _resolved_inertia(body: Body) -> ca.SX:
+    if isinstance(body.inertia, float):
+        return body.inertia * ca.SX.eye(body.motion.w.shape[0])
+    if body.motion.w.shape[0] == 1:
+        return ca.SX(ca.DM(body.inertia))
+    return body.motion.R @ ca.SX(ca.DM(body.inertia)) @ body.motion.R.T
+
+
+def _rates(kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
+    """Rates of all contact coordinates; a contact that is apart keeps its own until it is found again."""
+    return ca.vertcat(*(k.rates if law.touching else ca.SX(*k.rates.shape) for k, law in zip(kin, mode, strict=True)))

@@ -1,0 +1,216 @@
+"""ContactSystem: models of one set of bodies in all their modes and charts, as simulate and plan read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import Law
+from trundle.contact.proximity import Proximity
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+from trundle.models.rigid_body import HandMotion
+from trundle.models.tree.tree import TreeModel
+
+Atlas = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A state and the charts its contact coordinates belong to.
+
+    Attributes
+    ----------
+    x : (n_x,)
+        See ``model.layout``.
+    atlas : tuple
+        One pair of chart numbers a contact.
+    laws : tuple of str
+        Names of the laws at the start, one a contact; empty: those of the system.
+    """
+
+    x: FloatArray
+    atlas: Atlas
+    laws: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to do at the end of a mode.
+
+    Attributes
+    ----------
+    on_slip : "stop", "slide" or "ignore"
+    on_separation : "stop", "fly" or "ignore"
+    """
+
+    on_slip: str = "stop"
+    on_separation: str = "stop"
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two shapes that may touch, by the names of the tree.
+
+    Attributes
+    ----------
+    contact : str
+        Name of the contact.
+    body_A, body_B : str
+        Names of the bodies.
+    shape_A, shape_B : Shape
+    center_A : (d,) m
+        Origin of A's shape in A's frame.
+    form : str
+        See `trundle.contact.choice.contact_form`.
+    extent : (d - 1,) m, or None
+        Width of B along its axes.
+    ahead : float m, or None
+        The contact touches down only where its point is so far ahead, along x, of every closed one.
+    """
+
+    contact: str
+    body_A: str
+    body_B: str
+    shape_A: Shape
+    shape_B: Shape
+    center_A: tuple[float, ...]
+    form: str
+    extent: tuple[float, ...] | None = None
+    ahead: float | None = None
+
+
+LOCKED = 1e-4
+"""Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
+
+
+@dataclass(frozen=True)
+class ContactSystem:
+    """What a simulation needs to know of a model.
+
+    Attributes
+    ----------
+    kind : str
+        ``juggling``, ``planar`` or ``spatial``: the layout of the recorded files.
+    build : callable
+        Returns the `TreeModel` for an atlas (one pair of chart numbers a contact); all share one layout.
+    meetings : tuple of Meeting
+        One a contact of the tree, in the same order; several between the same bodies for shapes that
+        can touch at several points.
+    start_laws : tuple of Law
+        The laws at the start.
+    rules : Rules
+    motions : mapping of body name -> HandMotion
+        Of prescribed bodies.
+    physics : mapping
+        Numbers for the record: mass, friction, gravity, ...
+    tree : bool
+        Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
+    patches : tuple of tuple of int
+        Contacts that are the corners of one rectangle on a plane, in order about it.
+    """
+
+    kind: str
+    build: Callable[[Atlas], TreeModel]
+    meetings: tuple[Meeting, ...]
+    start_laws: tuple[Law, ...]
+    rules: Rules
+    motions: Mapping[str, HandMotion]
+    physics: Mapping[str, Any]
+    tree: bool = False
+    patches: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("motions", "physics"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    _models: dict[Atlas, TreeModel] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def model(self, atlas: Atlas | None = None) -> TreeModel:
+        """Return the model on the charts `atlas` (default: the first chart of every shape)."""
+        key = atlas or self.first_atlas
+        if key not in self._models:
+            self._models[key] = self.build(key)
+        return self._models[key]
+
+    def kept(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Return ``build()``, made once for each `key`: compiled functions live as long as the system."""
+        if key not in self._kept:
+            self._kept[key] = build()
+        return self._kept[key]
+
+    def with_motions(self, motions: Mapping[str, HandMotion]) -> ContactSystem:
+        """Return the same system with other numbers in its prescribed motions.
+
+        Models and compiled functions are shared, so each motion has to be of the same type and size as before.
+
+        Raises
+        ------
+        InputError
+            If a motion is of another type or size, or names another body.
+        """
+        before = {name: (type(motion), motion.size) for name, motion in self.motions.items()}
+        if {name: (type(motion), motion.size) for name, motion in motions.items()} != before:
+            raise InputError("motions", dict(motions), "motions of the same bodies, types and sizes as before")
+        other = replace(self, motions=motions)
+        object.__setattr__(other, "_models", self._models)
+        object.__setattr__(other, "_kept", self._kept)
+        return other
+
+    @property
+    def first_atlas(self) -> Atlas:
+        """The first chart of every shape."""
+        return ((0, 0),) * len(self.meetings)
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        return self.model().d
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the contacts, those of the same two shapes together."""
+        together: dict[Any, list[int]] = {}
+        for i, m in enumerate(self.meetings):
+            together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
+        return tuple(tuple(numbers) for numbers in together.values())
+
+    def pair_of(self, contact: int) -> tuple[int, ...]:
+        """Return the numbers of the contacts between the same two shapes as `contact`."""
+        return next(numbers for numbers in self.pairs if contact in numbers)
+
+    def proximity(self, contact: int) -> Proximity:
+        """Return the finder of near points of the two shapes of a contact."""
+        meeting = self.meetings[contact]
+        A, B = meeting.shape_A, meeting.shape_B
+        return self.kept(("proximity", id(A), id(B)), lambda: Proximity(A, B))
+
+    def relative_pose(
+        self, x: FloatArray, meeting: int = 0, atlas: Atlas | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return (R_B_A, p_B_A): pose of A's SHAPE in B's frame at the state `x` (n_x,) or states (N, n_x).
+
+        ``atlas`` matters to rolling coordinates only (default: the first chart of every shape).
+        """
+        key = atlas or self.first_atlas
+        poses = self.kept(("poses", meeting, key), lambda: self._poses(meeting, key))
+        d, states = self.d, np.atleast_2d(x)
+        values = [np.asarray(v) for v in poses(states.T)]
+        R_A, R_B = (np.swapaxes(values[i].reshape(d, -1, d), 0, 1) for i in (0, 2))
+        origin = values[1].T + R_A @ np.array(self.meetings[meeting].center_A)
+        R = np.swapaxes(R_B, 1, 2) @ R_A
+        p = np.einsum("nji,nj->ni", R_B, origin - values[3].T)
+        return (R, p) if np.ndim(x) == 2 else (R[0], p[0])
+
+    def _poses(self, index: int, atlas: Atlas) -> ca.Function:
+        model, meeting = self.model(atlas), self.meetings[index]
+        A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
+        return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])

@@ -1,0 +1,222 @@
+"""Tree: the builder of multibody models, in plane and space, with free, prescribed and jointed bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import array, choice, number, positive
+from trundle.contact.contact import Contact
+from trundle.contact.laws import Friction
+from trundle.errors import InputError
+from trundle.models.inertia import check_inertia
+from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.model import ContactSpec, TreeModel
+from trundle.numerics.space import angular_size
+
+
+@dataclass(frozen=True)
+class Link:
+    """A body of a tree, as the builder's methods hand it out."""
+
+    index: int
+    name: str
+
+
+@dataclass
+class Tree:
+    """Builder of a `TreeModel`.
+
+    Parameters
+    ----------
+    d : int
+        2 (x-z plane) or 3.
+    gravity : (d,) m/s2
+        Gravity vector in the world.
+    resolve : str
+        Frame in which the model's vectors are resolved: ``"world"`` (simulation), or ``"contact"``, the
+        contact frame of body B (planning: B's frame becomes the identity and the Hessian halves; only
+        for trees whose free bodies all use rolling joints on one body).
+    """
+
+    d: int
+    gravity: Sequence[float]
+    resolve: str = "world"
+    _specs: list[BodySpec] = field(default_factory=list, init=False)
+    _meetings: list[ContactSpec] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        angular_size(self.d)
+        self.gravity = tuple(float(g) for g in array("gravity", self.gravity, (self.d,), unit="m/s2"))
+        choice("resolve", self.resolve, ("world", "contact"))
+
+    @property
+    def specs(self) -> tuple[BodySpec, ...]:
+        """The bodies so far, as the model takes them."""
+        return tuple(self._specs)
+
+    def ground(self, name: str = "ground") -> Link:
+        """Add the fixed world."""
+        return self._add(BodySpec("ground", name))
+
+    def prescribed(self, name: str = "hand") -> Link:
+        """Add a body that moves as it is told: its pose and body twist are states, its acceleration an input."""
+        return self._add(BodySpec("prescribed", name))
+
+    def free(
+        self,
+        mass: float,
+        inertia: Any,
+        rolling: str | None = None,
+        name: str = "object",
+        actuated: bool = False,
+    ) -> Link:
+        """Add a free body; its frame has its origin at the centre of mass.
+
+        That keeps its inertia's linear part a constant, which the elimination uses as a pivot. A shape
+        whose centre lies elsewhere says so in its contact (``center``).
+
+        Parameters
+        ----------
+        mass : kg
+        inertia : float (plane), (3,) or (3, 3) kg m2
+            About the centre of mass, body axes.
+        rolling : None, "rolling" or "pure"
+            None: pose and twist are states. Otherwise a rolling joint on the body it touches: chart
+            coordinates and the relative angular velocity are states (20 or 19 numbers for an object on a
+            hand).
+        actuated : bool
+            Whether an external torque (k,), N m, world, is an input.
+        """
+        if rolling is not None:
+            choice("rolling", rolling, ("rolling", "pure"))
+        checked = positive("mass", mass, "kg"), check_inertia(self.d, inertia)
+        return self._add(BodySpec("free", name, *checked, com=(0.0,) * self.d, rolling=rolling, actuated=actuated))
+
+    def revolute(
+        self,
+        parent: Link,
+        at: Sequence[float],
+        mass: float,
+        inertia: Any,
+        com: Sequence[float] | None = None,
+        axis: Sequence[float] = (0.0, 1.0, 0.0),
+        actuated: bool = True,
+        name: str = "link",
+    ) -> Link:
+        """Add a body hinged to `parent` at the point `at` (d,), m, of the parent's frame.
+
+        The hinge is the origin of the new body's frame and ``com`` (d,) is its centre of mass there;
+        ``axis`` (3,) is the hinge axis in the parent's axes (in the plane always counter-clockwise).
+        """
+        return self._joint("revolute", parent, at, mass, inertia, com, axis, actuated, name)
+
+    def prismatic(
+        self,
+        parent: Link,
+        at: Sequence[float],
+        mass: float,
+        inertia: Any,
+        com: Sequence[float] | None = None,
+        axis: Sequence[float] | None = None,
+        actuated: bool = True,
+        name: str = "link",
+    ) -> Link:
+        """Add a body that slides along `axis` (d,), default x, of `parent` from the point `at` (d,), m."""
+        axis = (1.0, *(0.0,) * (self.d - 1)) if axis is None else axis
+        return self._joint("prismatic", parent, at, mass, inertia, com, axis, actuated, name)
+
+    def add(self, spec: BodySpec) -> Link:
+        """Add a body given by its data, which a reader of descriptions has checked (`trundle.models.urdf.tree`).
+
+        More than the other methods can say: links without mass, turned joint frames, frames fixed in a body, a
+        centre of mass off the origin of a free body.
+        """
+        return self._add(spec)
+
+    def contact(
+        self, contact: Contact, A: Link, B: Link, mu: float = 1.0, torsional: float = 0.0, name: str = ""
+    ) -> int:
+        """Let body A touch body B; return the contact's number.
+
+        ``mu`` is Coulomb's coefficient, ``torsional`` (m) the bound of the moment about the normal
+        (0: unbounded).
+        """
+        if not isinstance(contact, Contact) or contact.d != self.d:
+            raise InputError("contact", contact, f"a contact of dimension {self.d}")
+        friction = Friction(number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m"))
+        label = _name(name or (f"contact{len(self._meetings) + 1}" if self._meetings else "contact"))
+        if any(other.name == label for other in self._meetings):
+            raise InputError("name", label, "a name no other contact of the tree has")
+        self._meetings.append(ContactSpec(label, contact, self._index("A", A), self._index("B", B), friction))
+        return len(self._meetings) - 1
+
+    def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
+        """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
+        factors = positive("mass", mass), positive("inertia", inertia)
+        return self.with_specs(
+            [replace(s, mass=s.mass * factors[0], inertia=s.inertia * factors[1]) for s in self._specs]
+        )
+
+    def with_specs(self, specs: Sequence[BodySpec]) -> Tree:
+        """Return a tree of the bodies `specs`, such as `specs` with other numbers, without contacts."""
+        other = Tree(self.d, self.gravity, self.resolve)
+        other._specs += specs
+        return other
+
+    def finish(self) -> TreeModel:
+        """Build the model."""
+        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._meetings)
+
+    def _joint(
+        self,
+        kind: str,
+        parent: Link,
+        at: Sequence[float],
+        mass: float,
+        inertia: Any,
+        com: Sequence[float] | None,
+        axis: Sequence[float],
+        actuated: bool,
+        name: str,
+    ) -> Link:
+        size = 3 if self.d == 3 else (1 if kind == "revolute" else 2)
+        direction = np.ones(1) if kind == "revolute" and self.d == 2 else array("axis", axis, (size,))
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            raise InputError("axis", axis, "a direction: not zero")
+        spec = BodySpec(
+            kind,
+            name,
+            positive("mass", mass, "kg"),
+            check_inertia(self.d, inertia),
+            com=tuple(float(c) for c in array("com", com, (self.d,))) if com is not None else (0.0,) * self.d,
+            parent=self._index("parent", parent),
+            at=tuple(float(c) for c in array("at", at, (self.d,))),
+            axis=tuple(float(c) / length for c in direction),
+            actuated=actuated,
+        )
+        return self._add(spec)
+
+    def _index(self, key: str, link: Link) -> int:
+        mine = isinstance(link, Link) and link.index < len(self._specs) and self._specs[link.index].name == link.name
+        if not mine:
+            raise InputError(key, link, "a body of this tree, as its methods hand it out")
+        return link.index
+
+    def _add(self, spec: BodySpec) -> Link:
+        _name(spec.name)
+        if any(other.name == spec.name for other in self._specs):
+            raise InputError("name", spec.name, "a name no other body of the tree has")
+        self._specs.append(spec)
+        return Link(len(self._specs) - 1, spec.name)
+
+
+def _name(name: str) -> str:
+    """Names are parts of names such as ``object.position``."""
+    if not isinstance(name, str) or not name or "." in name:
+        raise InputError("name", name, "a text without dots")
+    return name

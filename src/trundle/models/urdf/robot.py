@@ -1,0 +1,207 @@
+"""A robot from a checked URDF with feet, as a tree: the CasADi twin of `trundle.models.urdf.Articulated`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, choice, non_negative
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+from trundle.geometry.shapes.surfaces import Plane, Point, Sphere
+from trundle.models.feet import FlatPatch, Foot
+from trundle.models.rigid_body import Ground, Hand
+from trundle.models.robot import TERRAIN
+from trundle.models.rolling_tree import Part, RollingTree
+from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.system import Rules
+from trundle.models.tree.tree import Tree
+from trundle.models.urdf.checks import CheckedUrdf
+from trundle.models.urdf.description import LinkInertia, RobotDescription
+from trundle.models.urdf.tree import MovingBody, UrdfTree, urdf_tree
+
+WORLD = "fixed-world"
+"""Name of what a tilted ground hangs on."""
+
+_BASE_JOINTS = (
+    ("x", "prismatic", (1.0, 0.0, 0.0)),
+    ("y", "prismatic", (0.0, 1.0, 0.0)),
+    ("z", "prismatic", (0.0, 0.0, 1.0)),
+    ("yaw", "revolute", (0.0, 0.0, 1.0)),
+    ("pitch", "revolute", (0.0, 1.0, 0.0)),
+    ("roll", "revolute", (1.0, 0.0, 0.0)),
+)
+
+
+def robot_from_urdf(
+    urdf: CheckedUrdf | RobotDescription,
+    feet: Mapping[str, Foot] | None = None,
+    ground: Shape | Ground | Hand | None = None,
+    *,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    friction: float = 1.0,
+    base: str = "pose",
+    on_slip: str = "stop",
+    on_separation: str = "stop",
+) -> RollingTree:
+    """Return a robot with feet on the ground as `simulate`, `plan` and controllers take it.
+
+    One body stands for each joint's child and what fixed joints hold to it (with the child link's name); the base
+    has the frame of the root link. With ``base="pose"`` the coordinates are those of `Articulated`, entry by entry:
+
+    - x = (base position, quaternion (w, x, y, z), joints, [contact coordinates], nu), u = torques of all joints,
+    - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio);
+
+    M nudot + h = S u + J'f as there; ``model.inverse_dynamics`` is the same without M.
+
+    Parameters
+    ----------
+    urdf : CheckedUrdf or RobotDescription
+        From `load_urdf`, `check_urdf` or `build_avatar`.
+    feet : mapping of the contact's name -> Foot
+    ground : Shape, Ground or Hand, optional
+        What the feet touch; the plane z = 0 unless given. A `Hand` stands where its pose says; one that moves has its
+        pose at the beginning of x, its body twist before nu, and that twist's derivative at the beginning of u.
+    gravity : (3,) m/s2
+    friction : float
+    base : "pose" or "joints"
+        ``"joints"``: the base hangs on three sliders and three hinges (``base_x, base_y, base_z, base_yaw,
+        base_pitch, base_roll``: x = (joints, nu), all entries of nu are rates of entries of x; singular at a pitch
+        of 90 degrees; the six are not driven).
+    on_slip, on_separation : as of `Robot`
+
+    Raises
+    ------
+    InputError
+        If a foot's frame is no link, a shape cannot touch the ground, or a joint is planar or floating.
+    """
+    choice("base", base, ("pose", "joints"))
+    rules = _rules(on_slip, on_separation)
+    tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
+    surface = Plane() if ground is None else ground
+    moving = _add_ground(tree, surface)
+    parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
+    return RollingTree(
+        tree=tree,
+        parts=parts,
+        terrain=surface.shape if isinstance(surface, Ground | Hand) else surface,
+        friction=non_negative("friction", friction),
+        law="rolling",
+        rules=rules,
+        origins={spec.name: (0.0,) * 3 for spec in tree.specs if spec.kind == "free" or spec.jointed},
+        base=TERRAIN,
+        moving=moving,
+    )
+
+
+def _rules(on_slip: str, on_separation: str) -> Rules:
+    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
+    return Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
+
+
+def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
+    """Add what the feet touch to an empty tree; return it if it moves."""
+    if not isinstance(surface, Hand):
+        tree.ground(TERRAIN)
+        return None
+    if surface.shape.d != 3 or surface.extent is not None:
+        raise InputError("ground", surface, "a Hand in space without extent")
+    world = tree.ground(WORLD).index
+    if any(surface.twist or ()) or not surface.motion.is_still(0.0):
+        tree.prescribed(TERRAIN)
+        return surface
+    tree.add(
+        BodySpec("fixed", TERRAIN, parent=world, at=tuple(surface.position or ()), turn=_turn(surface.R_world_hand))
+    )
+    return None
+
+
+def _grown(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: str) -> tuple[Part, ...]:
+    """Add the bodies of a description to a tree that has its ground; return the feet on them."""
+    names = _names(description)
+    offset = _add_base(tree, description.bodies[0], names[0], base)
+    for body, name in zip(description.bodies[1:], names[1:], strict=True):
+        tree.add(_jointed(body, name, body.parent + offset))
+    parts = []
+    for name, foot in feet.items():
+        patch = name if isinstance(foot.shape, FlatPatch) else None
+        touching = (_part(tree, description, contact, one, offset) for contact, one in foot.contacts(name))
+        parts += [replace(part, patch=patch) for part in touching]
+    return tuple(parts)
+
+
+def _names(description: UrdfTree) -> list[str]:
+    """Names of bodies without dots, which separate names in a model's layout."""
+    names = [body.name.replace(".", "_") for body in description.bodies]
+    if len({*names, TERRAIN, WORLD}) != len(names) + 2:
+        raise InputError(
+            "link", names, f"names that differ, also with '_' for '.', none that is {TERRAIN!r} or {WORLD!r}"
+        )
+    return names
+
+
+def _mass(inertia: LinkInertia | None) -> dict[str, Any]:
+    if inertia is None:
+        return {"com": (0.0, 0.0, 0.0)}
+    tensor = np.asarray(inertia.tensor)
+    round_body = np.array_equal(tensor, tensor[0, 0] * np.eye(3))
+    return {
+        "mass": inertia.mass,
+        "inertia": float(tensor[0, 0]) if round_body else tensor,
+        "com": tuple(float(c) for c in inertia.com),
+    }
+
+
+def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
+    """Add the base; return the number in the tree of the description's first body."""
+    if base == "pose":
+        return tree.add(BodySpec("free", name, **_mass(body.inertia))).index
+    at = 0
+    for i, (label, kind, axis) in enumerate(_BASE_JOINTS):
+        last = i == len(_BASE_JOINTS) - 1
+        spec = {"parent": at, "at": (0.0, 0.0, 0.0), "axis": axis, "joint": f"base_{label}"}
+        own = _mass(body.inertia) if last else {"com": (0.0, 0.0, 0.0)}
+        at = tree.add(BodySpec(kind, name if last else f"{name}-{label}", **own, **spec)).index
+    return at
+
+
+def _jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
+    return BodySpec(
+        body.kind,
+        name,
+        **_mass(body.inertia),
+        parent=parent,
+        at=_vector(body.place.p),
+        axis=_vector(body.axis),
+        actuated=True,
+        turn=_turn(body.place.R),
+        joint=body.joint,
+    )
+
+
+def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> Part:
+    """The foot's shape on its body, or on a frame fixed there if its axes are turned."""
+    frame = name if foot.frame is None else foot.frame
+    if frame not in description.links:
+        raise InputError(f"feet.{name}.frame", frame, "one of the links " + ", ".join(description.links))
+    number, held = description.links[frame]
+    place, body = held.then(foot.place), tree.specs[number + offset]
+    turn = None if isinstance(foot.shape, Sphere | Point) else _turn(place.R)
+    if isinstance(foot.shape, FlatPatch):
+        raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
+    if turn is None:
+        return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law)
+    spec = BodySpec("fixed", f"{name}-frame", parent=number + offset, at=_vector(place.p), turn=turn)
+    return Part(name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law)
+
+
+def _vector(values: FloatArray) -> tuple[float, float, float]:
+    x, y, z = (float(v) for v in values)
+    return x, y, z
+
+
+def _turn(R: FloatArray) -> tuple[tuple[float, ...], ...] | None:
+    return None if np.array_equal(R, np.eye(3)) else tuple(_vector(row) for row in R)

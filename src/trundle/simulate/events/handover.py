@@ -1,0 +1,116 @@
+"""Hand-over: a contact leaves a chart or a part of a shape, and the neighbouring chart takes over."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.geometry.queries.locate import refine
+from trundle.geometry.queries.sampling import numeric_charts
+from trundle.geometry.shape import Shape
+from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
+from trundle.models.tree.system import Atlas, ContactSystem, Meeting
+from trundle.models.tree.touching import contact_points
+
+_AHEAD = 1e-5
+"""How far ahead of the contact (in sizes of the body) the next chart is looked for."""
+
+_SAME = 1e-6
+"""How far (in sizes of the shape) a contact point may be from the one before the hand-over."""
+
+
+def has_neighbour(meeting: Meeting, margin: str) -> bool:
+    """Return whether the chart that ends at the margin ``chart_A``, ``data_B0_low``, ... is not the only one."""
+    if meeting.form not in ("chart", "support-chart"):
+        return False
+    side = margin.split("_")[1][:1]
+    shape = meeting.shape_A if side == "A" else meeting.shape_B
+    return len(shape.representations.charts) > 1
+
+
+def handed_over(
+    system: ContactSystem, rate: ca.Function, t: float, x: FloatArray, p: FloatArray, atlas: Atlas, contact: int
+) -> tuple[FloatArray, Atlas] | None:
+    """Return the state and the atlas of the same contact on the charts that lie ahead of it, or None.
+
+    Pose and velocities stay; so do the contact points, to 1e-6 of the sizes of the shapes. None where there is no
+    other chart or the points would jump.
+
+    Parameters
+    ----------
+    rate : ca.Function
+        (t, x, p) -> x' on the charts `atlas`.
+    """
+    meeting = system.meetings[contact]
+    where = system.model(atlas).layout[f"{meeting.contact}.coordinates"]
+    rates = np.asarray(rate(t, x, p)).ravel()[where]
+    points = contact_points(system, atlas, x, contact)[:2]
+    shapes = (meeting.shape_A, meeting.shape_B)
+    ahead = _ahead(system, x, atlas, contact, rates)
+    charts, coordinates = list(atlas[contact]), []
+    for i in (0, 1) if meeting.form == "chart" else (1,):
+        found = _on_chart(shapes[i], ahead[i], points[i])
+        if found is None:
+            return None
+        charts[i] = found[0]
+        coordinates.append(found[1])
+    if tuple(charts) == atlas[contact]:
+        return None
+    after, renamed = _renamed(system, x, atlas, contact, np.concatenate(coordinates), (charts[0], charts[1]))
+    kept = contact_points(system, renamed, after, contact)[:2]
+    for old, new, shape in zip(points, kept, shapes, strict=True):
+        if not float(np.linalg.norm(old - new)) <= _SAME * shape.reference_length:
+            return None
+    return after, renamed
+
+
+def _ahead(
+    system: ContactSystem, x: FloatArray, atlas: Atlas, contact: int, rates: FloatArray
+) -> tuple[FloatArray, ...]:
+    """Return the contact points (d,), m, a little later."""
+    where = system.model(atlas).layout[f"{system.meetings[contact].contact}.coordinates"]
+    points = contact_points(system, atlas, x, contact)[:2]
+    trial, dt = np.array(x), 1e-7
+    trial[where] += rates * dt
+    moved = contact_points(system, atlas, trial, contact)[:2]
+    fastest = max(float(np.linalg.norm(b - a)) for a, b in zip(points, moved, strict=True)) / dt
+    if not fastest > 0:
+        return points
+    trial[where] = x[where] + rates * (_AHEAD * system.meetings[contact].shape_A.reference_length / fastest)
+    return contact_points(system, atlas, trial, contact)[:2]
+
+
+def _on_chart(shape: Shape, ahead: FloatArray, x: FloatArray) -> tuple[int, FloatArray] | None:
+    """Return the chart at the point `ahead` and the coordinates on it of `x`, or None off the surface."""
+    try:
+        index, u = shape.locate(ahead, tolerance=1e-3 * shape.reference_length)
+    except InputError:
+        return None
+    exact, distance = refine(numeric_charts(shape)[index], u[None], x[None])
+    return (index, exact[0]) if distance[0] <= _SAME * shape.reference_length else None
+
+
+def _renamed(
+    system: ContactSystem,
+    x: FloatArray,
+    atlas: Atlas,
+    contact: int,
+    coordinates: FloatArray,
+    charts: tuple[int, int],
+) -> tuple[FloatArray, Atlas]:
+    """Return the state and the atlas with other contact coordinates; pose and velocities stay."""
+    meeting, model = system.meetings[contact], system.model(atlas)
+    renamed: Atlas = tuple(charts if i == contact else old for i, old in enumerate(atlas))
+    after = np.array(x)
+    after[model.layout[f"{meeting.contact}.coordinates"]] = coordinates
+    if f"{meeting.body_A}.relative_velocity" in model.layout:
+        R, _, w, _ = pose_of(model, x, meeting.body_A)
+        other = system.model(renamed)
+        values = {key: after[where] for key, where in other.layout.items()}
+        turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if model.d == 2 else to_wxyz(R)
+        for key, value in rolling_values(other, values, turn, w).items():
+            if key in other.layout:
+                after[other.layout[key]] = value
+    return after, renamed

@@ -1,0 +1,30 @@
+"""Flat patches: corners that reach the ground at one instant land together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import contact_points, touch_function
+from trundle.simulate.phase import Mode
+
+_AT_ONCE, _APPROACHES = 1e-9, 1e-9
+"""Gap (m) and speed (m/s) at which a corner lands together with another one."""
+
+
+def landing_with(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> list[int]:
+    """Return the other corners of patches that reach the ground together with the `contact`, itself a corner."""
+    if not any(contact in corners for corners in system.patches):
+        return []
+    others = [i for corners in system.patches for i in corners if i != contact and mode.laws[i] == "separated"]
+    return [i for i in others if _lands(system, mode, x, i)]
+
+
+def _lands(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> bool:
+    _, v, n, *_ = (np.asarray(value) for value in touch_function(system, mode.atlas, contact)(x))
+    if float(n.ravel() @ v.ravel()) > -_APPROACHES:
+        return False
+    R, p = system.relative_pose(x, contact, mode.atlas)
+    on_A, on_B, normal = contact_points(system, mode.atlas, x, contact)
+    return float(normal @ (p + R @ on_A - on_B)) < _AT_ONCE

@@ -1,0 +1,207 @@
+"""Sharing: how two contacts of one rigid body divide a force that the motion does not determine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.models.tree.multibody import Dynamics
+from trundle.models.tree.tree import TreeModel
+from trundle.numerics.space import dot
+
+_TINY = 1e-20  # where e is normal to both surfaces, nothing is tangential and c stays zero
+_FLAT = 1e-9  # cosine of the angle between e and the side of a cone under which c does not matter
+_SIGNS = ((1.0, -1.0, -1.0, 1.0), (1.0, 1.0, -1.0, -1.0))
+"""Sides of the corners of a patch along x and y."""
+_SIDES = 12
+"""Of the pyramid that stands for a cone where pushes are shared by a linear program."""
+_FAR, _INSIDE = 1e4, 1e-3  # of the forces: how large c may be, and how far inside the cones it is kept
+
+
+def shared_forces(
+    model: TreeModel,
+    dynamics: Dynamics,
+    laws: Sequence[str],
+    pairs: Sequence[Sequence[int]],
+    patches: Sequence[Sequence[int]] = (),
+) -> tuple[ca.SX, ...]:
+    """Return the forces (d,), N, on A of all contacts, resolved.
+
+    Two contacts of the same two bodies (the numbers of one of the `pairs`) that both roll are pushed apart or
+    together along the line e that joins them without any effect on the motion. Of all pairs f_1 + c e, f_2 - c e the
+    one with the least tangential parts is taken,
+
+        c = -(f_1'P_1 e - f_2'P_2 e)/(e'P_1 e + e'P_2 e),  P_i = I - n_i n_i',
+
+    which needs no more friction than the motion asks for. In the plane, where that leaves one of the cones although
+    others of these pairs lie inside both, the nearest of those is taken, a little inside.
+
+    Corners of one of the `patches` share as `_share_patch` says.
+    """
+    forces = list(dynamics.forces)
+    for numbers in pairs:
+        rolling = [i for i in numbers if laws[i] in ("rolling", "pure-rolling")]
+        if len(rolling) == 2:
+            _share(model, dynamics, rolling, forces)
+    for corners in patches:
+        rolling = [i for i in corners if laws[i] in ("rolling", "pure-rolling")]
+        if len(rolling) > 1:
+            _share_patch(model, dynamics, rolling, forces)
+    return tuple(forces)
+
+
+def _share_patch(model: TreeModel, dynamics: Dynamics, corners: Sequence[int], forces: list[ca.SX]) -> None:
+    """Share the force of a rectangle among those of its corners that roll, without any effect on the motion.
+
+    Four corners s = (s_x, s_y), entries +-1, have the normal forces N (1 + s_x x)(1 + s_y y)/4 with the centre of
+    pressure at (x, y) of the half lengths: none pulls while that is inside. The tangential force T and the moment M
+    about the normal n through the centre of pressure c go to the corners by their loads N_i,
+
+        t_i = N_i (T/N + M/(sum N_j |p_j - c|^2) n x (p_i - c)),
+
+    so that without a moment all have the same use of friction.
+    """
+    n, points = dynamics.kin[corners[0]].n, []
+    for i in corners:
+        joined = model.joined[i]
+        points.append(joined.B.p + joined.contact.touch(joined.A, joined.B, joined.s)[1].r)
+    loads = [dot(n, forces[i]) for i in corners]
+    total = sum(loads[1:], loads[0])
+    total = ca.if_else(ca.fabs(total) > _TINY, total, _TINY)
+    if len(corners) == 4:
+        along, across = (sum(sign * load for sign, load in zip(signs, loads, strict=True)) for signs in _SIGNS)
+        loads = [(total + a * along) * (total + b * across) / (4 * total) for a, b in zip(*_SIGNS, strict=True)]
+    center = sum((load * p for load, p in zip(loads, points, strict=True)), ca.SX(3, 1)) / total
+    arms = [p - center for p in points]
+    tangential = [forces[i] - dot(n, forces[i]) * n for i in corners]
+    moment = sum((dot(n, ca.cross(r, t)) for r, t in zip(arms, tangential, strict=True)), ca.SX(1, 1))
+    spread = sum((load * dot(r, r) for load, r in zip(loads, arms, strict=True)), ca.SX(1, 1))
+    slide, turn = sum(tangential, ca.SX(3, 1)) / total, moment / ca.if_else(ca.fabs(spread) > _TINY, spread, _TINY)
+    for i, load, r in zip(corners, loads, arms, strict=True):
+        forces[i] = load * (n + slide + turn * ca.cross(n, r))
+
+
+def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces: list[ca.SX]) -> None:
+    points, tangential = [], []
+    for i in rolling:
+        joined, k = model.joined[i], dynamics.kin[i]
+        _, side = joined.contact.touch(joined.A, joined.B, joined.s)
+        points.append(joined.B.p + side.r)
+        tangential.append(k.T @ k.T.T)
+    one, other = rolling
+    apart = points[1] - points[0]
+    e = apart / ca.norm_2(apart)
+    first, second = (tangential[i] @ e for i in range(2))
+    across = dot(e, first) + dot(e, second)
+    c = -(dot(forces[one], first) - dot(forces[other], second)) * across / (across**2 + _TINY)
+    _push_apart(forces, rolling, c * e)
+    if model.d == 2:
+        walls = [wall for i, way in ((one, e), (other, -e)) for wall in _walls(model, dynamics, i, forces[i], way)]
+        _push_apart(forces, rolling, e * _into(walls, ca.norm_2(forces[one]) + ca.norm_2(forces[other])))
+
+
+def _push_apart(forces: list[ca.SX], numbers: Sequence[int], push: ca.SX) -> None:
+    one, other = numbers
+    forces[one] = forces[one] + push
+    forces[other] = forces[other] - push
+
+
+def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, way: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
+    """Return (a, b) of what is not negative in the cone of a contact in the plane, a + b c, for `force` + c `way`."""
+    k, mu = dynamics.kin[i], model.joined[i].friction.mu
+    rows = [k.n]
+    if not np.isinf(mu):
+        rows = [mu * k.n + k.T, mu * k.n - k.T]
+    return [(dot(row, force), dot(row, way)) for row in rows]
+
+
+def _into(walls: Sequence[tuple[ca.SX, ca.SX]], size: ca.SX) -> ca.SX:
+    """Return the smallest c a little inside of all walls a + b c >= 0; halfway between them where they leave none."""
+    low, high = ca.SX(-_FAR) * size, ca.SX(_FAR) * size
+    for a, b in walls:
+        steep = ca.fabs(b) > _FLAT
+        at = -a / ca.if_else(steep, b, 1.0)
+        low = ca.if_else(ca.logic_and(steep, b > 0), ca.fmax(low, at), low)
+        high = ca.if_else(ca.logic_and(steep, b < 0), ca.fmin(high, at), high)
+    room = ca.fmin((high - low) / 2, _INSIDE * size)
+    return ca.if_else(high > low, ca.fmin(ca.fmax(0, low + room), high - room), (low + high) / 2)
+
+
+def shared_impulses(
+    rows: FloatArray, normals: Sequence[FloatArray], impulse: FloatArray, frictions: Sequence[float] | None = None
+) -> list[FloatArray]:
+    """Return the impulses (d,) of c contacts with the same effect and the least tangential parts.
+
+    In the plane, with `frictions` given: where these leave a cone although others lie inside all, such ones.
+
+    Parameters
+    ----------
+    rows : (c d, nv)
+        Jacobians of the contacts.
+    normals : c of (d,)
+    impulse : (c d,)
+        Some impulses.
+    frictions : c of float, optional
+        Coefficients of friction.
+    """
+    d, count = len(normals[0]), len(normals)
+    free = redundant(rows)
+    tangential = np.zeros((count * d, count * d))
+    for i, n in enumerate(normals):
+        tangential[d * i : d * (i + 1), d * i : d * (i + 1)] = np.eye(d) - np.outer(n, n)
+    change = np.linalg.lstsq(tangential @ free, -tangential @ impulse, rcond=1e-9)[0]
+    best = impulse + free @ change
+    if d == 2 and frictions is not None:
+        sides = np.zeros((0, count * d))
+        for i, (n, mu) in enumerate(zip(normals, frictions, strict=True)):
+            side = np.zeros((2, count * d))
+            side[:, d * i : d * (i + 1)] = cone_sides(n, mu)
+            sides = np.vstack((sides, side))
+        best = best + free @ inside_all(sides @ best, sides @ free)
+    return [np.asarray(best[d * i : d * (i + 1)], dtype=np.float64) for i in range(count)]
+
+
+def redundant(rows: FloatArray) -> FloatArray:
+    """Return the pushes (m, k) without any effect of contacts with the rows (m, nv): an orthonormal basis."""
+    left, sizes, _ = np.linalg.svd(rows)
+    return left[:, int(np.sum(sizes > 1e-9 * sizes.max(initial=0.0))) :]
+
+
+def cone_sides(n: FloatArray, mu: float) -> FloatArray:
+    """Return rows (m, d) that are not negative on a push inside the cone about the normal `n` (d,).
+
+    In space those of a pyramid of twelve sides inside the cone.
+    """
+    if np.isinf(mu):
+        return np.vstack((n, n))
+    if len(n) == 2:
+        t = np.array([n[1], -n[0]])
+        return np.vstack((mu * n + t, mu * n - t)) / np.hypot(mu, 1.0)
+    t1 = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
+    t1 = t1 / np.linalg.norm(t1)
+    angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
+    across = np.outer(np.cos(angles), t1) + np.outer(np.sin(angles), np.cross(n, t1))
+    inner = mu * np.cos(np.pi / _SIDES)
+    return (inner * n + across) / np.hypot(inner, 1.0)
+
+
+def inside_all(values: FloatArray, ways: FloatArray) -> FloatArray:
+    """Return the c (k,) with the largest smallest entry of values + ways c; zeros if all are >= 0 already, or k = 0.
+
+    The largest is not counted beyond a part of the values' size: of a wedge the pushes could grow without end.
+    """
+    from scipy.optimize import linprog
+
+    k, size = ways.shape[1], float(np.abs(values).max(initial=0.0))
+    if not k or not size or np.all(values >= 0):
+        return np.zeros(k)
+    found = linprog(
+        np.append(np.zeros(k), -1.0),
+        A_ub=np.hstack((-ways, np.ones((len(ways), 1)))),
+        b_ub=values / size,
+        bounds=[(-_FAR, _FAR)] * k + [(None, _INSIDE)],
+    )
+    return size * found.x[:k] if found.status == 0 else np.zeros(k)

@@ -1,0 +1,61 @@
+"""Sinking: contacts that came apart and fall back without ever having been away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq
+
+from trundle.checks import FloatArray
+from trundle.models.tree.system import ContactSystem
+from trundle.numerics.ode.ode import Integration
+from trundle.simulate.events.transitions import Event
+from trundle.simulate.phase import Phase
+
+DEPTH = 1e-7
+"""m, at which such a contact lands."""
+_TIME_ROUND_OFF = 1e-13
+
+
+def sunk(
+    system: ContactSystem,
+    phase: Phase,
+    begin: float,
+    done: Integration,
+    p: FloatArray,
+    armed: np.ndarray,
+    state_at: Callable[[float], FloatArray],
+) -> tuple[float, Event] | None:
+    """Return when the first contact lands that came apart, never was away and has sunk in since, or None.
+
+    Such a gap ends no mode before it was open: a hop too short for that, cut off by new torques, would go unseen.
+
+    Parameters
+    ----------
+    system, phase
+    begin : float, s
+        Of the interval that `done` has gone through, under the parameters `p`.
+    done : Integration
+    armed : (m,) of bool
+        Which margins may end the mode.
+    state_at : callable
+        The state at a time of the interval.
+    """
+    waiting = [name for name, ready in zip(phase.margins, armed, strict=True) if not ready and name.endswith(".gap")]
+    if not waiting:
+        return None
+    values = phase.margin_values(done.t_end, done.x_end, p)
+    found: list[tuple[float, Event]] = []
+    for name in waiting:
+        if not values[name] < -DEPTH:
+            continue
+
+        def above(t: float, name: str = name) -> float:
+            """Return how far the gap is above the depth at which it lands."""
+            return phase.margin_values(t, state_at(t), p)[name] + DEPTH
+
+        instant = float(brentq(above, begin, done.t_end, xtol=_TIME_ROUND_OFF)) if above(begin) > 0 else begin
+        contact = [meeting.contact for meeting in system.meetings].index(name.split(".", 1)[0])
+        found.append((instant, Event(contact, "gap")))
+    return min(found, key=lambda one: one[0], default=None)

@@ -1,0 +1,113 @@
+"""What a state says of one contact: points, normals, Jacobians, impacts, jumps of the velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.geometry.chart import Range
+from trundle.geometry.shape import Shape
+from trundle.models.tree.system import Atlas, ContactSystem, Meeting
+from trundle.models.tree.touching import touch_function
+from trundle.simulate.events.impact import held_impact, plastic_impact
+from trundle.simulate.events.impact_sets import Candidate, Impact
+
+_TWO_SIDED = 0.1
+
+
+def rolling_law(system: ContactSystem) -> str:
+    """Return the name of the law of rolling the user chose."""
+    return next(start.name for start in system.start_laws if start.touching)
+
+
+def slip_and_spin(
+    system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return (n, slip, spin rate) of a contact, world axes: normal out of B, slip (d,) m/s, spin rad/s."""
+    _, velocity, n, _, spin, *_ = (np.asarray(v) for v in touch_function(system, atlas, contact)(x))
+    v, n = velocity.ravel(), n.ravel()
+    return n, v - n * float(n @ v), float(spin[0, 0])
+
+
+def normal_speed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> float:
+    """Return the speed (m/s) at which the gap of a contact opens."""
+    _, velocity, n, *_ = (np.asarray(v) for v in touch_function(system, atlas, contact)(x))
+    return float(n.ravel() @ velocity.ravel())
+
+
+def impact_at(
+    system: ContactSystem,
+    atlas: Atlas,
+    x: FloatArray,
+    new: int,
+    closed: Sequence[int],
+    sticky: bool = False,
+    held: bool = False,
+) -> Impact:
+    """Return the plastic impact at the contact `new` of the state `x`, with the contacts `closed`.
+
+    ``sticky``: friction has no limit. ``held``: all contacts stay closed.
+    """
+    model = system.model(atlas)
+    candidates: dict[int, Candidate] = {}
+    M = np.eye(model.nv)
+    pure = rolling_law(system) == "pure-rolling" and model.d == 3
+    for i in sorted({new, *closed}):
+        J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch_function(system, atlas, i)(x))
+        M = mass
+        mu = np.inf if sticky else model.joined[i].friction.mu
+        candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
+    return held_impact(M, candidates) if held else plastic_impact(M, candidates, new, system.patches)
+
+
+def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
+    """Return the smallest mu L_n - |L_t| (N s) of the impulses of an impact."""
+    model = system.model(atlas)
+    margins = [np.inf]
+    for i, push in impulses.items():
+        n = slip_and_spin(system, atlas, x, i)[0]
+        normal = float(n @ push)
+        margins.append(model.joined[i].friction.mu * normal - float(np.linalg.norm(push - normal * n)))
+    return min(margins)
+
+
+def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
+    """Return the unit vectors (contacts, d) against the tangential impulses of the contacts that slide on."""
+    onsets = np.zeros((len(system.meetings), system.d))
+    for i, law in impact.laws.items():
+        if law == "sliding":
+            push, normal = impact.impulses[i], slip_and_spin(system, atlas, x, i)[0]
+            tangential = push - normal * float(normal @ push)
+            onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)
+    return onsets
+
+
+def ends_of_data(shape: Shape) -> tuple[Range, ...]:
+    """Return the ranges of x (and y), m, over which a measured graph has data; nothing for any other shape."""
+    graph = shape.representations
+    if graph.height is None or not graph.charts:
+        return ()
+    chart = graph.charts[0]
+    ranges = chart.ranges
+    if not ranges or not all(r.bounded and not r.periodic for r in ranges):
+        return ()
+    middle = [0.4 * r.low + 0.6 * r.high for r in ranges]
+    point = np.asarray(ca.evalf(ca.densify(chart.point(ca.SX(ca.DM(middle)))))).ravel()
+    return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()
+
+
+def round_on_both_sides(meeting: Meeting) -> bool:
+    """Return whether the roundness of a body changes its sign between round parts (capsule, box) or has a face."""
+    shapes = (meeting.shape_A, meeting.shape_B) if meeting.form == "pair" else (meeting.shape_A,)
+    lowest = 0.0
+    for shape in shapes:
+        roundness, d = shape.representations.roundness, shape.d
+        if roundness is None:
+            continue
+        corners = np.array(list(product((-1.0, 1.0), repeat=d))) / np.sqrt(d)
+        lowest = min(lowest, *(float(roundness(n)) for n in (*np.eye(d), *-np.eye(d), *corners)))
+    return lowest < -_TWO_SIDED

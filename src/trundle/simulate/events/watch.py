@@ -1,0 +1,211 @@
+"""Watch: finds touch-downs and second contacts by looking at whole shapes between steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
+from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import abscissae, contact_points, points_on_first
+from trundle.simulate.events.exclusion import exclusion
+from trundle.simulate.events.states import ends_of_data
+from trundle.simulate.events.transitions import Event
+from trundle.simulate.phase import Mode
+
+_NEAR = 4.0
+_TIME_ROUND_OFF = 1e-13
+_TOUCHED = 1e-10
+_PENETRATES = 1e-7
+_STILL = 1e-9
+_OVERLAPS = 1e-6
+_DEEP = 1e-3
+"""Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
+
+StateAt = Callable[[float], FloatArray]
+
+
+class Watch:
+    """Looks for places of a system that touch although no contact is followed there.
+
+    Parameters
+    ----------
+    system : ContactSystem
+    mode : Mode
+    unarmed : set of str
+        Margins that start at zero: ``<contact>.gap`` of one that came apart at this instant.
+    """
+
+    def __init__(self, system: ContactSystem, mode: Mode, unarmed: frozenset[str] = frozenset()) -> None:
+        self._pairs = [PairWatch(system, mode, numbers, unarmed) for numbers in system.pairs]
+        self._needed = [pair for pair in self._pairs if pair.needed]
+        self._full = [pair for pair in self._pairs if pair.full]
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything can happen that the compiled margins do not see."""
+        return bool(self._needed)
+
+    @property
+    def full(self) -> bool:
+        """Whether every contact of two bodies is closed, though a body in space could touch once more."""
+        return bool(self._full)
+
+    def overlaps(self, states: FloatArray) -> int | None:
+        """Return the first of the states (N, n_x) at which bodies overlap away from the contacts, or None."""
+        found = [k for k in (pair.overlaps(states) for pair in self._full) if k is not None]
+        return min(found, default=None)
+
+    def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
+        """Return the first instant at which something touched, and the event, or None.
+
+        Parameters
+        ----------
+        times, states : (N,), (N, n_x)
+            Ascending; the first is the start of the interval looked at.
+        state_at : callable
+            Integrates from the start to a time inside.
+        """
+        found = [pair.touched(times, states, state_at) for pair in self._needed]
+        return min((event for event in found if event is not None), key=lambda event: event[0], default=None)
+
+
+class PairWatch:
+    """Looks for places where two shapes touch although no contact is followed there.
+
+    Parameters
+    ----------
+    system : ContactSystem
+    mode : Mode
+    numbers : sequence of int
+        The contacts between these shapes.
+    unarmed : set of str
+        See `Watch`.
+    """
+
+    def __init__(
+        self, system: ContactSystem, mode: Mode, numbers: Sequence[int], unarmed: frozenset[str] = frozenset()
+    ) -> None:
+        self.system, self.mode = system, mode
+        self.touching = [i for i in numbers if LAWS[mode.laws[i]].touching]
+        self.apart = [i for i in numbers if not LAWS[mode.laws[i]].touching]
+        # A body that has just left a contact is still near it: wait until it is away, or has sunk in to be seen.
+        left = any(f"{system.meetings[i].contact}.gap" in unarmed for i in self.apart)
+        self._armed = bool(self.touching) and not left
+        shape = system.meetings[numbers[0]].shape_B
+        self._data = system.kept(("data", shape), lambda: ends_of_data(shape))
+        self._proximity = system.proximity(numbers[0])
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything can happen that the compiled margins do not see."""
+        if not self.apart or self.mode.rest:
+            return False
+        return bool(self.touching) or self.system.meetings[self.apart[0]].form != "support"
+
+    @property
+    def full(self) -> bool:
+        """Whether every contact the system can follow is closed, though a body in space could touch once more."""
+        return not self.apart and len(self.touching) > 1 and self.system.d == 3
+
+    def overlaps(self, states: FloatArray) -> int | None:
+        """Return the first of the states (N, n_x) at which the bodies overlap away from the contacts, or None."""
+        proximity = self._proximity
+        known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
+        R, p = self.system.relative_pose(states, self.touching[0], self.mode.atlas)
+        for k in np.flatnonzero(proximity.suspicious(R, p, known)):
+            for near in proximity.local_minima(R[k], p[k], below=-_OVERLAPS):
+                apart = np.linalg.norm(near.x_A - known[k], axis=1)
+                if np.all(apart > 1.5 * proximity.spacing) and self._has_data(near.x_B):
+                    return int(k)
+        return None
+
+    def nearest(self, x: FloatArray) -> Approach | None:
+        """Return the nearest approach at the state `x` that is no contact yet, or None if all are far."""
+        contact = self.apart[0]
+        proximity = self._proximity
+        R, p = self.system.relative_pose(x, contact, self.mode.atlas)
+        reach = _NEAR * proximity.spacing if self.touching else np.inf
+        known = [contact_points(self.system, self.mode.atlas, x, i)[0] for i in self.touching]
+        best: Approach | None = None
+        for near in proximity.local_minima(R, p, below=reach):
+            close = any(np.linalg.norm(near.x_A - x_A) < 1.5 * proximity.spacing for x_A in known)
+            if close or not self._has_data(near.x_B):
+                continue
+            found = approach_at(self.system, self.mode.atlas, x, contact, near)
+            if found is None or self._ruled_out(x, contact, found, known, 0.5 * proximity.spacing):
+                continue
+            if best is None or found.gap < best.gap:
+                best = found
+            if not self.touching:
+                break
+        return best
+
+    def followed(self, x: FloatArray, near: Approach) -> Approach | None:
+        """Return the approach that `near` has become at a state `x` close by, or None if it is lost."""
+        contact = self.apart[0]
+        found = refined(self.system, self.mode.atlas, x, contact, near.coordinates, near.charts)
+        return None if found is None or self._ruled_out(x, contact, found, [], 0.0) else found
+
+    def _ruled_out(self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], near: float) -> bool:
+        """Whether Newton's iteration fell back onto a contact that is followed already, or off the data."""
+        atlas = with_charts(self.mode.atlas, contact, found.charts)
+        x_A, x_B, _ = contact_points(self.system, atlas, placed(self.system, atlas, x, contact, found), contact)
+        return not self._has_data(x_B) or any(np.linalg.norm(x_A - other) < near for other in known)
+
+    def _has_data(self, x_B: FloatArray) -> bool:
+        """Whether a measured graph has data there: beyond, a surface is nobody's."""
+        return all(r.low <= x <= r.high for r, x in zip(self._data, x_B, strict=False))
+
+    def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
+        """Return the first instant at which something touched, and the event, or None; see `Watch.touched`."""
+        contact = self.apart[0]
+        if self._excluded(states):
+            return None
+        known = np.zeros((len(times), 0, self.system.d))
+        if self.touching:
+            known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
+        R, p = self.system.relative_pose(states, contact, self.mode.atlas)
+        suspects = self._proximity.suspicious(R, p, known)
+        for k in range(1, len(times)):
+            after = self.nearest(states[k]) if suspects[k] else None
+            if after is None or after.gap > 0:
+                self._armed |= after is None or after.gap > _TOUCHED
+            elif after.speed < -_STILL and (self._armed or after.gap < -_PENETRATES):
+                return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
+        return None
+
+    def _excluded(self, states: FloatArray) -> bool:
+        """Whether the shapes leave no room for another contact while the states (N, n_x) are passed through."""
+        if len(self.touching) != 1:
+            return False
+        meeting = self.system.meetings[self.touching[0]]
+        key = ("exclusion", meeting.shape_A, meeting.shape_B)
+        shapes = self.system.kept(key, lambda: exclusion(meeting.shape_A, meeting.shape_B))
+        if shapes.always or shapes.bend is None:
+            return shapes.always
+        path = abscissae(self.system, self.mode.atlas, states, self.touching[0])
+        return shapes.excludes(float(np.min(path)), float(np.max(path)))
+
+    def _instant(self, t0: float, t1: float, state_at: StateAt, after: Approach) -> tuple[float, Event]:
+        def look(t: float) -> Approach:
+            return self.nearest(state_at(t)) or Approach(1.0, after.coordinates, after.charts, 1.0)
+
+        low = next((float(t) for t in np.linspace(t1, t0, 9)[1:] if look(float(t)).gap > 0), None)
+        if low is None and look(t0).speed > 0:
+            # It has just left this place and is back already: in between it was farthest where the speed is zero.
+            low = float(brentq(lambda t: look(t).speed, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+        instant = t0 if low is None else low
+        if low is not None and look(low).gap > 0:
+            instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+        floor = min(look(t0).gap, 0.0) - _TOUCHED
+        if not self._armed and look(t0 if low is None else low).gap < _TOUCHED and after.gap < floor:
+            # It came apart and falls back without ever being away, but by round-off: it lands where that is sure.
+            instant = float(brentq(lambda t: look(t).gap - floor, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+        found = self.nearest(state_at(instant)) or after
+        deep = found.gap < -_DEEP * self.system.meetings[self.apart[0]].shape_A.reference_length
+        return instant, Event(self.apart[0], "overlap" if deep else "touch", found.coordinates, found.charts)

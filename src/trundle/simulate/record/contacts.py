@@ -1,0 +1,97 @@
+"""What every kind of record has in common: contacts in flight and without a point, and what is handed back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from trundle.checks import FloatArray
+from trundle.models.tree.approach import Approach, with_charts
+from trundle.models.tree.system import ContactSystem
+from trundle.records import SceneBody
+
+if TYPE_CHECKING:
+    import xarray
+
+    from trundle.simulate.record.log import Segment
+
+OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
+"""Quantities of a contact, as `trundle.simulate.record.outputs.output_expressions` names them."""
+
+_SEARCH_EVERY = 10
+"""In flight the nearest points are followed, and looked for afresh at every so many samples."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The record of one run: its dataset, its scene, further metadata, and whether energy came from nothing."""
+
+    dataset: xarray.Dataset
+    scene: tuple[SceneBody, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    created: bool = False
+
+
+def without_a_point(contact: dict[str, FloatArray], position: FloatArray) -> None:
+    """Where bodies touch along a face there is no contact point: take the body's centre of mass (n, d) for it."""
+    bad = ~np.all(np.isfinite(contact["point"]), axis=2)
+    contact["point"][bad] = np.broadcast_to(position[:, None], contact["point"].shape)[bad]
+    for quantity in ("force", "moment", "gap", "slip", "on_A", "on_B"):
+        contact[quantity][bad] = np.where(np.isfinite(contact[quantity][bad]), contact[quantity][bad], 0.0)
+
+
+def nearest_in_flight(
+    system: ContactSystem, segment: Segment, numbers: Sequence[int], contact: dict[str, FloatArray], slot: int = 0
+) -> None:
+    """Replace the frozen contact of a flight by the nearest points of two shapes.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        The contacts between the two shapes.
+    contact : dict
+        Quantities (n, slots, ...) of the contacts; those of `slot` are replaced.
+    """
+    from trundle.simulate.events.watch import PairWatch
+
+    first, phase = numbers[0], segment.phase
+    watch, meeting = PairWatch(system, phase.mode, numbers), system.meetings[first]
+    near: Approach | None = None
+    found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
+    for i, x in enumerate(segment.states):
+        near = watch.followed(x, near) if near is not None and i % _SEARCH_EVERY else None
+        near = near or watch.nearest(x)
+        if near is not None:
+            found.setdefault(near.charts, []).append((i, near.coordinates))
+    for charts, places in found.items():
+        atlas = with_charts(phase.mode.atlas, first, charts)
+        other = phase if atlas == phase.mode.atlas else _phase_on(system, phase, atlas)
+        rows = [i for i, _ in places]
+        moved = np.array(segment.states[rows])
+        moved[:, other.model.layout[f"{meeting.contact}.coordinates"]] = [s for _, s in places]
+        out = other.outputs(segment.times[rows], moved, segment.parameters[rows])
+        for quantity in ("point", "normal", "gap", "slip", "on_A", "on_B"):
+            contact[quantity][rows, slot] = out[f"{meeting.contact}.{quantity}"]
+        contact["on_A"][rows, slot] -= np.array(meeting.center_A)
+
+
+def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
+    from trundle.simulate.phase import Mode, Phase
+
+    mode = Mode(phase.mode.laws, atlas)
+    held = phase.input_count > sum(motion.size for motion in system.motions.values())
+    key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)
+    return system.kept(key, lambda: Phase(system, mode, held, phase.method))
+
+
+def turn(rotations: FloatArray) -> FloatArray:
+    """Return angles (n, 1) or quaternions (n, 4), continuous in time, of vec(R) (n, d*d), column major."""
+    d = 2 if rotations.shape[1] == 4 else 3
+    R = np.swapaxes(rotations.reshape(-1, d, d), 1, 2)
+    if d == 2:
+        return np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))[:, None]
+    return Rotation.from_matrix(R).as_quat(scalar_first=True)

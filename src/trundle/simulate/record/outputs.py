@@ -1,0 +1,64 @@
+"""Outputs: what the recorder keeps of a phase, from poses and the velocities those poses really have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+
+from trundle.contact.motion import Motion
+from trundle.models.tree.multibody import Dynamics
+from trundle.models.tree.tree import TreeModel
+from trundle.numerics.space import dot, lever
+
+
+def output_expressions(model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX, ...]) -> dict[str, ca.SX]:
+    """Return what the recorder keeps, in world axes: body poses and twists, contact points, forces, gap, slip, energy.
+
+    Names are ``<body>.position`` (frame origin), ``<body>.rotation``, ``<body>.angular_velocity``,
+    ``<body>.velocity``, ``<contact>.point`` (on B), ``.on_A``, ``.on_B`` (body frames),
+    ``.normal``, ``.force``, ``.moment``, ``.gap``, ``.slip``, ``energy``, ``input``. The velocities of a body
+    in minimal coordinates, which cannot slip by construction, are those of its pose along the motion.
+    """
+    W = model.to_world
+    motions = {name: _seen(model, dynamics, name, motion) for name, motion in model.motions.items()}
+    seen = {id(model.motions[name]): motion for name, motion in motions.items()}
+    out: dict[str, ca.SX] = {}
+    for name, motion in motions.items():
+        out[f"{name}.position"], out[f"{name}.velocity"] = W @ motion.p, W @ motion.v
+        out[f"{name}.angular_velocity"] = motion.w if model.d == 2 else W @ motion.w
+        out[f"{name}.rotation"] = ca.vec(W @ motion.R)
+    for joined, k, force, moment in zip(model.joined, dynamics.kin, forces, dynamics.moments, strict=True):
+        tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
+        A, B, c = seen.get(id(joined.A), joined.A), seen.get(id(joined.B), joined.B), joined.name
+        vrel = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)
+        out[f"{c}.point"] = W @ (joined.B.p + tB.r)
+        out[f"{c}.on_A"], out[f"{c}.on_B"] = joined.A.R.T @ tA.r, joined.B.R.T @ tB.r
+        out[f"{c}.normal"], out[f"{c}.force"], out[f"{c}.moment"] = W @ k.n, W @ force, moment
+        out[f"{c}.gap"], out[f"{c}.slip"] = ca.dot(k.n, k.gap), W @ vrel
+    out["energy"] = _energy(model, seen)
+    out["input"] = model.u
+    return out
+
+
+def _seen(model: TreeModel, dynamics: Dynamics, name: str, motion: Motion) -> Motion:
+    """Return the motion with the velocities of the pose: p' and the axial vector of R'R', along x'."""
+    if f"{name}.relative_velocity" not in model.layout:
+        return motion
+    v = ca.jtimes(motion.p, model.x, dynamics.xdot)
+    turning = ca.reshape(ca.jtimes(ca.vec(motion.R), model.x, dynamics.xdot), model.d, model.d) @ motion.R.T
+    w = turning[1, 0] if model.d == 2 else ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0])
+    return replace(motion, v=v, w=w)
+
+
+def _energy(model: TreeModel, seen: dict[int, Motion]) -> ca.SX:
+    """Return sum m v.v/2 + w.(R I R' w)/2 - m g.p, J, of all bodies with inertia."""
+    total = ca.SX(1, 1)
+    for body in model.bodies:
+        motion = seen.get(id(body.motion), body.motion)
+        r = motion.R @ ca.SX(ca.DM(body.com)) if any(body.com) else ca.SX(model.d, 1)
+        v = motion.v + lever(r) @ motion.w
+        w_body = motion.w if model.d == 2 else motion.R.T @ motion.w
+        inertia = body.inertia * ca.SX.eye(model.k) if isinstance(body.inertia, float) else ca.SX(body.inertia)
+        total += body.mass * (dot(v, v) / 2 - dot(model.gravity, motion.p + r)) + dot(w_body, inertia @ w_body) / 2
+    return total

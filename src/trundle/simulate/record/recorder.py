@@ -1,0 +1,199 @@
+"""Recorder: turns the states of a run into the labelled trajectory of its kind."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle import __version__
+from trundle.contact.laws import LAWS
+from trundle.models.tree.system import ContactSystem
+from trundle.records import Trajectory, make_dataset
+from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
+from trundle.simulate.record.pair import juggling_arrays, lifted, say_which_contact
+from trundle.simulate.record.plane import planar_arrays
+from trundle.simulate.record.scene import scene_of
+from trundle.simulate.record.tree import record_tree
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.simulate.record.log import Log, Segment
+
+PULL = 1e-9
+"""A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
+
+CREATED = 1e-3
+"""A gain of energy on a base that stands still, in parts of the energy that moves, that no integration explains."""
+
+ROUND_OFF = 1e-9
+"""A gain of energy, in parts of the energy, that counts as none."""
+
+_SLOTTED = (*OF_CONTACT, "mode")
+_FEASIBILITY = ("normal_force", "friction", "torsion")
+
+
+def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str, float], begin: float) -> Trajectory:
+    """Return the `Trajectory` of a run: dataset, status, feasibility and statistics.
+
+    A run that reached its end but pulled or slipped where the user's rules ignore that is `Status.INFEASIBLE`; one
+    whose body gained energy from nothing, `Status.NOT_A_POINT_CONTACT`.
+    ``begin`` is the time of `time.perf_counter` from which the recording counts.
+    """
+    segments = _merged(log.segments)
+    recorded = record_tree(system, segments) if system.tree else _record_pair(system, segments, log)
+    weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
+    lowest = _lowest(log)
+    feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
+    if status is Status.SUCCESS and not feasible:
+        status = Status.INFEASIBLE
+    if status in (Status.SUCCESS, Status.INFEASIBLE) and log.accurate and recorded.created:
+        status = Status.NOT_A_POINT_CONTACT
+    steps = max(log.steps, 1)
+    metadata: dict[str, Any] = {
+        "kind": system.kind,
+        "version": __version__,
+        "physics": _physics(system),
+        "statistics": {
+            "steps": log.steps,
+            "rejected": log.rejected,
+            "evaluations": log.evaluations,
+            "average_step": float(segments[-1].times[-1] - segments[0].times[0]) / steps,
+            "smallest_margins": {name: value for name, value in lowest.items() if np.isfinite(value)},
+        },
+        "wall_time": wall_time | {"record": clock.perf_counter() - begin},
+        "transitions": log.transitions,
+    }
+    if log.calls:
+        metadata["policy"] = _loop_times(log)
+    metadata |= recorded.metadata
+    return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene)
+
+
+def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Recorded:
+    """Return what is recorded of one body on a hand or on terrain."""
+    parts = [_arrays(system, segment) for segment in segments]
+    times = np.concatenate([segment.times for segment in segments])
+    slots = max(part["contacts"] for part in parts)
+    columns = {
+        name: np.concatenate([_widened(name, part[name], slots) for part in parts])
+        for name in parts[0]
+        if name != "contacts"
+    }
+    arrays = juggling_arrays(columns, log.controlled) if system.kind == "juggling" else planar_arrays(columns)
+    dataset = make_dataset(
+        system.kind,
+        times,
+        arrays,
+        bodies=(system.meetings[0].body_A,),
+        contacts=tuple(meeting.contact for meeting in system.meetings[:slots]),
+    )
+    if system.kind == "juggling" and slots > 1:
+        say_which_contact(dataset)
+    path = columns["on_B" if system.kind == "juggling" else "point"][:, 0]
+    return Recorded(dataset, scene_of(system, path), created=_created(columns, system))
+
+
+def _loop_times(log: Log) -> dict[str, float]:
+    """Return how long the calls of a policy took (s), and how many took longer than its period."""
+    calls = np.array(log.calls)
+    return {
+        "period": log.period,
+        "calls": len(calls),
+        "median": float(np.median(calls)),
+        "p99": float(np.quantile(calls, 0.99)),
+        "max": float(np.max(calls)),
+        "missed": int(np.sum(calls > log.period)),
+    }
+
+
+def _physics(system: ContactSystem) -> dict[str, Any]:
+    """Return the numbers of the model in the dimension of its record."""
+    physics = dict(system.physics)
+    if system.kind == "juggling" and system.d == 2:
+        physics["gravity"] = tuple(float(g) for g in lifted(np.array(physics["gravity"])))
+    return physics
+
+
+def _created(columns: dict[str, Any], system: ContactSystem) -> bool:
+    """Whether a body gains energy (n,) on a base that stands still: only a contact point that jumps does that."""
+    if any(np.any(columns[f"B.{name}"] != 0) for name in ("velocity", "angular_velocity")):
+        return False
+    mass, gravity = float(system.physics["mass"]), np.array(system.physics["gravity"])
+    fastest = float(np.max(np.sum(columns["A.velocity"] ** 2, axis=1)))
+    turning = float(np.max(np.sum(columns["A.angular_velocity"] ** 2, axis=1))) * np.max(system.physics["inertia"])
+    energy = columns["energy"]
+    moving = (mass * fastest + float(turning)) / 2 + mass * float(np.ptp(columns["A.position"] @ gravity))
+    gain = float(np.max(energy - np.minimum.accumulate(energy)))
+    return gain > CREATED * moving + ROUND_OFF * float(np.max(np.abs(energy)))
+
+
+def _lowest(log: Log) -> dict[str, float]:
+    """Smallest value of each kind of margin over the run; one that was not a number counts as -infinity."""
+    lowest: dict[str, float] = {}
+    for name, value in log.margins.items():
+        margin = name.split(".", 1)[1]
+        lowest[margin] = min(lowest.get(margin, np.inf), -np.inf if np.isnan(value) else value)
+    return lowest
+
+
+def _merged(segments: list[Segment]) -> list[Segment]:
+    """Join consecutive segments of one phase: a policy makes one at each of its calls."""
+    merged: list[Segment] = []
+    for _, group in groupby(segments, key=lambda segment: id(segment.phase)):
+        run = list(group)
+        times, states, parameters = (
+            np.concatenate([getattr(s, name) for s in run]) for name in ("times", "states", "parameters")
+        )
+        merged.append(replace(run[0], times=times, states=states, parameters=parameters))
+    return merged
+
+
+def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
+    """Quantities of one phase; contact quantities have a slot axis (n, slots, ...), touching contacts first."""
+    phase = segment.phase
+    out = phase.outputs(segment.times, segment.states, segment.parameters)
+    laws = phase.mode.laws
+    order = sorted(range(len(laws)), key=lambda i: not LAWS[laws[i]].touching)
+    touching = max(sum(LAWS[law].touching for law in laws), 1)
+    names = [system.meetings[i].contact for i in order[:touching]]
+    meeting = system.meetings[0]
+    layout = phase.model.layout
+    bodies = {}
+    for role, body in (("A", meeting.body_A), ("B", meeting.body_B)):
+        key = f"{body}.turn"
+        bodies[f"{role}.turn"] = segment.states[:, layout[key]] if key in layout else turn(out[f"{body}.rotation"])
+        for quantity in ("position", "velocity", "angular_velocity"):
+            bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
+    center = np.array(meeting.center_A)
+    contact = {quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1) for quantity in OF_CONTACT}
+    contact["on_A"] = contact["on_A"] - center
+    without_a_point(contact, bodies["A.position"])
+    if not LAWS[laws[order[0]]].touching and meeting.form != "support":
+        nearest_in_flight(system, segment, system.pairs[0], contact)
+    names_of_laws = ["rest" if phase.mode.rest else laws[i] for i in order[:touching]]
+    modes = [names_of_laws] * len(segment.times)
+    return {
+        **bodies,
+        **contact,
+        "energy": out["energy"][:, 0],
+        "input": out["input"],
+        "mode": np.array(modes, dtype=np.str_),
+        "contacts": touching,
+    }
+
+
+def _widened(name: str, values: Any, slots: int) -> Any:
+    """Fill the slot axis of a phase with fewer contacts: the last contact again, without force."""
+    missing = slots - values.shape[1] if name in _SLOTTED else 0
+    if missing == 0:
+        return values
+    last = np.repeat(values[:, -1:], missing, axis=1)
+    if name in ("force", "moment"):
+        last = np.zeros_like(last)
+    elif name == "mode":
+        last = np.full_like(last, "separated", dtype="<U16")
+    return np.concatenate([values, last], axis=1)

@@ -1,0 +1,155 @@
+"""The bodies of a system as pictures and metrics see them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.geometry.sampled.sampled import SampledCurve
+from trundle.geometry.shape import Shape
+from trundle.models.tree.system import ContactSystem, Meeting
+from trundle.records.scenebodies import SceneBody
+
+_TYPES = {
+    "FourierRadius": "fourier",
+    "CurveSum": "sum",
+    "SampledCurve": "spline",
+    "SampledSurface": "samples",
+    "HeightMap": "heightmap",
+}
+_MARGIN = 1.4
+_MEASURED = 1000
+"""Points of a measured curve up to which a record keeps them: its metrics find contacts again from them."""
+
+
+def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, ...]:
+    """Return both bodies of a pair; an endless base is cut around the contact's path on it (n, d), m."""
+    meeting = system.meetings[0]
+    roles = ("object", "hand") if system.kind == "juggling" else ("body", "terrain")
+    com = -np.array(meeting.center_A)
+    return (
+        _body(meeting.shape_A, meeting.body_A, roles[0], com, {}),
+        _body(meeting.shape_B, meeting.body_B, roles[1], None, _window(meeting, path_on_B)),
+    )
+
+
+def tree_scene(
+    system: ContactSystem,
+    bodies: Mapping[str, tuple[float, ...]],
+    path: FloatArray,
+    travels: Mapping[str, float] | None = None,
+) -> tuple[SceneBody, ...]:
+    """Return the shapes of a tree, its links as lines between joints, and terrain around the points `path` (n, d).
+
+    ``bodies``: their centres of mass; ``path`` is in the terrain's frame; ``travels`` (m): how far, at most, bodies
+    slide; their rods are so long.
+    """
+    model = system.model()
+    coms = {name: np.array(com) for name, com in bodies.items()}
+    scene = []
+    for numbers in system.pairs:
+        meeting = system.meetings[numbers[0]]
+        name, R, p = model.carrier(meeting.body_A)
+        center = np.array(meeting.center_A)
+        scene.append(_turned(_body(meeting.shape_A, name, "body", None, {}), R, coms[name] - p - R @ center))
+    carriers = {model.carrier(meeting.body_A)[0] for meeting in system.meetings}
+    for name, com in coms.items():
+        if name in system.motions:
+            continue
+        joints = [np.array(at) for child, at in model.joint_places.items() if model.parents[child] == name]
+        own = [np.zeros(model.d)] if name in model.parents else []
+        if name in model.slides:
+            own = [-(travels or {}).get(name, 0.0) * model.slides[name], *own]
+        joints += _centers_apart(system, name, [*own, *joints])
+        if own and not joints and name not in carriers:
+            joints = [com]  # the last link of a chain, without a shape: as far as its centre of mass
+        if len(joints) == 1 and not own and _far(joints[0], com):
+            joints = [*joints, com]  # nothing but its centre of mass says where the rest of the body is
+        points = [*own, *joints]
+        if len(points) > 1:
+            line = np.array(points) if own else np.array(points)[np.lexsort(np.array(points).T)]
+            scene.append(SceneBody(name, "link", line, closed=False, center_of_mass=com))
+    if system.meetings:
+        sizes = [meeting.shape_A.reference_length for meeting in system.meetings]
+        window = {"around": (path.min(axis=0) + path.max(axis=0)) / 2}
+        window["radius"] = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
+        terrain = _body(system.meetings[0].shape_B, system.meetings[0].body_B, "terrain", None, window)
+        _, R, p = model.carrier(terrain.name)
+        scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
+    return tuple(scene)
+
+
+def _turned(body: SceneBody, R: FloatArray, com: FloatArray) -> SceneBody:
+    """Return a body whose shape is turned by R (d, d) in it; ``com`` (d,), m, from the shape's origin, body axes."""
+    same = np.array_equal(R, np.eye(len(R)))
+    return replace(body, vertices=body.vertices @ R.T, shape=body.shape if same else {}, center_of_mass=com)
+
+
+def _centers_apart(system: ContactSystem, body: str, known: list[FloatArray]) -> list[FloatArray]:
+    """Return where the shapes of a body are centred, away from the points known: what its link also leads to."""
+    found: list[FloatArray] = []
+    for numbers in system.pairs:
+        meeting = system.meetings[numbers[0]]
+        carrier, R, p = system.model().carrier(meeting.body_A)
+        center = p + R @ np.array(meeting.center_A)
+        if carrier == body and all(_far(center, other) for other in [*known, *found]):
+            found.append(center)
+    return found if known else []
+
+
+def _far(a: FloatArray, b: FloatArray) -> bool:
+    return float(np.linalg.norm(a - b)) > 1e-9
+
+
+def _window(meeting: Meeting, path: FloatArray) -> dict[str, Any]:
+    if meeting.extent and meeting.shape_B.d == 2:  # a plate is drawn as wide as it is
+        return {"around": np.zeros(2), "radius": meeting.extent[0] / 2}
+    low, high = np.min(path, axis=0), np.max(path, axis=0)
+    center = (low + high) / 2
+    size = _MARGIN * (float(np.linalg.norm(high - low)) / 2 + 1.5 * meeting.shape_A.reference_length)
+    return {"around": center, "radius": size}
+
+
+def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: dict[str, Any]) -> SceneBody:
+    bounded = shape.representations.support is not None or _closed(shape)
+    place = {} if bounded else window
+    if shape.d == 2:
+        outline = shape.mesh(240, **place)
+        return SceneBody(name, role, outline, closed=bounded, shape=describe(shape), center_of_mass=com)
+    vertices, faces = shape.mesh(64, **place)
+    return SceneBody(name, role, vertices, faces, shape=describe(shape), center_of_mass=com)
+
+
+def _closed(shape: Shape) -> bool:
+    charts = shape.representations.charts
+    return (
+        bool(charts)
+        and all(r.bounded for chart in charts for r in chart.ranges)
+        and all(chart.ranges or np.isfinite(chart.reach) for chart in charts)
+    )
+
+
+def describe(shape: Shape) -> dict[str, Any]:
+    """Return the shape as a scenario file writes it: ``type`` and its sizes; of measured data only short curves."""
+    name = type(shape).__name__
+    table: dict[str, Any] = {"type": _TYPES.get(name, name.lower())}
+    for entry in dataclasses.fields(shape):  # type: ignore[arg-type]
+        if not entry.init:
+            continue
+        value = getattr(shape, entry.name)
+        if isinstance(value, Shape):
+            table[entry.name] = describe(value)
+        elif isinstance(value, tuple) and value and all(isinstance(v, Shape) for v in value):
+            table[entry.name] = [describe(v) for v in value]
+        elif isinstance(value, tuple) and all(isinstance(v, int | float) for v in value) and len(value) <= 64:
+            table[entry.name] = list(value)
+        elif isinstance(value, int | float | str):
+            table[entry.name] = value
+    if isinstance(shape, SampledCurve) and len(shape.points) <= _MEASURED:
+        table["points"] = [list(point) for point in shape.points]
+    return table

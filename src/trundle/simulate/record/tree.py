@@ -1,0 +1,222 @@
+"""The record of a tree: every body, contact and joint by its name, in plane and space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.tree import TreeModel
+from trundle.records import make_dataset
+from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
+from trundle.simulate.record.scene import describe, tree_scene
+
+if TYPE_CHECKING:
+    from trundle.simulate.record.log import Segment
+
+
+def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
+    """Return the record of a run of a tree."""
+    model = system.model()
+    bodies = recorded_bodies(system)
+    slots = _slots(system, segments)
+    parts = [{**_bodies(model, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    arrays = _spatial(columns) if system.kind == "spatial" else _planar(columns)
+    names = [system.meetings[i].contact for i in slots]
+    dataset = make_dataset(
+        system.kind,
+        np.concatenate([segment.times for segment in segments]),
+        arrays,
+        bodies=list(bodies),
+        contacts=names,
+        joints=_joints(model),
+    )
+    where = {name: model.carrier(system.meetings[i].body_A)[0] for name, i in zip(names, slots, strict=True)}
+    path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
+    travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
+    scene = tree_scene(system, bodies, path, travels)
+    metadata: dict[str, Any] = {"contacts": where, "parents": model.parents}
+    if system.kind == "spatial" and slots:
+        metadata["surfaces"] = _surfaces(system, slots, bodies)
+    return Recorded(dataset, scene, metadata)
+
+
+def _surfaces(
+    system: ContactSystem, slots: Sequence[int], bodies: Mapping[str, tuple[float, ...]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return of every contact in space its two surfaces: shape, and place in its body's axes about that one's centre.
+
+    ``body`` is left out of what stands still: its place is that in the world.
+    """
+    model, found = system.model(), {}
+    for meeting in (system.meetings[i] for i in slots):
+        sides = ((meeting.body_A, meeting.shape_A, meeting.center_A), (meeting.body_B, meeting.shape_B, (0.0,) * 3))
+        found[meeting.contact] = []
+        for name, shape, center in sides:
+            carrier, R, p = model.carrier(name)
+            place = p + R @ np.array(center) - np.array(bodies.get(carrier, (0.0,) * 3))
+            surface = {"shape": describe(shape), "turn": R.tolist(), "place": place.tolist()}
+            found[meeting.contact].append(surface | ({"body": carrier} if carrier in bodies else {}))
+    return found
+
+
+def recorded_bodies(system: ContactSystem) -> dict[str, tuple[float, ...]]:
+    """Return centres of mass (d,), m, in their frames, of the bodies in a record.
+
+    All that have mass, then what carries a contact without any, and a base of the contacts that moves.
+    """
+    model = system.model()
+    coms = {body.name: body.com or (0.0,) * model.d for body in model.bodies}
+    others = [model.carrier(meeting.body_A)[0] for meeting in system.meetings] + list(system.motions)
+    return coms | {name: (0.0,) * model.d for name in others if name not in coms}
+
+
+def _seen_from_terrain(system: ContactSystem, points: FloatArray) -> FloatArray:
+    """Return points (n, d), world, m, in the terrain's frame where that is fixed in the world."""
+    if not system.meetings or system.motions:
+        return points[:0] if system.motions else points
+    _, R, p = system.model().carrier(system.meetings[0].body_B)
+    return (points - p) @ R
+
+
+def _furthest(travel: FloatArray) -> float:
+    """Return the largest value, or the least where that is further from zero."""
+    return float(travel[np.argmax(np.abs(travel))])
+
+
+def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
+    """Return the contacts to record: one of each two shapes, and those further ones that ever touched."""
+    touched = {i for s in segments for i, law in enumerate(s.phase.mode.laws) if LAWS[law].touching}
+    return sorted({numbers[0] for numbers in system.pairs} | touched)
+
+
+def _joints(model: TreeModel) -> tuple[str, ...]:
+    """Return the joints, before them planar free bodies that an external torque turns: their joint with the world."""
+    free = (name for name in model.driven if name not in model.parents and model.d == 2)
+    return (*free, *model.joints)
+
+
+def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> dict[str, Any]:
+    """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
+    out = segment.phase.outputs(segment.times, segment.states, segment.parameters)
+    columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "turn": []}
+    for name, com in bodies.items():
+        d = model.d
+        R = np.swapaxes(out[f"{name}.rotation"].reshape(-1, d, d), 1, 2)
+        arm, w = R @ np.array(com), out[f"{name}.angular_velocity"]
+        around = w * np.stack([-arm[:, 1], arm[:, 0]], axis=1) if d == 2 else np.cross(w, arm)
+        columns["position"].append(out[f"{name}.position"] + arm)
+        columns["velocity"].append(out[f"{name}.velocity"] + around)
+        columns["angular_velocity"].append(w)
+        columns["turn"].append(_angle(model, segment.states, name) if d == 2 else turn(out[f"{name}.rotation"]))
+    names = _joints(model)
+    torque = np.zeros((len(segment.times), len(names)))
+    joints = np.zeros((2, len(segment.times), len(names)))
+    for i, name in enumerate(names):
+        place, rate = ("joint", "rate") if name in model.parents else ("turn", "angular_velocity")
+        joints[0, :, i] = segment.states[:, model.layout[f"{name}.{place}"].start]
+        joints[1, :, i] = segment.states[:, model.layout[f"{name}.{rate}"].start]
+        where = model.input_layout.get(f"{name}.torque")
+        if where is not None:
+            torque[:, i] = out["input"][:, where.start]
+    stacked = {name: np.stack(values, axis=1) for name, values in columns.items()}
+    external = [name for name in model.driven if name not in model.parents]
+    if model.d == 3 and external:
+        stacked["body_torque"] = np.zeros((len(segment.times), len(bodies), 3))
+        for name in external:
+            stacked["body_torque"][:, list(bodies).index(name)] = out["input"][:, model.input_layout[f"{name}.torque"]]
+    return {
+        **stacked,
+        "energy": out["energy"][:, 0],
+        "torque": torque,
+        "joint_position": joints[0],
+        "joint_velocity": joints[1],
+    }
+
+
+def _angle(model: TreeModel, states: FloatArray, name: str) -> FloatArray:
+    """Return the angle (n, 1) of a body in the plane: the sum of the joints on the way to it."""
+    key = f"{name}.turn"
+    if key in model.layout:
+        return states[:, model.layout[key]]
+    if name not in model.parents:
+        return np.zeros((len(states), 1))
+    before = _angle(model, states, model.parents[name])
+    return before + states[:, model.layout[f"{name}.joint"]] if model.turns(name) else before
+
+
+def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> dict[str, Any]:
+    """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points."""
+    phase = segment.phase
+    laws, n = phase.mode.laws, len(segment.times)
+    out = phase.outputs(segment.times, segment.states, segment.parameters)
+    meetings = system.meetings
+    contact = {
+        quantity: np.stack([out[f"{meetings[i].contact}.{quantity}"] for i in slots], axis=1)
+        if slots
+        else np.zeros((n, 0, system.d))
+        for quantity in OF_CONTACT
+    }
+    if not slots:
+        return {**contact, "mode": np.zeros((n, 0), dtype="<U16")}
+    without_a_point(contact, out[f"{meetings[slots[0]].body_A}.position"])
+    for numbers in system.pairs:
+        touching = [i for i in numbers if LAWS[laws[i]].touching]
+        slot = slots.index(numbers[0])
+        if not touching and meetings[numbers[0]].form != "support":
+            nearest_in_flight(system, segment, numbers, contact, slot)
+        # A second place that does not touch is recorded as the first one, without force, and the other way round.
+        shown = slots.index(touching[0]) if touching else slot
+        for i in (i for i in numbers if i in slots and i not in touching):
+            for quantity in OF_CONTACT:
+                contact[quantity][:, slots.index(i)] = contact[quantity][:, shown]
+            contact["force"][:, slots.index(i)] = 0.0
+            contact["moment"][:, slots.index(i)] = 0.0
+    modes = ["rest" if phase.mode.rest else laws[i] for i in slots]
+    return {**contact, "mode": np.array([modes] * n, dtype="<U16")}
+
+
+def _planar(columns: dict[str, Any]) -> dict[str, Any]:
+    n = columns["normal"]
+    tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
+    return {
+        **_common(columns),
+        "body_angle": columns["turn"][..., 0],
+        "body_angular_velocity": columns["angular_velocity"][..., 0],
+        "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),
+    }
+
+
+def _spatial(columns: dict[str, Any]) -> dict[str, Any]:
+    quaternions = columns["turn"]
+    signs = np.sign(np.einsum("ijk,ijk->ij", quaternions[1:], quaternions[:-1]))
+    flips = np.cumprod(np.vstack([np.ones(quaternions.shape[1]), np.where(signs < 0, -1.0, 1.0)]), axis=0)
+    return {
+        **_common(columns),
+        "body_quaternion": quaternions * flips[..., None],
+        "body_angular_velocity": columns["angular_velocity"],
+        "contact_moment": columns["moment"][..., 0],
+        "slip": columns["slip"],
+        **{name: columns[name] for name in ("body_torque",) if name in columns},
+    }
+
+
+def _common(columns: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "body_position": columns["position"],
+        "body_velocity": columns["velocity"],
+        "contact_position": columns["point"],
+        "contact_normal": columns["normal"],
+        "contact_force": columns["force"],
+        "gap": columns["gap"][..., 0],
+        "energy": columns["energy"],
+        "mode": columns["mode"],
+        "torque": columns["torque"],
+        "joint_position": columns["joint_position"],
+        "joint_velocity": columns["joint_velocity"],
+    }

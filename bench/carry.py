@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trundle.control.handling import PHASES
+from trundle.control.whole_body.handling import PHASES
 from trundle.report.metrics_multicontact import carry
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.multicontact_carry import CarryWork

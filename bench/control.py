@@ -14,8 +14,8 @@ import numpy as np
 
 import trundle as tr
 from trundle.control import Linearization, LocalError
-from trundle.control.linearization import dynamics_of
-from trundle.control.rolling_state import in_rolling_coordinates
+from trundle.control.regulators.linearization import dynamics_of
+from trundle.control.regulators.rolling_state import in_rolling_coordinates
 from trundle.problems.reference import Reference
 
 Q = {

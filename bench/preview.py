@@ -22,7 +22,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview import Preview
+from trundle.control.preview.preview import Preview
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState
 from trundle.models.centroidal.forecast import Forecast, Held
 from trundle.problems.paths import PointPath

@@ -78,7 +78,7 @@ def wishes(
     model: Any, dynamics: Any, *, price: float | None = None, secondary: str = "damping", touching: Any = None
 ) -> Wishes:
     """Return the sheet's tasks: speed, height, pitch, wheels below their hips; cone and torque limits."""
-    from trundle.control import tasks as tk
+    from trundle.control.inverse_dynamics import tasks as tk
 
     terms, reference = dynamics.terms, ca.SX.sym("reference", 3)
     legs, size = len(model.joined), terms.J.shape[0]
@@ -107,7 +107,7 @@ def wishes(
 
 def controller(model: Any, dynamics: Any, **options: Any) -> Any:
     """Return the compiled inverse dynamics of the rover; `switched`: a call says which wheels touch."""
-    from trundle.control.inverse_dynamics import InverseDynamics
+    from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
 
     if options.pop("switched", False):
         options["touching"] = ca.SX.sym("touching", len(model.joined))

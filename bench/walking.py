@@ -19,9 +19,9 @@ import casadi as ca
 import numpy as np
 
 from trundle.models.robots.avatar import build_avatar
-from trundle.plan.transcription import MIDPOINT, Transcription
-from trundle.plan.walk_plan import WalkPlan
-from trundle.plan.walking import meshes, plan_walk
+from trundle.plan.transcription.transcription import MIDPOINT, Transcription
+from trundle.plan.walk.plan import WalkPlan
+from trundle.plan.walk.walking import meshes, plan_walk
 from trundle.problems.gait import RANGES, Gait
 from trundle.problems.walking import Walking
 
@@ -102,7 +102,7 @@ def replays() -> None:
 
 def replayed(name: str, plan: WalkPlan) -> None:
     """Print how many of twelve steps of a plan the simulator walks."""
-    from trundle.control.walk_replay import replay_walk, walking_robot
+    from trundle.control.regulators.walk_replay import replay_walk, walking_robot
 
     began = time.process_time()
     avatar = build_avatar()

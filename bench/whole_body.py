@@ -14,10 +14,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from trundle.control.aim import Aim
-from trundle.control.collision import CollisionRows
-from trundle.control.load import Load
-from trundle.control.whole_body import WholeBodyAim, WholeBodyController
+from trundle.control.regulators.aim import Aim
+from trundle.control.whole_body.collision import CollisionRows
+from trundle.control.whole_body.load import Load
+from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.multicontact_carry import CarryWork

@@ -11,9 +11,9 @@ import trundle as tr
 from bench.control import Q as Q
 from bench.control import R as R
 from bench.control import flow as flow
-from trundle.control.linearization import dynamics_of
-from trundle.control.local_error import LocalError
-from trundle.control.rolling_state import in_rolling_coordinates
+from trundle.control.regulators.linearization import dynamics_of
+from trundle.control.regulators.local_error import LocalError
+from trundle.control.regulators.rolling_state import in_rolling_coordinates
 from trundle.problems.reference import Reference
 
 

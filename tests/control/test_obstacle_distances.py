@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trundle.contact.packed import FrameMotion
-from trundle.control.collision import CollisionRows
+from trundle.control.whole_body.collision import CollisionRows
 from trundle.errors import InputError
 from trundle.models.robots.capsules import Capsule, Clearance
 from trundle.models.robots.obstacles import KINDS, Obstacle

@@ -7,12 +7,12 @@ import pytest
 
 import trundle as tr
 from tests.control.cases import Q_ELLIPSE, Watched, ellipse_on_plate, flow, rate_function
-from trundle.control.balancing import BalancingLQR
-from trundle.control.disturbance import Actuated
-from trundle.control.linearization import Linearization
-from trundle.control.local_error import LocalError
-from trundle.control.lqr import TrackingLQR
-from trundle.control.rolling_state import in_rolling_coordinates
+from trundle.control.regulators.balancing import BalancingLQR
+from trundle.control.regulators.linearization import Linearization
+from trundle.control.regulators.local_error import LocalError
+from trundle.control.regulators.rolling_state import in_rolling_coordinates
+from trundle.control.regulators.tracking import TrackingLQR
+from trundle.control.sensing.disturbance import Actuated
 from trundle.problems.reference import Reference
 from trundle.status import Status
 

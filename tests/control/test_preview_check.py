@@ -16,8 +16,8 @@ from scipy.spatial.transform import Rotation
 
 from tests.oracles import preview as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview import Preview
-from trundle.control.preview_plan import PreviewPlan
+from trundle.control.preview.plan import PreviewPlan
+from trundle.control.preview.preview import Preview
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.centroidal.forecast import Forecast, Held, MassChange, Pushed

@@ -10,7 +10,7 @@ import trundle as tr
 from bench import rover as rv
 from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.control import InverseDynamics, InverseDynamicsPolicy
-from trundle.control import tasks as tk
+from trundle.control.inverse_dynamics import tasks as tk
 
 SETS = [(1, 1), (1, 0), (0, 1), (0, 0)]
 

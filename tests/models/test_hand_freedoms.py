@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import trundle as tr
-from trundle.control.balancing import BalancingLQR
+from trundle.control.regulators.balancing import BalancingLQR
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.control.plant_view import PlantView
+from trundle.control.inverse_dynamics.plant_view import PlantView
 from trundle.models import RollingTree
 from trundle.models.plant_error import PlantError, resized
 

@@ -10,8 +10,8 @@ import pytest
 import trundle as tr
 from trundle.errors import InputError
 from trundle.models.tree.conversion import to_matrix
-from trundle.plan.formulation import Formulation
-from trundle.plan.transcription import Transcription
+from trundle.plan.transcription.transcription import Transcription
+from trundle.plan.transfer.formulation import Formulation
 from trundle.problems import Problem
 from trundle.records import load_plan
 from trundle.status import Status

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trundle.control.walk_replay import walking_robot
+from trundle.control.regulators.walk_replay import walking_robot
 from trundle.models.robots.avatar import build_avatar
-from trundle.plan.walk_plan import load_walk, repeat
-from trundle.plan.walk_record import feasible, record_walk, walk_of
-from trundle.plan.walking import plan_walk
+from trundle.plan.walk.plan import load_walk, repeat
+from trundle.plan.walk.record import feasible, record_walk, walk_of
+from trundle.plan.walk.walking import plan_walk
 from trundle.problems.gait import Gait
 from trundle.problems.walking import Walking
 from trundle.simulate.events.states import impact_at

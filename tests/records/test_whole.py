@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.plan.walk_plan import load_walk
+from trundle.plan.walk.plan import load_walk
 from trundle.records import load_plan
 from trundle.records.whole import load_arrays, reading, save_arrays, whole
 

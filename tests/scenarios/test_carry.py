@@ -11,12 +11,12 @@ import pytest
 
 from tests.scenarios.files import written
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.handling import HANDS, Durations, Errand, Grip, Handling, Place
+from trundle.control.whole_body.handling import HANDS, Durations, Errand, Grip, Handling, Place
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import rotation_by
-from trundle.plan.arm_pose import arm_pose, arms
-from trundle.plan.stance_pose import center_of_mass_of
+from trundle.plan.stances.arms import arm_pose, arms
+from trundle.plan.stances.pose import center_of_mass_of
 from trundle.records import load_trajectory
 from trundle.report.metrics import compute
 from trundle.report.plots import further

@@ -12,7 +12,7 @@ import pytest
 
 from tests.scenarios.files import EXAMPLES, own_robot
 from trundle.errors import InputError
-from trundle.plan.stances import TimingRule
+from trundle.plan.stances.stances import TimingRule
 from trundle.report import metrics_multicontact
 from trundle.report.comparisons import comparisons
 from trundle.report.metrics import compute, unit

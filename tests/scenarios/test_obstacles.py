@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trundle.control.collision import CollisionRows
+from trundle.control.whole_body.collision import CollisionRows
 from trundle.models.robots.capsules import Clearance
 from trundle.models.robots.obstacles import Obstacle
 from trundle.numerics.rotations import rotation_rpy

@@ -1,23 +1,23 @@
 """Controllers: linear-quadratic regulators on chart-free errors, what they sense and move, and inverse dynamics."""
 
-from trundle.control.aim import Aim
-from trundle.control.balancing import BalancingLQR
-from trundle.control.collision import CollisionRows
-from trundle.control.disturbance import Actuated
-from trundle.control.humanoid_policy import HumanoidPolicy
-from trundle.control.id_policy import InverseDynamicsPolicy
-from trundle.control.inverse_dynamics import InverseDynamics
-from trundle.control.linearization import Linearization
-from trundle.control.local_error import LocalError
-from trundle.control.lqr import TrackingLQR
-from trundle.control.nominal import NominalPath, gross_path, nominal_path
-from trundle.control.preview import Preview, PreviewWeights
-from trundle.control.region import attraction_level
-from trundle.control.sensing import Camera, Encoders, Sensed
-from trundle.control.stepping import Footsteps, Travel, straight_walk
-from trundle.control.switching import Switching
-from trundle.control.tasks import Limit, Quantity, Task
-from trundle.control.whole_body import WholeBodyAim, WholeBodyController, WholeBodyGains
+from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
+from trundle.control.inverse_dynamics.policy import InverseDynamicsPolicy
+from trundle.control.inverse_dynamics.tasks import Limit, Quantity, Task
+from trundle.control.preview.nominal import NominalPath, gross_path, nominal_path
+from trundle.control.preview.preview import Preview, PreviewWeights
+from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.balancing import BalancingLQR
+from trundle.control.regulators.linearization import Linearization
+from trundle.control.regulators.local_error import LocalError
+from trundle.control.regulators.region import attraction_level
+from trundle.control.regulators.switching import Switching
+from trundle.control.regulators.tracking import TrackingLQR
+from trundle.control.sensing.disturbance import Actuated
+from trundle.control.sensing.sensing import Camera, Encoders, Sensed
+from trundle.control.whole_body.collision import CollisionRows
+from trundle.control.whole_body.policy import HumanoidPolicy
+from trundle.control.whole_body.stepping import Footsteps, Travel, straight_walk
+from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController, WholeBodyGains
 
 __all__ = [
     "Actuated",

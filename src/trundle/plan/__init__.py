@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from trundle.plan.equilibrium import Equilibrium, bearable, standing_still
-from trundle.plan.limit_cycle import LimitCycle, StrideMap, limit_cycle
-from trundle.plan.refine import Progress, plan
-from trundle.plan.rolling_ball import BallPlan, BallTransfer, plan_ball
-from trundle.plan.stance_pose import PoseSettings, Stance, StanceError, find_pose
-from trundle.plan.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances
-from trundle.plan.throw import ThrowCatch, ThrowPlan
-from trundle.plan.throw_policy import PlayThenHold
-from trundle.plan.transfer import ContactLimits, Goal, HandLimits, Transfer, Weights
+from trundle.plan.stances.equilibrium import Equilibrium, bearable, standing_still
+from trundle.plan.stances.pose import PoseSettings, Stance, StanceError, find_pose
+from trundle.plan.stances.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances
+from trundle.plan.throw.policy import PlayThenHold
+from trundle.plan.throw.throw import ThrowCatch, ThrowPlan
+from trundle.plan.transfer.refine import Progress, plan
+from trundle.plan.transfer.rolling_ball import BallPlan, BallTransfer, plan_ball
+from trundle.plan.transfer.transfer import ContactLimits, Goal, HandLimits, Transfer, Weights
+from trundle.plan.walk.limit_cycle import LimitCycle, StrideMap, limit_cycle
 
 __all__ = [
     "BallPlan",

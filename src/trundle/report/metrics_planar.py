@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.control.signals import SecondOrder, signal
+from trundle.control.inverse_dynamics.signals import SecondOrder, signal
 from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.status import Status

@@ -36,7 +36,7 @@ _log = logging.getLogger("trundle.run")
 def build_transfer(scenario: Scenario) -> TransferWork:
     """Return the work of a scenario of task `transfer`."""
     from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
-    from trundle.plan.formulation import Formulation
+    from trundle.plan.transfer.formulation import Formulation
 
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
@@ -184,7 +184,7 @@ class TransferWork:
 
     def _geometric_length(self) -> float:
         """Return the length on the hand of a purely geometric plan, a few straight rolls (m)."""
-        from trundle.plan.straight_rolls import roll_straight
+        from trundle.plan.transfer.straight_rolls import roll_straight
 
         goal = goal_pose(self.tables, self.pair)
         both = [self.tables.initial.object_quaternion, goal["object_quaternion"]]

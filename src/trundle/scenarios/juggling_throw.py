@@ -19,7 +19,7 @@ from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 
 if TYPE_CHECKING:
-    from trundle.plan.throw import ThrowCatch, ThrowPlan
+    from trundle.plan.throw.throw import ThrowCatch, ThrowPlan
     from trundle.records import Trajectory
 
 _SETTLE = 5e-3
@@ -28,7 +28,7 @@ _SETTLE = 5e-3
 
 def build(scenario: Scenario) -> ThrowWork:
     """Return the work of a scenario of task `throw`."""
-    from trundle.plan.throw import ThrowCatch
+    from trundle.plan.throw.throw import ThrowCatch
 
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
@@ -106,7 +106,7 @@ class ThrowWork:
         return replace(self._labelled(run), metadata=dict(self._labelled(run).metadata) | {"plan": left})
 
     def _run(self, plan: ThrowPlan, angle: float, rate: float, number: int, share: Share | None) -> Trajectory:
-        from trundle.plan.throw_policy import PlayThenHold
+        from trundle.plan.throw.policy import PlayThenHold
 
         if plan.catch is None or plan.standing is None:
             return self._labelled(plan.trajectory)

@@ -12,20 +12,20 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.humanoid_policy import Gating, HumanoidPolicy, Rates
-from trundle.control.nominal import gross_path, nominal_path
-from trundle.control.preview import Preview, PreviewWeights
-from trundle.control.stepping import Footsteps, in_turn, steps_ahead, timed
-from trundle.control.whole_body import WholeBodyController, WholeBodyGains
+from trundle.control.preview.nominal import gross_path, nominal_path
+from trundle.control.preview.preview import Preview, PreviewWeights
+from trundle.control.whole_body.policy import Gating, HumanoidPolicy, Rates
+from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, timed
+from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyGains
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.centroidal.centroidal import Centroidal
 from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.robots.self_distance import SelfDistance
 from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_z
-from trundle.plan.equilibrium import bearable
-from trundle.plan.stance_pose import PoseSettings, StanceError, find_pose
-from trundle.plan.stances import StancePlan, TimingRule, rests
+from trundle.plan.stances.equilibrium import bearable
+from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
+from trundle.plan.stances.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import Job, Share, keys
 from trundle.scenarios.multicontact_layout import hand_of, steps_of, terrain_of, with_hand

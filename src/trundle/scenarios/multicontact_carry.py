@@ -11,16 +11,16 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
-from trundle.control.handling import HANDS, PHASES, Durations, Errand, Grip, Handling, Place
-from trundle.control.humanoid_policy import HumanoidPolicy
-from trundle.control.nominal import gross_path
-from trundle.control.stepping import Footsteps, Move, in_turn, turn_in_place
-from trundle.control.whole_body import WholeBodyController
+from trundle.control.preview.nominal import gross_path
+from trundle.control.whole_body.handling import HANDS, PHASES, Durations, Errand, Grip, Handling, Place
+from trundle.control.whole_body.policy import HumanoidPolicy
+from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, turn_in_place
+from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.robots.terrain import Block, Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
-from trundle.plan.arm_pose import Arms, arm_pose, arms
-from trundle.plan.stance_pose import center_of_mass_of
+from trundle.plan.stances.arms import Arms, arm_pose, arms
+from trundle.plan.stances.pose import center_of_mass_of
 from trundle.problems.paths import PointPath
 from trundle.scenarios.building import keys
 from trundle.scenarios.multicontact import MulticontactWork

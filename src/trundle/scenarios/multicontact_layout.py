@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.in_line import in_line
-from trundle.control.stepping import Move
+from trundle.control.whole_body.stepping import Move
+from trundle.control.whole_body.tandem import in_line
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limbs import limb

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.control.collision import CollisionRows
+from trundle.control.whole_body.collision import CollisionRows
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.obstacles import Obstacle

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from trundle.errors import InputError
-from trundle.plan.stance_checks import most_turn, rests_everywhere, turns
-from trundle.plan.stance_pose import StanceError
+from trundle.plan.stances.checks import most_turn, rests_everywhere, turns
+from trundle.plan.stances.pose import StanceError
 
 
 def check_stances(work: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.control.humanoid_policy import HumanoidPolicy
+from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.examples import example_name
 from trundle.scenarios.multicontact_obstacles import of_obstacles

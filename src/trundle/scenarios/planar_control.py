@@ -14,10 +14,10 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
-from trundle.control import tasks as tk
-from trundle.control.contact_finder import ContactFinder
-from trundle.control.plant_view import PlantView
-from trundle.control.signals import Constant, Signal, signal
+from trundle.control.inverse_dynamics import tasks as tk
+from trundle.control.inverse_dynamics.contact_finder import ContactFinder
+from trundle.control.inverse_dynamics.plant_view import PlantView
+from trundle.control.inverse_dynamics.signals import Constant, Signal, signal
 from trundle.errors import InputError
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError

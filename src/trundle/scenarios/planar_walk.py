@@ -16,7 +16,7 @@ from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 
 if TYPE_CHECKING:
-    from trundle.plan.limit_cycle import LimitCycle, StrideMap
+    from trundle.plan.walk.limit_cycle import LimitCycle, StrideMap
     from trundle.records import SceneBody, Trajectory
 
 _RETURNED = 0.01
@@ -58,7 +58,7 @@ class WalkWork:
             yield Job("twin", self._twin)
 
     def _cycle(self, durations: tuple[float, float]) -> LimitCycle:
-        from trundle.plan.limit_cycle import limit_cycle
+        from trundle.plan.walk.limit_cycle import limit_cycle
 
         table = self.tables.cycle
         return limit_cycle(self.walker, durations, nodes=table.nodes, angle=table.angle)
@@ -103,7 +103,7 @@ class WalkWork:
 
     def _trials(self) -> list[dict[str, float]]:
         """Return, for each size of error, how many starts come back and what became of the worst of them."""
-        from trundle.plan.limit_cycle import StrideMap
+        from trundle.plan.walk.limit_cycle import StrideMap
 
         strides, table, found = StrideMap(self.walker), self.tables.trials, []
         random = np.random.default_rng(self.scenario.seed + 1)

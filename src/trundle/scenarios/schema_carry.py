@@ -25,7 +25,7 @@ class BoxTable(Table):
     held: Place3 | None = Field(
         default=None,
         description="m, its centre while it is carried, from the centre of mass of robot and box, x ahead; left out: "
-        "by the robot's arms, see `trundle.plan.arm_pose.arms`",
+        "by the robot's arms, see `trundle.plan.stances.arms.arms`",
     )
 
 
@@ -44,7 +44,7 @@ class StandsTable(Table):
 
 
 class HandsTable(Table):
-    """What the hands do when: durations of the phases, s, and how they take hold; see `trundle.control.handling`."""
+    """What the hands do when: durations of the phases, s, and how they take hold; see `whole_body.handling`."""
 
     wait: Seconds = Field(default=0.5, description="s, before they move")
     reach: Seconds = Field(default=1.5, description="s, to beside the box")

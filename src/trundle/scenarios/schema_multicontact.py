@@ -90,7 +90,7 @@ class RobotTable(Table):
 
 
 class GainsTable(Table):
-    """Weights and gains of the whole-body controller; see `trundle.control.whole_body.WholeBodyGains`."""
+    """Weights and gains of the whole-body controller; see `trundle.control.whole_body.whole_body.WholeBodyGains`."""
 
     com: NonNegative = Field(default=1000.0, description="weight of the centre of mass")
     com_kp: NonNegative = Field(default=60.0, description="1/s^2")
@@ -120,7 +120,7 @@ class GainsTable(Table):
 
 
 class PreviewTable(Table):
-    """The preview of the centre of mass; see `trundle.control.preview.Preview`."""
+    """The preview of the centre of mass; see `trundle.control.preview.preview.Preview`."""
 
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
     period: Period = Field(default=0.04, description="s, between two plans")
@@ -210,7 +210,7 @@ class PushesTable(Table):
 
 
 class TimingTable(Table):
-    """Times of steps by the paper's rule; see `trundle.plan.stances.TimingRule`."""
+    """Times of steps by the paper's rule; see `trundle.plan.stances.stances.TimingRule`."""
 
     support_speed: Positive = Field(default=0.75, description="m/s, of the centre of mass while all soles stand")
     move_speed: Positive = Field(default=0.5, description="m/s, along the way of a sole or hand")

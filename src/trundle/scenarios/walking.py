@@ -14,7 +14,7 @@ from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    from trundle.plan.walk_plan import WalkPlan
+    from trundle.plan.walk.plan import WalkPlan
     from trundle.records import Trajectory
 
 
@@ -57,7 +57,7 @@ def build(scenario: Scenario) -> PlannedWalk:
         gait.check(avatar)
     guess = None
     if tables.plan.warm_from is not None:
-        from trundle.plan.walk_record import walk_of
+        from trundle.plan.walk.record import walk_of
         from trundle.records import load_trajectory
 
         with keys("plan.warm_from", scenario, {"path": "plan.warm_from"}):
@@ -94,7 +94,7 @@ class PlannedWalk:
 
     def replay(self, share: Share | None) -> Trajectory:
         """Return the plan's replay."""
-        from trundle.control.walk_replay import replay_walk, walking_robot
+        from trundle.control.regulators.walk_replay import replay_walk, walking_robot
 
         table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
         plan = self.found["plan"]
@@ -111,8 +111,8 @@ class PlannedWalk:
 
     def plan(self, share: Share | None) -> Trajectory:
         """Return the record of the optimal walk."""
-        from trundle.plan.walk_record import record_walk
-        from trundle.plan.walking import plan_walk
+        from trundle.plan.walk.record import record_walk
+        from trundle.plan.walk.walking import plan_walk
         from trundle.problems.walking import Walking
 
         table: Any = getattr(self.scenario.tables, "plan")  # noqa: B009

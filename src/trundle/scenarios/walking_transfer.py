@@ -14,7 +14,7 @@ from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 
 if TYPE_CHECKING:
-    from trundle.plan.rolling_ball import BallPlan, BallTransfer
+    from trundle.plan.transfer.rolling_ball import BallPlan, BallTransfer
     from trundle.records import Trajectory
 
 _MOVED = {
@@ -32,7 +32,7 @@ _MOVED = {
 
 def build(scenario: Scenario) -> BallWork:
     """Return the work of a scenario of task `transfer`."""
-    from trundle.plan.rolling_ball import BallTransfer
+    from trundle.plan.transfer.rolling_ball import BallTransfer
 
     tables: Any = scenario.tables
     with keys("plan", scenario, _MOVED):
@@ -70,7 +70,7 @@ class BallWork:
         yield Job("", self._run, "solve")
 
     def _run(self, share: Share | None) -> Trajectory:
-        from trundle.plan.rolling_ball import plan_ball
+        from trundle.plan.transfer.rolling_ball import plan_ball
         from trundle.simulate.record_walking import as_walking
 
         table, settings = self.tables.plan, self.tables.simulation

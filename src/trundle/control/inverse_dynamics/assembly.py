@@ -1,0 +1,240 @@
+"""From (M, h, S, J, b), limits and tasks to the matrices of a quadratic program, in numbers or expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, choice
+from trundle.control.inverse_dynamics.tasks import UNKNOWNS, Limit, Task
+from trundle.errors import InputError
+
+FORMS = ("torque", "force", "full")
+"""Unknowns of the program: u; (nudot, lam); (nudot, lam, u)."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What does not change from tick to tick: sizes, names, and where each limit and task has its rows.
+
+    Attributes
+    ----------
+    form : str
+        See `FORMS`.
+    nv, m, n_u, n : int
+        Sizes of nudot, lam, u and of the program's unknowns w.
+    equations : int
+        Rows of the program that are equations; they come first.
+    rows : int
+        All rows.
+    limits : tuple of Limit
+    places : tuple of slice
+        Of each limit, in [unknowns, rows] of the program.
+    tasks : tuple of Task
+    parts : tuple of slice
+        Of each task, in the stacked task rows.
+    """
+
+    form: str
+    nv: int
+    m: int
+    n_u: int
+    n: int
+    equations: int
+    rows: int
+    limits: tuple[Limit, ...]
+    places: tuple[slice, ...]
+    tasks: tuple[Task, ...]
+    parts: tuple[slice, ...]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels there are, in order."""
+        return tuple(sorted({task.level for task in self.tasks}))
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The program: x = x0 + X w with x = (nudot, lam, u), minimise sum weight (T w - t)^2 within the limits.
+
+    Attributes
+    ----------
+    H, g : (n, n), (n,)
+        Of all tasks, weighted, with the damping on w.
+    A : (rows, n)
+    X, x0 : (nv + m + n_u, n), (nv + m + n_u,)
+    T, t, weight : (k, n), (k,), (k,)
+        Rows of all tasks.
+    low, high : (n + rows,)
+        Bounds of w, then of the rows.
+    """
+
+    H: Any
+    g: Any
+    A: Any
+    X: Any
+    x0: Any
+    T: Any
+    t: Any
+    weight: Any
+    low: Any
+    high: Any
+
+
+def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence[Task], form: str) -> Shape:
+    """Return the sizes and places; raises `InputError` for a limit or task that does not fit."""
+    choice("form", form, FORMS)
+    sizes: dict[str, int] = dict(zip(UNKNOWNS, (nv, m, n_u), strict=True))
+    n, equations = {"torque": (n_u, 0), "force": (nv + m, nv - n_u + m), "full": (nv + m + n_u, nv + m)}[form]
+    if not tasks:
+        raise InputError("tasks", (), "at least one task")
+    named: set[str] = set()
+    for item in (*limits, *tasks):
+        if item.name in named:
+            raise InputError("name", item.name, "a name that no other limit or task has")
+        named.add(item.name)
+    checked, places, at = [], [], equations
+    for limit in (limit.sized(sizes[limit.on]) for limit in limits):
+        place = None if limit.A is not None else _own_columns(form, limit.on, nv, m, n_u)
+        if place is None:
+            rows = limit.lower.shape[0]
+            place = slice(n + at, n + at + rows)
+            at += rows
+        checked.append(limit)
+        places.append(place)
+    parts, row = [], 0
+    for task in tasks:
+        if task.A.shape[1] != sizes[task.on]:
+            raise InputError(f"{task.name}.A", task.A.shape, f"{sizes[task.on]} columns, the size of {task.on}")
+        parts.append(slice(row, row + task.A.shape[0]))
+        row += task.A.shape[0]
+    return Shape(form, nv, m, n_u, n, equations, at, tuple(checked), tuple(places), tuple(tasks), tuple(parts))
+
+
+def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -> Assembled:
+    """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `shape`.
+
+    The form's unknowns w give x = x0 + X w: for ``"torque"`` from one solution of the equations of motion
+    M a - G'lam = S u - h, J a + D lam = -b (J of full row rank, or D > 0 where it is not); for ``"force"`` with
+    u = S^+ (M a + h - G'lam), the rows that no torque reaches staying equations; for ``"full"`` the identity, all rows
+    staying.
+    """
+    M, h, S, J, b, G, D = terms
+    n = shape.n
+    reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[shape.form]
+    blocks, starts, E, e = reduced(M, h, S, J, b, G, D, algebra)
+    block_of: dict[str, Any] = dict(zip(UNKNOWNS, blocks, strict=True))
+    start_of: dict[str, Any] = dict(zip(UNKNOWNS, starts, strict=True))
+    low: list[Any] = [algebra.constant(np.full(n, -np.inf)), e]
+    high: list[Any] = [algebra.constant(np.full(n, np.inf)), e]
+    rows = [E]
+    for limit, place in zip(shape.limits, shape.places, strict=True):
+        if place.start < n:
+            low[0] = _tightened(low[0], place, limit.lower, algebra.larger, n, algebra)
+            high[0] = _tightened(high[0], place, limit.upper, algebra.smaller, n, algebra)
+            continue
+        block, start = block_of[limit.on], start_of[limit.on]
+        A = block if limit.A is None else limit.A @ block
+        offset = start if limit.A is None else limit.A @ start
+        rows.append(A)
+        low.append(limit.lower - offset)
+        high.append(limit.upper - offset)
+    T, t = [], []
+    for task in shape.tasks:
+        own = _own_columns(shape.form, task.on, shape.nv, shape.m, shape.n_u)
+        T.append(task.A @ block_of[task.on] if own is None else algebra.placed(task.A, own, n))
+        t.append(task.target - task.A @ start_of[task.on] if own is None else task.target)
+    T, t = algebra.above(T, n), algebra.stacked(t)
+    weight = algebra.stacked([task.weight for task in shape.tasks])
+    weighted = algebra.scaled(weight, T)
+    return Assembled(
+        H=T.T @ weighted + damping * algebra.constant(np.eye(n)),
+        g=-(weighted.T @ t),
+        A=algebra.above(rows, n),
+        X=algebra.above(blocks, n),
+        x0=algebra.stacked(starts),
+        T=T,
+        t=t,
+        weight=weight,
+        low=algebra.stacked(low),
+        high=algebra.stacked(high),
+    )
+
+
+def _own_columns(form: str, on: str, nv: int, m: int, n_u: int) -> slice | None:
+    """The unknowns of the program that are nudot, lam or u themselves; their limits are bounds, not rows."""
+    if form == "torque":
+        return slice(0, n_u) if on == "torque" else None
+    start = {"acceleration": 0, "force": nv, "torque": nv + m}[on]
+    if on == "torque" and form == "force":
+        return None
+    return slice(start, start + {"acceleration": nv, "force": m, "torque": n_u}[on])
+
+
+def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algebra: Any) -> Any:
+    middle = tighter(bound[place], value)
+    # An empty slice of a single symbol still counts a row when stacked.
+    before = [bound[: place.start]] if place.start > 0 else []
+    behind = [bound[place.stop : n]] if place.stop < n else []
+    return algebra.stacked([*before, middle, *behind])
+
+
+def _by_torque(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+    n_u, m = S.shape[1], J.shape[0]
+    top = algebra.beside(S, -h)
+    bottom = algebra.beside(algebra.constant(np.zeros((m, n_u))), -b)
+    a, lam = algebra.motion(M, J, G, D, top, bottom)
+    identity, none = algebra.constant(np.eye(n_u)), algebra.constant(np.zeros(n_u))
+    blocks = a[:, :n_u], lam[:, :n_u], identity
+    return blocks, (a[:, n_u], lam[:, n_u], none), algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
+
+
+def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+    nv, m = M.shape[0], J.shape[0]
+    torque_of, unreached = (algebra.constant(value) for value in _split(algebra.value(S)))
+    motion = algebra.beside(M, -G.T)
+    a, lam = (algebra.constant(part) for part in _parts_of(nv, m))
+    E = algebra.above([unreached @ motion, algebra.beside(J, D)], nv + m)
+    e = algebra.stacked([-(unreached @ h), -b])
+    starts = algebra.constant(np.zeros(nv)), algebra.constant(np.zeros(m)), torque_of @ h
+    return (a, lam, torque_of @ motion), starts, E, e
+
+
+@lru_cache(maxsize=64)
+def _parts_of(nv: int, m: int) -> tuple[FloatArray, FloatArray]:
+    """Return [1 0] and [0 1], which take nudot (nv,) and lam (m,) out of both."""
+    both = np.eye(nv + m)
+    both.setflags(write=False)
+    return both[:nv], both[nv:]
+
+
+def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+    nv, m, n_u = M.shape[0], J.shape[0], S.shape[1]
+    size = nv + m + n_u
+    a, lam, u = (algebra.constant(part) for part in np.split(np.eye(size), (nv, nv + m)))
+    E = algebra.above([algebra.beside(M, -G.T, -S), algebra.beside(J, D, algebra.constant(np.zeros((m, n_u))))], size)
+    starts = tuple(algebra.constant(np.zeros(k)) for k in (nv, m, n_u))
+    return (a, lam, u), starts, E, algebra.stacked([-h, -b])
+
+
+def _split(S: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return S^+ (n_u, nv) and the rows (nv - n_u, nv) that no torque reaches; S must have full column rank."""
+    S = np.ascontiguousarray(S)
+    return _split_of(S.shape, S.tobytes())
+
+
+@lru_cache(maxsize=16)  # a control loop asks for the same S at every tick
+def _split_of(shape: tuple[int, int], numbers: bytes) -> tuple[FloatArray, FloatArray]:
+    S = np.frombuffer(numbers).reshape(shape)
+    left, size, right = np.linalg.svd(S)
+    n_u = S.shape[1]
+    if n_u and size.min() < 1e-9 * size.max():
+        raise InputError("S", S, "independent columns: every torque has its own effect")
+    inverse, unreached = right.T @ np.diag(1 / size) @ left[:, :n_u].T, left[:, n_u:].T
+    for matrix in (inverse, unreached):
+        matrix[np.abs(matrix) < 1e-14] = 0.0  # a selection stays one: zeros save work in compiled code
+    return inverse, unreached

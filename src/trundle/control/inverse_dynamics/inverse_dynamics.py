@@ -1,0 +1,304 @@
+"""Inverse dynamics: the one quadratic program that turns tasks, limits and contacts into torques."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.control.inverse_dynamics.algebra import Expressions, Numbers
+from trundle.control.inverse_dynamics.assembly import Assembled, assemble, shape_of
+from trundle.control.inverse_dynamics.command import Command, Solvers, command
+from trundle.control.inverse_dynamics.tasks import Limit, Task
+from trundle.errors import InputError
+from trundle.numerics.compiled.compile import compile_function
+from trundle.numerics.qp.qp import TOLERANCE
+
+DAMPING = 1e-8
+"""Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
+
+
+def inverse_dynamics(
+    M: Any,
+    h: Any,
+    S: Any,
+    J: Any,
+    b: Any,
+    limits: Sequence[Limit],
+    tasks: Sequence[Task],
+    *,
+    G: Any = None,
+    form: str = "force",
+    solver: str = "daqp",
+    damping: float = DAMPING,
+    tolerance: float = TOLERANCE,
+) -> Command:
+    """Return the accelerations, contact multipliers and torques that serve tasks best within limits.
+
+    Minimise sum weight |A y - target|^2 + damping |w|^2 over x = (nudot, lam, u), y one of the three, subject to
+    M nudot + h = S u + G'lam, J nudot + b = 0 and lower <= A y <= upper (paper 4, (16); with cones, which its
+    discussion asks for).
+
+    Parameters
+    ----------
+    M, h, S : (nv, nv), (nv,), (nv, n_u)
+        S of full column rank.
+    J, b : (m, nv), (m,)
+        Contact rows; see `trundle.models.tree.multibody.Terms`.
+    limits : sequence of Limit
+        `friction`, `torque_limit`, ... of `trundle.control.inverse_dynamics.tasks`.
+    tasks : sequence of Task
+        At least one. Levels are strict priorities.
+    G : (m, nv), optional
+        Directions of the push where they are not J (sliding).
+    form : str
+        ``"force"``: unknowns (nudot, lam), for any J. ``"torque"``: unknowns u; J of full row rank. ``"full"``: all.
+    solver, tolerance
+        See `trundle.numerics.qp.qp.QpSolver`.
+
+    Raises
+    ------
+    InputError
+        For arrays of wrong shape or with NaN. A program without solution does not raise: see `Command.status`.
+    """
+    M = array("M", M, (None, None))
+    nv = len(M)
+    terms = {"M": M, "h": array("h", h, (nv,)), "S": array("S", S, (nv, None)), "J": array("J", J, (None, nv))}
+    terms["b"] = array("b", b, (len(terms["J"]),))
+    terms["G"] = terms["J"] if G is None else array("G", G, terms["J"].shape)
+    terms["D"] = np.zeros((len(terms["J"]), len(terms["J"])))
+    if M.shape != (nv, nv):
+        raise InputError("M", M.shape, "square")
+    shape = shape_of(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
+    damping = non_negative("damping", damping)
+    data = assemble(shape, tuple(terms.values()), damping, Numbers)
+    return command(shape, data, Solvers(shape, solver, tolerance, damping))
+
+
+class Driven(Protocol):
+    """What `InverseDynamics` reads of `trundle.models.tree.multibody.Dynamics`."""
+
+    @property
+    def x(self) -> ca.SX:
+        """State (n_x,)."""
+        ...
+
+    @property
+    def u(self) -> ca.SX:
+        """Inputs (n_u,)."""
+        ...
+
+    @property
+    def terms(self) -> Any:
+        """M, h, S, J, b, G, velocity, position."""
+        ...
+
+
+class InverseDynamics:
+    """Inverse dynamics of a model, compiled once: the state and the references go in, the command comes out.
+
+    One compiled function gives all the program's matrices; a call is that function, one program for each level
+    of priority, and the recomputation of its residuals.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Of `Multibody.dynamics` in the mode of the contacts. Twist rates of prescribed bodies are taken as zero.
+    tasks, limits : sequences of Task and Limit
+        Expressions of ``dynamics.x``, `reference` and `last`, or numbers.
+    reference : (n_r,) SX, optional
+        Symbols of what changes from call to call: desired values, weights, bounds.
+    last : (n_u,) SX, optional
+        Symbols of the last torques, for `torque_rate_limit`.
+    touching : (contacts,) SX, optional
+        Symbols of which contacts touch, 1 or 0, in the order of ``terms.split``: of one that does not, the rows are
+        left out and lam is zero; limits and weights of tasks may depend on them (`tasks`). Without
+        them every contact of the mode touches.
+    compliance : (contacts,) 1/kg, optional
+        By how much the rows give way, m/s2 a newton: > 0 where the rows of several contacts may depend on each other.
+    baumgarte : float, 1/s
+        Adds 2 k (J nu) + k^2 gap to the contact rows (sheet of planar curves, 4).
+    form, solver, damping, tolerance
+        See `inverse_dynamics`.
+
+    Raises
+    ------
+    InputError
+        For tasks or limits that do not fit, or with symbols that are not given.
+
+    Examples
+    --------
+    A wheel-leg vehicle that shall drive at the speed r[0] at the height r[1] (`tasks` is the module beside this one)::
+
+        dynamics = model.dynamics([ROLLING] * len(model.joined))
+        terms, base, r = dynamics.terms, model.motions["base"], ca.SX.sym("r", 2)
+        run = InverseDynamics(
+            dynamics,
+            [
+                tasks.position(base, axes=[1, 0]).tracking("speed", rate=r[0], kd=8.0),
+                tasks.position(base, axes=[0, 1]).tracking("height", r[1], kp=60.0, kd=16.0),
+                tasks.smallest_torques(6, level=1),
+            ],
+            [tasks.torque_limit(150.0), *tasks.contact_limits(model.joined, terms.kin, terms.split)],
+            reference=r,
+        )
+        policy = InverseDynamicsPolicy(run, lambda time: [0.5, 0.62], period=0.01)
+    """
+
+    def __init__(
+        self,
+        dynamics: Driven,
+        tasks: Sequence[Task],
+        limits: Sequence[Limit],
+        *,
+        reference: ca.SX | None = None,
+        last: ca.SX | None = None,
+        touching: ca.SX | None = None,
+        compliance: Sequence[float] | None = None,
+        baumgarte: float = 0.0,
+        form: str = "torque",
+        solver: str = "daqp",
+        damping: float = DAMPING,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        terms, beta = dynamics.terms, non_negative("baumgarte", baumgarte)
+        S = np.array(ca.DM(terms.S))
+        self._driven = np.flatnonzero(np.any(S != 0, axis=0))
+        self._inputs = S.shape[1]
+        b = terms.b + 2 * beta * terms.velocity + beta**2 * terms.position
+        contacts = _switched(terms, b, touching, compliance)
+        rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
+        nv, m = terms.M.shape[0], terms.J.shape[0]
+        shape = shape_of(nv, m, len(self._driven), [_symbolic(x) for x in limits], [_symbolic(x) for x in tasks], form)
+        self.damping = positive("damping", damping)
+        self.shape = shape
+        program = assemble(shape, rows, self.damping, Expressions)
+        none = ca.SX(0, 1)
+        given = [dynamics.x, *(none if symbols is None else symbols for symbols in (reference, last, touching))]
+        self._function = _compiled(program, given, dynamics.u)
+        self._solvers = Solvers(shape, solver, tolerance, self.damping)
+        self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
+        # CasADi's stubs ask for a size that its code does not.
+        buffer: tuple[Any, Any] = self._function.buffer()
+        self._buffer, self._evaluate = buffer
+        self._bind()
+
+    def _bind(self) -> None:
+        """Lay the function's results out in arrays that the solver takes as they are."""
+        shape, k = self.shape, sum(part.stop - part.start for part in self.shape.parts)
+        size = shape.nv + shape.m + shape.n_u
+        n, rows = shape.n, shape.rows
+        # CasADi writes columns: matrices come out transposed, so that rows are contiguous.
+        sizes = {"H": (n, n), "g": (n,), "A": (rows, n), "X": (size, n), "x0": (size,)}
+        sizes |= {"T": (k, n), "t": (k,), "weight": (k,), "low": (n + rows,), "high": (n + rows,)}
+        self._results = [np.zeros(size) for size in sizes.values()]
+        self.data = Assembled(**dict(zip(sizes, self._results, strict=True)))
+        for i, argument in enumerate(self._arguments):
+            if argument.size:
+                self._buffer.set_arg(i, argument.data)
+        for i, result in enumerate(self._results):
+            if result.size:
+                self._buffer.set_res(i, result.data)
+
+    @property
+    def solver(self) -> str:
+        """Name of the solver."""
+        return self._solvers.name
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a call needs the last torques."""
+        return self._arguments[2].size > 0
+
+    @property
+    def contacts(self) -> int:
+        """How many contacts a call has to say of whether they touch; 0: it is not asked."""
+        return self._arguments[3].size
+
+    @property
+    def function(self) -> ca.Function:
+        """The compiled function (x, reference, last, touching) -> H, g, A', X', x0, T', t, weight, low, high."""
+        return self._function
+
+    def assemble(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> Assembled:
+        """Return the program's numbers; they are overwritten by the next call."""
+        x, r, u, on = self._arguments
+        x[:] = state
+        if r.size:
+            r[:] = reference
+        if u.size:
+            u[:] = last
+        if on.size:
+            on[:] = touching if len(touching) else 1.0
+        self._evaluate()
+        return self.data
+
+    def __call__(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> Command:
+        """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,).
+
+        ``touching`` (contacts,) says which contacts touch, where the controller has symbols for that (left
+        out: all). A NaN or an infinity among them gives ``Status.NOT_FINITE``; see `Command`.
+        """
+        data = self.assemble(state, reference, last, touching)
+        # A coordinate that no equation reads may be NaN too: then the measurement is broken.
+        finite = math.isfinite(sum(float(argument.sum()) for argument in self._arguments))
+        return command(self.shape, data, self._solvers, finite)
+
+    def inputs(self, u: FloatArray) -> FloatArray:
+        """Return the model's inputs (n_u of the model,): torques `u`, and zero for prescribed bodies."""
+        if len(self._driven) == self._inputs:
+            return u
+        inputs = np.zeros(self._inputs)
+        inputs[self._driven] = u
+        return inputs
+
+
+def _switched(terms: Any, b: ca.SX, touching: ca.SX | None, compliance: Any) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return J, b, G, D of  J nudot + D lam + b = 0; of a contact that is apart it reads lam = 0."""
+    count, m = len(terms.split), terms.J.shape[0]
+    on = ca.SX.ones(count) if touching is None else touching
+    if on.shape != (count, 1):
+        raise InputError("touching", on.shape, f"{count} symbols, one a contact")
+    soft = np.zeros(count) if compliance is None else array("compliance", compliance, (count,))
+    if touching is None and not np.any(soft):
+        return terms.J, b, terms.J if terms.G is None else terms.G, ca.SX(m, m)
+    sizes = [rows.stop - rows.start for rows in terms.split]
+    on, D = (
+        ca.vertcat(ca.SX(0, 1), *(ca.repmat(one[i], size, 1) for i, size in enumerate(sizes)))
+        for one in (on, 1 - on + ca.SX(ca.DM(soft)))
+    )
+    J = ca.diag(on) @ terms.J
+    return J, on * b, J if terms.G is None else ca.diag(on) @ terms.G, ca.diag(D)
+
+
+def _symbolic(item: Any) -> Any:
+    """Return a task or limit with expressions in place of numbers."""
+    fields = {}
+    for key in ("A", "target", "weight", "lower", "upper"):
+        value = getattr(item, key, None)
+        if isinstance(value, np.ndarray):
+            fields[key] = ca.SX(ca.DM(value))
+    return dataclasses.replace(item, **fields)
+
+
+def _compiled(program: Assembled, given: list[ca.SX], inputs: ca.SX) -> ca.Function:
+    results = []
+    for field in dataclasses.fields(program):
+        value = getattr(program, field.name)
+        results.append(ca.densify(value.T if field.name in ("A", "X", "T") else value))
+    if inputs.shape[0]:
+        results = ca.substitute(results, [inputs], [ca.SX.zeros(*inputs.shape)])
+    results = ca.cse(results)
+    names = [field.name for field in dataclasses.fields(program)]
+    try:
+        function = ca.Function("inverse_dynamics", given, results, ["x", "reference", "last", "touching"], names)
+    except RuntimeError as error:
+        raise InputError(
+            "tasks", str(error).splitlines()[-1][:200], "expressions of the state and the reference"
+        ) from error
+    return compile_function(function)

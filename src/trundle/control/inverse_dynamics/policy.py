@@ -1,0 +1,130 @@
+"""A policy of sampled inverse dynamics, with what to do when there is no solution."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from trundle.checks import FloatArray, non_negative, positive
+from trundle.control.inverse_dynamics.command import Command
+from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
+from trundle.errors import InputError
+from trundle.status import Status
+
+Fallback = Callable[[FloatArray, FloatArray], FloatArray]
+"""(state, last torques) -> torques (n_u,)."""
+
+
+def hold(state: FloatArray, last: FloatArray) -> FloatArray:
+    """Return the last torques that were good."""
+    return last
+
+
+def let_go(state: FloatArray, last: FloatArray) -> FloatArray:
+    """Return no torques."""
+    return np.zeros_like(last)
+
+
+FALLBACKS: dict[str, Fallback] = {"hold": hold, "let-go": let_go}
+
+
+class Finder(Protocol):
+    """(measured state, which contacts touch) -> the state with its contact coordinates."""
+
+    def reset(self) -> None:
+        """Forget what was found before."""
+        ...
+
+    def __call__(self, state: FloatArray, touching: FloatArray) -> FloatArray:
+        """Return the state (n_x,) with the coordinates of the contacts `touching` (contacts,)."""
+        ...
+
+
+_AT_ONCE = 1e-9
+
+
+class InverseDynamicsPolicy:
+    """Calls an `InverseDynamics` once a period and holds its torques.
+
+    A controller with symbols for that gets, at each call, the contacts that touch as they are measured
+    (`trundle.records.ContactSensing`); until something is measured all touch.
+
+    Parameters
+    ----------
+    controller : InverseDynamics
+    reference : callable
+        Maps time (s) to the controller's reference (n_r,).
+    period : float, s
+    fallback : "hold", "let-go" or callable
+        Torques where no command is usable; what happened is in `statuses` and in `command`.
+    finder : Finder, optional
+        Gives the measured state its contact coordinates, such as a
+        `trundle.control.inverse_dynamics.contact_finder.ContactFinder`; without it the state has them.
+    contact_delay : float, s
+        Age at which the measurement of contacts arrives, in whole calls.
+
+    Attributes
+    ----------
+    command : Command or None
+        The last one, usable or not.
+    statuses : Counter
+        How many commands ended with which `Status` since `reset`.
+    """
+
+    def __init__(
+        self,
+        controller: InverseDynamics,
+        reference: Callable[[float], Any],
+        period: float,
+        fallback: str | Fallback = "hold",
+        finder: Finder | None = None,
+        contact_delay: float = 0.0,
+    ) -> None:
+        if not callable(fallback) and fallback not in FALLBACKS:
+            raise InputError("fallback", fallback, "'hold', 'let-go' or a function of (state, last torques)")
+        self._controller = controller
+        self._reference = reference
+        self._period = positive("period", period, "s")
+        self._fallback = fallback if callable(fallback) else FALLBACKS[fallback]
+        self._finder = finder
+        self._late = non_negative("contact_delay", contact_delay, "s")
+        self.reset()
+
+    @property
+    def period(self) -> float:
+        """Time between two calls, s."""
+        return self._period
+
+    def reset(self) -> None:
+        """Forget the last torques, the contacts and the counts."""
+        if self._finder is not None:
+            self._finder.reset()
+        self.command: Command | None = None
+        self.statuses: Counter[Status] = Counter()
+        self._last = np.zeros(self._controller.shape.n_u)
+        self._touching = np.ones(self._controller.contacts)
+        self._heard: deque[tuple[float, tuple[bool, ...]]] = deque()
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        """Take note of which contacts touch; they are known from `contact_delay` later on, the first at once."""
+        if not self._heard:
+            self._heard.append((time, touching))
+            self._touching = np.array(touching, dtype=np.float64)
+        elif touching != self._heard[-1][1]:
+            self._heard.append((time, touching))
+        while len(self._heard) > 1 and self._heard[1][0] <= time - self._late + _AT_ONCE:
+            self._heard.popleft()
+            self._touching = np.array(self._heard[0][1], dtype=np.float64)
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the model's input for the measured `state` (n_x,)."""
+        last = self._last if self._controller.remembers else ()
+        known = state if self._finder is None else self._finder(state, self._touching)
+        touching = self._touching if self._controller.contacts else ()
+        self.command = command = self._controller(known, self._reference(time), last, touching)
+        self.statuses[command.status] += 1
+        self._last = command.u if command.usable else self._fallback(state, self._last)
+        return self._controller.inputs(self._last)

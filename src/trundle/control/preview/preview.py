@@ -1,0 +1,300 @@
+"""Preview control: the motion of the centre of mass that contacts ahead can bear, as one linear-quadratic program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, integer, non_negative, number, positive
+from trundle.contact.patch import PlacedPatch
+from trundle.control.preview.plan import PreviewPlan, momenta, rolled, row_sizes, world_sums
+from trundle.control.preview.program import Layout, Program, Scales, Slot
+from trundle.control.preview.window import Path, Window, make_window, slots_of
+from trundle.errors import InputError
+from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, projection_frame
+from trundle.models.centroidal.forecast import Forecast, aligned
+from trundle.numerics.qp.qp import QpSolution, QpSolver
+from trundle.status import Status
+
+GRID = tuple([0.05] * 6 + [0.15] * 6 + [0.225] * 8)
+"""Durations (s) of 20 samples over 3 s that walked a robot: fine at first."""
+
+
+@dataclass(frozen=True)
+class PreviewWeights:
+    """Prices of half squares.
+
+    Of position (1/m2), velocity (s2/m2), the two components of the angular momentum across the privileged axis
+    (1/(kg m2/s)2), contact forces (1/N2) and moments (1/(N m)2).
+
+    The angular momentum wants a weight near 1: with 1e-3 a robot that re-plans from its measured state fell, because
+    plans spent angular momentum that a body cannot deliver.
+    """
+
+    position: float = 30.0
+    velocity: float = 3.0
+    angular_momentum: float = 1.0
+    force: float = 1e-7
+    moment: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for name in ("position", "velocity", "angular_momentum"):
+            non_negative(name, getattr(self, name))
+        for name in ("force", "moment"):
+            positive(name, getattr(self, name))
+
+
+class Preview:
+    """Preview control of a centroidal model (final): one program a call, its pattern kept from call to call.
+
+    Over K samples, wrenches w held in each,
+
+        minimise 1/2 sum_k |x_k - xbar_k|^2_Wx + |w_k|^2_Wu   subject to   the exact samples of the model,
+        sum_i w3.f_i = F3_k,  every wrench in its cone
+
+    with motion and force along the privileged axis w3 prescribed, which makes the model linear (paper 3, (7)-(11)).
+
+    Parameters
+    ----------
+    model : Centroidal
+        Its mass holds until the first `MassChange` of the forecast.
+    durations : (K,) s
+    axis : (3,)
+        Privileged axis, world; the way up unless said.
+    weights : PreviewWeights
+    least_normal_force : float, N
+        Of every contact that holds.
+    pull : float, 1/s
+        How fast a difference of the measured height from the path's dies out.
+    align : bool
+        Move borders of samples onto the instants at which the forecast changes (`forecast.aligned`).
+    accuracy, max_iterations
+        Of the solver, in scaled unknowns.
+    check : str, optional
+        A second solver, such as "clarabel" (extra `dev`), that solves every program again: see `PreviewPlan.checked`.
+        For tests and measurements: it costs more than the plan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trundle.contact.patch import FlatPatch, PlacedPatch
+    >>> from trundle.models.centroidal.forecast import Forecast, Held
+    >>> from trundle.problems.paths import PointPath
+    >>> sole = FlatPatch.rectangle(0.2, 0.1, friction=0.7)
+    >>> feet = [Held(PlacedPatch(name, sole, (0.0, y, 0.0))) for name, y in (("left", 0.1), ("right", -0.1))]
+    >>> preview = Preview(Centroidal(30.0))
+    >>> path = PointPath([0.0, 1.0], [(0, 0, 0.8), (0, 0.05, 0.8)])
+    >>> plan = preview(0.0, CentroidalState((0, 0, 0.8)), Forecast(feet), path)
+    >>> plan.status.label, bool(abs(plan.position[-1, 1] - 0.05) < 0.01)
+    ('success', True)
+    """
+
+    def __init__(
+        self,
+        model: Centroidal,
+        durations: Any = GRID,
+        *,
+        axis: Any = (0.0, 0.0, 1.0),
+        weights: PreviewWeights | None = None,
+        least_normal_force: float = 0.0,
+        pull: float = 6.0,
+        align: bool = True,
+        accuracy: float = 1e-7,
+        max_iterations: int = 60,
+        check: str | None = None,
+    ) -> None:
+        if not isinstance(model, Centroidal):
+            raise InputError("model", model, "a Centroidal")
+        self.model = model
+        self.durations = array("durations", durations, (None,), above=0.0, unit="s")
+        if not len(self.durations):
+            raise InputError("durations", durations, "at least one sample (s)")
+        self.axis = array("axis", axis, (3,))
+        self.weights = weights or PreviewWeights()
+        self.least = non_negative("least_normal_force", least_normal_force, "N")
+        self.pull = number("pull", pull, minimum=0.0, unit="1/s")
+        self.align = bool(align)
+        self.accuracy = positive("accuracy", accuracy)
+        self.max_iterations = integer("max_iterations", max_iterations, minimum=1)
+        self._second = None if check is None else QpSolver(check)
+        self._W = projection_frame(self.axis)
+        self._grid = np.concatenate(([0.0], np.cumsum(self.durations)))
+        self._scales = Scales.of(model.mass, float(np.linalg.norm(model.gravity)))
+        self._programs: dict[Layout, Program] = {}
+        self._known: _Known | None = None
+        self._softened = False
+
+    def __call__(self, time: float, state: CentroidalState, forecast: Forecast, path: Path) -> PreviewPlan:
+        """Return the plan from the measured `state` at `time` (s); `path` is what the centre of mass should follow.
+
+        Nothing is raised for a program without a solution: see `PreviewPlan.status`.
+
+        Raises
+        ------
+        InputError
+            For inputs of the wrong kind, size, or with NaN.
+        """
+        window = self.window(time, state, forecast, path)
+        known = self._look(forecast)
+        index = known.index(window.held)
+        slots = _Slots(index, known.positions[index] - window.origin, known.rotations[index], window)
+        solution, program = self._solved(window, known, slots)
+        plan = self._planned(state, window, known, slots, solution, program)
+        return replace(plan, checked=program.compared(solution, self._second)) if self._second else plan
+
+    def window(self, time: float, state: CentroidalState, forecast: Forecast, path: Path) -> Window:
+        """Return the samples, resets and references of a window: what the program is made of."""
+        if not isinstance(state, CentroidalState) or not isinstance(forecast, Forecast):
+            wrong = ("state", state, "a CentroidalState") if isinstance(forecast, Forecast) else None
+            raise InputError(*(wrong or ("forecast", forecast, "a Forecast")))
+        borders = number("time", time, unit="s") + self._grid
+        if self.align:
+            borders = aligned(borders, self._look(forecast).changes, 0.3 * float(self.durations.min()))
+        first = (self.model.mass, self._W)
+        return make_window(borders, state, forecast, path, first, self.model.gravity, self.pull)
+
+    def _look(self, forecast: Forecast) -> _Known:
+        if self._known is None or self._known.forecast is not forecast:
+            self._known = _Known(forecast, self._scales, self.least)
+        return self._known
+
+    def _solved(self, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, Program]:
+        """Solve with the prescribed force as an equation; where that fails, or failed last time, at a price."""
+        turning = bool(window.turns.any())
+        if not self._softened:
+            solution, program = self._attempt(
+                Layout(len(self.durations), known.slots, turning, False), window, known, slots
+            )
+            if solution.status in (Status.SUCCESS, Status.NOT_FINITE):
+                return solution, program
+        solution, program = self._attempt(Layout(len(self.durations), known.slots, turning, True), window, known, slots)
+        self._softened = not float(np.abs(program.slacks(solution.x)[:, 0]).max()) <= _MET
+        return solution, program
+
+    def _attempt(self, layout: Layout, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, Program]:
+        program = self._program(layout, window)
+        program.cones(slots.index, known.tables)
+        program.write(window, slots.index, slots.inputs, slots.rotations)
+        return program.qp.solve(), program
+
+    def _program(self, layout: Layout, window: Window) -> Program:
+        made = layout not in self._programs
+        if made:
+            self._programs[layout] = Program(layout, self._scales, self.accuracy, self.max_iterations)
+        program, masses = self._programs[layout], window.samples.masses
+        if made or program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
+            w = self.weights
+            state = np.array([w.position, w.velocity, w.position, w.velocity, w.angular_momentum, w.angular_momentum])
+            program.weigh(state, np.array([w.moment] * 3 + [w.force] * 3), _SLACK, masses)
+        return program
+
+    def _planned(
+        self,
+        state: CentroidalState,
+        window: Window,
+        known: _Known,
+        slots: _Slots,
+        solution: QpSolution,
+        program: Program,
+    ) -> PreviewPlan:
+        contacts, K = known.contacts, len(self.durations)
+        wrenches = np.zeros((K, len(contacts), 6))
+        if solution.status is not Status.SUCCESS:
+            wrenches[:] = np.nan
+            nothing = np.full((K + 1, 6), np.nan)
+            arrays = (wrenches, nothing, nothing[:-1], nothing[:, :3], nothing[:-1, :3])
+            return PreviewPlan(window.borders, contacts, *arrays, solution.status, {}, solution, window)
+        found = program.wrenches(solution.x, slots.index)
+        k, slot = np.nonzero(slots.index >= 0)
+        wrenches[k, slots.index[k, slot]] = found[k, slot]
+        states, starts = rolled(window, (slots.inputs @ found[..., None])[..., 0].sum(axis=1))
+        sums = world_sums(found, slots.positions, slots.rotations)
+        momentum = momenta(window, states, starts, sums, state.angular_momentum)
+        given_up = self._given_up(window, sums, program, solution)
+        status = Status.LIMITS_RELAXED if given_up else Status.SUCCESS
+        return PreviewPlan(
+            window.borders, contacts, wrenches, states, starts, *momentum, status, given_up, solution, window
+        )
+
+    def _given_up(self, window: Window, sums: FloatArray, program: Program, solution: QpSolution) -> dict[str, float]:
+        """Return what was prescribed and is missed, recomputed from the wrenches; empty if nothing is."""
+        s = window.samples
+        missed = np.abs(np.einsum("ki,ki->k", s.W[:, 2], sums[:, 3:]) - s.privileged_force).max()
+        found = {"privileged_force": float(missed)} if missed > _MET * self._scales.weight else {}
+        if program.layout.turning:
+            misses = np.abs(program.slacks(solution.x)[:, -2:]).max(axis=0)
+            names = ("axis_position", "axis_velocity")
+            found |= {name: float(m) for name, m in zip(names, misses, strict=True) if m > _MET}
+        return found
+
+
+_MET = 1e-5
+"""A prescribed value is met within this part of the weight, or this many m and m/s."""
+_SLACK = 1e5
+"""Price of the squared slack, scaled."""
+
+
+class _Slots:
+    """Which contact (K, S) fills each slot in each sample, where it lies, and what its wrench does."""
+
+    def __init__(self, index: Any, positions: FloatArray, rotations: FloatArray, window: Window) -> None:
+        self.index, self.positions, self.rotations = index, positions, rotations
+        self.inputs = window.stages.inputs(positions, rotations)
+
+
+class _Known:
+    """A forecast as arrays, with what a program needs of its contacts: made once a forecast."""
+
+    def __init__(self, forecast: Forecast, scales: Scales, least: float) -> None:
+        self.forecast, self.changes = forecast, forecast.changes
+        self.contacts: tuple[PlacedPatch, ...] = tuple(item.contact for item in forecast.contacts)
+        self.rows = []
+        for contact in self.contacts:
+            scaled = contact.patch.rows * scales.wrench / scales.weight
+            scaled = (scaled / row_sizes(scaled, 1.0)[:, None])[:, 3 if contact.patch.is_point else 0 :]
+            # That the normal force, the first row, is not negative follows from the others.
+            self.rows.append(scaled if least > 0 else scaled[1:])
+        shapes = [part.shape for part in self.rows]
+        sizes = sorted(set(shapes), key=lambda shape: (shape[1], shape[0]), reverse=True)
+        self.kinds = np.array([sizes.index(shape) for shape in shapes], dtype=int)
+        most = _most_at_once(forecast, self.kinds, len(sizes))
+        self.slot_kinds = tuple(kind for kind, count in enumerate(most) for _ in range(count))
+        tables = [self._table(size[0], size[1], least / scales.weight) for size in sizes]
+        self.slots = tuple(tables[kind][0] for kind in self.slot_kinds)
+        self.tables = [tables[kind][1:] for kind in self.slot_kinds]
+        # The last entry, reached by the index -1, stands for an empty slot.
+        self.positions = np.concatenate((forecast.positions, np.zeros((1, 3))))
+        self.rotations = np.concatenate((forecast.rotations, np.eye(3)[None]))
+        self._held: Any = None
+        self._index: Any = None
+
+    def index(self, held: Any) -> Any:
+        """Return `slots_of` for contacts held (K, n), that of the last call if nothing has changed."""
+        if self._held is None or not np.array_equal(held, self._held):
+            self._held, self._index = held, slots_of(held, self.kinds, self.slot_kinds)
+        return self._index
+
+    def _table(self, height: int, width: int, least: float) -> tuple[Slot, FloatArray, FloatArray]:
+        """Return the slot of cones of this shape, with coefficients and lower bounds of each contact and of none.
+
+        The slot's places are where any of these cones is not zero: a solver has a third less to multiply.
+        """
+        fitting = [i for i, part in enumerate(self.rows) if part.shape == (height, width)]
+        places = np.nonzero(np.any([self.rows[i] != 0.0 for i in fitting], axis=0))
+        coefficients = np.zeros((len(self.rows) + 1, len(places[0])))
+        for i in fitting:
+            coefficients[i] = self.rows[i][places]
+        coefficients[-1] = coefficients[fitting[0]]
+        low = np.zeros((len(self.rows) + 1, height))
+        low[:, 0], low[-1] = least, -1.0  # an empty slot lies well inside
+        i, j = (tuple(place.tolist()) for place in places)
+        return Slot(width, height, (i, j)), coefficients, low
+
+
+def _most_at_once(forecast: Forecast, kinds: Any, count: int) -> list[int]:
+    """Return how many contacts of each kind hold at once at most; the number changes only where a contact starts."""
+    starts = np.unique(np.append(forecast.spans[:, 0], -np.inf))
+    held = forecast.held(starts)
+    return [int(held[:, kinds == kind].sum(axis=1).max(initial=0)) for kind in range(count)]

@@ -1,0 +1,142 @@
+"""Linearisation of the local error's dynamics along a reference, by algorithmic differentiation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import law_named
+from trundle.control.regulators.local_error import LocalError
+from trundle.errors import InputError
+from trundle.models.tree.multibody import Dynamics
+from trundle.numerics.space import cross
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """e' = A(t) e + B(t) (u - u_ref) near a reference (final).
+
+    With e = E(x_ref, x), the dynamics of the error are e' = dE/dx_ref f(x_ref, u_ref) + dE/dx f(x, u). Then
+    B = d(e')/du and A = d(e')/dx X, where X = dx/de solves [dE/dx; N] X = [I; 0] at x = x_ref: N is the gradient
+    of what coordinates have beyond e, a quaternion's norm and, in the plane, the pair of charts out of step.
+
+    Parameters
+    ----------
+    error : LocalError
+    """
+
+    error: LocalError
+
+    def along(self, states: FloatArray, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return A (N, n_e, n_e) and B (N, n_e, n_u) at N states (rolling coordinates) and inputs.
+
+        Raises
+        ------
+        InputError
+            If the coordinates are singular at a state: a chart's pole, bodies curved alike.
+        """
+        A, B, _ = self.with_directions(states, inputs)
+        return A, B
+
+    def with_directions(self, states: FloatArray, inputs: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return A, B as `along`, and X = dx/de (N, n_x, n_e)."""
+        n = self.error.size
+        phi, rate, P, J, Ju, N = _each(self._motion, states, inputs)
+        Ep, H = _each(self._map, phi[:, :, 0], rate[:, :, 0])
+        rows = np.concatenate([Ep @ P, N], axis=1)
+        if not all(np.all(np.isfinite(M)) for M in (rows, J, Ju)) or np.any(np.linalg.cond(rows) > 1e12):
+            raise InputError("states", "singular coordinates", "states away from a chart's pole and from conformity")
+        right = np.broadcast_to(np.eye(rows.shape[1], n), (len(rows), rows.shape[1], n))
+        X = np.asarray(np.linalg.solve(rows, right), dtype=np.float64)
+        return (Ep @ J + H @ P) @ X, Ep @ Ju, X
+
+    @property
+    def _motion(self) -> ca.Function:
+        """(x, u) -> features, their rates, dphi/dx, d(phi')/dx, d(phi')/du, N."""
+
+        def build() -> ca.Function:
+            error, found = self.error, dynamics_of(self.error)
+            model = error.model
+            phi, _ = error.features_of(model)
+            rate = self._feature_rates(found, phi)
+            outputs = [phi, rate, *(ca.jacobian(*pair) for pair in ((phi, model.x), (rate, model.x), (rate, model.u)))]
+            return ca.Function("motion", [model.x, model.u], [ca.densify(v) for v in (*outputs, self._beyond(found))])
+
+        return self.error.twin.system.kept(("motion", self.error.atlas), build)
+
+    @property
+    def _map(self) -> ca.Function:
+        """(phi, phi') -> dE/dphi and d/dphi (dE/dphi phi' + dE/dphi_ref phi_ref'), both at phi = phi_ref."""
+
+        def build() -> ca.Function:
+            size = self._motion.size1_out(0)
+            ref, phi, rate = (ca.SX.sym(name, size) for name in ("ref", "phi", "rate"))
+            e = self.error.expression(ref, phi)
+            edot = ca.jtimes(e, ref, rate) + ca.jtimes(e, phi, rate)
+            both = ca.Function("both", [ref, phi, rate], [ca.jacobian(e, phi), ca.jacobian(edot, phi)])
+            return ca.Function("map", [phi, rate], [ca.densify(v) for v in both(phi, phi, rate)])
+
+        return self.error.twin.system.kept(("map", self.error.rolled), build)
+
+    def _feature_rates(self, found: Dynamics, phi: ca.SX) -> ca.SX:
+        """Return phi': what is simple by mechanics so, the rest by differentiation along x'."""
+        error = self.error
+        d, model = error.d, error.model
+        meeting, k = error.pair.system.meetings[0], found.kin[0]
+        A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
+        to_hand = B.R.T
+        al = found.nudot[: B.w.shape[0]] - B.al
+        w_rel = A.w - B.w
+        if d == 3:
+            al, w_rel = to_hand @ (al - ca.cross(B.w, w_rel)), to_hand @ w_rel
+        tangents = phi[phi.shape[0] - d * (d - 1) :]
+        return ca.vertcat(
+            _turning(B.w, B.R),
+            B.v,
+            _turning(w_rel, to_hand @ A.R),
+            to_hand @ k.sB,
+            model.u,
+            al,
+            ca.jtimes(tangents, model.x, found.xdot),
+        )
+
+    def _beyond(self, found: Dynamics) -> ca.SX:
+        """Return N (n_x - n_e, n_x)."""
+        model = self.error.model
+        rows = []
+        for name, part in model.layout.items():
+            if name.endswith(".turn") and model.d == 3:
+                row = ca.SX(1, model.x.shape[0])
+                row[part] = model.x[part]
+                rows.append(row)
+        if model.d == 2:
+            joined = model.joined[0]
+            relative = next(part for name, part in model.layout.items() if name.endswith(".relative_velocity"))
+            along = ca.jacobian(found.kin[0].rates, model.x[relative])
+            row = ca.SX(1, model.x.shape[0])
+            row[model.layout[f"{joined.name}.coordinates"]] = ca.horzcat(-along[1], along[0])
+            rows.append(row)
+        return ca.vertcat(*rows)
+
+
+def _turning(w: ca.SX, R: ca.SX) -> ca.SX:
+    """Return vec(R') of axes that turn with the angular velocity `w` (k,)."""
+    return ca.vertcat(*(cross(w, column) for column in ca.horzsplit(R)))
+
+
+def _each(function: ca.Function, *values: FloatArray) -> list[FloatArray]:
+    """Return the outputs (N, rows, columns) of a function of vectors at N of each, (N, size)."""
+    count = len(values[0])
+    results = [np.asarray(v) for v in function.map(count)(*(value.T for value in values))]
+    return [np.moveaxis(v.reshape(v.shape[0], count, -1), 1, 0) for v in results]
+
+
+def dynamics_of(error: LocalError) -> Dynamics:
+    """Return the equations of motion of the pair of `error` in rolling coordinates, made once."""
+    system = error.twin.system
+    return system.kept(
+        ("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics([law_named(error.pair.law)])
+    )

@@ -1,0 +1,199 @@
+"""TrackingLQR: follows a reference by the gains of a finite horizon on the local error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, positive
+from trundle.control.regulators.balancing import BalancingLQR
+from trundle.control.regulators.hand_inputs import InputLimit
+from trundle.control.regulators.linearization import Linearization, dynamics_of
+from trundle.control.regulators.local_error import LocalError
+from trundle.control.regulators.regulation import nearest_equilibrium
+from trundle.errors import InputError
+from trundle.models.hand_freedoms import hand_freedoms
+from trundle.models.rolling_pair import RollingPair
+from trundle.models.tree.system import Start
+from trundle.numerics.riccati import GainSchedule, sampled_time_varying
+from trundle.problems.reference import Reference
+
+_LINEARIZED = 100
+"""Smallest number of times at which a long reference is linearised."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingLQR:
+    """u = u_ref(t) - K(t) e(x_ref(t), x), held for a period: a `Policy` that brings a pair back to a reference (final).
+
+    The gains minimise e'final e at the end + int e'Q e + (u - u_ref)'R (u - u_ref) dt for the error's linearised
+    dynamics and inputs held between calls (`trundle.numerics.riccati.sampled_time_varying`). Between samples the
+    reference is the cubic through its states and their rates. After the end a `BalancingLQR` regulates about the
+    equilibrium next to the last state; if there is none, the last gains hold. (Woodruff & Lynch 2023, section VIII.)
+
+    Parameters
+    ----------
+    pair : RollingPair
+        In the coordinates its measured states have.
+    reference : Reference, or anything with a `reference`, such as a plan
+        In rolling coordinates.
+    Q, R : (n_e, n_e), (n_u, n_u), or mappings of names to numbers or arrays
+        Weights; the names are those of `LocalError.blocks` and `LocalError.input_blocks`, e.g.
+        ``{"contact": 1e4, "object_rotation": 10.0}``.
+    final : as Q, optional
+        Default: Q.
+    period : float, s
+    freedoms : see `hand_freedoms`
+        Components of the input that feedback may use; the reference's own input always acts.
+    input_limit : see `InputLimit.of`
+    rolled : see `LocalError`
+    integral : see `BalancingLQR`
+        Of the regulator after the end.
+
+    Raises
+    ------
+    InputError
+        If a size, a name or a sign does not fit, or the reference passes a singular state.
+    """
+
+    pair: RollingPair
+    reference: Any
+    Q: Any
+    R: Any
+    final: Any = None
+    period: float = 1e-3
+    freedoms: Any = "all"
+    input_limit: Any = None
+    rolled: str = "rotation"
+    integral: Any = None
+
+    def __post_init__(self) -> None:
+        given = getattr(self.reference, "reference", self.reference)
+        if not isinstance(given, Reference):
+            raise InputError("reference", self.reference, "a Reference, or a plan that has one")
+        object.__setattr__(self, "reference", given)
+        object.__setattr__(self, "period", positive("period", self.period, "s"))
+        sizes = (self.error.model.x.shape[0], self.error.inputs)
+        for key, values, size in zip(("states", "inputs"), (given.states, given.inputs), sizes, strict=True):
+            if values.shape[1] != size:
+                raise InputError(f"reference.{key}", values.shape, f"{size} columns, as in rolling coordinates")
+        _ = self.schedule, self.limit, self.after  # what is wrong is said now, not in the middle of a run
+
+    @cached_property
+    def error(self) -> LocalError:
+        """The error that is fed back."""
+        return LocalError(self.pair, self.reference.atlas, self.rolled)
+
+    @cached_property
+    def schedule(self) -> GainSchedule:
+        """Gains K (N + 1, n_used, n_e) of the inputs used, and cost to go S, at the sampling times."""
+        from scipy.interpolate import make_interp_spline
+
+        error, used = self.error, list(self.used)
+        Q = error.weights("Q", self.Q, error.blocks, definite=False)
+        R = error.weights("R", self.R, error.input_blocks, definite=True)[np.ix_(used, used)]
+        final = Q if self.final is None else error.weights("final", self.final, error.blocks, definite=False)
+        # A and B change slowly: a few hundred of them, linear in between.
+        step = max(1, len(self.times) // _LINEARIZED)
+        some = np.unique(np.append(np.arange(0, len(self.times), step), len(self.times) - 1))
+        A, B = (
+            make_interp_spline(self.times[some], M, k=1)(self.times)
+            for M in Linearization(error).along(self.states[some], self.inputs[some])
+        )
+        return sampled_time_varying(self.times, A, B[:, :, used], Q, R, final)
+
+    @cached_property
+    def used(self) -> tuple[int, ...]:
+        """Numbers of the inputs that feedback may use."""
+        return hand_freedoms(self.pair.d, self.freedoms)
+
+    @cached_property
+    def times(self) -> FloatArray:
+        """Sampling times (N + 1,) from the reference's start to its end, s."""
+        first, last = self.reference.times[0], self.reference.times[-1]
+        count = int(np.ceil((last - first) / self.period - 1e-6))
+        return np.append(first + self.period * np.arange(count), last)
+
+    @property
+    def states(self) -> FloatArray:
+        """Reference states (N + 1, n_x) at the sampling times."""
+        return self._sampled[0]
+
+    @property
+    def inputs(self) -> FloatArray:
+        """Reference inputs (N + 1, n_u) at the sampling times."""
+        return self._sampled[1]
+
+    @cached_property
+    def after(self) -> BalancingLQR | None:
+        """The regulator that takes over at the end, about the equilibrium next to the last state; None without one."""
+        x = nearest_equilibrium(self.error, self.reference.states[-1])
+        if x is None:
+            return None
+        state = Start(x, self.reference.atlas)
+        more = {"period": self.period, "freedoms": self.freedoms, "input_limit": self.input_limit}
+        return BalancingLQR(self.pair, state, self.Q, self.R, rolled=self.rolled, integral=self.integral, **more)
+
+    def reset(self) -> None:
+        """Forget the integrals of the regulator after the end."""
+        if self.after is not None:
+            self.after.reset()
+
+    def deviation(self, time: float, state: FloatArray) -> FloatArray:
+        """Return e (n_e,) of a measured state at `time` (s)."""
+        return self.error.between(self._features[self._index(time)], self.error.of_state(state))
+
+    def cost_to_go(self, time: float, state: FloatArray) -> float:
+        """Return e'S(t) e, the cost that linear theory expects from a state on."""
+        if self.after is not None and self._ended(time):
+            return self.after.cost_to_go(time, state)
+        e = self.deviation(time, state)
+        return float(e @ self.schedule.S[self._index(time)] @ e)
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the input (n_u,) for the measured `state` at `time` (s)."""
+        ended = self._ended(time)
+        if ended and self.after is not None:
+            return self.after(time, state)
+        i = self._index(time)
+        e = self.error.between(self._features[i], self.error.of_state(state))
+        u = np.zeros(self.error.inputs) if ended else self._held[i].copy()
+        u[list(self.used)] -= self.schedule.K[i] @ e
+        return self.limit.apply(u)
+
+    def _ended(self, time: float) -> bool:
+        return time >= self.times[-1] - 1e-9 * self.period
+
+    def _index(self, time: float) -> int:
+        i = int(np.floor((time - self.times[0]) / self.period + 1e-6))
+        return min(max(i, 0), len(self.times) - 1)
+
+    @cached_property
+    def limit(self) -> InputLimit:
+        """Bounds of the input."""
+        return InputLimit.of(self.input_limit, self.error.inputs)
+
+    @cached_property
+    def _features(self) -> FloatArray:
+        return self.error.of_reference(self.states)
+
+    @cached_property
+    def _held(self) -> FloatArray:
+        """Input (N, n_u) of each period: the reference's mean over it."""
+        return (self.inputs[:-1] + self.inputs[1:]) / 2
+
+    @cached_property
+    def _sampled(self) -> tuple[FloatArray, FloatArray]:
+        """States and inputs at the sampling times: cubic through states and rates, inputs linear."""
+        from scipy.interpolate import CubicHermiteSpline
+
+        r, model = self.reference, self.error.model
+        rate = ca.Function("rate", [model.x, model.u], [dynamics_of(self.error).xdot])
+        slopes = np.asarray(rate.map(len(r.times))(r.states.T, r.inputs.T)).T
+        states = np.asarray(CubicHermiteSpline(r.times, r.states, slopes, axis=0)(self.times))
+        inputs = np.stack([np.interp(self.times, r.times, column) for column in r.inputs.T], axis=1)
+        return states, inputs

@@ -1,0 +1,214 @@
+"""Replay of a planned walk in the simulator: touch-downs are events there, and the policy goes by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, integer, positive
+from trundle.contact.laws import ROLLING
+from trundle.control.regulators.walk_gains import Walk, WalkGains, WalkWeights, image, walk_gains
+from trundle.geometry.shapes.surfaces import Ellipsoid, Plane
+from trundle.models.feet import Foot
+from trundle.models.robots.avatar import Avatar
+from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.system import Start
+from trundle.models.urdf.robot import robot_from_urdf
+from trundle.records import Trajectory
+from trundle.simulate import simulate
+
+PERIOD = 4e-3
+TOLERANCE = 1e-6
+_TOUCHES = 1e-7
+_LATE_SWING = 0.75
+_UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
+"""Deviations of the base (m, rad) up to which it counts as walking."""
+
+
+def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: float = 1.0) -> RollingTree:
+    """Return the avatar on its two ellipsoidal feet on a plane, which may slip, leave and land, as `simulate` takes it.
+
+    Its base hangs on six joints: x = (q, nu) of a `trundle.plan.walk.plan.WalkPlan`.
+    """
+    sole = Ellipsoid(avatar.foot.semi_axes.tolist())
+    foot = {f"{side}_foot": Foot(sole, position=avatar.foot.center.tolist()) for side in ("left", "right")}
+    return robot_from_urdf(
+        avatar.robot,
+        foot,
+        Plane(),
+        gravity=(0.0, 0.0, -9.81) if gravity is None else gravity.tolist(),
+        friction=friction,
+        base="joints",
+        on_slip="slide",
+        on_separation="fly",
+    )
+
+
+class WalkTracking:
+    """The policy u = u_plan - K (x - x_plan), with the plan's time going by touch-downs (final).
+
+    A swing foot that touches the ground before its time ends the swing: the plan's time jumps to the landing. One that
+    is late finds the ground under the torques of the next phase.
+
+    Parameters
+    ----------
+    robot, walk, gains : as `walk_gains` takes and returns them
+    begin : float, s
+        The plan's time at the start.
+    period : float, s
+
+    Attributes
+    ----------
+    steps : int
+        Landings after which the foot that landed stood when its double support ended, the base near the plan.
+    deviations : list of (time s, (2 n,))
+        x - x_plan at every call.
+    """
+
+    def __init__(
+        self, robot: RollingTree, walk: Walk, gains: WalkGains, begin: float = 0.0, period: float = PERIOD
+    ) -> None:
+        self._walk, self._gains, self._begin = walk, gains, begin
+        self._period = positive("period", period, "s")
+        model = robot.system.model()
+        gaps = [k.gap[2] for k in model.terms([ROLLING] * len(model.joined)).kin]
+        self._gaps = ca.Function("gaps", [model.x], [ca.vertcat(*gaps)], {"cse": True})
+        self._S = image(walk, 2 * model.nv)
+        self._landings = _landings(walk)
+        self.reset()
+
+    @property
+    def period(self) -> float:
+        """Time between two calls, s."""
+        return self._period
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.steps, self.deviations = 0, []
+        self._now, self._last, self._cycle = self._begin, 0.0, 0
+        self._pending: int | None = None
+
+    def reference(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return (x (2 n,), u (n_u,), K (n_u, 2 n)) of the plan now."""
+        q, nu, _, k = self._walk.at(self._now)
+        x, u, K = np.concatenate([q, nu]), self._walk.torque[k], self._gains.at(self._now)
+        if self._cycle % 2 and self._walk.mirror is not None:
+            torques = self._walk.mirror[6:, 6:]
+            x, u, K = self._S @ x, torques @ u, torques @ K @ self._S
+        x[0] += self._cycle * (self._walk.q[-1, 0] - self._walk.q[0, 0])
+        return x, u, K
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the torques for the measured `state` (2 n,)."""
+        before = self._now
+        self._now += time - self._last
+        self._last = time
+        gaps = np.asarray(self._gaps(state)).ravel()
+        for lift, landing, foot in self._landings:
+            side = self._side(foot)
+            if lift + _LATE_SWING * (landing - lift) < self._now < landing and gaps[side] < _TOUCHES:
+                self._now = landing
+            if before < landing <= self._now:
+                self._pending = side
+        end = self._walk.times[-1]
+        if self._now >= end:
+            self._now -= end - self._walk.times[0]
+            self._cycle += 1
+        x, u, K = self.reference()
+        deviation = state - x
+        self._count(gaps, deviation)
+        self.deviations.append((time, deviation))
+        return u - K @ deviation
+
+    def _side(self, foot: int) -> int:
+        return 1 - foot if self._cycle % 2 and self._walk.mirror is not None else foot
+
+    def _count(self, gaps: FloatArray, deviation: FloatArray) -> None:
+        """Count a landing when its double support is over."""
+        k = self._walk.at(self._now)[3]
+        if self._pending is not None and not np.all(self._walk.standing[k]):
+            good = gaps[self._pending] < 1e-6 and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
+            self.steps += int(good)
+            self._pending = None
+
+
+def _landings(walk: Walk) -> list[tuple[float, float, int]]:
+    """Return (time of its lift-off, or the start, time, foot) of every landing in the cycle."""
+    found = []
+    standing = np.asarray(walk.standing, dtype=bool)
+    for foot in range(standing.shape[1]):
+        for k in range(1, len(standing)):
+            if standing[k, foot] and not standing[k - 1, foot]:
+                swing = k - 1
+                while swing > 0 and not standing[swing - 1, foot]:
+                    swing -= 1
+                found.append((float(walk.times[swing]), float(walk.times[k]), foot))
+    return sorted(found, key=lambda one: one[1])
+
+
+@dataclass(frozen=True)
+class WalkReplay:
+    """A walk in the simulator.
+
+    Attributes
+    ----------
+    run : Trajectory
+        Of kind ``spatial``: bodies, joints, torques, forces, gaps, slips, modes.
+    steps : int
+        Steps that were walked, at most those asked for.
+    largest : (2 n,)
+        Largest |x - x_plan| (m, rad, m/s, rad/s); of x the way, too, that time got out of step.
+    gains : WalkGains
+    """
+
+    run: Trajectory
+    steps: int
+    largest: FloatArray
+    gains: WalkGains
+
+
+def replay_walk(
+    robot: RollingTree,
+    walk: Walk,
+    steps: int = 12,
+    *,
+    weights: WalkWeights | None = None,
+    period: float = PERIOD,
+    tolerance: float = TOLERANCE,
+) -> WalkReplay:
+    """Return `steps` steps of a planned walk in the simulator, from the middle of its first swing.
+
+    Feet leave, land (plastic impacts), roll and slide there as forces and gaps have it; the plan only steers.
+
+    Parameters
+    ----------
+    robot : RollingTree
+        `walking_robot` with the walk's gravity.
+    walk : Walk
+    steps : int
+    weights, period
+        Of `walk_gains` and `WalkTracking`.
+    tolerance : float
+        Relative, of the integrator.
+
+    Raises
+    ------
+    InputError
+        If the walk does not fit the robot.
+    """
+    count = integer("steps", steps, minimum=1)
+    gains = walk_gains(robot, walk, weights)
+    first = _landings(walk)[0]
+    k = int(np.searchsorted(walk.times, (2 * first[0] + first[1]) / 3))
+    policy = WalkTracking(robot, walk, gains, float(walk.times[k]), period)
+    laws = tuple("rolling" if stands else "separated" for stands in walk.standing[k])
+    start = Start(np.concatenate([walk.q[k], walk.nu[k]]), robot.system.first_atlas, laws)
+    cycles = count / len(_landings(walk))
+    duration = (cycles + 0.25) * float(walk.times[-1] - walk.times[0])
+    run = simulate(
+        robot, start, duration, policy=policy, method="dopri5", relative_tolerance=tolerance, output_step=0.01
+    )
+    largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)
+    return WalkReplay(run, min(policy.steps, count), largest, gains)

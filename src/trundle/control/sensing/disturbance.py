@@ -1,0 +1,83 @@
+"""Actuated: what stands between a controller and the motion of a hand or a joint, as limits, lag and errors."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, non_negative
+from trundle.control.regulators.hand_inputs import InputLimit
+from trundle.errors import InputError
+from trundle.records import Policy, tell_contacts
+
+
+@dataclass(eq=False)
+class Actuated:
+    """A policy whose input comes late, is limited in size and rate, and has a constant error (final).
+
+    In this order: gain u(t - delay) (zero before there is one), saturation, rate limit from one call to the next, bias.
+    The bias is an error of the drives: no limit holds it back.
+
+    Parameters
+    ----------
+    policy : Policy
+    size : int
+        Number of inputs.
+    delay : float, s
+        Rounded up to whole periods.
+    limit : see `InputLimit.of`
+    rate_limit : number or (n_u,), rad/s3 and m/s3
+        Largest rate of change; the first input is free.
+    bias : number or (n_u,), in the input's units
+    gain : number or (n_u,)
+        What the drives make of a unit of input.
+    """
+
+    policy: Policy
+    size: int
+    delay: float = 0.0
+    limit: Any = None
+    rate_limit: Any = None
+    bias: Any = 0.0
+    gain: Any = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policy, Policy) or self.policy.period is None:
+            raise InputError("policy", self.policy, "a Policy with a period")
+        non_negative("delay", self.delay, "s")
+        self._late = int(np.ceil(self.delay / self.policy.period - 1e-6))
+        self._limit = InputLimit.of(self.limit, self.size)
+        rates = InputLimit.of(self.rate_limit, self.size)
+        self._step = InputLimit(rates.low * self.policy.period, rates.high * self.policy.period)
+        self._bias, self._gain = (
+            array(key, np.broadcast_to(np.asarray(value, dtype=np.float64), (self.size,)), (self.size,))
+            for key, value in (("bias", self.bias), ("gain", self.gain))
+        )
+        self.reset()
+
+    @property
+    def period(self) -> float | None:
+        """The inner policy's."""
+        return self.policy.period
+
+    def reset(self) -> None:
+        """Forget the last run."""
+        self.policy.reset()
+        self._queue = deque(np.zeros(self.size) for _ in range(self._late))
+        self._last: FloatArray | None = None
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        """Tell the policy inside which contacts touch."""
+        tell_contacts(self.policy, time, touching)
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the input (n_u,) that the hand gets."""
+        self._queue.append(array("policy", self.policy(time, state), (self.size,)))
+        u = self._limit.apply(self._gain * self._queue.popleft())
+        if self._last is not None:
+            u = self._last + self._step.apply(u - self._last)
+        self._last = u
+        return u + self._bias

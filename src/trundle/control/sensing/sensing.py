@@ -1,0 +1,215 @@
+"""What a controller can know: encoders in the hand, a camera on the object, and an estimator between them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, integer, non_negative, positive
+from trundle.control.sensing.estimator import PoseEstimator, Reading, Sigmas, turned
+from trundle.errors import InputError
+from trundle.models.rigid_body import Hand
+from trundle.models.rolling_pair import RollingPair
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.system import Start
+from trundle.numerics.space import angular_size
+from trundle.records import Policy
+
+_ROUND = 1e-6
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera that sees the object's pose in the world: images at 0, period, 2 period, ..., each `delay` late.
+
+    An image shows the pose of the object's SHAPE, turned by normal noise about each world axis (in the plane: its
+    angle) and shifted by normal noise along each. Images are taken and handed over at the first call of the
+    policy at or after their time.
+
+    Parameters
+    ----------
+    period : float, s
+    delay : float, s
+        From exposure to result.
+    position_sigma, angle_sigma : float, m and rad
+        Standard deviations of each component.
+    seed : int
+        Of the noise; a run repeats exactly.
+    """
+
+    period: float = 1.0 / 250.0
+    delay: float = 0.0
+    position_sigma: float = 0.0
+    angle_sigma: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        positive("period", self.period, "s")
+        for name, unit in (("delay", "s"), ("position_sigma", "m"), ("angle_sigma", "rad")):
+            non_negative(name, getattr(self, name), unit)
+        integer("seed", self.seed, minimum=0)
+
+    def image(
+        self, position: FloatArray, turn: FloatArray, noise: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the position (d,) and turn (angle or quaternion) seen of those that are."""
+        moved = position + self.position_sigma * noise.standard_normal(len(position))
+        return moved, turned(turn, self.angle_sigma * noise.standard_normal(1 if len(turn) == 1 else 3))
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """What the hand's joints tell: its pose and body twist, exact or with normal noise on each component.
+
+    Parameters
+    ----------
+    position_sigma, angle_sigma : float, m and rad
+    velocity_sigma, rate_sigma : float, m/s and rad/s
+    seed : int
+    """
+
+    position_sigma: float = 0.0
+    angle_sigma: float = 0.0
+    velocity_sigma: float = 0.0
+    rate_sigma: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("position_sigma", "angle_sigma", "velocity_sigma", "rate_sigma"):
+            non_negative(name, getattr(self, name))
+        integer("seed", self.seed, minimum=0)
+
+    def reading(self, position: FloatArray, turn: FloatArray, twist: FloatArray, noise: np.random.Generator) -> Reading:
+        """Return what is read of the hand's true pose and twist."""
+        if not any((self.position_sigma, self.angle_sigma, self.velocity_sigma, self.rate_sigma)):
+            return Reading(position, turn, twist)
+        d = len(position)
+        k = angular_size(d)
+        sigma = np.repeat([self.rate_sigma, self.velocity_sigma], [k, d])
+        return Reading(
+            position + self.position_sigma * noise.standard_normal(d),
+            turned(turn, self.angle_sigma * noise.standard_normal(k)),
+            twist + sigma * noise.standard_normal(k + d),
+        )
+
+
+@dataclass(eq=False)
+class Sensed:
+    """A controller that sees the world through a camera and encoders: a `Policy` around a policy (final).
+
+    The simulator hands over the true state of the plant, of which only the hand's pose and twist and, in images,
+    the object's pose are looked at. The inner policy gets an estimated state of the nominal pair in pose
+    coordinates, from `estimator.PoseEstimator`: it predicts with the nominal equations of motion
+    and corrects by images where they were taken, then predicts again up to now (delay compensation). The contact
+    follows from the estimated poses by the nominal geometry; the plant's own contact is never seen.
+
+    Parameters
+    ----------
+    policy : Policy
+        For states of `pair`.
+    pair : RollingPair
+        The nominal pair, in pose coordinates.
+    camera : Camera
+    encoders : Encoders
+    plant : RollingPair, optional
+        The pair that is simulated, in pose coordinates (default: `pair`).
+    initial : Start, optional
+        Nominal state at the first call. Default: the first image, at once, and no motion relative to the hand.
+    acceleration_sigma : float, rad/s2
+        Angular acceleration that the nominal model is expected to miss: larger trusts images more.
+    drift_sigma : float, m/s
+        The same for the object's velocity.
+    """
+
+    policy: Policy
+    pair: RollingPair
+    camera: Camera = field(default_factory=Camera)
+    encoders: Encoders = field(default_factory=Encoders)
+    plant: RollingPair | None = None
+    initial: Start | None = None
+    acceleration_sigma: float = 20.0
+    drift_sigma: float = 0.02
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policy, Policy):
+            raise InputError("policy", self.policy, "a Policy: called with time and state, with a period and reset()")
+        if self.policy.period is None:
+            raise InputError("policy.period", None, "a period > 0 (s)")
+        for name, kind in (("camera", Camera), ("encoders", Encoders)):
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(name, getattr(self, name), f"of the class {kind.__name__}")
+        for name, pair in (("pair", self.pair), ("plant", self.plant or self.pair)):
+            fits = isinstance(pair, RollingPair) and isinstance(pair.base, Hand) and pair.coordinates == "pose"
+            if not fits or pair.d != self.pair.d:
+                raise InputError(name, pair, "a RollingPair on a Hand, in pose coordinates, of the pair's dimension")
+        if self.camera.period < self.policy.period * (1 - _ROUND):
+            raise InputError(
+                "camera.period", self.camera.period, f">= the policy's period = {self.policy.period:g} (s)"
+            )
+        positive("acceleration_sigma", self.acceleration_sigma, "rad/s2")
+        positive("drift_sigma", self.drift_sigma, "m/s")
+        camera = self.camera
+        sigmas = Sigmas(self.acceleration_sigma, self.drift_sigma, camera.angle_sigma, camera.position_sigma)
+        self._estimator = PoseEstimator(self.pair, camera.period, sigmas)
+        self.reset()
+
+    @property
+    def period(self) -> float | None:
+        """The inner policy's."""
+        return self.policy.period
+
+    @property
+    def estimate(self) -> FloatArray:
+        """The nominal state (n_x,) the inner policy was last given."""
+        return self._estimator.state
+
+    def reset(self) -> None:
+        """Forget the last run, also that of the inner policy, and start the noise again."""
+        self.policy.reset()
+        self._estimator.reset()
+        # Two streams: with other encoders the images stay what they were.
+        self._noise = np.random.default_rng([self.camera.seed, 1]), np.random.default_rng([self.encoders.seed, 2])
+        self._images: deque[tuple[float, float, FloatArray, FloatArray]] = deque()
+        self._exposures = 0
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the inner policy's input for what is known at `time` (s) when the plant is in `state`."""
+        plant = self.plant or self.pair
+        meeting, layout = plant.system.meetings[0], plant.system.model().layout
+        size = max(part.stop for part in layout.values())
+        x = array("state", state, (size,))
+        position, turn, twist = (x[layout[f"{meeting.body_B}.{part}"]] for part in ("position", "turn", "twist"))
+        reading = self.encoders.reading(position, turn, twist, self._noise[1])
+        origin, turn = self._true_pose(x)
+        if self._estimator.started:
+            self._estimator.predict(time, reading)
+        if time >= self._exposures * self.camera.period - _ROUND * self.camera.period:
+            image = self.camera.image(origin, turn, self._noise[0])
+            self._exposures = int(np.floor(time / self.camera.period + _ROUND)) + 1
+            if not self._estimator.started:
+                self._start(time, reading, *image)
+            else:
+                self._images.append((time, time + self.camera.delay, *image))
+        while self._images and self._images[0][1] <= time + _ROUND * self.camera.period:
+            taken, _, origin, turn = self._images.popleft()
+            self._estimator.correct(taken, *self._centre(origin, turn))
+        return self.policy(time, self._estimator.state)
+
+    def _true_pose(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the position of the plant's shape's origin, world, and its turn."""
+        plant = self.plant or self.pair
+        name, layout = plant.system.meetings[0].body_A, plant.system.model().layout
+        turn = x[layout[f"{name}.turn"]]
+        return x[layout[f"{name}.position"]] + to_matrix(turn) @ np.array(plant.body.shape_origin), turn
+
+    def _centre(self, origin: FloatArray, turn: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the position of the nominal centre of mass of a shape seen at (origin, turn), and the turn."""
+        return origin - to_matrix(turn) @ np.array(self.pair.body.shape_origin), turn
+
+    def _start(self, time: float, reading: Reading, origin: FloatArray, turn: FloatArray) -> None:
+        if self.initial is not None:
+            self._estimator.start_from(time, reading, self.initial)
+        else:
+            self._estimator.start_at(time, reading, *self._centre(origin, turn))

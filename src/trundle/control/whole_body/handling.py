@@ -1,0 +1,330 @@
+"""Picking an object up with two hands, carrying it and setting it down: which phase when, and what hands do in each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, integer, non_negative, number, positive
+from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import FlatPatch, PlacedPatch
+from trundle.control.regulators.aim import Aim
+from trundle.control.whole_body.load import Load
+from trundle.control.whole_body.stepping import Travel
+from trundle.errors import InputError
+from trundle.models.centroidal.forecast import MassChange
+from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
+
+HANDS = ("left_hand", "right_hand")
+PHASES = ("wait", "reach", "close", "squeeze", "load", "lift", "carry", "lower", "unload", "release", "open", "retreat")
+"""In their order; the last one does not end."""
+_POINT = FlatPatch.point(1.0)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an object is: its centre (3,) m, and its turn about the vertical (rad)."""
+
+    position: Any
+    yaw: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
+        number("yaw", self.yaw, unit="rad")
+
+    @cached_property
+    def R(self) -> FloatArray:  # noqa: N802
+        """Its axes (3, 3)."""
+        return rotation_z(self.yaw)
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Of the phases, s; `carry` is the time from the end of the lift to the start of the way down."""
+
+    wait: float = 0.5
+    reach: float = 1.5
+    close: float = 0.8
+    squeeze: float = 0.4
+    load: float = 0.5
+    lift: float = 1.5
+    carry: float = 3.0
+    lower: float = 1.5
+    unload: float = 0.5
+    release: float = 0.3
+    open: float = 0.8
+    retreat: float = 1.2
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            positive(name, getattr(self, name), "s")
+
+
+@dataclass(frozen=True)
+class Grip:
+    """How hands take hold.
+
+    Parameters
+    ----------
+    gap : float, m
+        Between pads and object before they close, and after they open.
+    force : float, N
+        Of each hand, from which it counts as touching.
+    squeeze : float, N
+        Least normal force of each hand while it holds.
+    support : float
+        Share of the object's weight in the hands below which it counts as set down.
+    descent : float, m/s
+        How fast the object looks for a stand that is late.
+    patience : float, s
+        After which a phase that waits for a force ends all the same.
+    steps : int
+        In which the object's mass is taken over.
+    smoothing : float, s
+        Time constant of the measured forces.
+    """
+
+    gap: float = 0.05
+    force: float = 2.0
+    squeeze: float = 25.0
+    support: float = 0.5
+    descent: float = 0.03
+    patience: float = 1.5
+    steps: int = 5
+    smoothing: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name in ("gap", "force", "squeeze", "descent", "patience", "smoothing"):
+            non_negative(name, getattr(self, name))
+        number("support", self.support, minimum=0.0, maximum=1.0)
+        integer("steps", self.steps, minimum=1)
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What is to be carried from where to where (final).
+
+    Parameters
+    ----------
+    mass : float, kg
+    inertia : (3, 3) kg m2
+    width : float, m
+        Between the sides that the pads press, along the object's y axis.
+    pick, place : Place
+        On the stands.
+    held : (3,) m
+        Centre of the object while it is carried, from the centre of mass of robot and object, in axes turned with the
+        robot's heading.
+    durations : Durations
+    grip : Grip
+    """
+
+    mass: float
+    inertia: Any
+    width: float
+    pick: Place
+    place: Place
+    held: Any
+    durations: Durations = Durations()
+    grip: Grip = Grip()
+    starts: Mapping[str, float] = field(init=False, repr=False, compare=False)
+    """When each phase begins, s."""
+
+    def __post_init__(self) -> None:
+        positive("mass", self.mass, "kg")
+        positive("width", self.width, "m")
+        object.__setattr__(self, "inertia", array("inertia", self.inertia, (3, 3), unit="kg m2"))
+        object.__setattr__(self, "held", array("held", self.held, (3,), unit="m"))
+        times = np.cumsum([0.0, *(getattr(self.durations, name) for name in PHASES[:-1])])
+        object.__setattr__(self, "starts", dict(zip(PHASES, times.tolist(), strict=True)))
+
+    @property
+    def duration(self) -> float:
+        """Until the hands are back, s."""
+        return self.starts["retreat"] + self.durations.retreat
+
+    def phase(self, time: float) -> str:
+        """Return the phase at `time` (s)."""
+        return [name for name, start in self.starts.items() if start <= time + 1e-9 or name == "wait"][-1]
+
+    def part(self, name: str, time: float) -> float:
+        """Return the part, 0 to 1, of a phase that is over at `time` (s)."""
+        return min(max((time - self.starts[name]) / getattr(self.durations, name), 0.0), 1.0)
+
+    def share(self, time: float) -> float:
+        """Return the share of the object's weight that the hands carry at `time` (s): a staircase up, then down."""
+        n = self.grip.steps
+        up, down = (
+            min(math.floor(self.part(name, time) * n + 1e-9) + (time + 1e-9 >= self.starts[name]), n)
+            for name in ("load", "unload")
+        )
+        return (up - down) / n
+
+    def mass_changes(self, mass: float) -> tuple[MassChange, ...]:
+        """Return the changes of what moves for a robot of `mass` (kg), each with the part of the object that joins."""
+        n, changes = self.grip.steps, []
+        for name, place, levels in (("load", self.pick, range(1, n + 1)), ("unload", self.place, range(n - 1, -1, -1))):
+            for k, level in enumerate(levels):
+                time = self.starts[name] + k / n * getattr(self.durations, name)
+                changes.append(MassChange(time, mass + level / n * self.mass, place.position))
+        return tuple(changes)
+
+    def patch(self, hand: str, at: Place, gap: float = 0.0) -> PlacedPatch:
+        """Return where a pad lies on the object, or `gap` (m) beside it; z out of the object, x along its own x."""
+        side = 1.0 if hand.startswith("left") else -1.0
+        R = at.R @ np.column_stack(([1.0, 0.0, 0.0], [0.0, 0.0, -side], [0.0, side, 0.0]))
+        return PlacedPatch(hand, _POINT, at.position + (self.width / 2 + gap) * R[:, 2], R)
+
+
+class Handling:
+    """The hands' part of a robot's controller (final): told the plan's time and what is measured, it says what to do.
+
+    Phases begin at times of the plan's clock, which waits (see `waits`) until both hands feel the object, and until the
+    stand carries it. While they hold it, the object is where the hands' kinematics say: it does not move in them.
+
+    Parameters
+    ----------
+    errand : Errand
+    joints : mapping of str to (n,) rad
+        Postures for the rest, the "pick", the "carry" and the "place".
+    """
+
+    def __init__(self, errand: Errand, joints: Mapping[str, FloatArray]) -> None:
+        for name in ("rest", "pick", "carry", "place"):
+            if name not in joints:
+                raise InputError("joints", sorted(joints), f"a posture named {name!r} too")
+        self.errand, self.joints = errand, joints
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.time, self.waited, self.phase = 0.0, 0.0, PHASES[0]
+        self.forces = {name: np.zeros(3) for name in HANDS}
+        self._left: dict[tuple[str, str], tuple[FloatArray, FloatArray]] = {}
+        self._grasp: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._load: Load | None = None
+
+    def waits(self, ahead: float, forces: Mapping[str, FloatArray], period: float) -> bool:
+        """Return whether the plan's clock must not go on to `ahead` (s), given the measured forces on the hands."""
+        grip, errand = self.errand.grip, self.errand
+        keep = math.exp(-period / grip.smoothing) if grip.smoothing > 0 else 0.0
+        self.forces = {name: keep * self.forces[name] + (1 - keep) * forces[name] for name in HANDS}
+        waiting = False
+        if self.phase == "close" and ahead >= errand.starts["squeeze"] - 1e-9:
+            felt = [self.forces[name] @ errand.patch(name, errand.pick).R_world_patch[:, 2] for name in HANDS]
+            waiting = min(felt) < grip.force
+        elif self.phase == "lower" and ahead >= errand.starts["unload"] - 1e-9:
+            carried = -sum(float(self.forces[name][2]) for name in HANDS)
+            waiting = carried > grip.support * 9.81 * errand.mass
+        waiting = waiting and self.waited < grip.patience
+        self.waited = self.waited + period if waiting else 0.0
+        return waiting
+
+    def at(self, time: float, ends: Mapping[str, FrameMotion]) -> None:
+        """Take note of the plan's `time` (s), and of where the hands are."""
+        self.time = time
+        phase = self.errand.phase(time)
+        if phase == self.phase:
+            return
+        self.phase = phase
+        if phase == "squeeze":
+            for name in HANDS:
+                R, pick = ends[name].R, self.errand.pick
+                self._grasp[name] = (R.T @ (pick.position - ends[name].p), R.T @ pick.R)
+        elif phase == "open":
+            self._grasp = {}
+
+    @property
+    def holding(self) -> bool:
+        """Whether the object belongs to what moves."""
+        return bool(self._grasp)
+
+    def load(self, ends: Mapping[str, FrameMotion]) -> Load | None:
+        """Return the object as the hands hold it, or None; its aim is where it is."""
+        if not self._grasp:
+            return None
+        points, turns = [], []
+        for name, (offset, turn) in self._grasp.items():
+            points.append(ends[name].p + ends[name].R @ offset)
+            turns.append(ends[name].R @ turn)
+        p = (points[0] + points[1]) / 2
+        R = rotation_by(0.5 * rotation_vector(turns[0], turns[1])) @ turns[0]
+        omega = (ends[HANDS[0]].w + ends[HANDS[1]].w) / 2
+        v = sum((ends[name].v + cross(ends[name].w, p - ends[name].p) for name in HANDS), np.zeros(3)) / 2
+        share = self.errand.share(self.time)
+        mass = max(share, 0.02) * self.errand.mass
+        inertia = max(share, 0.2) * self.errand.inertia
+        grip = self.errand.grip.squeeze
+        squeeze = grip * self.errand.part("squeeze", self.time) * (1.0 - self.errand.part("release", self.time))
+        if self._load is None:
+            self._load = Load(mass, inertia, p, R, Aim(p, R=R), HANDS, v, omega, squeeze, share)
+            return self._load
+        state = {"p": p, "R": R, "v": v, "omega": omega}
+        return self._load.now(mass=mass, inertia=inertia, aim=Aim(p, R=R), squeeze=squeeze, share=share, **state)
+
+    def wanted(self, load: Load, com: FloatArray, rate: FloatArray, yaw: float, yaw_rate: float) -> Load:
+        """Return the load with its aim: from the stand to its place beside the centre of mass `com` (3,), and down.
+
+        ``rate`` (3,) m/s is that of the centre, `yaw` (rad) and `yaw_rate` those of the robot's heading.
+        """
+        errand = self.errand
+        turn = rotation_z(yaw)
+        held, spin = com + turn @ errand.held, np.array([0.0, 0.0, yaw_rate])
+        held_rate = rate + cross(spin, turn @ errand.held)
+        down = self.time >= errand.starts["lower"]
+        place = errand.place if down else errand.pick
+        s, ds, dds = _smooth(self.errand.part("lower" if down else "lift", self.time))
+        T = errand.durations.lower if down else errand.durations.lift
+        if down:
+            s, ds, dds = 1 - s, -ds, -dds
+        way = held - place.position
+        position, velocity = place.position + s * way, ds / T * way + s * held_rate
+        if self.phase == "lower" and self.waited > 0.0:
+            sunk = np.array([0.0, 0.0, -errand.grip.descent])
+            position, velocity = position + self.waited * sunk, velocity + sunk
+        R = rotation_by(s * rotation_vector(place.R, turn)) @ place.R
+        return load.aimed(Aim(position, velocity, dds / T**2 * way, R, s * spin))
+
+    def aims(self, ends: Mapping[str, FrameMotion]) -> dict[str, Aim]:
+        """Return where the hands should be while they are free."""
+        if self.phase not in ("reach", "close", "open"):
+            return {}
+        return {name: self._aim(name, ends[name]) for name in HANDS}
+
+    def _aim(self, name: str, end: FrameMotion) -> Aim:
+        errand, phase = self.errand, self.phase
+        p, R = self._left.setdefault((name, phase), (end.p.copy(), end.R.copy()))
+        start, gap = errand.starts[phase], errand.grip.gap
+        if phase in ("reach", "close"):
+            target = errand.patch(name, errand.pick, gap if phase == "reach" else 0.0)
+        else:
+            target = errand.patch(name, errand.place, gap)
+        if phase == "close":
+            p, R = errand.patch(name, errand.pick, gap).position, target.R_world_patch
+        aim = Travel(name, start, start + getattr(errand.durations, phase), target, 0.0).aim(self.time, p, R)
+        if phase == "close" and self.waited > 0.0:
+            into = -gap / errand.durations.close * target.R_world_patch[:, 2]
+            aim = replace(aim, position=aim.position + min(self.waited, 1.0) * into)
+        return aim
+
+    def posture(self, time: float) -> FloatArray:
+        """Return the joints (n,) rad that the posture is drawn to at the plan's `time` (s)."""
+        errand, t = self.errand, time
+        rest, pick, carry, place = (self.joints[name] for name in ("rest", "pick", "carry", "place"))
+        if t < errand.starts["lift"]:
+            return rest + _smooth(errand.part("reach", t))[0] * (pick - rest)
+        if t < errand.starts["lower"]:
+            return pick + _smooth(errand.part("lift", t))[0] * (carry - pick)
+        if t < errand.starts["retreat"]:
+            return carry + _smooth(errand.part("lower", t))[0] * (place - carry)
+        return place + _smooth(errand.part("retreat", t))[0] * (rest - place)
+
+
+def _smooth(s: float) -> tuple[float, float, float]:
+    """Return the polynomial of least jerk from 0 to 1, and its derivatives, at s."""
+    return s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)

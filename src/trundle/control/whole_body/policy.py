@@ -1,0 +1,342 @@
+"""A humanoid's controller: estimate, gate the contacts, look ahead, and turn aims into torques."""
+
+from __future__ import annotations
+
+import time as clock
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from trundle.checks import FloatArray, non_negative, positive
+from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import PlacedPatch
+from trundle.control.inverse_dynamics.command import Command
+from trundle.control.preview.plan import PreviewPlan
+from trundle.control.preview.preview import Preview
+from trundle.control.regulators.aim import Aim
+from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
+from trundle.control.whole_body.handling import Handling
+from trundle.control.whole_body.stepping import Footsteps, Travel
+from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
+from trundle.models.centroidal.centroidal import CentroidalState
+from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
+from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
+from trundle.status import Status
+
+Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Gating:
+    """When a foot counts as landed.
+
+    Parameters
+    ----------
+    force : float, N
+        Of the ground along the foothold's normal.
+    descent : float, m/s
+        How fast a foot looks for ground that is late.
+    patience : float, s
+        After which it counts as landed anyway.
+    early : float
+        Share of the way after which a force ends the travel.
+    """
+
+    force: float = 8.0
+    descent: float = 0.1
+    patience: float = 0.25
+    early: float = 0.7
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            non_negative(name, getattr(self, name))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Periods, s, of the whole-body controller and of the preview."""
+
+    control: float = 0.002
+    preview: float = 0.04
+
+    def __post_init__(self) -> None:
+        positive("control", self.control, "s")
+        positive("preview", self.preview, "s")
+
+
+@dataclass(eq=False)
+class Insight:
+    """What the controller thought at its last tick, for records.
+
+    Attributes
+    ----------
+    com, com_rate, momentum : (3,)
+        Estimated.
+    aim : (3,) m
+        Of the centre of mass.
+    base : (3,) m
+        Estimated.
+    plan_time : float, s
+        Of the plan's clock, which waits for late ground.
+    solve_time, preview_time : float, s
+        Processor time of the last tick without the preview, and of the last preview.
+    standing : tuple of str
+    spent : float, s
+        Processor time of all ticks and previews since the start.
+    torque_use : float
+        Largest |torque| / limit since the start.
+    begun : int
+        Travels that have begun.
+    started : (3,)
+        Estimated angular momentum where the plan in force was made.
+    """
+
+    com: FloatArray = field(default_factory=lambda: np.zeros(3))
+    com_rate: FloatArray = field(default_factory=lambda: np.zeros(3))
+    momentum: FloatArray = field(default_factory=lambda: np.zeros(3))
+    aim: FloatArray = field(default_factory=lambda: np.zeros(3))
+    base: FloatArray = field(default_factory=lambda: np.zeros(3))
+    plan_time: float = 0.0
+    solve_time: float = 0.0
+    preview_time: float = 0.0
+    standing: tuple[str, ...] = ()
+    spent: float = 0.0
+    torque_use: float = 0.0
+    begun: int = 0
+    started: FloatArray = field(default_factory=lambda: np.zeros(3))
+
+
+class HumanoidPolicy:
+    """Policy of a robot that walks, or stands, on given footholds (final).
+
+    Every tick: odometry, then the clock of the plan, which waits while a foot looks for ground that is late; every
+    `rates.preview` a plan of the centre of mass from its MEASURED state with the angular momentum taken as zero; then
+    whole-body control.
+
+    Parameters
+    ----------
+    controller : WholeBodyController
+    steps : Footsteps
+    path : callable
+        Times (n,) -> positions (n, 3), velocities (n, 3) that the centre of mass should follow.
+    preview : Preview, optional
+        Without it the path itself is tracked.
+    q : (nq,)
+        Where the robot starts: only the base's position is read.
+    gating : Gating
+    rates : Rates
+    posture : callable, optional
+        From the time (s) of the plan to joints (n,) rad; the robot's posture unless given.
+    handling : Handling, optional
+        What the hands do besides: an object to pick up, carry and set down.
+    """
+
+    def __init__(
+        self,
+        controller: WholeBodyController,
+        steps: Footsteps,
+        path: Path,
+        q: FloatArray,
+        preview: Preview | None = None,
+        *,
+        gating: Gating | None = None,
+        rates: Rates | None = None,
+        posture: Callable[[float], FloatArray] | None = None,
+        handling: Handling | None = None,
+    ) -> None:
+        self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
+        self.gating, self.rates = gating or Gating(), rates or Rates()
+        self._start, self._posture, self.handling = np.array(q), posture, handling
+        robot = controller.humanoid.robot
+        self._limit = robot.torque_limit
+        self._radii = controller.humanoid.radii
+        self._n, self._ends = len(robot.joints), tuple(controller.humanoid.ends)
+        self.reset()
+
+    @property
+    def period(self) -> float:
+        """Time between two calls, s."""
+        return self.rates.control
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.odometry = LegOdometry(period=self.rates.control)
+        self.odometry.reset(self._start[:3])
+        self.attitude = AttitudeFilter(period=self.rates.control)
+        self.insight, self.statuses, self.previews = Insight(), Counter[Status](), Counter[Status]()
+        self.plan: PreviewPlan | None = None
+        self.command: Command | None = None
+        if self.handling:
+            self.handling.reset()
+        self._previewed = False
+        self._clock, self._next, self._late, self._lift = 0.0, 0.0, 0.0, 0.0
+        self._left: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._landed: set[Travel] = set()
+        self._last = np.zeros(self._n)
+        self._places = self.steps.standing(0.0)
+        self._standing = tuple(sorted(self._places))
+
+    def measured(self, state: FloatArray) -> Measured:
+        """Return a measurement of `trundle.simulate.mujoco.humanoid` by its parts."""
+        n = self._n
+        forces = state[2 * n + 6 :].reshape(-1, 3)
+        named = dict(zip(self._ends, forces, strict=True))
+        gyro = state[2 * n + 3 : 2 * n + 6]
+        R = self.attitude(rotation_by(state[2 * n : 2 * n + 3]), gyro)
+        return Measured(state[:n], state[n : 2 * n], R, R @ gyro, named)
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return torques (n,) for a measurement."""
+        begin, self._previewed = clock.thread_time(), False
+        told = self.measured(state)
+        q, nu, terms, ends = self._estimated(told)
+        travels = self._gated(told, ends)
+        load = self.handling.load(ends) if self.handling else None
+        momentum = terms.momentum
+        if momentum is None:
+            raise RuntimeError("no momentum")
+        if load:
+            momentum = load.joined(momentum, self.controller.humanoid.robot.mass)
+        com, rate, acceleration = self._looked_ahead(momentum)
+        aims = {t.name: self._aim(t, ends[t.name]) for t in travels}
+        yaw, turning = self.steps.heading(self._clock)
+        if self.handling:
+            aims |= self.handling.aims(ends)
+            load = self.handling.wanted(load, com, rate, yaw, turning) if load else None
+        aim = WholeBodyAim(
+            com,
+            rotation_z(yaw),
+            self._standing,
+            aims,
+            rate,
+            acceleration + np.array([0.0, 0.0, self._height(com, momentum)]),
+            load=load,
+            turning=turning,
+            surfaces={name: self._places[name].R_world_patch for name in self._standing},
+        )
+        if self._posture is not None:
+            now, ahead = (self._posture(self._clock + late) for late in (0.0, self.rates.control))
+            aim = replace(aim, posture=now, posture_rate=(ahead - now) / self.rates.control)
+        command = self.command = self.controller(q, nu, aim, (terms, ends))
+        self.statuses[command.status] += 1
+        if command.usable:
+            self._last = command.u
+        i = self.insight
+        i.com, i.com_rate, i.momentum, i.aim = momentum.com, momentum.com_rate, momentum.angular, com
+        i.base, i.plan_time, i.standing = q[:3], self._clock, self._standing
+        i.torque_use = max(i.torque_use, float(np.max(np.abs(self._last) / self._limit)))
+        taken = clock.thread_time() - begin
+        i.spent += taken
+        i.solve_time = taken - (i.preview_time if self._previewed else 0.0)
+        return self._last
+
+    @property
+    def landed(self) -> int:
+        """How many travels have ended."""
+        return len(self._landed)
+
+    def planned(self) -> tuple[FloatArray, dict[str, tuple[PlacedPatch, FloatArray]]]:
+        """Return the position (3,) that the plan in force has now, and its contacts with their wrenches (6,) by end."""
+        if self.plan is None:
+            return self.insight.aim, {}
+        last = len(self.plan.times) - 2
+        k = int(np.clip(np.searchsorted(self.plan.times, self._clock, side="right") - 1, 0, last))
+        placed = zip(self.plan.contacts, self.plan.wrenches[k], self.plan.window.held[k], strict=True)
+        return self.plan.at(self._clock)[0], {contact.name: (contact, w) for contact, w, here in placed if here}
+
+    def predicted(self, ahead: float = 0.0) -> FloatArray:
+        """Return the angular momentum (3,) that the plan in force has `ahead` (s) of now, from where it was made.
+
+        It begins with what was estimated there and gains what the plan's wrenches add, the component that previews drop
+        too; plans themselves begin with none. Without a plan: what is estimated now.
+        """
+        if self.plan is None:
+            return self.insight.momentum
+        return self.insight.started + self.plan.at(self._clock + ahead)[3] - self.plan.angular_momentum[0]
+
+    # parts of a tick ------------------------------------------------------------------------------------
+
+    def _estimated(self, told: Measured) -> tuple[FloatArray, FloatArray, ArticulatedTerms, dict[str, FrameMotion]]:
+        n = self._n
+        q, nu = np.zeros(7 + n), np.zeros(6 + n)
+        q[3:7], q[7:], nu[:3], nu[6:] = quaternion_of(told.R), told.joints, told.omega, told.rates
+        terms, ends = self.controller.terms(q, nu)
+        feet = tuple(name for name in self._standing if name.endswith("_foot"))
+        q[:3], nu[3:6] = self.odometry(ends, told.forces, feet, self.rates.control)
+        terms, ends = shifted(terms, ends, q[:3], nu[3:6])
+        return q, nu, terms, ends
+
+    def _gated(self, told: Measured, ends: dict[str, FrameMotion]) -> tuple[Travel, ...]:
+        """Advance the plan's clock unless the ground is late; return what travels."""
+        period, gate = self.rates.control, self.gating
+        ahead = self._clock + period
+        waiting = []
+        for travel in self.steps.travels:
+            if travel in self._landed or travel.start > ahead:
+                continue
+            if travel.name not in self._left:
+                self.insight.begun += 1
+                self._left[travel.name] = (ends[travel.name].p.copy(), ends[travel.name].R.copy())
+            touching = float(told.forces[travel.name] @ travel.target.R_world_patch[:, 2]) > gate.force
+            share = (ahead - travel.start) / (travel.end - travel.start)
+            if (touching and share > gate.early) or (share >= 1.0 and self._late > gate.patience):
+                self._landed.add(travel)
+                del self._left[travel.name]
+                continue
+            waiting.append(travel)
+        late = [travel for travel in waiting if travel.end <= ahead]
+        self._late = self._late + period if late else 0.0
+        if self.handling:
+            if not late and not self.handling.waits(ahead, told.forces, period):
+                self._clock = ahead
+            self.handling.at(self._clock, ends)
+        elif not late:
+            self._clock = ahead
+        away = {travel.name for travel in waiting}
+        self._places = self.steps.standing(self._clock)
+        self._places |= {t.name: t.target for t in self._landed if t.end > self._clock}
+        self._standing = tuple(sorted(set(self._places) - away))
+        for name in self._standing:
+            if name.endswith("_foot"):
+                self.odometry.settle(name, float(self._places[name].position[2]), 0.01)
+        return tuple(waiting)
+
+    def _aim(self, travel: Travel, end: FrameMotion) -> Aim:
+        p, R = self._left[travel.name]
+        rise = self._radii.get(travel.name, 0.0) * travel.target.R_world_patch[:, 2]  # of a ball's centre
+        aim = travel.aim(self._clock, p - rise, R)
+        aim = replace(aim, position=aim.position + rise)
+        if self._late > 0.0 and travel.end <= self._clock + self.rates.control:
+            down = self.gating.descent * travel.target.R_world_patch[:, 2]
+            return replace(aim, position=aim.position - self._late * down, velocity=-down)
+        return aim
+
+    def _looked_ahead(self, momentum: Momentum) -> tuple[FloatArray, FloatArray, FloatArray]:
+        now = self._clock
+        if self.preview is None:
+            p, v = self.path(np.array([now]))
+            return p[0], v[0], np.zeros(3)
+        if now >= self._next - 1e-9 or self.plan is None:
+            begin = clock.thread_time()
+            state = CentroidalState(momentum.com, momentum.com_rate)
+            plan = self.preview(now, state, self.steps.forecast, self.path)
+            self._next = now + self.rates.preview
+            self.previews[plan.status] += 1
+            if plan.usable:
+                self.plan, self.insight.started = plan, momentum.angular
+            self.insight.preview_time, self._previewed = clock.thread_time() - begin, True
+        if self.plan is None:
+            p, v = self.path(np.array([now]))
+            return p[0], v[0], np.zeros(3)
+        position, velocity, acceleration, _, _ = self.plan.at(now)
+        return position, velocity, acceleration
+
+    def _height(self, com: FloatArray, momentum: Momentum) -> float:
+        g = self.controller.gains
+        if g.height == 0.0:
+            return 0.0
+        change = g.height * self.rates.control * (float(self.path(np.array([self._clock]))[0][0, 2]) - momentum.com[2])
+        self._lift = float(np.clip(self._lift + change, -g.height_most, g.height_most))
+        return self._lift

@@ -1,0 +1,399 @@
+"""Whole-body control of a robot with feet: tasks, contact cones and limits, one quadratic program a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trundle.checks import FloatArray, non_negative, number, positive
+from trundle.contact.packed import FrameMotion
+from trundle.contact.patch import FlatPatch
+from trundle.control.inverse_dynamics.algebra import Numbers
+from trundle.control.inverse_dynamics.assembly import Shape, assemble, shape_of
+from trundle.control.inverse_dynamics.command import Command, Solvers, command
+from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING
+from trundle.control.inverse_dynamics.tasks import Limit, Task
+from trundle.control.regulators.aim import Aim
+from trundle.control.whole_body.collision import CollisionRows
+from trundle.control.whole_body.load import Load
+from trundle.errors import InputError
+from trundle.models.robots.humanoid import Humanoid, Pad
+from trundle.models.urdf.articulated import ArticulatedTerms
+from trundle.numerics.qp.qp import TOLERANCE
+from trundle.numerics.rotations import turn_between
+
+_ZERO = np.zeros(3)
+_ZERO.setflags(write=False)
+_UPRIGHT = np.eye(3)
+_UPRIGHT.setflags(write=False)
+_HARDEST = 1e3
+"""Most a limit of a joint may brake, rad/s2: beyond the limit itself it is not kept at any price."""
+
+
+@dataclass(frozen=True)
+class WholeBodyGains:
+    """Weights of squared errors (accelerations) and gains: k_p in 1/s2, k_d in 1/s.
+
+    Of the centre of mass, the angular momentum about it, the base's attitude, the posture, ends that move freely, an
+    object in the hands, and forces; `damping` (1/s) brakes what slips at contacts, `height` (1/s3) integrates the error
+    of the height, up to `height_most` (m/s2); torques stay within the part `torque_part` of their limits.
+    """
+
+    com: float = 1000.0
+    com_kp: float = 60.0
+    com_kd: float = 15.0
+    momentum: float = 1.0
+    momentum_kd: float = 4.0
+    base: float = 20.0
+    base_kp: float = 60.0
+    base_kd: float = 15.0
+    posture: float = 2.0
+    posture_kp: float = 30.0
+    posture_kd: float = 11.0
+    swing: float = 200.0
+    swing_turn: float = 200.0
+    swing_kp: float = 300.0
+    swing_kd: float = 35.0
+    hand: float = 100.0
+    hand_kp: float = 200.0
+    hand_kd: float = 28.0
+    object: float = 200.0
+    object_turn: float = 200.0
+    object_kp: float = 100.0
+    object_kd: float = 20.0
+    force: float = 1e-6
+    damping: float = 20.0
+    height: float = 100.0
+    height_most: float = 1.5
+    torque_part: float = 0.95
+    sole_part: float = 0.9
+    friction: float = 0.6
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            non_negative(name, getattr(self, name))
+        positive("friction", self.friction)
+        for name in ("torque_part", "sole_part"):
+            number(name, getattr(self, name), above=0.0, maximum=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeBodyAim:
+    """What a tick is asked for, world axes.
+
+    Attributes
+    ----------
+    com, com_rate, com_acceleration : (3,) m, m/s, m/s2
+    R_base : (3, 3)
+    contacts : tuple of str
+        Feet, and hands, that stand where they are: names of `Humanoid.feet` and `Humanoid.hands`.
+    ends : mapping of str to Aim
+        Of the others; those left out follow the posture.
+    angular_momentum : (3,) kg m2/s
+    posture : (n,) rad, optional
+        That of the robot unless given.
+    posture_rate : (n,) rad/s, optional
+        At rest unless given.
+    surfaces : mapping of str to (3, 3)
+        Axes of what hands that stand roll on, z the normal into the robot; those of the world unless given.
+    load : Load, optional
+        What the hands hold: then `com`, its rates and `angular_momentum` are of robot and load together.
+    turning : float, rad/s
+        Of the base about the vertical.
+    """
+
+    com: FloatArray
+    R_base: FloatArray
+    contacts: tuple[str, ...]
+    ends: Mapping[str, Aim] = field(default_factory=dict)
+    com_rate: FloatArray = field(default_factory=lambda: _ZERO)
+    com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
+    angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
+    posture: FloatArray | None = None
+    posture_rate: FloatArray | None = None
+    surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
+    load: Load | None = None
+    turning: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """What stays the same while the same ends stand and the same swing: sizes, and arrays that ticks write into."""
+
+    shape: Shape
+    solvers: Solvers
+    tasks: Mapping[str, Task]
+    limits: Mapping[str, Limit]
+    standing: tuple[str, ...]
+    moving: tuple[str, ...]
+    held: tuple[str, ...]
+    J: FloatArray
+    b: FloatArray
+    D: FloatArray
+    S: FloatArray
+    M: FloatArray
+    h: FloatArray
+
+
+class WholeBodyController:
+    """Whole-body control (final): from a state and an aim to torques.
+
+    Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
+    those of the surface on which its ball rolls;
+    M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
+    (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
+    acceleration they are still inside. A load in the hands has six accelerations of its own, see `Load`.
+
+    Parameters
+    ----------
+    humanoid : Humanoid
+    gains : WholeBodyGains
+    horizon : float, s
+    solver : str
+        See `trundle.numerics.qp.qp.QpSolver`.
+    collisions : CollisionRows, optional
+        Limbs that keep apart, and away from what is around.
+    """
+
+    def __init__(
+        self,
+        humanoid: Humanoid,
+        gains: WholeBodyGains | None = None,
+        *,
+        horizon: float = 0.05,
+        solver: str = "daqp",
+        collisions: CollisionRows | None = None,
+    ) -> None:
+        self.humanoid, self.gains = humanoid, gains or WholeBodyGains()
+        self.horizon = positive("horizon", horizon, "s")
+        self._solver, self.collisions = solver, collisions
+        self._programs: dict[tuple[tuple[str, ...], ...], _Program] = {}
+        robot, g = humanoid.robot, self.gains
+        self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
+        for name, hand in humanoid.hands.items():
+            flat = isinstance(hand, Pad)
+            self.patches[f"{name}_hand"] = hand.patch(g.friction, g.sole_part) if flat else FlatPatch.point(g.friction)
+        self._torque = g.torque_part * robot.torque_limit
+        self._kp = g.posture_kp * humanoid.joint_stiffness
+        self._kd = g.posture_kd * np.sqrt(humanoid.joint_stiffness)
+        own, limbs = (*humanoid.links, humanoid.base), collisions.links if collisions else ()
+        self._frames = (*own, *(link for link in limbs if link not in own))
+        self._limbs = {link: self._frames.index(link) for link in limbs}
+
+    def terms(self, q: FloatArray, nu: FloatArray) -> tuple[ArticulatedTerms, dict[str, FrameMotion]]:
+        """Return inertia, momentum and motions: of all ends, of the "base", and of links whose distances are kept."""
+        terms = self.humanoid.robot.terms(q, nu, self._frames, momentum=True)
+        count, motions = len(self.humanoid.links), terms.motions
+        limbs = {link: motions[i] for link, i in self._limbs.items()}
+        return terms, limbs | self.humanoid.end_motions(motions[:count]) | {"base": motions[count]}
+
+    def __call__(
+        self,
+        q: FloatArray,
+        nu: FloatArray,
+        aim: WholeBodyAim,
+        known: tuple[ArticulatedTerms, Mapping[str, FrameMotion]] | None = None,
+    ) -> Command:
+        """Return the command at the state q (nq,), nu (nv,); `known` is what `terms` returned for it.
+
+        ``command.u`` (n,) are torques, ``command.lam`` the wrenches, see `wrenches`; with a load ``command.nudot`` ends
+        with its twist's rate (6,). Nothing is raised where there is no solution: see `Command.status`.
+
+        Raises
+        ------
+        InputError
+            If the aim names an end that the robot does not have, or a foot without a wanted attitude.
+        """
+        terms, ends = self.terms(q, nu) if known is None else known
+        held = aim.load.hands if aim.load else ()
+        contacts = tuple(name for name in aim.contacts if name not in held)
+        moving = tuple(name for name in aim.ends if name not in contacts and name not in held)
+        program = self._programs.get((contacts, moving, held)) or self._program(contacts, moving, held)
+        J, b = self._contact_rows(program, ends, aim)
+        self._write(program, terms, ends, q, nu, aim)
+        M, h = terms.M, terms.h
+        if aim.load:
+            M, h, nv = program.M, program.h, self.humanoid.robot.nv
+            M[:nv, :nv], h[:nv] = terms.M, terms.h
+            M[nv:, nv:], h[nv:] = aim.load.dynamics(self.humanoid.robot.gravity)
+        data = assemble(program.shape, (M, h, program.S, J, b, J, program.D), DAMPING, Numbers)
+        return command(program.shape, data, program.solvers)
+
+    def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
+        """Return (moment, force) on the robot of each end that stands, then of those that hold.
+
+        Of a sole or pad in its axes about its middle, of a ball that stands in those of its surface where it touches.
+        """
+        found, at = {}, 0
+        for name in contacts:
+            width = self._width(name)
+            found[name] = np.concatenate((np.zeros(6 - width), command.lam[at : at + width]))
+            at += width
+        return found
+
+    # the program ----------------------------------------------------------------------------------------
+
+    def _width(self, name: str) -> int:
+        return 3 if self.patches[name].is_point else 6
+
+    def _program(self, standing: tuple[str, ...], moving: tuple[str, ...], held: tuple[str, ...]) -> _Program:
+        for name in (*standing, *moving, *held):
+            if name not in self.patches:
+                raise InputError("aim", name, "one of " + ", ".join(self.patches))
+        robot = self.humanoid.robot
+        n, nv = len(robot.joints), robot.nv + (6 if held else 0)
+        m = sum(widths := [self._width(name) for name in (*standing, *held)])
+        S = np.zeros((nv, n))
+        S[6 : robot.nv] = np.eye(n)
+        tasks = self._tasks(S, m, moving, bool(held))
+        limits = {
+            "torque": Limit("torque", "torque", -self._torque, self._torque, unit="N m"),
+            "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), price=1.0),
+        }
+        if self.collisions:
+            none = np.full(len(self.collisions.pairs), np.inf)
+            A = np.zeros((len(none), nv))
+            limits["collision"] = Limit("collision", "acceleration", -none, none, A, 1.0, "m/s2")
+        starts = np.concatenate(([0], np.cumsum(widths))).astype(int)
+        for name, start, width in zip((*standing, *held), starts[:-1], widths, strict=True):
+            rows = self.patches[name].rows[:, 6 - width :]
+            A = np.zeros((len(rows), m))
+            A[:, start : start + width] = rows
+            limits[f"cone.{name}"] = Limit(f"cone.{name}", "force", np.zeros(len(rows)), np.inf, A)
+        shape = shape_of(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
+        solvers = Solvers(shape, self._solver, TOLERANCE, DAMPING)
+        bounds = {limit.name: limit for limit in shape.limits}
+        blank = np.zeros((m, nv)), np.zeros(m), np.zeros((m, m)), S, np.zeros((nv, nv)), np.zeros(nv)
+        made = _Program(shape, solvers, tasks, bounds, standing, moving, held, *blank)
+        self._programs[standing, moving, held] = made
+        return made
+
+    def _tasks(self, S: FloatArray, m: int, moving: tuple[str, ...], loaded: bool) -> dict[str, Task]:
+        g, (nv, n) = self.gains, S.shape
+        tasks = {
+            "com": Task("com", np.zeros((3, nv)), np.zeros(3), np.full(3, g.com)),
+            "momentum": Task("momentum", np.zeros((3, nv)), np.zeros(3), np.full(3, g.momentum), unit="N m"),
+            "base": Task("base", np.zeros((3, nv)), np.zeros(3), np.full(3, g.base), unit="rad/s2"),
+            "posture": Task("posture", S.T, np.zeros(n), np.full(n, g.posture), unit="rad/s2"),
+        }
+        for name in moving:
+            if name.endswith("_foot"):
+                weight = np.repeat([g.swing_turn, g.swing], 3)
+            else:
+                weight = np.full(self._width(name), g.hand)
+            tasks[name] = Task(name, np.zeros((len(weight), nv)), np.zeros(len(weight)), weight)
+        if loaded:
+            own, weight = np.eye(nv)[nv - 6 :], np.repeat([g.object_turn, g.object], 3)
+            tasks["object"] = Task("object", own, np.zeros(6), weight)
+        if m:
+            tasks["force"] = Task("force", np.eye(m), np.zeros(m), np.full(m, g.force), on="force", unit="N")
+        return tasks
+
+    def _contact_rows(
+        self, program: _Program, ends: Mapping[str, FrameMotion], aim: WholeBodyAim
+    ) -> tuple[FloatArray, FloatArray]:
+        J, b, at, damping, nv = program.J, program.b, 0, self.gains.damping, self.humanoid.robot.nv
+        for name in (*program.standing, *program.held):
+            end, R = ends[name], ends[name].R.T
+            under = aim.load.under(end.p) if aim.load and name in program.held else None
+            if name in self.humanoid.radii and not under:
+                surface = aim.surfaces.get(name, _UPRIGHT)
+                end, R = rolling(end, surface[:, 2], self.humanoid.radii[name]), surface.T
+            if not self.patches[name].is_point:
+                np.matmul(R, end.Jw, out=J[at : at + 3, :nv])
+                b[at : at + 3] = R @ (end.al + damping * end.w)
+                if under:
+                    J[at : at + 3, nv:] = -(R @ under.Jw)
+                    b[at : at + 3] -= R @ (under.al + damping * under.w)
+                at += 3
+            np.matmul(R, end.Jv, out=J[at : at + 3, :nv])
+            b[at : at + 3] = R @ (end.a + damping * end.v)
+            if under:
+                J[at : at + 3, nv:] = -(R @ under.Jv)
+                b[at : at + 3] -= R @ (under.a + damping * under.v)
+            at += 3
+        return J, b
+
+    def _write(
+        self,
+        program: _Program,
+        terms: ArticulatedTerms,
+        ends: Mapping[str, FrameMotion],
+        q: FloatArray,
+        nu: FloatArray,
+        aim: WholeBodyAim,
+    ) -> None:
+        g, tasks, momentum = self.gains, program.tasks, terms.momentum
+        if momentum is None:
+            raise InputError("known", "no momentum", "what `terms` returned")
+        if aim.load:
+            momentum = aim.load.joined(momentum, self.humanoid.robot.mass)
+            self._carry(program, aim.load)
+        wanted = aim.com_acceleration + g.com_kp * (aim.com - momentum.com)
+        wanted = wanted + g.com_kd * (aim.com_rate - momentum.com_rate)
+        _set(tasks["com"], momentum.J_com, wanted - momentum.com_bias)
+        change = g.momentum_kd * (aim.angular_momentum - momentum.angular)
+        _set(tasks["momentum"], momentum.J_angular, change - momentum.angular_bias)
+        base = ends["base"]
+        spin = np.array([0.0, 0.0, aim.turning])
+        turn = g.base_kp * turn_between(base.R, aim.R_base) + g.base_kd * (spin - base.w)
+        _set(tasks["base"], base.Jw, turn - base.al)
+        rest = self.humanoid.joint_posture if aim.posture is None else aim.posture
+        slower = -nu[6:] if aim.posture_rate is None else aim.posture_rate - nu[6:]
+        tasks["posture"].target[:] = self._kp * (rest - q[7:]) + self._kd * slower
+        for name in program.moving:
+            self._swing(tasks[name], ends[name], aim.ends[name])
+        self._joint_bounds(program.limits["joints"], q, nu)
+        if self.collisions:
+            rows = program.limits["collision"]
+            self.collisions.write(rows.A, rows.lower, ends, nu)
+
+    def _carry(self, program: _Program, load: Load) -> None:
+        g, task, aim = self.gains, program.tasks["object"], load.aim
+        R = load.R if aim.R is None else aim.R
+        task.target[:3] = g.object_kp * turn_between(load.R, R) + g.object_kd * (aim.omega - load.omega)
+        wanted = aim.acceleration + g.object_kp * (aim.position - load.p)
+        task.target[3:] = wanted + g.object_kd * (aim.velocity - load.v)
+        for name in program.held:
+            program.limits[f"cone.{name}"].lower[0] = load.squeeze  # the first row is the normal force
+
+    def _swing(self, task: Task, end: FrameMotion, aim: Aim) -> None:
+        g, point, nv = self.gains, self.patches[task.name].is_point, self.humanoid.robot.nv
+        kp, kd = (g.swing_kp, g.swing_kd) if task.name.endswith("_foot") else (g.hand_kp, g.hand_kd)
+        wanted = aim.acceleration + kp * (aim.position - end.p) + kd * (aim.velocity - end.v) - end.a
+        if point:
+            _set(task, end.Jv, wanted)
+            return
+        if aim.R is None:
+            raise InputError("aim", task.name, "an aim with the attitude R of the sole or pad")
+        turn = kp * turn_between(end.R, aim.R) + kd * (aim.omega - end.w) - end.al
+        task.A[:3, :nv], task.A[3:, :nv] = end.Jw, end.Jv
+        task.target[:3], task.target[3:] = turn, wanted
+
+    def _joint_bounds(self, limit: Limit, q: FloatArray, nu: FloatArray) -> None:
+        robot, T = self.humanoid.robot, self.horizon
+        ahead = q[7:] + T * nu[6:]
+        low = np.maximum(2 * (robot.lower - ahead) / T**2, (-robot.rate_limit - nu[6:]) / T)
+        high = np.minimum(2 * (robot.upper - ahead) / T**2, (robot.rate_limit - nu[6:]) / T)
+        lower, upper = limit.lower[6 : robot.nv], limit.upper[6 : robot.nv]
+        np.clip(low, -np.inf, _HARDEST, out=lower)
+        np.clip(high, -_HARDEST, np.inf, out=upper)
+        np.minimum(lower, upper, out=lower)
+
+
+def rolling(ball: FrameMotion, normal: FloatArray, radius: float) -> FrameMotion:
+    """Return the motion of the point where a ball of `radius` (m) touches a surface with this `normal` (3,) into it.
+
+    v = v_c + r n x w is the velocity of the material point there; its constraint v = 0 holds on as the ball rolls, so
+    the acceleration that belongs to it is v' = a_c + r n x w', without the centripetal part of a point of the body.
+    """
+    x, y, z = radius * normal
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # lever @ w = r n x w
+    Jv, v, a = ball.Jv + lever @ ball.Jw, ball.v + lever @ ball.w, ball.a + lever @ ball.al
+    return FrameMotion(ball.R, ball.p - radius * normal, ball.w, v, ball.Jw, Jv, ball.al, a)
+
+
+def _set(task: Task, A: FloatArray, target: FloatArray) -> None:
+    task.A[:, : A.shape[1]], task.target[:] = A, target

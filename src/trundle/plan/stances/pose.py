@@ -1,0 +1,228 @@
+"""Poses: a statically stable configuration of a humanoid in a stance, by inverse kinematics and a linear program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, integer, positive
+from trundle.contact.patch import PlacedPatch
+from trundle.errors import InputError, MissingExtraError, TrundleError
+from trundle.models.robots.humanoid import Humanoid, Palm
+from trundle.plan.stances.equilibrium import Equilibrium, end_of, standing_still
+
+
+@dataclass(frozen=True)
+class PoseSettings:
+    """How poses are sought.
+
+    Parameters
+    ----------
+    iterations : int
+        Of inverse kinematics, at most.
+    tolerance : m
+        Contacts and the centre of mass must be this near to where they should be.
+    angle_tolerance : rad
+    posture : float
+        Weight of the posture beside contacts (1/m2, 1/rad2): small; it only decides what contacts leave free.
+    height : float or None, m
+        Of the centre of mass over the lowest sole, where a stance does not say. None: that of the posture.
+    torques : bool
+        Whether a stance that needs more torque than there is, is refused.
+    """
+
+    iterations: int = 60
+    tolerance: float = 2e-3
+    angle_tolerance: float = 0.01
+    posture: float = 1e-3
+    height: float | None = None
+    torques: bool = True
+
+    def __post_init__(self) -> None:
+        integer("iterations", self.iterations, minimum=1)
+        for name in ("tolerance", "angle_tolerance", "posture"):
+            positive(name, getattr(self, name))
+        if self.height is not None:
+            positive("height", self.height, "m")
+
+
+@dataclass(frozen=True)
+class Stance:
+    """A set of contacts, and a configuration that rests on them.
+
+    Attributes
+    ----------
+    contacts : tuple of PlacedPatch
+        Named by the robot's ends (`Humanoid.ends`): "left_foot", "right_hand", ...
+    center_of_mass : (3,) m
+    q : (nq,)
+        See `trundle.models.urdf.articulated.Articulated`.
+    equilibrium : Equilibrium
+    """
+
+    contacts: tuple[PlacedPatch, ...]
+    center_of_mass: FloatArray
+    q: FloatArray
+    equilibrium: Equilibrium
+
+    def contact(self, name: str) -> PlacedPatch | None:
+        """Return the contact of an end, or None."""
+        return next((c for c in self.contacts if c.name == name), None)
+
+
+class StanceError(TrundleError):
+    """A stance cannot be taken; `stance` is its number, `misses` says by how much what is missed."""
+
+    def __init__(self, message: str, misses: dict[str, float] | None = None, stance: int | None = None) -> None:
+        self.misses, self.stance, self.reason = misses or {}, stance, message
+        super().__init__(message if stance is None else f"stance {stance}: {message}")
+
+
+def find_pose(
+    humanoid: Humanoid,
+    contacts: Sequence[PlacedPatch],
+    center_of_mass: Any = None,
+    *,
+    start: FloatArray | None = None,
+    settings: PoseSettings | None = None,
+) -> Stance:
+    """Return a stance: ends on their contacts, the centre of mass where it should be, at rest within torques.
+
+    Inverse kinematics by Pink (differential, with joint limits) from `start`, then a linear program for the wrenches
+    (`standing_still`). Spheres touch with the point below their centre along the contact's normal.
+
+    Parameters
+    ----------
+    center_of_mass : (3,) m, optional
+        Default: over the mean of the soles, at the height of the settings.
+
+    Raises
+    ------
+    InputError
+        For no contact, an end the robot does not have or that is named twice, or joints that turn without end.
+    StanceError
+        If a contact or the centre of mass cannot be reached, the contacts cannot bear the weight, or torques
+        do not suffice.
+    MissingExtraError
+        If Pink is not installed.
+    """
+    chosen = settings or PoseSettings()
+    if not contacts:
+        raise InputError("contacts", (), "at least one contact: a stance without contact cannot rest")
+    names = [contact.name for contact in contacts]
+    for name in names:
+        end_of(humanoid, name)
+    if len(set(names)) < len(names):
+        raise InputError("contacts", names, "each end once")
+    com = _default_com(humanoid, contacts, chosen) if center_of_mass is None else center_of_mass
+    com = array("center_of_mass", com, (3,), unit="m")
+    begin = humanoid.standing() if start is None else start
+    q = _inverse_kinematics(humanoid, contacts, com, begin, chosen)
+    misses = _misses(humanoid, q, contacts, com)
+    far = {k: v for k, v in misses.items() if v > (chosen.angle_tolerance if "turn" in k else chosen.tolerance)}
+    if far:
+        what = ", ".join(f"{name} by {value:.3g} {'rad' if 'turn' in name else 'm'}" for name, value in far.items())
+        raise StanceError(f"out of reach: misses {what}", far)
+    held = standing_still(humanoid, q, contacts)
+    if not held.feasible:
+        raise StanceError(f"the contacts {names} cannot bear the weight with the centre of mass at {com.round(3)} m")
+    if chosen.torques and not held.within_torques:
+        raise StanceError(f"it takes {held.torque_use:.2f} of the torque there is", {"torque_use": held.torque_use})
+    return Stance(tuple(contacts), center_of_mass_of(humanoid, q), q, held)
+
+
+def center_of_mass_of(humanoid: Humanoid, q: FloatArray) -> FloatArray:
+    """Return the centre of mass (3,) m, world."""
+    momentum = humanoid.robot.terms(q, np.zeros(humanoid.robot.nv), momentum=True).momentum
+    return np.full(3, np.nan) if momentum is None else momentum.com
+
+
+def where(humanoid: Humanoid, q: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
+    """Return position (3,) m and axes (3, 3) of an end: a sole's middle; of a hand's ball its centre."""
+    link, at = end_of(humanoid, name)
+    robot = humanoid.robot
+    motion = robot.terms(q, np.zeros(robot.nv), [link]).motions[0]
+    return motion.p + motion.R @ at, motion.R
+
+
+def radius_of(humanoid: Humanoid, name: str) -> float:
+    """Return the radius (m) of a hand's ball; 0 of a sole."""
+    hand = humanoid.hands.get(name.removesuffix("_hand")) if name.endswith("_hand") else None
+    return hand.radius if isinstance(hand, Palm) else 0.0
+
+
+def _default_com(humanoid: Humanoid, contacts: Sequence[PlacedPatch], settings: PoseSettings) -> FloatArray:
+    soles = [c.position for c in contacts if not c.patch.is_point] or [c.position for c in contacts]
+    height = settings.height
+    if height is None:
+        q = humanoid.standing()
+        lowest = min(where(humanoid, q, name)[0][2] for name in humanoid.ends if name.endswith("_foot"))
+        height = float(center_of_mass_of(humanoid, q)[2] - lowest)
+    middle = np.mean(soles, axis=0)
+    return np.array([middle[0], middle[1], min(p[2] for p in soles) + height])
+
+
+def _inverse_kinematics(
+    humanoid: Humanoid, contacts: Sequence[PlacedPatch], com: FloatArray, start: FloatArray, settings: PoseSettings
+) -> FloatArray:
+    pink, tasks, pin = (_module(name) for name in ("pink", "pink.tasks", "pinocchio"))
+    model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
+    if model.nq != humanoid.robot.nq:
+        raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
+    wanted = []
+    for contact in contacts:
+        link, at = humanoid.ends[contact.name]
+        body = model.getFrameId(link, pin.FrameType.BODY)
+        here = model.frames[body].placement * pin.SE3(np.eye(3), np.array(at))
+        name = f"end: {contact.name}"
+        model.addFrame(pin.Frame(name, model.frames[body].parentJoint, body, here, pin.FrameType.OP_FRAME))
+        task = tasks.FrameTask(name, 1.0, 0.0 if contact.patch.is_point else 1.0, lm_damping=1e-6)
+        task.set_target(pin.SE3(np.array(contact.R_world_patch), _centre(humanoid, contact)))
+        wanted.append(task)
+    middle = tasks.ComTask(cost=1.0, lm_damping=1e-6)
+    middle.set_target(np.array(com))
+    q = np.array(start)
+    q[3:7] = start[[4, 5, 6, 3]]  # Pinocchio's quaternion ends with w
+    configuration = pink.Configuration(model, model.createData(), q)
+    posture = tasks.PostureTask(cost=settings.posture)
+    posture.set_target(np.concatenate((q[:7], humanoid.joint_posture)))
+    everything = [*wanted, middle, posture]
+    for _ in range(settings.iterations):
+        velocity = pink.solve_ik(configuration, everything, 1.0, solver="daqp", safety_break=False)
+        configuration.integrate_inplace(velocity, 1.0)
+        if float(np.abs(velocity).max()) < 1e-6:
+            break
+    found = np.array(configuration.q)
+    found[3:7] = configuration.q[[6, 3, 4, 5]]
+    return found
+
+
+def _centre(humanoid: Humanoid, contact: PlacedPatch) -> FloatArray:
+    """Where the end must be: at the contact, or a ball's radius above it."""
+    return contact.position + radius_of(humanoid, contact.name) * contact.R_world_patch[:, 2]
+
+
+def _misses(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], com: FloatArray) -> dict[str, float]:
+    """Return how far contacts and the centre of mass are from where they should be, and joints over their limits."""
+    found = {}
+    for contact in contacts:
+        position, R = where(humanoid, q, contact.name)
+        found[contact.name] = float(np.linalg.norm(position - _centre(humanoid, contact)))
+        if not contact.patch.is_point:
+            error = contact.R_world_patch.T @ R
+            found[f"{contact.name}'s turn"] = float(np.arccos(np.clip((np.trace(error) - 1) / 2, -1.0, 1.0)))
+    found["the centre of mass"] = float(np.linalg.norm(center_of_mass_of(humanoid, q) - com))
+    over = np.maximum(humanoid.robot.lower - q[7:], q[7:] - humanoid.robot.upper)
+    found["a joint's limit (turn)"] = float(np.max(over, initial=0.0))
+    return found
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError("pin-pink" if name.startswith("pink") else "pin", "robots") from None

@@ -1,0 +1,104 @@
+"""Guesses: where a solver starts."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, choice, non_negative
+from trundle.errors import InputError
+from trundle.plan.transcription.transcription import Arc
+from trundle.plan.transfer.formulation import Formulation
+from trundle.records.plan import Plan
+
+KINDS = ("stationary", "straight", "smooth")
+
+
+def built_in(formulation: Formulation, kind: str, nodes: int) -> Arc:
+    """Return a guess for the reduced problem.
+
+    ``stationary``: the start, held. ``straight``: states linear from start to goal. ``smooth``: configurations on a
+    quintic from start to goal, with the velocities and inputs that follow it best; for planar and geometric paths.
+    """
+    choice("guess", kind, KINDS)
+    reduction = formulation.reduction
+    times = np.linspace(0.0, float(np.mean(formulation.task.duration)), nodes + 1)
+    x0 = formulation.start[reduction.states]
+    goal = _goal_state(formulation)
+    u = np.zeros((nodes + 1, reduction.phase.nu))
+    if kind == "stationary" or goal is None:
+        return Arc(times, np.tile(x0, (nodes + 1, 1)), u)
+    if kind == "straight":
+        share = (times / times[-1])[:, None]
+        return Arc(times, (1 - share) * x0 + share * goal[reduction.states], u)
+    return _smooth(formulation, times, goal)
+
+
+def perturbed(arc: Arc, formulation: Formulation, sigma: float, seed: int) -> Arc:
+    """Return a guess with Gaussian errors: `sigma` in states (rad, chart units, rad/s, m) and inputs (of their bounds).
+
+    The first state stays.
+    """
+    rng = np.random.default_rng(seed)
+    sigma = non_negative("sigma", sigma)
+    x = arc.x + sigma * rng.normal(size=arc.x.shape)
+    x[0] = arc.x[0]
+    bound = formulation.reduction.phase.u_bounds[1]
+    return Arc(arc.times, x, arc.u + sigma * rng.normal(size=arc.u.shape) * bound)
+
+
+def from_plan(formulation: Formulation, plan: Plan) -> Arc:
+    """Return the nodes of an earlier plan (or attempt) of the same kind of task.
+
+    Raises
+    ------
+    InputError
+        If its states are others.
+    """
+    model, reduction = formulation.model, formulation.reduction
+    if plan.states.shape[1] != model.x.shape[0] or plan.inputs.shape[1] != model.u.shape[0]:
+        raise InputError("guess", plan.states.shape, f"a plan with {model.x.shape[0]} states, as this task's pair has")
+    if plan.atlas != formulation.atlas:
+        raise InputError("guess", plan.atlas, f"a plan on the charts {formulation.atlas} of this task")
+    return Arc(plan.times - plan.times[0], plan.states[:, reduction.states], plan.inputs[:, reduction.inputs])
+
+
+def _goal_state(formulation: Formulation) -> FloatArray | None:
+    """Return a full state at the goal; the hand's pose as in the goal, or as at the start."""
+    return formulation.goal
+
+
+def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> Arc:
+    """Quintic in the configurations; velocities and inputs by least squares from the equations of motion.
+
+    Rates of configurations are linear in velocities, those of velocities affine in inputs.
+    """
+    reduction, phase = formulation.reduction, formulation.reduction.phase
+    velocity = _velocities(formulation)
+    q, v = np.flatnonzero(~velocity), np.flatnonzero(velocity)
+    x0, x1 = formulation.start[reduction.states], goal[reduction.states]
+    s = times / times[-1]
+    blend = s**3 * (10 - 15 * s + 6 * s * s)
+    slope = 30 * s * s * (1 - s) ** 2 / times[-1]
+    x = np.zeros((len(times), phase.nx))
+    x[:, q] = x0[q] + blend[:, None] * (x1 - x0)[q]
+    rate = ca.Function("rate", [phase.x, phase.u], [phase.rate])
+    d_v = ca.Function("d_v", [phase.x, phase.u], [ca.jacobian(phase.rate[q.tolist()], phase.x[v.tolist()])])
+    d_u = ca.Function("d_u", [phase.x, phase.u], [ca.jacobian(phase.rate[v.tolist()], phase.u)])
+    u = np.zeros((len(times), phase.nu))
+    for k in range(len(times)):
+        wanted = slope[k] * (x1 - x0)[q]
+        x[k, v] = np.linalg.lstsq(np.asarray(ca.densify(d_v(x[k], u[k]))), wanted, rcond=1e-8)[0]
+    accelerations = np.gradient(x[:, v], times, axis=0, edge_order=2)
+    for k in range(len(times)):
+        free = np.asarray(rate(x[k], np.zeros(phase.nu))).ravel()[v]
+        u[k] = np.linalg.lstsq(np.asarray(ca.densify(d_u(x[k], u[k]))), accelerations[k] - free, rcond=1e-8)[0]
+    return Arc(times, x, np.clip(u, *phase.u_bounds))
+
+
+def _velocities(formulation: Formulation) -> np.ndarray:
+    """Return which reduced states are velocities, (n,) of bool."""
+    full = np.zeros(formulation.model.x.shape[0], dtype=bool)
+    for name, where in formulation.model.layout.items():
+        full[where] = name.endswith((".twist", ".relative_velocity", ".velocity", ".angular_velocity"))
+    return full[formulation.reduction.states]

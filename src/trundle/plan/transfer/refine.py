@@ -1,0 +1,373 @@
+"""The verb `plan`: solve on a coarse mesh, replay accurately, compare the goal pose, refine until it holds."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, array, choice, integer, non_negative, positive
+from trundle.errors import InputError
+from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
+from trundle.plan.transcription.transcription import METHODS, Arc, Transcription
+from trundle.plan.transfer.formulation import Formulation
+from trundle.plan.transfer.guess import KINDS, built_in, from_plan, perturbed
+from trundle.plan.transfer.judge import Judgement, best_of, judge, start_fault
+from trundle.plan.transfer.replay import Replayer
+from trundle.plan.transfer.transfer import Transfer
+from trundle.records.plan import Plan, load_plan
+from trundle.status import Status
+
+ORDER = {"trapezoid": 2, "hermite-simpson": 4, "shooting": 4}
+SIGMA = 0.01
+"""Errors put on built-in guesses: an exactly symmetric one keeps the solver on its symmetric, often useless, line."""
+MAX_NODES = 1000
+"""Largest number of intervals: a motion that needs more is one no replay can follow."""
+PATIENCE = 60
+"""Iterations that may pass without coming nearer to what the constraints allow; whole plans take 10 to 60."""
+STALLED = 1e-5
+"""Violation (as in `Iterate`) below which a solver is left alone."""
+_REFUSALS = 2
+_FEWEST = 8
+_SHARE = 0.3
+_SPLIT = 4
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where planning is: what a progress callback gets.
+
+    Attributes
+    ----------
+    stage : str
+        ``solve`` or ``replay``.
+    refinement, nodes, iteration : int
+    cost, infeasibility : float
+    goal_position_error, goal_rotation_error : float
+        Of the last replay, m and rad; NaN before.
+    """
+
+    stage: str
+    refinement: int
+    nodes: int
+    iteration: int
+    cost: float
+    infeasibility: float
+    goal_position_error: float
+    goal_rotation_error: float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers of `plan`; see there."""
+
+    method: str
+    position_tolerance: float
+    rotation_tolerance: float
+    velocity_tolerance: float
+    angular_velocity_tolerance: float
+    max_refinements: int
+    max_iterations: int
+    tolerance: float
+    starts: int
+    seed: int
+    save: Path | None
+    progress: Callable[[Progress], bool | None] | None
+    time_limit: float | None
+    compile: bool
+    options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        choice("method", self.method, METHODS)
+        positive("position_tolerance", self.position_tolerance, "m")
+        positive("rotation_tolerance", self.rotation_tolerance, "rad")
+        positive("velocity_tolerance", self.velocity_tolerance, "m/s")
+        positive("angular_velocity_tolerance", self.angular_velocity_tolerance, "rad/s")
+        integer("max_refinements", self.max_refinements, minimum=0)
+        integer("max_iterations", self.max_iterations, minimum=0)
+        positive("tolerance", self.tolerance)
+        integer("starts", self.starts, minimum=1)
+        integer("seed", self.seed, minimum=0)
+        if self.time_limit is not None:
+            positive("time_limit", self.time_limit, "s")
+
+    @property
+    def tolerances(self) -> dict[str, float]:
+        """What the replay may miss the goal by, by the names of residuals."""
+        kinds = ("position", "rotation", "velocity", "angular_velocity")
+        return {
+            f"goal_{body}{kind}_error": getattr(self, f"{kind}_tolerance") for kind in kinds for body in ("", "hand_")
+        }
+
+
+def plan(
+    task: Transfer,
+    *,
+    guess: str | Plan | Arc | Path | None = None,
+    nodes: int = 25,
+    method: str = "hermite-simpson",
+    position_tolerance: float = 1e-4,
+    rotation_tolerance: float = 1e-3,
+    velocity_tolerance: float = 1e-3,
+    angular_velocity_tolerance: float = 1e-2,
+    max_refinements: int = 5,
+    max_iterations: int = 300,
+    tolerance: float = 1e-8,
+    starts: int = 3,
+    sigma: float = SIGMA,
+    seed: int = 0,
+    save: str | Path | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
+    time_limit: float | None = None,
+    compile: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Plan a transfer: coarse mesh, accurate replay, comparison of the goal pose, finer mesh, until it is met.
+
+    Parameters
+    ----------
+    task : Transfer
+    guess : "stationary", "straight", "smooth", Plan, Arc or file of `Plan.save`, optional
+        Default: smooth, from start to goal. A plan is gone on from where it ended, on its own mesh.
+    nodes, method : int; "hermite-simpson", "trapezoid" or "shooting"
+        Intervals of the first mesh, and how they are made equations.
+    position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance : m, rad, m/s, rad/s
+        What the replay may miss the goal by, pose and rest (or the velocities asked for), object and hand alike.
+    max_refinements, max_iterations, tolerance
+        Finer meshes after the first; the solver's limits on each.
+    starts, sigma, seed
+        How many guesses are tried until one leads to a motion that keeps all limits, and the errors put on them
+        (`trundle.plan.transfer.guess.perturbed`).
+    save : path, optional
+        The last attempt is written there after every mesh, and on Ctrl-C.
+    progress : callable, optional
+        Called with a `Progress` after every iteration and replay; returning False stops, as Ctrl-C does.
+    time_limit : s, optional
+        Of wall time, for all of it.
+    compile, options : bool, mapping
+        Compile large functions first, for later plans of the kind; IPOPT's options.
+
+    The status of what is returned says what was reached; the best attempt is in it whatever happened.
+    An argument out of range, or a goal on no chart of the start, raises `InputError`.
+    """
+    if not isinstance(task, Transfer):
+        raise InputError("task", task, "a Transfer")
+    settings = Settings(
+        method, position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance,
+        max_refinements, max_iterations, tolerance, starts, seed,
+        None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
+    )  # fmt: skip
+    formulation, count = Formulation(task), integer("nodes", nodes, minimum=2)
+    return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
+
+
+def _guesses(
+    formulation: Formulation, guess: Any, nodes: int, sigma: float, settings: Settings
+) -> list[Callable[[], Arc]]:
+    """Return what makes each guess, in the order they are tried."""
+    non_negative("sigma", sigma)
+    if isinstance(guess, str) and guess not in KINDS and Path(guess).suffix == ".npz":
+        guess = Path(guess)
+    if isinstance(guess, Path):
+        guess = load_plan(guess)
+    if isinstance(guess, Plan):
+        arc = from_plan(formulation, guess)
+    elif isinstance(guess, Arc):
+        size = (len(guess.times), None)
+        for name in ("times", "x", "u"):
+            array(f"guess.{name}", getattr(guess, name), size[: np.ndim(getattr(guess, name))])
+        arc = guess
+    else:
+        kind = "smooth" if guess is None else choice("guess", guess, KINDS)
+        arc = built_in(formulation, kind, nodes)
+        return [lambda i=i: perturbed(arc, formulation, sigma, settings.seed + i) for i in range(settings.starts)]
+    more = range(1, settings.starts)
+    return [lambda: arc, *(lambda i=i: perturbed(arc, formulation, sigma, settings.seed + i) for i in more)]
+
+
+class Stall:
+    """Whether a solver has stopped coming nearer to what its constraints allow (final).
+
+    It has where the least violation so far, above `STALLED`, is not below 0.9 of what it was `PATIENCE` iterations ago.
+    """
+
+    def __init__(self) -> None:
+        self._least: list[float] = []
+        self.found = False
+
+    def at(self, it: Iterate) -> bool:
+        """Take in an iterate and return whether it is time to stop."""
+        self._least.append(min([it.violation, *self._least[-1:]]))
+        before = self._least[-PATIENCE] if len(self._least) >= PATIENCE else np.inf
+        self.found = bool(self._least[-1] > max(STALLED, 0.9 * before))
+        return self.found
+
+
+class Planner:
+    """One run of refinement (final).
+
+    Parameters
+    ----------
+    formulation : Formulation
+    settings : Settings
+    """
+
+    def __init__(self, formulation: Formulation, settings: Settings) -> None:
+        self.formulation, self.settings = formulation, settings
+        self.replayer = Replayer(formulation)
+        self.problem = formulation.problem
+        self.history: list[dict[str, Any]] = []
+        self._last = (float("nan"), float("nan"))
+        self._stop = False
+        self._until = float("inf") if settings.time_limit is None else clock.perf_counter() + settings.time_limit
+
+    @property
+    def _late(self) -> bool:
+        return clock.perf_counter() >= self._until
+
+    def run(self, guesses: list[Callable[[], Arc]]) -> Plan:
+        """Return the plan from the first guess that leads to a motion, or the best attempt."""
+        fault = start_fault(self.formulation)
+        if fault:
+            arc = guesses[0]()
+            return self._finished(Judgement.unsolved(self.formulation, arc, Status.START_INFEASIBLE, fault))
+        best: Judgement | None = None
+        refused = 0
+        for make in guesses:
+            arc = make()
+            if refused:
+                arc = arc.at(np.linspace(0.0, arc.times[-1], max(len(arc.times) // 2, _FEWEST) + 1))
+            found = self._refined(arc)
+            best = best_of(best, found)
+            # A point where no step lessens what is violated is a clear no: one more, coarse and cheap, and that is it.
+            refused += found.status is Status.LOCALLY_INFEASIBLE
+            if self._stop or self._late or best.feasible or refused == _REFUSALS:
+                break
+        if best is None:
+            raise InputError("starts", len(guesses), "at least one guess")
+        return self._finished(best)
+
+    def _refined(self, arc: Arc) -> Judgement:
+        """Solve on finer and finer meshes until the replay meets the goal."""
+        mesh = arc.times / arc.times[-1]
+        best: Judgement | None = None
+        for refinement in range(self.settings.max_refinements + 1):
+            found = self._solved(arc, mesh, refinement)
+            best = best_of(best, found)
+            if self.settings.save is not None:
+                self._finished(best).save(self.settings.save)
+            if self._stop or self._late or found.status is Status.SUCCESS or not found.feasible:
+                break
+            arc, mesh = found.arc, self._finer(found)
+            if len(mesh) == len(arc.times):
+                break
+        if best is None:
+            raise InputError("max_refinements", self.settings.max_refinements, ">= 0")
+        return best
+
+    def _solved(self, arc: Arc, mesh: FloatArray, refinement: int) -> Judgement:
+        begin = clock.perf_counter()
+        made = Transcription(self.problem, [mesh], self.settings.method)
+        if self.settings.compile:
+            for group in made.program.groups:
+                group.kernel.build()
+        stall = Stall()
+        solution = solve(
+            made.program,
+            made.pack([arc]),
+            tolerance=self.settings.tolerance,
+            max_iterations=self.settings.max_iterations,
+            progress=lambda it: self._report(it, refinement, len(mesh)) is not False and not stall.at(it),
+            options=self._options(),
+        )
+        if stall.found and solution.status is Status.INTERRUPTED and not self._stop:
+            solution = replace(solution, status=Status.LOCALLY_INFEASIBLE, solver_status="stalled")
+        self._stop = self._stop or solution.status is Status.INTERRUPTED
+        solved = clock.perf_counter()
+        found = judge(self.formulation, self.replayer, made.unpack(solution.z)[0], solution, self.settings)
+        done = clock.perf_counter()
+        self._remember(found, solution, len(mesh) - 1, (solved - begin - solution.times["solve"], done - solved))
+        r = found.residuals
+        self._last = (r["goal_position_error"], r["goal_rotation_error"])
+        if self.settings.progress is not None and not self._stop:
+            report = Progress(
+                "replay", refinement, len(mesh), solution.iterations, solution.objective,
+                solution.constraint_violation, *self._last,
+            )  # fmt: skip
+            self._stop = self.settings.progress(report) is False
+        return found
+
+    def _options(self) -> dict[str, Any]:
+        """Return IPOPT's options, with the time that is left."""
+        if not np.isfinite(self._until):
+            return dict(self.settings.options)
+        return {"max_wall_time": max(self._until - clock.perf_counter(), 1e-3), **self.settings.options}
+
+    def _report(self, it: Iterate, refinement: int, nodes: int) -> bool | None:
+        if self.settings.progress is None:
+            return None
+        here = Progress("solve", refinement, nodes, it.number, it.objective, it.violation, *self._last)
+        self._stop = self._stop or self.settings.progress(here) is False
+        return not self._stop
+
+    def _remember(
+        self, found: Judgement, solution: ProgramSolution, nodes: int, build_and_replay: tuple[float, float]
+    ) -> None:
+        entry: dict[str, Any] = {
+            "nodes": nodes,
+            "status": found.status.label,
+            "solver_status": solution.solver_status,
+            "iterations": solution.iterations,
+            "cost": solution.objective,
+            "build": build_and_replay[0],
+            "solve": solution.times["solve"],
+            "evaluation": solution.times["evaluation"],
+            "replay": build_and_replay[1],
+        }
+        self.history.append(entry | {k: v for k, v in found.residuals.items() if k != "cost"})
+
+    def _finer(self, found: Judgement) -> FloatArray:
+        """Split intervals so that each adds an equal share of the error that may be left.
+
+        The replay says how much smaller the error has to become, the error each interval adds says where.
+        """
+        mesh = found.arc.times / found.arc.times[-1]
+        settings, r = self.settings, found.residuals
+        local = self.replayer.local_errors(found.arc, _lengths(found.arc))
+        use = [r[name] / limit for name, limit in settings.tolerances.items()]
+        if not np.all(np.isfinite([*local, *use])) or np.max(use) <= 1.0 or not np.sum(local) > 0:
+            pieces = np.full(len(mesh) - 1, 2)
+        else:
+            allowed = _SHARE / np.max(use) * np.mean(local)
+            wanted = (local / allowed) ** (1.0 / ORDER[settings.method])
+            pieces = np.clip(np.ceil(wanted), 1, _SPLIT).astype(int)
+        parts = [a + (b - a) * np.arange(n) / n for a, b, n in zip(mesh[:-1], mesh[1:], pieces, strict=True)]
+        return np.concatenate([*parts, [1.0]])
+
+    def _finished(self, found: Judgement) -> Plan:
+        status = found.status
+        if status is not Status.SUCCESS and (self._stop or self._late):
+            status = Status.INTERRUPTED if self._stop else Status.TIME_LIMIT
+        states, inputs = self.formulation.reduction.full(found.arc.x, found.arc.u)
+        return Plan(
+            status=status,
+            times=found.arc.times,
+            states=states,
+            inputs=inputs,
+            atlas=self.formulation.atlas,
+            residuals=found.residuals,
+            history=self.history,
+            trajectory=found.trajectory,
+            reference=found.reference,
+            message=found.message,
+        )
+
+
+def _lengths(arc: Arc) -> FloatArray:
+    """Return the scale of each state along a motion: its range, never below a thousandth of the largest."""
+    span = np.ptp(arc.x, axis=0)
+    return np.maximum(span, 1e-3 * max(float(np.max(span)), 1e-9))

@@ -1,0 +1,214 @@
+"""The trajectory of a planned walk, and the plan back from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.models.robots.avatar import Avatar
+from trundle.models.robots.body_shapes import avatar_scene
+from trundle.plan.walk.plan import WalkPlan, repeat
+from trundle.problems.soles import FlatSole, RollingSole
+from trundle.problems.walking import SIDES, Walking
+from trundle.records import Trajectory
+from trundle.records.variables import make_dataset
+from trundle.status import Status
+
+_FRICTION_SLACK = 1e-6
+
+
+def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
+    """Return the trajectory of `steps` periods of a plan at its nodes; forces and torques are those that follow.
+
+    Contacts are the feet, ``left`` and ``right``.
+    """
+    whole = repeat(plan, steps)
+    held = np.minimum(np.arange(len(whole.times)), len(whole.torque) - 1)
+    turn = Rotation.from_euler("ZYX", whole.q[:, 3:6])
+    scene = avatar_scene(walking.avatar, flat=isinstance(walking.sole, FlatSole))
+    names = [body.name for body in scene]
+    found = [np.array(value).T for value in _kinematics(walking, names).map(len(whole.q))(whole.q.T, whole.nu.T)]
+    com, com_velocity, base_velocity, base_omega, feet, energy, places, turns = found
+    feet = feet.reshape(len(feet), 2, 8)
+    force = whole.force[held]
+    point, moment = feet[:, :, :3].copy(), np.zeros_like(force)
+    if isinstance(walking.sole, FlatSole):
+        point, moment = _center_of_pressure(point, whole, held)
+    arrays = {
+        "com_position": com,
+        "com_velocity": com_velocity,
+        "joint_position": whole.q[:, 6:],
+        "joint_velocity": whole.nu[:, 6:],
+        "joint_torque": whole.torque[held],
+        "base_position": whole.q[:, :3],
+        "base_quaternion": turn.as_quat(scalar_first=True),
+        "base_velocity": base_velocity,
+        "base_angular_velocity": base_omega,
+        "contact_position": point,
+        "contact_force": force,
+        "contact_moment": moment[..., 2],
+        "gap": feet[:, :, 6],
+        "slip": feet[:, :, 3:6],
+        "phase": np.array(whole.phases)[whole.phase[held].astype(int)],
+        "energy": energy.ravel(),
+        "body_position": places.reshape(len(places), -1, 3),
+        "body_quaternion": _quaternions(turns.reshape(len(turns), -1, 3, 3)),
+    }
+    dataset = make_dataset("walking", whole.times, arrays, bodies=names, contacts=SIDES, joints=walking.joints)
+    return Trajectory(dataset, plan.status, feasible(plan), _metadata(walking, plan, steps), scene)
+
+
+def feasible(plan: WalkPlan) -> bool:
+    """Return whether no foot pulls and the friction cone holds at every interval."""
+    mu = float(plan.settings["gait"]["friction"])
+    f = plan.force[plan.standing.astype(bool)]
+    scale = float(np.max(np.abs(f)))
+    within = np.linalg.norm(f[:, :2], axis=1) <= mu * f[:, 2] + _FRICTION_SLACK * scale
+    return bool(plan.status is Status.SUCCESS and np.all(f[:, 2] >= -_FRICTION_SLACK * scale) and np.all(within))
+
+
+def walk_of(run: Trajectory) -> WalkPlan:
+    """Return the plan (its first period) from the record of a walk, e.g. to start a neighbour from it.
+
+    Raises
+    ------
+    InputError
+        If the run is no planned walk.
+    """
+    walk = run.metadata.get("walk")
+    if run.kind != "walking" or walk is None or "gait" not in walk:
+        raise InputError("run", run.kind, "the record of a planned walk")
+    count = (len(run) - 1) // int(walk["steps"])
+    times = run.time[: count + 1]
+    rotation = Rotation.from_quat(run["base_quaternion"][: count + 1], scalar_first=True)
+    angles = np.unwrap(rotation.as_euler("ZYX"), axis=0)
+    rates = _angle_rates(angles, run["base_angular_velocity"][: count + 1])
+    q = np.hstack([run["base_position"][: count + 1], angles, run["joint_position"][: count + 1]])
+    nu = np.hstack([run["base_velocity"][: count + 1], rates, run["joint_velocity"][: count + 1]])
+    names = list(dict.fromkeys(str(name) for name in run["phase"][:count]))
+    phase = np.array([names.index(str(name)) for name in run["phase"][:count]])
+    standing = np.array([[side in walk["standing"][names[int(k)]] for side in SIDES] for k in phase])
+    mirror = walk["mirror"]
+    h = np.diff(times)[:, None]
+    return WalkPlan(
+        times=times,
+        q=q,
+        nu=nu,
+        acceleration=np.diff(nu, axis=0) / np.where(h > 0, h, np.inf),
+        torque=run["joint_torque"][:count],
+        force=run["contact_force"][:count],
+        moment=run["contact_moment"][:count, :, None] * [0.0, 0.0, 1.0],
+        point=run["contact_position"][:count],
+        standing=standing,
+        phase=phase,
+        phases=tuple(names),
+        joints=tuple(str(name) for name in run["joint"]),
+        mirror=None if mirror is None else np.array(mirror),
+        gravity=np.array(run.metadata["physics"]["gravity"]),
+        status=run.status,
+        statistics=walk["statistics"],
+        settings={key: walk[key] for key in ("gait", "sex", "mass", "height")},
+    )
+
+
+def _angle_rates(angles: FloatArray, omega: FloatArray) -> FloatArray:
+    """Return rates of (yaw, pitch, roll) from the world angular velocity: w = e_z yaw' + e_y' pitch' + e_x'' roll'."""
+    yaw, pitch = angles[:, 0], angles[:, 1]
+    axes = np.zeros((len(angles), 3, 3))
+    axes[:, 2, 0] = 1.0
+    axes[:, 0, 1], axes[:, 1, 1] = -np.sin(yaw), np.cos(yaw)
+    axes[:, 0, 2], axes[:, 1, 2] = np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw)
+    axes[:, 2, 2] = -np.sin(pitch)
+    return np.asarray(np.linalg.solve(axes, omega[:, :, None])[:, :, 0], dtype=np.float64)
+
+
+def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
+    """Return (q, nu) -> com, its velocity, base velocities, feet (2 x 8), energy, bodies' coms and rotations."""
+    model = walking.model
+    com, velocity = ca.SX(3, 1), ca.SX(3, 1)
+    for body in model.bodies:
+        at = body.motion.at(ca.SX(ca.DM(body.com)))
+        com, velocity = com + body.mass * at.p, velocity + body.mass * at.v
+    total = sum(body.mass for body in model.bodies)
+    feet = []
+    for side in SIDES:
+        motion = model.motions[f"{side}_foot"]
+        probe = walking.sole.probe(motion)
+        feet += [probe.p, probe.v, ca.mmin(walking.sole.clearance(motion)), motion.p[0]]
+    base = model.motions[walking.avatar.robot.base]
+    links = {link.name: link for link in walking.avatar.robot.links}
+    motions = [model.motions[name] for name in names]
+    inertias = [links[name].inertia for name in names]
+    places = [m.at(ca.SX(ca.DM(i.com))).p for m, i in zip(motions, inertias, strict=True) if i is not None]
+    turns = [ca.vec(m.R.T) for m in motions]
+    return ca.Function(
+        "kinematics",
+        [walking.q, walking.nu],
+        [
+            com / total,
+            velocity / total,
+            base.v,
+            base.w,
+            ca.vertcat(*feet),
+            model.energy(),
+            ca.vertcat(*places),
+            ca.vertcat(*turns),
+        ],
+    )
+
+
+def _center_of_pressure(point: FloatArray, whole: WalkPlan, held: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+    """Return where the force acts on the ground, and the moment about the vertical that is left there."""
+    force, moment, at = whole.force[held], whole.moment[held], whole.point[held]
+    stands = whole.standing[held].astype(bool) & (force[..., 2] > 1e-6)
+    f_z = np.where(stands, force[..., 2], 1.0)
+    reach = np.stack([-moment[..., 1] / f_z, moment[..., 0] / f_z, np.zeros_like(f_z)], axis=-1)
+    placed = np.where(stands[..., None], at + reach, point)
+    left = moment - np.cross(placed - at, force)
+    return placed, np.where(stands[..., None], left, 0.0)
+
+
+def _quaternions(R: FloatArray) -> FloatArray:
+    flat = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat(scalar_first=True).reshape(*R.shape[:2], 4)
+    # No jumps of sign, which pictures would interpolate over.
+    turned = np.sum(flat[1:] * flat[:-1], axis=2) < 0
+    sign = np.cumprod(np.concatenate([np.ones((1, R.shape[1])), np.where(turned, -1.0, 1.0)]), axis=0)
+    return flat * sign[:, :, None]
+
+
+def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
+    avatar: Avatar = walking.avatar
+    sole = walking.sole
+    shape: dict[str, Any] = {"type": walking.gait.sole}
+    if isinstance(sole, RollingSole):
+        shape |= {"semi_axes": list(sole.shape.semi_axes), "center": np.asarray(sole.center).tolist()}  # type: ignore[attr-defined]
+    elif isinstance(sole, FlatSole):
+        shape["corners"] = sole.corners.tolist()
+    return {
+        "kind": "walking",
+        "message": "" if plan.status is Status.SUCCESS else str(plan.statistics.get("worst", "")),
+        "physics": {
+            "gravity": plan.gravity.tolist(),
+            "friction": walking.gait.friction,
+            "mass": avatar.robot.mass,
+        },
+        "wall_time": {key: float(plan.statistics[key]) for key in ("build", "solve")},
+        "walk": {
+            **plan.settings,
+            "statistics": dict(plan.statistics),
+            "steps": steps,
+            "sole": shape,
+            "mirror": None if plan.mirror is None else plan.mirror.tolist(),
+            "standing": {support.name: list(support.stances) for support in walking.supports},
+            "duration": plan.duration,
+            "length": plan.length,
+            "urdf": avatar.robot.urdf(),
+        },
+    }

@@ -1,0 +1,39 @@
+"""Plans of walks: continuation from a neighbour, and swing feet that land without a jerk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import radians
+
+import numpy as np
+import pytest
+
+from trundle.plan.walk.plan import load_walk
+from trundle.plan.walk.walking import plan_walk
+from trundle.problems.gait import Gait
+
+GAIT = Gait(intervals=(8, 3), clearance_power=2)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_walk(GAIT)
+
+
+@pytest.mark.slow
+def test_a_neighbour_with_its_multipliers_is_reached_sooner_and_is_the_same_optimum(plan, tmp_path):
+    kept = load_walk(plan.save(tmp_path / "plan.npz"))
+    np.testing.assert_array_equal(kept.dual, plan.dual)
+    uphill = replace(GAIT, slope=radians(1.0))
+    cold, warm = plan_walk(uphill), plan_walk(uphill, guess=kept)
+    assert cold.status.label == warm.status.label == "success"
+    assert warm.statistics["iterations"] < cold.statistics["iterations"]
+    assert warm.statistics["cost"] == pytest.approx(cold.statistics["cost"], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_the_swing_foot_lands_without_a_jerk_of_the_leg(plan):
+    """A bound on the foot's height that ends at a slope would be met by a torque of one interval alone."""
+    swing = plan.torque[plan.phase == 0]
+    hip = np.abs(swing[:, plan.joints.index("right_hip_pitch")])
+    assert hip[-1] <= np.max(hip[:-1])

@@ -20,12 +20,12 @@ from bench.ilqr import NOISE
 from tests.control.pushes import random_pushes
 from tests.control.test_curved_walls import ipopt, pressed
 from trundle.contact.soft import SoftLaw, Wall
-from trundle.control.balancer_costs import KeepOut, Weights
-from trundle.control.contact_implicit import ContactImplicit
-from trundle.control.hybrid_mpc import HybridControl
-from trundle.control.schedule import ScheduleRules, contact_schedule, on_grid
-from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
+from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
+from trundle.systems.wallbounce.control.costs import KeepOut, Weights
+from trundle.systems.wallbounce.control.hybrid import HybridControl
+from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, on_grid
+from trundle.systems.wallbounce.robot import BallBalancer
 
 WALL = Wall([0.5, 0, 0], [-1, 0, 0])
 PERIOD, EVERY, LENGTH = 0.01, 4, 0.9  # s of a hybrid update, updates of an implicit one, s of a run

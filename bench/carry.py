@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from trundle.control.whole_body.handling import PHASES
-from trundle.report.metrics_multicontact import carry
 from trundle.scenarios import build, load_scenario
-from trundle.scenarios.multicontact_carry import CarryWork
-from trundle.scenarios.multicontact_trials import Outcome, trajectory
+from trundle.systems.multicontact.carry import CarryWork
+from trundle.systems.multicontact.metrics import carry
+from trundle.systems.multicontact.trials import Outcome, trajectory
 
 HEAD = "seed  masses  arrived  slip (mm)  tilt (deg)  rms (mm)  torque  unsolved  phase     CPU (s)  real time  why"
 

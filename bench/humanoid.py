@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from trundle.records import Trajectory
-from trundle.report.metrics_multicontact import trials
 from trundle.scenarios import build, load_scenario
-from trundle.scenarios.multicontact import MulticontactWork
-from trundle.scenarios.multicontact_trials import trajectory
+from trundle.systems.multicontact.build import MulticontactWork
+from trundle.systems.multicontact.metrics import trials
+from trundle.systems.multicontact.trials import trajectory
 
 HEADS = ("seed", "masses", "push (N s)", "held", "steps", "rms (mm)", "|L| (kg m2/s)", "torque", "real time", "why")
 TIMES = ("real time", "tick (ms)", "99 %", "most", "preview (ms)", "99 %", "most")

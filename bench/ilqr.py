@@ -18,11 +18,11 @@ from rich.table import Table
 from tests.control.pushes import random_pushes
 from trundle.contact.soft import Wall
 from trundle.contact.walls import FLAT, ROUND
-from trundle.control.contact_implicit import ContactImplicit
 from trundle.control.hybrid_hard import HardHybrid
-from trundle.control.hybrid_mpc import HybridControl
-from trundle.control.schedule import ScheduleRules, contact_schedule
 from trundle.numerics.ilqr import ControlSolution, Limits
+from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
+from trundle.systems.wallbounce.control.hybrid import HybridControl
+from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule
 
 NOISE = np.array([1e-3] * 2 + [2e-3] * 3 + [5e-3] * 6 + [0.3] * 2 + [0.15] * 3)  # m, rad, N s, N m s
 PILLAR = Wall([0.5, 0, 0.8], [-1, 0, 0], 1 / 0.3, axis=[0, 0, 1])

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.humanoid import TIMES, seeds_of, times, trial_run
-from trundle.report.metrics_multicontact import ledge, trials
+from trundle.systems.multicontact.metrics import ledge, trials
 
 ROWS = {"as it is": (), "no momentum task": ("controller.gains.momentum=0.0",)}
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from tests.models import test_ball_balancer as balancer
 from tests.scenarios import test_foot_fit as gait
 from trundle.scenarios import load_scenario
-from trundle.scenarios.runs import measure
+from trundle.scenarios.engine.run import measure
 
 Row = tuple[str, float, str]
 """What it is, its value, its limit as text."""

@@ -14,14 +14,14 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from tests.scenarios.test_wallbounce import leaning
+from tests.systems.wallbounce.test_build import leaning
 from trundle.records import Trajectory
-from trundle.report.metrics_wallbounce import avoid, general, models, recover, turn
 from trundle.scenarios import load_scenario
 from trundle.scenarios.scenario import Scenario
-from trundle.scenarios.wallbounce import trajectory
-from trundle.scenarios.wallbounce_setup import Setup
-from trundle.scenarios.wallbounce_trials import run_trial
+from trundle.systems.wallbounce.build import trajectory
+from trundle.systems.wallbounce.metrics import avoid, general, models, recover, turn
+from trundle.systems.wallbounce.setup import Setup
+from trundle.systems.wallbounce.trials import run_trial
 
 METRICS = {"recover": recover, "avoid": avoid, "turn": turn, "models": models}
 PARTS = {

@@ -20,7 +20,7 @@ from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.scenarios import build, load_scenario
-from trundle.scenarios.multicontact_carry import CarryWork
+from trundle.systems.multicontact.carry import CarryWork
 
 LIMIT, LIMIT_LOADED = 1.0, 2.0  # ms, median
 

@@ -16,7 +16,8 @@ import pytest
 from tests.report.synthetic import ball_on_plate
 from tests.scenarios.files import JUGGLING, changed, written
 from trundle.cli import main
-from trundle.scenarios import building, catalogue
+from trundle.scenarios import catalogue
+from trundle.scenarios.engine import building
 from trundle.scenarios.schema import kinds
 from trundle.status import Status
 

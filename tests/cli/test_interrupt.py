@@ -20,7 +20,8 @@ from tests.scenarios.files import JUGGLING, written
 from trundle.cli import interrupt
 from trundle.cli.guard import guarded
 from trundle.errors import InputError
-from trundle.scenarios import building, catalogue
+from trundle.scenarios import catalogue
+from trundle.scenarios.engine import building
 
 
 def lose_an_interrupt() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from trundle.models.ball_balancer import BallBalancer
+from trundle.systems.wallbounce.robot import BallBalancer
 
 
 def pushed(robot: BallBalancer, impulse: float, duration: float, heading: float, height: float) -> np.ndarray:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from trundle.contact.soft import Wall
-from trundle.control.balancer_low_level import LowLevel
-from trundle.control.balancer_plans import BalancerPlan
-from trundle.control.two_level import Surroundings, Timing, TwoLevel
-from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.ilqr import ControlSolution
 from trundle.status import Status
+from trundle.systems.wallbounce.control.low_level import LowLevel
+from trundle.systems.wallbounce.control.plans import BalancerPlan
+from trundle.systems.wallbounce.control.two_level import Surroundings, Timing, TwoLevel
+from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT = BallBalancer()
 WALL, TIMING = Wall([0.5, 0, 0], [-1, 0, 0]), Timing()

@@ -9,10 +9,10 @@ import pytest
 from tests.control.pushes import pushed
 from trundle.contact.soft import Wall
 from trundle.contact.walls import ROUND, Formula
-from trundle.control.contact_implicit import ContactImplicit
-from trundle.models.ball_balancer import BallBalancer
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
+from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
+from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT = BallBalancer()
 PILLAR = Wall([0.5, 0, 0.8], [-1, 0, 0], 1 / 0.3, axis=[0, 0, 1])

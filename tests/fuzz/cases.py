@@ -15,7 +15,7 @@ from typing import Any
 
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
-from trundle.scenarios.building import Simulation
+from trundle.scenarios.engine.building import Simulation
 
 SECONDS = 20.0  # for one case: shapes are checked on thousands of samples, once in C, once on a cold start
 LINES = 6

@@ -69,7 +69,7 @@ def model_inertia(model):
 
 def test_pinocchio_finds_no_other_motion_in_the_record(plan, walking):
     pytest.importorskip("pinocchio")
-    from trundle.report.metrics_walking import general
+    from trundle.systems.walking.metrics import general
 
     record = record_walk(walking, plan, 2)
     assert len(record) == 2 * (len(plan.times) - 1) + 1

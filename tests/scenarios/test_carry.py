@@ -21,9 +21,9 @@ from trundle.records import load_trajectory
 from trundle.report.metrics import compute
 from trundle.report.plots import further
 from trundle.scenarios import run as run_scenario
-from trundle.scenarios.multicontact import build
-from trundle.scenarios.multicontact_carry import uneven
 from trundle.scenarios.scenario import load_scenario
+from trundle.systems.multicontact.build import build
+from trundle.systems.multicontact.carry import uneven
 
 CARRY = "humanoid-carry"
 ROMEO = Path(__file__).parents[2] / "examples/data/romeo.toml"

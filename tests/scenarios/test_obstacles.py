@@ -15,8 +15,8 @@ from trundle.numerics.rotations import rotation_rpy
 from trundle.report.metrics import compute, unit
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
-from trundle.scenarios.multicontact import MulticontactWork
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
+from trundle.systems.multicontact.build import MulticontactWork
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "humanoid_past_post.toml"
 pytest.importorskip("pinocchio")

@@ -10,8 +10,8 @@ import pytest
 import trundle
 from trundle.errors import InputError
 from trundle.scenarios import load_scenario
-from trundle.scenarios.building import BUILDERS, JOBS, build_all
 from trundle.scenarios.catalogue import LIBRARY
+from trundle.scenarios.engine.building import BUILDERS, JOBS, build_all
 
 SOURCES = Path(trundle.__file__).parent / "scenarios"
 

@@ -9,9 +9,9 @@ import pytest
 
 import trundle as tr
 from bench.steps import Variant, ended
-from trundle.report import metrics_planar
 from trundle.scenarios import build, load_scenario
-from trundle.scenarios.planar_control import TrackWork
+from trundle.systems.planar import metrics as metrics_planar
+from trundle.systems.planar.control import TrackWork
 
 STEP = Path(__file__).resolve().parents[2] / "examples" / "rover_step.toml"
 FASTER = ["simulation.relative_tolerance=1e-7"]

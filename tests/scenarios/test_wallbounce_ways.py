@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trundle.control.schedule import PAPER, ScheduleRules
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
-from trundle.scenarios.wallbounce_setup import Setup
+from trundle.systems.wallbounce.control.schedule import PAPER, ScheduleRules
+from trundle.systems.wallbounce.setup import Setup
 
 
 def made(*overrides: str) -> Setup:

@@ -17,7 +17,7 @@ def check(
 ) -> None:
     """Validate a scenario file without running it."""
     from trundle.scenarios import load_scenario
-    from trundle.scenarios.building import build_all
+    from trundle.scenarios.engine.building import build_all
 
     scenario = load_scenario(file, overrides, allow_path=allow_path)
     build_all(scenario)

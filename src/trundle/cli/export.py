@@ -18,7 +18,7 @@ def export(
 ) -> None:
     """Write C source of a scenario's model and controller, and a program that checks it."""
     from trundle.scenarios import load_scenario
-    from trundle.scenarios.export import export as export_scenario
+    from trundle.scenarios.engine.export import export as export_scenario
 
     done = export_scenario(load_scenario(scenario, overrides, allow_path=allow_path), out)
     typer.echo(f"model: {done.name}_rate in {done.name}.h; controller: {done.controller}")

@@ -21,8 +21,8 @@ def reproduce(
 
     Exit codes: 0 all ran and all limits hold; 1 one failed or a limit was violated; 2 bad input; 130 interrupted.
     """
-    from trundle.scenarios.reproduction import COLUMNS
-    from trundle.scenarios.reproduction import reproduce as reproduce_all
+    from trundle.scenarios.engine.reproduce import COLUMNS
+    from trundle.scenarios.engine.reproduce import reproduce as reproduce_all
 
     with bar(True) as show:
         prefix = [""]

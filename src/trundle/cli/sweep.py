@@ -35,7 +35,7 @@ def sweep(
     A run that fails is a row with its status. Exit codes: 0 every run has its row; 2 bad input; 130 interrupted (the
     same command goes on where it was).
     """
-    from trundle.scenarios.sweep import sweep as run_sweep
+    from trundle.scenarios.engine.sweep import sweep as run_sweep
 
     with _counter(not quiet) as progress:
         done = run_sweep(

@@ -11,12 +11,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, integer
-from trundle.control.balancer_costs import unpacked, without
-from trundle.control.hybrid_mpc import SETTLE, HybridControl
 from trundle.numerics.compiled.batch import Bound
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess
 from trundle.status import Status
+from trundle.systems.wallbounce.control.costs import unpacked, without
+from trundle.systems.wallbounce.control.hybrid import SETTLE, HybridControl
 
 __all__ = ["HardHybrid"]
 

@@ -1,6 +1,5 @@
 """State manifolds and their rates: trees of bodies, rolling joints, rolling kinematics."""
 
-from trundle.models.ball_balancer import BallBalancer
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.feet import FlatPatch, Foot
@@ -21,6 +20,7 @@ from trundle.models.urdf.checks import load_urdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.lock import lock_joints
 from trundle.models.urdf.robot import robot_from_urdf
+from trundle.systems.wallbounce.robot import BallBalancer
 
 __all__ = [
     "AxisChange",

@@ -58,7 +58,7 @@ def write_report(
             except (MissingExtraError, InputError) as error:
                 say(f"viewer.html: {error}")
     if plots:
-        from trundle.report.comparisons import comparisons
+        from trundle.systems.juggling.comparisons import comparisons
 
         drawings = {name: partial(draw, runs) for name, draw in comparisons(runs).items()}
         written += _drawn(drawings, folder / "plots", "", say)
@@ -93,9 +93,9 @@ def write_plots(
 
 
 def _plots(run: Trajectory, target: Path, prefix: str, say: Callable[[str], None]) -> Iterator[Path]:
-    from trundle.report import walking_plots
     from trundle.report.plane import lies_in_plane
     from trundle.report.plots import figures, further
+    from trundle.systems.walking import figures as walking_plots
 
     known = walking_plots.figures(run) or figures(run.kind, lies_in_plane(run)) | further(run)
     drawings = {name: partial(draw, run) for name, draw in known.items()}

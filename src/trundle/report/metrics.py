@@ -83,8 +83,8 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
 
     The general ones are ``gap`` (m), ``slip`` (m/s), ``normal_force_min`` (N), ``friction_use`` (1, where friction is
     known), ``torsional_use`` (1), for passive runs ``energy_drift`` (1), for controlled robots in the plane those of
-    `trundle.report.metrics_planar.tracking`, for a walk beside its part ``rolling`` those of
-    `trundle.report.metrics_walking.flat_foot`. Those of a part carry its name behind:
+    `trundle.systems.planar.metrics.tracking`, for a walk beside its part ``rolling`` those of
+    `trundle.systems.walking.metrics.flat_foot`. Those of a part carry its name behind:
     ``slip_pure_rolling``; trials have none.
 
     Parameters
@@ -106,7 +106,7 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
         module, function = SPECIAL[name].split(":")
         values |= getattr(import_module(f"trundle.report.{module}"), function)(trajectory, parts or {})
     elif "walk" in trajectory.metadata and "rolling" in (parts or {}):
-        values |= getattr(import_module("trundle.report.metrics_walking"), "flat_foot")(trajectory, parts or {})  # noqa: B009
+        values |= getattr(import_module("trundle.systems.walking.metrics"), "flat_foot")(trajectory, parts or {})  # noqa: B009
     for part, run in (parts or {}).items():
         if TRIAL.fullmatch(part):
             continue
@@ -117,8 +117,8 @@ def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] |
 
 def unit(name: str) -> str:
     """Return the unit of a general metric, also of a part's (``slip_pure_rolling``); empty if there is none."""
-    from trundle.report.metrics_multicontact import UNITS as MULTICONTACT
-    from trundle.report.metrics_wallbounce import UNITS as WALLBOUNCE
+    from trundle.systems.multicontact.metrics import UNITS as MULTICONTACT
+    from trundle.systems.wallbounce.metrics import UNITS as WALLBOUNCE
 
     known = UNITS | MULTICONTACT | WALLBOUNCE
     return known.get(max((key for key in known if name == key or name.startswith(f"{key}_")), key=len, default=""), "")
@@ -133,7 +133,7 @@ def units_of_tasks(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str
     for part, one in {"": run, **parts}.items():
         if one.kind != "planar" or "control" not in one.metadata:
             continue
-        from trundle.report.metrics_planar import tracked
+        from trundle.systems.planar.metrics import tracked
 
         suffix = f"_{part.replace('-', '_')}" if part else ""
         for name, task in tracked(one).items():
@@ -144,13 +144,13 @@ def units_of_tasks(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str
 def general(run: Trajectory) -> dict[str, float]:
     """Return the metrics that mean something for every run: the worst over all contacts."""
     if run.kind == "multicontact":
-        from trundle.report import metrics_multicontact
+        from trundle.systems.multicontact import metrics as metrics_multicontact
 
         return metrics_multicontact.general(run)
     if run.kind == "walking" and "walk" in run.metadata:
-        return getattr(import_module("trundle.report.metrics_walking"), "general")(run)  # noqa: B009
+        return getattr(import_module("trundle.systems.walking.metrics"), "general")(run)  # noqa: B009
     if run.kind == "wallbounce":
-        from trundle.report import metrics_wallbounce
+        from trundle.systems.wallbounce import metrics as metrics_wallbounce
 
         return metrics_wallbounce.general(run)
     each = [_of_contact(run, slot) for slot in range(contacts(run))]
@@ -162,7 +162,7 @@ def general(run: Trajectory) -> dict[str, float]:
         scale = max(float(np.max(kinetic)), float(np.ptp(potential)))
         values["energy_drift"] = relative_drift(kinetic + potential, scale)
     if "control" in run.metadata:
-        from trundle.report.metrics_planar import tracking
+        from trundle.systems.planar.metrics import tracking
 
         values |= tracking(run)
     return values

@@ -9,19 +9,15 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
-from trundle.report import (
-    ball_plots,
-    control_plots,
-    metrics,
-    multicontact_plots,
-    recompute,
-    style,
-    walker_plots,
-    wallbounce_plots,
-)
+from trundle.report import metrics, recompute, style
 from trundle.report.paths import contact_path, planar_motion
 from trundle.report.plane import lies_in_plane
 from trundle.report.trees import is_tree
+from trundle.systems.multicontact import figures as multicontact_plots
+from trundle.systems.planar import figures_control as control_plots
+from trundle.systems.planar import figures_walker as walker_plots
+from trundle.systems.walking import figures_ball as ball_plots
+from trundle.systems.wallbounce import figures as wallbounce_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,13 +15,13 @@ from trundle.report.meshes import (
     extruded_hand,
     extruded_terrain,
 )
-from trundle.report.multicontact_stage import multicontact_stage
 from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view, quaternions
 from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
-from trundle.report.walking_stage import walking_stage
-from trundle.report.wallbounce_stage import wallbounce_stage
+from trundle.systems.multicontact.stage import multicontact_stage
+from trundle.systems.walking.stage import walking_stage
+from trundle.systems.wallbounce.stage import wallbounce_stage
 
 Array = NDArray[np.float64]
 

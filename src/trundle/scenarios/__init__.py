@@ -9,21 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trundle.scenarios.building import Simulation, build
+    from trundle.scenarios.engine.building import Simulation, build
+    from trundle.scenarios.engine.run import Result, run
     from trundle.scenarios.problems import ScenarioError
-    from trundle.scenarios.runs import Result, run
     from trundle.scenarios.scenario import Scenario, load_scenario
 
 __all__ = ["Result", "Scenario", "ScenarioError", "Simulation", "build", "load_scenario", "run"]
 
 _HOMES = {
-    "Result": "runs",
+    "Result": "engine.run",
     "Scenario": "scenario",
     "ScenarioError": "problems",
-    "Simulation": "building",
-    "build": "building",
+    "Simulation": "engine.building",
+    "build": "engine.building",
     "load_scenario": "scenario",
-    "run": "runs",
+    "run": "engine.run",
 }
 
 

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+_SYSTEMS = Path(__file__).parents[1] / "systems"
 LIBRARY = Path(__file__).parent / "library"
 _LIMITS = "metrics"
 
@@ -23,12 +24,12 @@ class Entry:
 
 def names() -> list[str]:
     """Return the names of all scenarios, sorted."""
-    return sorted(path.stem for path in LIBRARY.glob("*.toml") if path.stem != _LIMITS)
+    return sorted(path.stem for path in _SYSTEMS.glob("*/*.toml"))
 
 
 def path_of(name: str) -> Path:
     """Return where the file of scenario `name` stands."""
-    return LIBRARY / f"{name}.toml"
+    return next(_SYSTEMS.glob(f"*/{name}.toml"), LIBRARY / f"{name}.toml")
 
 
 def text_of(name: str) -> str:

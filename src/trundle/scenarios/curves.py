@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trundle import geometry
-from trundle.scenarios.building import data, keys, measured
+from trundle.scenarios.engine.building import data, keys, measured
 from trundle.scenarios.scenario import Scenario
 
 _CURVES: Mapping[str, Callable[[Any], geometry.Shape]] = {

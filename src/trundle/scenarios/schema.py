@@ -98,21 +98,21 @@ class ScenarioTable(Table):
 
 
 SCHEMAS: dict[tuple[str, str], str] = {
-    ("juggling", "simulate"): "trundle.scenarios.schema_juggling:JugglingSimulate",
-    ("juggling", "transfer"): "trundle.scenarios.schema_juggling_control:JugglingTransfer",
-    ("juggling", "balance"): "trundle.scenarios.schema_juggling_control:JugglingBalance",
-    ("juggling", "throw"): "trundle.scenarios.schema_juggling_control:JugglingThrow",
-    ("multicontact", "stand"): "trundle.scenarios.schema_multicontact:MulticontactStand",
-    ("multicontact", "walk"): "trundle.scenarios.schema_multicontact:MulticontactWalk",
-    ("multicontact", "carry"): "trundle.scenarios.schema_carry:MulticontactCarry",
-    ("wallbounce", "recover"): "trundle.scenarios.schema_wallbounce:WallbounceRecover",
-    ("wallbounce", "navigate"): "trundle.scenarios.schema_wallbounce:WallbounceNavigate",
-    ("planar", "simulate"): "trundle.scenarios.schema_planar:PlanarSimulate",
-    ("planar", "track"): "trundle.scenarios.schema_planar_control:PlanarTrack",
-    ("planar", "walk"): "trundle.scenarios.schema_planar_walk:PlanarWalk",
-    ("walking", "simulate"): "trundle.scenarios.schema_robot:WalkingSimulate",
-    ("walking", "walk"): "trundle.scenarios.schema_walking:WalkingWalk",
-    ("walking", "transfer"): "trundle.scenarios.schema_walking_transfer:WalkingTransfer",
+    ("juggling", "simulate"): "trundle.systems.juggling.schema:JugglingSimulate",
+    ("juggling", "transfer"): "trundle.systems.juggling.schema_control:JugglingTransfer",
+    ("juggling", "balance"): "trundle.systems.juggling.schema_control:JugglingBalance",
+    ("juggling", "throw"): "trundle.systems.juggling.schema_control:JugglingThrow",
+    ("multicontact", "stand"): "trundle.systems.multicontact.schema:MulticontactStand",
+    ("multicontact", "walk"): "trundle.systems.multicontact.schema:MulticontactWalk",
+    ("multicontact", "carry"): "trundle.systems.multicontact.schema_carry:MulticontactCarry",
+    ("wallbounce", "recover"): "trundle.systems.wallbounce.schema:WallbounceRecover",
+    ("wallbounce", "navigate"): "trundle.systems.wallbounce.schema:WallbounceNavigate",
+    ("planar", "simulate"): "trundle.systems.planar.schema:PlanarSimulate",
+    ("planar", "track"): "trundle.systems.planar.schema_control:PlanarTrack",
+    ("planar", "walk"): "trundle.systems.planar.schema_walker:PlanarWalk",
+    ("walking", "simulate"): "trundle.systems.walking.schema_robot:WalkingSimulate",
+    ("walking", "walk"): "trundle.systems.walking.schema:WalkingWalk",
+    ("walking", "transfer"): "trundle.systems.walking.schema_ball:WalkingTransfer",
 }
 """(kind, task) -> where its schema stands; a new kind or task is one line here."""
 

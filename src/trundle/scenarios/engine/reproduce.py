@@ -1,0 +1,176 @@
+"""The verb `reproduce`: named scenarios run one after the other, their figures beside the published ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from trundle import __version__
+from trundle.errors import InputError, TrundleError
+from trundle.scenarios import catalogue
+from trundle.scenarios.engine import acceptance as metrics
+from trundle.scenarios.engine.folder import write_bytes
+from trundle.scenarios.engine.run import Progress, run
+from trundle.scenarios.files import reason
+from trundle.scenarios.problems import Problem, ScenarioError, suggestion
+from trundle.status import Status
+
+COLUMNS = ("scenario", "figure", "published", "where", "ours", "limit", "unit", "verdict", "run")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure of a scenario: what was published and where, what we got, and its limit.
+
+    Attributes
+    ----------
+    scenario, figure : str
+        Names of the scenario and of the metric.
+    published : float or None
+    source : str
+        Where the published figure stands, else the paper the scenario is from.
+    ours : float or None
+        None: not computed.
+    sense, limit : str, float or None
+        ``<=`` or ``>=``, and the number.
+    unit, what : str
+        What the figure is.
+    holds : bool or None
+        None: it has no limit.
+    status : str
+        How the main run ended.
+    folder : str
+        Of the run that ours comes from.
+    """
+
+    scenario: str
+    figure: str
+    published: float | None
+    source: str
+    ours: float | None
+    sense: str | None
+    limit: float | None
+    unit: str
+    what: str
+    holds: bool | None
+    status: str
+    folder: str
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the texts of `COLUMNS`."""
+        limit = "" if self.limit is None else f"{self.sense} {self.limit:g}"
+        verdict = {True: "holds", False: "violated", None: ""}[self.holds]
+        ours = "not computed" if self.ours is None else f"{self.ours:.3g}"
+        published = "" if self.published is None else f"{self.published:g}"
+        place = (self.scenario, self.figure, published, self.source)
+        return (*place, ours, limit, self.unit, verdict, Path(self.folder).name)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a reproduction left: its folder, its lines, how each scenario ended, and the exit code."""
+
+    directory: Path
+    lines: tuple[Line, ...]
+    statuses: dict[str, str]
+    exit_code: int
+
+
+def reproduce(
+    names: Sequence[str] = (),
+    out: str | Path | None = None,
+    *,
+    plots: bool = True,
+    began: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Run named scenarios and set their figures beside those published.
+
+    Each run has its folder under `out`; ``figures.json`` and ``figures.md`` hold the table, written again after each
+    scenario. A scenario that fails is lines without our value; the others still run.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Default: all named scenarios.
+    out : path, optional
+        New, empty, or that of an earlier reproduction; default ``runs/reproduce-<time>``.
+    plots : bool
+        Whether runs write pictures.
+    began : callable, optional
+        Called with the scenario, its number from 1, and how many there are.
+    progress : see `run`
+
+    Raises
+    ------
+    InputError
+        If a name is not known, or the folder is not acceptable; nothing is run then.
+    """
+    known = catalogue.names()
+    for name in names:
+        if name not in known:
+            raise ScenarioError([Problem("NAME", name, f"no such scenario; {suggestion(name, known)}")])
+    chosen = list(dict.fromkeys(names)) or known
+    folder = _folder(out)
+    lines: list[Line] = []
+    statuses: dict[str, str] = {}
+    code = 0
+    for number, name in enumerate(chosen, 1):
+        if began:
+            began(name, number, len(chosen))
+        ended = _one(name, folder / name, plots, progress, lines, statuses)
+        _write(folder, lines, statuses)
+        code = max(code, ended)
+        if ended == 130:
+            break
+    return Reproduction(folder, tuple(lines), statuses, code)
+
+
+def _one(
+    name: str, folder: Path, plots: bool, progress: Progress | None, lines: list[Line], statuses: dict[str, str]
+) -> int:
+    """Run one scenario, add its lines and its status, and return its exit code."""
+    try:
+        result = run(name, folder, plots=plots, progress=progress)
+    except TrundleError as error:
+        entries, status, code = metrics.judge(name, {}), f"{Status.FAILED.label}: {error}", 1
+    else:
+        entries, status, code = result.summary["metrics"], result.summary["status"], result.exit_code
+    statuses[name] = status
+    limits, paper = metrics.limits(name), _paper(name)
+    for figure, entry in entries.items():
+        if entry["limit"] is None and entry["published"] is None:
+            continue  # of no paper and without limit: summary.json has it
+        what = limits[figure][3] if figure in limits else ""
+        seen = (entry["sense"], entry["limit"], entry["unit"], what, entry["holds"], status, str(folder))
+        lines.append(Line(name, figure, entry["published"], entry["source"] or paper, entry["value"], *seen))
+    return code
+
+
+def _paper(name: str) -> str:
+    return next(entry.paper for entry in catalogue.entries() if entry.name == name)
+
+
+def _folder(out: str | Path | None) -> Path:
+    folder = Path("runs") / f"reproduce-{datetime.now():%Y%m%d-%H%M%S}" if out is None else Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        present = {path.name for path in folder.iterdir()}
+    except (OSError, ValueError) as error:
+        raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
+    if present - set(catalogue.names()) - {"figures.json", "figures.md"}:
+        raise InputError("--out", str(folder), "a new or empty folder, or that of an earlier reproduction")
+    return folder
+
+
+def _write(folder: Path, lines: Sequence[Line], statuses: dict[str, str]) -> None:
+    """Write the table for programs and for readers."""
+    data = {"version": __version__, "statuses": statuses, "figures": [asdict(line) for line in lines]}
+    write_bytes(folder / "figures.json", (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
+    rows = [COLUMNS, ("---",) * len(COLUMNS), *(line.cells() for line in lines)]
+    text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    ends = "\n".join(f"- {name}: {status}" for name, status in statuses.items())
+    write_bytes(folder / "figures.md", f"# Published figures and ours\n\n{text}\n\n{ends}\n".encode())

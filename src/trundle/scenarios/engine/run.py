@@ -1,0 +1,341 @@
+"""The verb `run`: builds a scenario, simulates it, measures it, and writes the folder of the run."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from trundle import __version__
+from trundle.errors import MissingExtraError, SimulationError, TrundleError
+from trundle.scenarios.engine import acceptance as metrics
+from trundle.scenarios.engine import folder as files
+from trundle.scenarios.engine.building import Job, Work, build_all
+from trundle.scenarios.scenario import Scenario, load_scenario
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+Progress = Callable[[str, float], None]
+"""Called with what is going on and how much of it is done, from 0 to 1."""
+
+_DONE = (Status.SUCCESS, Status.REST)
+_log = logging.getLogger("trundle.run")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run left: its folder, `summary.json` as a mapping, and the trajectories.
+
+    Parameters
+    ----------
+    directory : Path
+        Folder of the run.
+    summary : mapping
+        Content of `summary.json`.
+    trajectory : Trajectory or None
+        The main run; None if the simulation failed before its first sample.
+    parts : mapping of str to Trajectory
+        Comparison runs.
+    interrupted : bool
+        Whether the user stopped it.
+    """
+
+    directory: Path
+    summary: Mapping[str, Any]
+    trajectory: Trajectory | None
+    parts: Mapping[str, Trajectory] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def status(self) -> Status:
+        """How the main run ended; limits of a named scenario included."""
+        return Status.from_label(self.summary["status"])
+
+    @property
+    def exit_code(self) -> int:
+        """0 done and all limits hold, 1 the task failed or a limit was violated, 130 interrupted."""
+        if self.interrupted:
+            return 130
+        return 0 if self.status in _DONE else 1
+
+
+def run(
+    scenario: Scenario | str | Path,
+    out: str | Path | None = None,
+    seed: int | None = None,
+    plots: bool = True,
+    view: bool = False,
+    progress: Progress | None = None,
+) -> Result:
+    """Run a scenario and write its folder.
+
+    The folder holds `scenario.toml` (resolved: running it again gives the same result), `summary.json`,
+    `trajectory.nc` and one `trajectory-<part>.nc` a part, `plots/*.png`, `viewer.html` and `log.txt`.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        A loaded scenario, the name of one in the library, or the path of a file.
+    out : str or Path, optional
+        Folder of the run; default ``runs/<name>-<time>``.
+    seed : int, optional
+        Replaces the scenario's own seed.
+    plots : bool
+        Whether to write pictures.
+    view : bool
+        Whether to open the viewer page in the browser.
+    progress : callable, optional
+        Called with (what, share done).
+
+    Raises
+    ------
+    InputError
+        If the scenario or the folder is not acceptable; nothing is written then.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load_scenario(scenario, seed=seed)
+    elif seed is not None:
+        scenario = scenario.with_seed(seed)
+    clock = _Clock()
+    with clock("build"):
+        works = build_all(scenario)
+    directory = files.prepare(out, scenario.name)
+    with _logged(directory):
+        files.write_scenario(directory, scenario)
+        _log.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
+        result = _do_all(scenario, _jobs(works), directory, clock, progress)
+        result = _report(result, clock, plots)
+        _log.info("exit code %d", result.exit_code)
+    if view and not result.interrupted:
+        _open(directory / "viewer.html")
+    return result
+
+
+def measure(scenario: Scenario, progress: Progress | None = None) -> dict[str, Any]:
+    """Run a scenario without leaving a folder and return what its `summary.json` would hold.
+
+    Raises
+    ------
+    InputError
+        If the scenario is not acceptable.
+    KeyboardInterrupt
+        If the user stopped it.
+    """
+    clock = _Clock()
+    with clock("build"):
+        works = build_all(scenario)
+    with TemporaryDirectory(prefix="trundle-") as directory:
+        result = _do_all(scenario, _jobs(works), Path(directory), clock, progress)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return dict(result.summary)
+
+
+def _jobs(works: Mapping[str, Work]) -> Iterator[Job]:
+    """Yield the jobs of the main run, then those of its parts, named "part" or "part-job"."""
+    for part, work in works.items():
+        for job in work.jobs():
+            yield replace(job, name="-".join(name for name in (part, job.name) if name))
+
+
+def _do_all(
+    scenario: Scenario, jobs: Iterator[Job], directory: Path, clock: _Clock, progress: Progress | None
+) -> Result:
+    """Do the jobs in their order; save what each leaves as soon as it is there."""
+    done: dict[str, Trajectory] = {}
+    times: dict[str, float] = {}
+    fates: dict[str, tuple[Status, str]] = {}
+    for job in jobs:
+        name, begin = job.name, time.perf_counter()
+        fates[name], trajectory = _do(job, progress, late=bool(fates))
+        times[name] = time.perf_counter() - begin
+        _log.info("%s: %s after %.3f s", name or "main run", fates[name][0].label, times[name])
+        if trajectory is not None:
+            own = trajectory.metadata.get("wall_time", {})
+            times[name] = own.get(job.phase, times[name])
+            clock.add("build", own.get("build", 0.0))
+            done[name] = _labelled(trajectory, scenario, job.phase, times[name])
+            fates[name] = _saved(done[name], directory, name, fates[name])
+        if job.phase == "solve" or not name:
+            clock.add(job.phase, times[name])
+        if fates[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
+            break
+    if "" not in fates:  # stopped before its main run: what there is stands for it
+        first = next(iter(fates))
+        fates[""], times[""] = fates[first], times[first]
+        if first in done:
+            done[""] = done[first]
+            fates[""] = _saved(done[first], directory, "", fates[first])
+    main, parts = done.get(""), {name: value for name, value in done.items() if name}
+    interrupted = any(status is Status.INTERRUPTED for status, _ in fates.values())
+    try:
+        entries = _metrics(scenario, main, parts)
+    except KeyboardInterrupt:
+        entries, interrupted = {}, True
+    summary = _summary(scenario, fates, entries, done, times, clock)
+    files.write_summary(directory, summary)
+    return Result(directory, summary, main, parts, interrupted)
+
+
+def _saved(trajectory: Trajectory, directory: Path, name: str, fate: tuple[Status, str]) -> tuple[Status, str]:
+    """Save a trajectory and return how its run ended: by an interrupt, if one came while it was written."""
+    try:
+        trajectory.save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED, ""
+    return fate
+
+
+def _do(job: Job, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
+    """Return how one job ended, a message, and what it computed.
+
+    A `late` job that cannot be done leaves what earlier ones computed.
+    """
+    share = (lambda done: progress(job.name or job.phase, done)) if progress else None
+    try:
+        trajectory = job.run(share)
+    except SimulationError as error:
+        _log.warning("%s", error)
+        return (error.status, str(error)), error.result
+    except KeyboardInterrupt:
+        return (Status.INTERRUPTED, ""), None
+    except TrundleError as error:
+        if not late:
+            raise
+        _log.warning("%s", error)
+        return (Status.FAILED, str(error)), None
+    return (trajectory.status, str(trajectory.metadata.get("message", ""))), trajectory
+
+
+def _summary(
+    scenario: Scenario,
+    fates: Mapping[str, tuple[Status, str]],
+    entries: Mapping[str, Mapping[str, Any]],
+    done: Mapping[str, Trajectory],
+    times: Mapping[str, float],
+    clock: _Clock,
+) -> dict[str, Any]:
+    status, message = fates[""]
+    if status in _DONE and not metrics.hold(entries):
+        status = Status.LIMIT_VIOLATED
+    return {
+        "scenario": scenario.name,
+        "kind": scenario.kind,
+        "status": status.label,
+        "advice": ": ".join(text for text in (message, status.advice) if text),
+        "version": __version__,
+        "seed": scenario.seed,
+        "wall_time": clock.times,
+        "feasible": "" in done and done[""].feasible,
+        "metrics": entries,
+        "parts": {
+            name: {
+                "status": fates[name][0].label,
+                "advice": fates[name][0].advice,
+                "feasible": name in done and done[name].feasible,
+                "wall_time": {"simulate": times[name]},
+            }
+            for name in fates
+            if name
+        },
+    }
+
+
+def _metrics(scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]) -> dict[str, dict[str, Any]]:
+    """Return the metrics; those of a named scenario have limits, and one that cannot be computed does not hold."""
+    from trundle.report.metrics import compute, units_of_tasks
+
+    limited = scenario.name if scenario.named else ""
+    values: Mapping[str, float] = {}
+    units: dict[str, str] = {}
+    if main is not None and len(main) > 1:
+        try:
+            values = compute(limited, main, parts)
+            units = units_of_tasks(main, parts)
+        except TrundleError as error:
+            _log.warning("metrics: %s", error)
+    return metrics.judge(limited, values, units)
+
+
+def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:
+    """Return the trajectory with what the run knows and the simulation does not."""
+    known = dict(trajectory.metadata)
+    times = dict(known.get("wall_time", {})) | {phase: seconds}
+    known |= {"scenario": scenario.name, "seed": scenario.seed, "version": __version__, "wall_time": times}
+    return replace(trajectory, metadata=known)
+
+
+def _report(result: Result, clock: _Clock, plots: bool) -> Result:
+    """Write pictures and viewer page and the time they took; an interrupt here loses no data."""
+    if result.trajectory is None or len(result.trajectory) < 2:
+        return result
+    interrupted = result.interrupted
+    with clock("report"):
+        try:
+            from trundle.report import write_report
+
+            for path in write_report(result.directory, plots=plots, viewer=True):
+                _log.info("wrote %s", path.name)
+        except MissingExtraError as error:
+            _log.warning("%s", error)
+        except KeyboardInterrupt:
+            interrupted = True
+    summary = dict(result.summary) | {"wall_time": clock.times}
+    files.write_summary(result.directory, summary)
+    return replace(result, summary=summary, interrupted=interrupted)
+
+
+class _Clock:
+    """Wall time by phase."""
+
+    def __init__(self) -> None:
+        self._times = {"build": 0.0, "solve": 0.0, "simulate": 0.0, "report": 0.0}
+
+    @property
+    def times(self) -> dict[str, float]:
+        return {phase: round(value, 6) for phase, value in self._times.items()}
+
+    def add(self, phase: str, seconds: float) -> None:
+        self._times[phase] += seconds
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(phase, time.perf_counter() - begin)
+
+
+@contextmanager
+def _logged(directory: Path) -> Iterator[None]:
+    """Write what trundle logs to `log.txt`."""
+    logger = logging.getLogger("trundle")
+    handler = logging.FileHandler(directory / "log.txt", mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(min(level, logging.INFO) if level else logging.INFO)
+    try:
+        yield
+    except BaseException:
+        _log.exception("the run ended with an error")
+        raise
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        handler.close()
+
+
+def _open(page: Path) -> None:
+    if page.exists():
+        import webbrowser
+
+        webbrowser.open(page.resolve().as_uri())

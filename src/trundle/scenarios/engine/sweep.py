@@ -1,0 +1,314 @@
+"""The verb `sweep`: many runs of one scenario, one Parquet table; what is done stays done when it is stopped."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from trundle import __version__
+from trundle.errors import InputError, MissingExtraError, TrundleError
+from trundle.scenarios.engine.folder import write_bytes
+from trundle.scenarios.engine.sweep_points import Point, axes_of, points_of
+from trundle.scenarios.files import reason
+from trundle.scenarios.scenario import Scenario, load_scenario
+
+TABLE, PLAN, ROWS = "sweep.parquet", "sweep.json", "rows.jsonl"
+_TABLE_EVERY = 30.0  # s: how often the table of what is there is written in the middle of a sweep
+_OK = ("success", "rest")
+
+Row = dict[str, Any]
+Progress = Callable[[int, int], None]
+"""Called with the numbers of runs done and of all runs."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep left.
+
+    Attributes
+    ----------
+    table : Path
+        The Parquet file, one row a run, in the order of the points: ``run``, the keys of `over`, ``status``,
+        ``feasible``, ``message``, ``seed``, ``wall_time`` (s), ``metric.<name>``, ``part.<name>.status``.
+    rows : tuple of dict
+        The same rows.
+    resumed : int
+        How many of them an earlier, stopped sweep had left.
+    complete : bool
+        False if it was interrupted.
+    """
+
+    table: Path
+    rows: tuple[Row, ...]
+    resumed: int
+    complete: bool
+
+    @property
+    def failed(self) -> int:
+        """Number of runs that did not succeed."""
+        return sum(row["status"] not in _OK for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every run of a sweep has in common; travels to workers."""
+
+    scenario: str
+    overrides: tuple[str, ...] = ()
+    allow_path: tuple[str, ...] = ()
+
+    def run(self, point: Point) -> Row:
+        """Return the row of a point; whatever goes wrong in it is its status."""
+        from trundle.scenarios.engine.run import measure
+
+        begin, summary, status, message = time.perf_counter(), None, "failed", ""
+        try:
+            loaded = load_scenario(self.scenario, [*self.overrides, *point.overrides], point.seed, self.allow_path)
+            summary = measure(loaded)
+        except InputError as error:
+            status, message = "bad-input", str(error)
+        except TrundleError as error:
+            message = str(error)
+        except Exception as error:  # a sweep of thousands outlives a bug in one of its runs
+            message = f"{type(error).__name__}: {error}"
+        row = row_of(point, status, message)
+        if summary is not None:
+            row |= {name: summary[name] for name in ("status", "feasible", "seed")} | {"message": summary["advice"]}
+            row |= {f"metric.{name}": entry["value"] for name, entry in summary["metrics"].items()}
+            row |= {f"part.{name}.status": part["status"] for name, part in summary["parts"].items()}
+        return row | {"wall_time": round(time.perf_counter() - begin, 6)}
+
+
+def row_of(point: Point, status: str, message: str) -> Row:
+    """Return the row of a run that computed nothing."""
+    known: Row = {"run": point.number} | dict(point.values)
+    return known | {
+        "status": status,
+        "feasible": False,
+        "message": message,
+        "seed": known.get("seed", point.seed),
+        "wall_time": 0.0,
+    }
+
+
+def sweep(
+    scenario: str | Path,
+    over: Sequence[str],
+    out: str | Path,
+    *,
+    samples: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    overrides: Sequence[str] = (),
+    allow_path: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run a scenario many times and write one Parquet table; a sweep that was stopped goes on where it was.
+
+    A run that fails is a row with its status: ``bad-input`` if its values are not allowed, ``failed`` if it ended by an
+    error of the program.
+
+    Parameters
+    ----------
+    scenario : str or Path
+        A name of the library, or the path of a file.
+    over : sequence of str
+        ``table.key=a:b:n`` or ``table.key=v1,v2,...``.
+    out : path
+        New, empty, or that of the same sweep.
+    samples, seed : int, optional
+        Number of random draws, uniform in the ranges, instead of the grid; seed of the draws, on a grid of every run.
+    jobs : int, optional
+        Processes; default: as many as there are processors.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers have trundle and see the same files.
+    overrides, allow_path, progress
+        See `load_scenario` and `Progress`.
+
+    Raises
+    ------
+    InputError
+        If the scenario, a key or the folder is not acceptable; nothing is written then.
+    MissingExtraError
+        If what it needs is not installed.
+    """
+    for package in ("pyarrow", "distributed" if scheduler else "joblib"):
+        needed(package)
+    axes, named = axes_of(over), _where(scenario)
+    task = Task(named, tuple(overrides), tuple(str(Path(folder).resolve()) for folder in allow_path))
+    base = load_scenario(named, overrides, seed, task.allow_path)
+    points = points_of(axes, samples, base.seed)
+    plan = {"scenario": named, "digest": _checked(task, base, points), "set": list(overrides), "over": list(over)}
+    plan |= {"samples": samples, "seed": base.seed, "runs": len(points), "version": __version__}
+    with _opened(Path(out), plan) as (folder, journal, rows):
+        resumed = len(rows)
+        ahead = [point for point in points if point.number not in rows]
+        done = _on_dask(task, ahead, scheduler) if scheduler else _here(task, ahead, jobs)
+        tell = (lambda: progress(len(rows), len(points))) if progress else lambda: None
+        complete = _collected(done, rows, journal, tell, lambda: _write_table(folder, rows, plan))
+        ordered = _write_table(folder, rows, plan)
+    return Sweep(folder / TABLE, tuple(ordered), resumed, complete)
+
+
+def _collected(
+    done: Iterator[Row], rows: dict[int, Row], journal: TextIO, tell: Callable[[], None], save: Callable[[], Any]
+) -> bool:
+    """Put rows into the journal as they come; return False if that was interrupted."""
+    saved, complete = time.monotonic(), True
+    try:
+        tell()
+        for row in done:
+            journal.write(json.dumps(row, allow_nan=False) + "\n")
+            journal.flush()
+            rows[row["run"]] = row
+            tell()
+            if time.monotonic() - saved > _TABLE_EVERY:
+                save()
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        complete = False
+    os.fsync(journal.fileno())
+    return complete
+
+
+def needed(package: str) -> Any:
+    """Return a module of the extra [scale]."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise MissingExtraError("dask" if package == "distributed" else package, "scale") from None
+
+
+def _where(scenario: str | Path) -> str:
+    """Return the scenario's name, or the full path of its file."""
+    from trundle.scenarios import catalogue
+
+    text = str(scenario)
+    return text if text in catalogue.names() or not Path(text).exists() else str(Path(text).resolve())
+
+
+def _checked(task: Task, base: Scenario, points: Sequence[Point]) -> str:
+    """Return a digest of the scenario; both ends of the sweep refused means that a key is wrong, not a value."""
+    refused = []
+    for point in (points[0], points[-1]):
+        try:
+            load_scenario(task.scenario, [*task.overrides, *point.overrides], point.seed, task.allow_path)
+        except InputError as error:
+            refused.append(error)
+    if len(refused) == 2:
+        raise refused[0]
+    digest = hashlib.sha256(base.resolved_toml().encode())
+    for name, content in sorted(base.data_contents().items()):
+        digest.update(name.encode() + hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _opened(folder: Path, plan: dict[str, Any]) -> Iterator[tuple[Path, TextIO, dict[int, Row]]]:
+    """Open the folder for this process alone; yield the journal and the rows that are there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        present = {path.name for path in folder.iterdir()}
+        known = json.loads((folder / PLAN).read_text()) if PLAN in present else None
+    except (OSError, ValueError) as error:
+        raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
+    if (known is None and present - {ROWS}) or (known is not None and known != plan):
+        different = [key for key in plan if known.get(key) != plan[key]] if isinstance(known, dict) else []
+        hint = f" (that one differs in: {', '.join(different)})" if different else ""
+        raise InputError("--out", str(folder), f"a new or empty folder, or that of the same sweep{hint}")
+    with open(folder / ROWS, "a+", encoding="utf-8") as journal:
+        try:
+            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError("--out", str(folder), "a folder that no other sweep is writing to") from None
+        if known is None:
+            write_bytes(folder / PLAN, (json.dumps(plan, indent=2) + "\n").encode())
+        yield folder, journal, _read_rows(journal)
+
+
+def _read_rows(journal: TextIO) -> dict[int, Row]:
+    """Return the rows that are complete; half a line, left by a kill, is cut off."""
+    journal.seek(0)
+    content = journal.read()
+    whole = content[: content.rfind("\n") + 1]
+    if whole != content:
+        journal.truncate(len(whole.encode()))
+    rows = {}
+    for line in whole.splitlines():
+        try:
+            row = json.loads(line)
+            rows[int(row["run"])] = row
+        except (ValueError, KeyError, TypeError):
+            continue  # computed again
+    return rows
+
+
+def _here(task: Task, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
+    """Yield rows as they are done, from processes of this machine; a process that dies costs only its own run."""
+    joblib = needed("joblib")
+    count = joblib.cpu_count() if jobs is None else jobs
+    left = {point.number: point for point in points}
+    try:
+        run = joblib.Parallel(n_jobs=count, return_as="generator_unordered", batch_size=1)
+        for row in run(joblib.delayed(task.run)(point) for point in points):
+            del left[row["run"]]
+            yield row
+    except _died():
+        for point in left.values():
+            try:
+                yield joblib.Parallel(n_jobs=2)([joblib.delayed(task.run)(point)])[0]
+            except _died():
+                yield row_of(point, "failed", "the process of this run died")
+
+
+def _died() -> type[BaseException]:
+    return importlib.import_module("joblib.externals.loky.process_executor").TerminatedWorkerError
+
+
+def _on_dask(task: Task, points: Sequence[Point], address: str) -> Iterator[Row]:
+    """Yield rows as they are done, from the workers of a Dask scheduler."""
+    distributed = needed("distributed")
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise InputError("--scheduler", address, f"the address of a Dask scheduler that answers ({error})") from None
+    with client:
+        by_key = {}
+        for point in points:
+            by_key[client.submit(task.run, point, pure=False)] = point
+        for future in distributed.as_completed(list(by_key)):
+            lost = future.exception()
+            yield future.result() if lost is None else row_of(by_key[future], "failed", f"its worker failed: {lost}")
+
+
+def _write_table(folder: Path, rows: dict[int, Row], plan: dict[str, Any]) -> list[Row]:
+    """Write the table of what is there and return its rows, ordered."""
+    pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    ordered = [rows[number] for number in sorted(rows)]
+    names = list(dict.fromkeys(name for row in ordered for name in row))
+    columns = {name: _column(pa, name, [row.get(name) for row in ordered]) for name in names}
+    sink = pa.BufferOutputStream()
+    table = pa.table(columns).replace_schema_metadata({"trundle_sweep": json.dumps(plan)})
+    parquet.write_table(table, sink)
+    write_bytes(folder / TABLE, sink.getvalue().to_pybytes())
+    return ordered
+
+
+def _column(pa: Any, name: str, values: list[Any]) -> Any:
+    """Return a column of one type: numbers, texts, arrays; JSON texts where the values have no type in common."""
+    if name.startswith("metric."):
+        return pa.array(values, type=pa.float64())
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([json.dumps(value) for value in values])

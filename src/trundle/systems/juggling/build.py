@@ -1,0 +1,127 @@
+"""Builder of kind `juggling`: an object on a moving hand, in space or in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trundle import geometry
+from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
+from trundle.models.tree.system import Start
+from trundle.scenarios.curves import curve
+from trundle.scenarios.engine.building import Simulation, data, keys, measured
+from trundle.scenarios.files import grid
+from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.schema_shapes import is_planar
+
+_SHAPES: Mapping[str, Callable[[Any], geometry.Shape]] = {
+    "plane": lambda t: geometry.Plane(),
+    "sphere": lambda t: geometry.Sphere(t.radius),
+    "ellipsoid": lambda t: geometry.Ellipsoid(t.semi_axes),
+    "dish": lambda t: geometry.Dish(t.semi_axes),
+    "superellipsoid": lambda t: geometry.Superellipsoid(t.semi_axes, t.exponents, t.rounding),
+    "torus": lambda t: geometry.Torus(t.major, t.minor),
+    "disc": lambda t: geometry.Disc(t.radius, t.rounding),
+    "capsule": lambda t: geometry.Capsule(t.radius, t.length),
+    "cylinder": lambda t: geometry.Cylinder(t.radius),
+    "tube": lambda t: geometry.Tube(t.radius),
+}
+
+
+def build(scenario: Scenario) -> Simulation:
+    """Return the simulation of a `juggling` scenario."""
+    pair, start = pair_and_start(scenario)
+    simulation: Any = getattr(scenario.tables, "simulation")  # noqa: B009
+    settings = ("duration", "output_step", "relative_tolerance")
+    return Simulation(pair, start, {name: getattr(simulation, name) for name in settings})
+
+
+def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
+    """Return the object on its hand, and where it starts."""
+    tables: Any = scenario.tables
+    body = _object(scenario, tables.object)
+    hand = _hand(scenario, tables.hand)
+    contact, gravity = tables.contact, tables.simulation.gravity
+    moved = {"gravity": "simulation.gravity", "body": "object.shape", "base": "hand.shape"}
+    with keys("contact", scenario, moved):
+        pair = RollingPair(
+            body,
+            hand,
+            law=contact.law,
+            friction=contact.friction,
+            torsional_friction=contact.torsional_friction,
+            gravity=xz(gravity) if tables.planar else gravity,
+            on_slip=contact.on_slip,
+            on_separation=contact.on_separation,
+        )
+    with keys("initial", scenario, {"contact": "initial.contact_on_hand"}):
+        return pair, pair.place(**initial(tables.initial, tables.planar))
+
+
+def initial(table: Any, planar: bool) -> dict[str, Any]:
+    """Return the keywords of `RollingPair.place` of a table [initial]."""
+    names = ("contact_on_hand", "object_quaternion", "object_angular_velocity")
+    if not planar:
+        return {name: getattr(table, name) for name in names}
+    return {
+        "contact_on_hand": xz(table.contact_on_hand),
+        "object_angle": table.object_angle or 0.0,
+        "object_angular_velocity": _counter_clockwise(table.object_angular_velocity),
+    }
+
+
+def xz(vector: tuple[float, float, float]) -> tuple[float, float]:
+    """Return the part of a vector that lies in the plane."""
+    return vector[0], vector[2]
+
+
+def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
+    """Return the rate in the plane (x right, z up) of a number or of an angular velocity (0, -w, 0)."""
+    return -turning[1] if isinstance(turning, tuple) else turning
+
+
+def _object(scenario: Scenario, table: Any) -> RigidBody:
+    shape = shape_of(scenario, table.shape, "object.shape", closed=True)
+    center = xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
+    with keys("object", scenario):
+        return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=center)
+
+
+def _hand(scenario: Scenario, table: Any) -> Hand:
+    shape = shape_of(scenario, table.shape, "hand.shape", closed=False)
+    motion = motion_of(scenario, table.motion, shape.d, "hand.motion")
+    with keys("hand", scenario, {"twist": "hand.angular_velocity"}):
+        if shape.d == 2:
+            twist = (_counter_clockwise(table.angular_velocity), *xz(table.velocity))
+            position, angle = xz(table.position), table.angle or 0.0
+            return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
+        twist = (*table.angular_velocity, *table.velocity)
+        return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
+
+
+def shape_of(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
+    """Return the shape of the table `key`; in the plane `closed` says whether it is an outline."""
+    if is_planar(table):
+        return curve(scenario, table, key, closed)
+    if table.type in _SHAPES:
+        with keys(key, scenario):
+            return _SHAPES[table.type](table)
+    with measured(f"{key}.file", table.file, scenario):
+        values = data(scenario, f"{key}.file", table.file, ("x", "y", "z"))
+        if table.type == "samples":
+            return geometry.SampledSurface(values.tolist(), table.degree, table.tolerance)
+        x, y, z = grid(values, f"{key}.file", table.file, scenario.file)
+        return geometry.HeightMap(x.tolist(), y.tolist(), z.tolist())
+
+
+def motion_of(scenario: Scenario, table: Any, d: int, key: str) -> HandMotion:
+    """Return the motion of the table `key` of a body in the dimension `d`."""
+    if table.type == "coast":
+        return Coast()
+    if table.type == "sinusoid":
+        with keys(key, scenario):
+            return SinusoidMotion(table.amplitude, table.frequency, table.phase)
+    with measured(f"{key}.file", table.file, scenario):
+        columns = ("t", "w", "vx", "vz") if d == 2 else ("t", "wx", "wy", "wz", "vx", "vy", "vz")
+        values = data(scenario, f"{key}.file", table.file, columns)
+        return SampledMotion(values[:, 0], values[:, 1:])

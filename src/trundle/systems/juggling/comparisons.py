@@ -1,0 +1,143 @@
+"""Figures that set several runs of one scenario beside each other: trials around their plan, errors of open loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation, RotationSpline
+
+from trundle.records import Trajectory
+from trundle.report import metrics, style
+from trundle.report.plane import lies_in_plane
+from trundle.systems.juggling.metrics import object_angle, trials
+from trundle.systems.multicontact import figures as multicontact_plots
+from trundle.systems.planar import figures_control as control_plots
+from trundle.systems.planar import figures_walker as walker_plots
+from trundle.systems.walking import figures_ball as ball_plots
+from trundle.systems.wallbounce import figures as wallbounce_plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+Runs = Mapping[str, Trajectory]
+
+_FLOOR = 1e-9
+_COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
+
+
+def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+    """Return the figures that fit the runs of a scenario (the main run under the empty name), by name."""
+    found: dict[str, Callable[[Runs, Axes | None], Axes]] = {}
+    if runs[""].kind != "juggling":
+        planar = control_plots.comparisons(runs) | walker_plots.comparisons(runs) | ball_plots.comparisons(runs)
+        return planar | multicontact_plots.comparisons(runs) | wallbounce_plots.comparisons(runs)
+    if "plan" in runs and others(runs):
+        found["tracking"] = tracking
+    if lies_in_plane(runs[""]) and len(trials(runs, "closed")) > 1:
+        found["trials"] = trial_errors
+    if lies_in_plane(runs[""]) and "uncontrolled" in runs:
+        found["wobble"] = wobble
+    return found
+
+
+def others(runs: Runs) -> dict[str, Trajectory]:
+    """Return the runs that a plan is compared with: all but the plan itself and trials."""
+    return {
+        name or "closed loop": run
+        for name, run in runs.items()
+        if name != "plan" and not metrics.TRIAL.fullmatch(name) and len(run) > 1
+    }
+
+
+def tracking(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw how far runs are from their plan over time: contact on the hand, and orientation (paper 2, figure 10)."""
+    ax = ax or style.new_axes()
+    plan = runs["plan"]
+    for (name, run), colour in zip(others(runs).items(), _COLOURS, strict=False):
+        position, rotation = deviations(run, plan)
+        label = name.replace("-", " ")
+        ax.plot(run.time, np.maximum(position, _FLOOR), color=colour, linewidth=1.5, label=f"{label}, contact (m)")
+        ax.plot(run.time, np.maximum(rotation, _FLOOR), ":", color=colour, linewidth=1.5, label=f"{label}, turn (rad)")
+    ax.axvline(plan.time[-1], color=style.GREY, linewidth=0.8, linestyle="--", zorder=1)
+    ax.annotate(
+        "end of the plan ", (plan.time[-1], 0.02), xycoords=("data", "axes fraction"), ha="right", fontsize=7.5,
+        color="#55606a",
+    )  # fmt: skip
+    ax.set_yscale("log")
+    style.dress(ax, "Distance from the plan", "time (s)", "error", runs[""])
+    style.legend(ax)
+    return ax
+
+
+def deviations(run: Trajectory, plan: Trajectory) -> tuple[Array, Array]:
+    """Return the distances (n,) of a run from a plan at the run's times: contact on the hand (m), orientation (rad).
+
+    Between its samples the plan is a spline; after its end it stands still.
+    """
+    from scipy.interpolate import CubicSpline
+
+    t = np.clip(run.time, plan.time[0], plan.time[-1])
+    planned = np.asarray(CubicSpline(plan.time, plan["contact_on_hand"])(t))
+    turns = RotationSpline(plan.time, Rotation.from_quat(plan["object_quaternion"], scalar_first=True))(t)
+    actual = Rotation.from_quat(run["object_quaternion"], scalar_first=True)
+    return np.linalg.norm(run["contact_on_hand"] - planned, axis=1), (turns.inv() * actual).magnitude()
+
+
+def trial_errors(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw all trials in open and closed loop beside the plan, with their mean (compare paper 2, figure 13).
+
+    The object's angle where the goal has one, else the distance of the contact from its goal on the hand.
+    """
+    ax = ax or style.new_axes()
+    angular = dict(runs[""].metadata.get("goal", {})).get("object_angle") is not None
+    shown = _degrees if angular else _from_goal
+    for loop, colour in (("open", style.ORANGE), ("closed", style.BLUE)):
+        group = list(trials(runs, loop).values())
+        if not group:
+            continue
+        for run in group:
+            ax.plot(run.time, shown(run), color=colour, linewidth=0.5, alpha=0.45)
+        # The mean ends with the first trial that does: later it would be that of others.
+        shortest = min(group, key=lambda run: run.time[-1]).time
+        values = np.array([np.interp(shortest, run.time, shown(run)) for run in group])
+        mean, spread = np.mean(values, axis=0), np.std(values, axis=0)
+        ax.plot(shortest, mean, color=colour, linewidth=1.8, label=f"{loop} loop, mean of {len(group)}")
+        ax.fill_between(
+            shortest, mean - 2 * spread, mean + 2 * spread, color=colour, alpha=0.15, linewidth=0,
+            label="two std. deviations",
+        )  # fmt: skip
+    plan = runs.get("plan")
+    if plan is not None:
+        ax.plot(plan.time, shown(plan), "--", color=style.INK, linewidth=1.4, label="plan")
+        low, high = float(np.min(shown(plan))), float(np.max(shown(plan)))
+        room = max(high - low, 1e-3)
+        ax.set_ylim(low - room, high + room)
+    title = "Angle of the object, all trials" if angular else "Distance of the contact from its goal, all trials"
+    y = "angle (deg), world, counter-clockwise" if angular else "distance on the hand (m)"
+    style.dress(ax, title, "time (s)", y, runs[""])
+    style.legend(ax)
+    return ax
+
+
+def _degrees(run: Trajectory) -> Array:
+    return np.degrees(object_angle(run))
+
+
+def _from_goal(run: Trajectory) -> Array:
+    goal = np.asarray(run.metadata["goal"]["contact_on_hand"], dtype=float)
+    return np.linalg.norm(run["contact_on_hand"] - goal, axis=1)
+
+
+def wobble(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the object's angle with and without control."""
+    ax = ax or style.new_axes()
+    for name, label, colour in (("uncontrolled", "hand at rest", style.ORANGE), ("", "controlled", style.BLUE)):
+        run = runs[name]
+        ax.plot(run.time, np.degrees(object_angle(run)), color=colour, linewidth=1.5, label=label)
+    style.dress(ax, "Angle of the object", "time (s)", "angle (deg), world, counter-clockwise", runs[""])
+    style.legend(ax)
+    return ax

@@ -1,0 +1,319 @@
+"""Builders of kind `juggling`, tasks `transfer` and `balance`: plan, controlled runs, trials."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from trundle import geometry
+from trundle.models import Hand, RollingPair
+from trundle.models.tree.system import Start
+from trundle.problems import Reference
+from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.simulate import simulate
+from trundle.status import Status
+from trundle.systems.juggling.build import pair_and_start, xz
+from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
+from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
+from trundle.systems.juggling.policies import follower, noted, regulator, sensed
+from trundle.systems.juggling.schema_goals import CostTable
+
+if TYPE_CHECKING:
+    from trundle.plan import Transfer
+    from trundle.records import Plan, Policy, Trajectory
+
+_GEOMETRIC_ROLLS = 5
+_log = logging.getLogger("trundle.run")
+
+
+def build_transfer(scenario: Scenario) -> TransferWork:
+    """Return the work of a scenario of task `transfer`."""
+    from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
+    from trundle.plan.transfer.formulation import Formulation
+
+    tables: Any = scenario.tables
+    pair, start = pair_and_start(scenario)
+    limits, plan = tables.limits, tables.plan
+    with keys("goal", scenario, _moved(limits) | {"contact": "goal.contact_on_hand"}):
+        task = Transfer(
+            pair,
+            start,
+            Goal(**transfer_goal(tables.goal, pair.d)),
+            plan.duration,
+            HandLimits(**{name: getattr(limits, name) for name in _HAND_LIMITS}),
+            ContactLimits(limits.normal_force, limits.friction_margin),
+            Weights(**tables.cost.model_dump()),
+        )
+        goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
+        Formulation(task)
+    with keys("trials", scenario):
+        trials = draws(pair, tables.trials, scenario.seed)
+    work = TransferWork(scenario, pair, start, task, tuple(trials))
+    if tables.offset is not None:
+        with keys("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
+            work.offset_start()
+    return work
+
+
+def build_balance(scenario: Scenario) -> BalanceWork:
+    """Return the work of a scenario of task `balance`."""
+    tables: Any = scenario.tables
+    pair, start = pair_and_start(scenario)
+    with keys("trials", scenario):
+        trials = draws(pair, tables.trials, scenario.seed)
+    with keys("goal", scenario):
+        goal = pair.place(**resting_pose(tables, pair.d))
+    work = BalanceWork(scenario, pair, start, goal, tuple(trials))
+    with keys("controller", scenario, {"state": "goal"}):
+        work.controller()
+    return work
+
+
+def _moved(limits: Any) -> dict[str, str]:
+    """Return where in the file the keys of a Transfer stand."""
+    places = {f"{table}.{name}": f"limits.{name}" for table in _LIMITS for name in type(limits).model_fields}
+    weights = {f"weights.{name}": f"cost.{name}" for name in CostTable.model_fields}
+    return {"duration": "plan.duration"} | places | weights
+
+
+_LIMITS = ("hand_limits", "contact_limits")
+_HAND_LIMITS = ("freedoms", "angular_acceleration", "linear_acceleration", "angular_velocity", "velocity", "tilt")
+
+
+@dataclass(frozen=True)
+class TransferWork:
+    """Plan, main run, comparison runs and trials of a transfer."""
+
+    scenario: Scenario
+    pair: RollingPair
+    start: Start
+    task: Transfer
+    trials: tuple[Draw, ...]
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield plan, main run, open loops, and trials; after a plan that failed only its best attempt."""
+        made: list[Plan] = []
+        yield Job("plan", lambda share: self._plan(made, share), "solve")
+        if not made or not made[0].success:
+            yield Job("", lambda share: self._attempt(made))
+            return
+        plan, offset = made[0], self.tables.offset
+        if offset is not None:
+            start = self.offset_start()
+            yield Job("", lambda share: self._judged(self._closed(plan.reference, start, share)))
+            yield Job("open-loop", lambda share: self._open(plan.reference, start, share))
+        elif self.trials:
+            yield Job("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
+        else:
+            yield Job("", lambda share: self._judged(self._closed(plan.reference, self.start, share)))
+        if self.tables.plan.coarse_nodes:
+            yield from self._coarse()
+        for k, draw in enumerate(self.trials, 1):
+            yield Job(f"closed-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=True, share=share))
+            if self.tables.trials.open_loop:
+                yield Job(f"open-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=False, share=share))
+
+    # the plan -----------------------------------------------------------------------------------------
+
+    def _plan(self, made: list[Plan], share: Share | None) -> Trajectory:
+        table = self.tables.plan
+        found = self._planned(share, nodes=table.nodes, seed=self.scenario.seed)
+        made.append(found)
+        for mesh in found.history:
+            known = {k: v for k, v in mesh.items() if isinstance(v, int | float | str)}
+            _log.info(
+                "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
+            )
+        left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
+        status = found.status
+        if found.success and self._ball_on_plate():
+            left["geometric_path_length"] = self._geometric_length()
+        if found.success and table.starts:
+            left |= {"start_sigma": table.start_sigma, "start_successes": self._successes(share)}
+            status = Status.INTERRUPTED if left["start_successes"] is None else status
+        run = found.trajectory or self._standstill()
+        return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)})
+
+    def _planned(self, share: Share | None, **settings: Any) -> Plan:
+        from trundle.plan import plan
+
+        table = self.tables.plan
+        given = {
+            "method": table.method,
+            "position_tolerance": table.position_tolerance,
+            "rotation_tolerance": table.rotation_tolerance,
+            "max_refinements": table.refinements,
+            **settings,
+        }
+        # How long a solver takes is not known beforehand: the share only grows.
+        report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
+        return plan(self.task, progress=report, **given)
+
+    def _successes(self, share: Share | None) -> int | None:
+        """Count perturbed first guesses from which the goal is reached; None if interrupted."""
+        table, count = self.tables.plan, 0
+        try:
+            for k in range(table.starts):
+                found = self._planned(None, nodes=table.nodes, starts=1, sigma=table.start_sigma, seed=k + 1)
+                if found.status is Status.INTERRUPTED:
+                    return None
+                count += found.success
+                if share is not None:
+                    share((k + 1) / table.starts)
+        except KeyboardInterrupt:
+            return None
+        return count
+
+    def _ball_on_plate(self) -> bool:
+        base, goal = self.pair.base, self.tables.goal
+        level = isinstance(base, Hand) and isinstance(base.shape, geometry.Plane) and not np.any(base.rpy)
+        posed = goal.contact_on_hand is not None and goal.object_quaternion is not None
+        return level and posed and isinstance(self.pair.body.shape, geometry.Sphere)
+
+    def _geometric_length(self) -> float:
+        """Return the length on the hand of a purely geometric plan, a few straight rolls (m)."""
+        from trundle.plan.transfer.straight_rolls import roll_straight
+
+        goal = goal_pose(self.tables, self.pair)
+        both = [self.tables.initial.object_quaternion, goal["object_quaternion"]]
+        turns = Rotation.from_quat(both, scalar_first=True)
+        way = np.subtract(goal["contact_on_hand"], self.tables.initial.contact_on_hand)[:2]
+        radius = float(self.pair.body.shape.reference_length)
+        return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=_GEOMETRIC_ROLLS).length
+
+    def _attempt(self, made: list[Plan]) -> Trajectory:
+        """Return the best attempt of a plan that failed."""
+        found = made[0]
+        run = found.trajectory or self._standstill()
+        left = {"plan": dict(found.residuals), "message": found.message}
+        return self._labelled(replace(run, status=found.status), left)
+
+    def _standstill(self) -> Trajectory:
+        """Return a moment of the start without input: there is no attempt to show."""
+        step = self.tables.simulation.output_step
+        return simulate(self.pair, self.start, step, output_step=step)
+
+    # runs ---------------------------------------------------------------------------------------------
+
+    def _coarse(self) -> Iterator[Job]:
+        """Yield the coarse plan's controls without and with feedback, as in figure 10 of paper 2."""
+        made: list[Reference] = []
+
+        def opened(share: Share | None) -> Trajectory:
+            count = self.tables.plan.coarse_nodes
+            found = self._planned(None, nodes=count, method="trapezoid", max_refinements=0, seed=self.scenario.seed)
+            if found.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            made.append(Reference(found.times, found.states, found.inputs, found.atlas))
+            return self._open(made[0], self.start, share)
+
+        yield Job("coarse-open-loop", opened)
+        yield Job("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
+
+    def offset_start(self) -> Start:
+        """Return the start of [offset]."""
+        table = self.tables.offset
+        contact = xz(table.contact) if self.pair.d == 2 else table.contact
+        turn = [table.angle] if self.pair.d == 2 else table.rotation
+        return moved_start(self.pair, self.tables, np.asarray(contact), np.asarray(turn))
+
+    def _controller(self, reference: Reference) -> Policy:
+        """Return the controller along a reference, made once: gains and a region of attraction take their time."""
+        if id(reference) not in self._controllers:
+            goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if self.tables.controller.switch else None
+            self._controllers[id(reference)] = reference, follower(self.pair, reference, goal, self.tables)
+        return self._controllers[id(reference)][1]
+
+    @cached_property
+    def _controllers(self) -> dict[int, tuple[Reference, Policy]]:
+        return {}
+
+    def _closed(self, reference: Reference, start: Start, share: Share | None) -> Trajectory:
+        duration = reference.duration + self.tables.controller.hold
+        return self._simulated(self.pair, start, duration, share, policy=self._controller(reference))
+
+    def _open(
+        self, reference: Reference, start: Start, share: Share | None, pair: RollingPair | None = None, bias: Any = 0.0
+    ) -> Trajectory:
+        """Run the planned inputs without feedback; afterwards the hand does not accelerate, but for the bias."""
+        duration = reference.duration + self.tables.controller.hold
+        return self._simulated(with_inputs(pair or self.pair, reference, bias), start, duration, share)
+
+    def _trial(self, plan: Plan, draw: Draw, closed: bool, share: Share | None) -> Trajectory:
+        start = moved_start(draw.pair, self.tables, draw.contact, draw.turn)
+        if not closed:
+            return self._open(plan.reference, start, share, draw.pair, draw.bias)
+        policy = sensed(self._controller(plan.reference), self.pair, self.tables, draw)
+        duration = plan.reference.duration + self.tables.controller.hold
+        return self._simulated(draw.pair, start, duration, share, policy=policy)
+
+    def _judged(self, run: Trajectory) -> Trajectory:
+        return judged(run, self.tables, self.tables.controller.hold)
+
+    def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
+        run = simulated(pair, start, duration, self.tables, share, **more)
+        return self._labelled(run, noted(more["policy"]) if "policy" in more else {})
+
+    def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:
+        known = dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | finite(more)
+        return replace(run, metadata=known)
+
+
+@dataclass(frozen=True)
+class BalanceWork:
+    """A regulator about an equilibrium, and the same start without it."""
+
+    scenario: Scenario
+    pair: RollingPair
+    start: Start
+    goal: Start
+    trials: tuple[Draw, ...]
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the controlled run, the one with the hand at rest, and trials."""
+        yield Job("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
+        yield Job("uncontrolled", lambda share: self._run(share))
+        for k, draw in enumerate(self.trials, 1):
+            yield Job(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
+
+    def controller(self) -> Policy:
+        """Return the regulator about the goal."""
+        return regulator(self.pair, self.goal, self.tables)
+
+    def _policy(self, draw: Draw | None) -> Policy:
+        return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
+
+    def _run(self, share: Share | None, draw: Draw | None = None, **more: Any) -> Trajectory:
+        pair, start = self.pair, self.start
+        if draw is not None:
+            pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
+        run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, **more)
+        return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})
+
+
+def simulated(
+    pair: RollingPair, start: Start, duration: float, tables: Any, share: Share | None, **more: Any
+) -> Trajectory:
+    """Simulate with the settings of [simulation] for `duration` (s)."""
+    settings = tables.simulation
+    if share is not None:
+        more["progress"] = lambda t: share(t / duration)
+    step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
+    return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)

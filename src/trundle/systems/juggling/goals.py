@@ -1,0 +1,86 @@
+"""Goals of planned and controlled runs in the words of the library, and whether a run met its goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trundle.models import RollingPair
+from trundle.models.tree.touching import contact_points
+from trundle.records import Trajectory
+from trundle.status import Status
+from trundle.systems.juggling.build import initial, xz
+
+
+def transfer_goal(table: Any, d: int) -> dict[str, Any]:
+    """Return the goal of a transfer in the words of `trundle.plan.Goal`; what is left out stays as at the start."""
+    hand = {"hand_position": "start" if table.hand_position is None else table.hand_position}
+    if d == 2:
+        given = {"object_angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
+        hand["hand_angle"] = "start" if table.hand_angle is None else table.hand_angle
+        return hand | {k: xz(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
+    given = {"contact_on_hand": table.contact_on_hand, "object_quaternion": table.object_quaternion}
+    hand["hand_rpy"] = "start" if table.hand_rpy is None else table.hand_rpy
+    return hand | {k: v for k, v in given.items() if v is not None}
+
+
+def resting_pose(tables: Any, d: int) -> dict[str, Any]:
+    """Return the keywords of `place` for a goal; what is left out is as at the start, at rest."""
+    given = initial(tables.initial, d == 2)
+    goal = tables.goal
+    if goal.contact_on_hand is not None:
+        given["contact_on_hand"] = xz(goal.contact_on_hand) if d == 2 else goal.contact_on_hand
+    if d == 2 and goal.object_angle is not None:
+        given["object_angle"] = goal.object_angle
+    if d == 3 and goal.object_quaternion is not None:
+        given["object_quaternion"] = goal.object_quaternion
+    given["object_angular_velocity"] = 0.0 if d == 2 else (0.0, 0.0, 0.0)
+    return given
+
+
+def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
+    """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle``.
+
+    None stands for what the goal leaves free.
+    """
+    goal, contact = tables.goal, None
+    if goal.contact_on_hand is not None:
+        start = pair.place(**resting_pose(tables, pair.d))
+        contact = np.asarray(contact_points(pair.system, start.atlas, start.x, 0)[1], dtype=np.float64).tolist()
+        contact = [contact[0], 0.0, contact[1]] if pair.d == 2 else contact
+    return {
+        "contact_on_hand": contact,
+        "object_quaternion": goal.object_quaternion,
+        "object_angle": goal.object_angle,
+    }
+
+
+def judged(run: Trajectory, tables: Any, hold: float = np.inf) -> Trajectory:
+    """Return a run that ended well with the status goal-not-reached if it was not at its goal at its end.
+
+    The end is the last half second, or the last `hold` (s), if that is shorter. In the plane rolling ties contact and
+    angle: the one that is not fed back does not count.
+    """
+    from trundle.systems.juggling.metrics import SETTLED, missed_goal
+
+    tied = {"rotation": "contact_on_hand", "contact": "object_angle"}[tables.controller.rolled]
+    missed = (
+        missed_goal(run, min(hold, SETTLED), tied if tables.planar else "")
+        if run.status in (Status.SUCCESS, Status.REST)
+        else ""
+    )
+    if not missed:
+        return run
+    return replace(run, status=Status.GOAL_NOT_REACHED, metadata=dict(run.metadata) | {"message": missed})
+
+
+def finite(value: Any) -> Any:
+    """Return nested mappings and lists with None where a number is not finite: files hold none such."""
+    if isinstance(value, Mapping):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float | np.floating) and not np.isfinite(value) else value

@@ -1,0 +1,166 @@
+"""Scenario files of kind `juggling` that are planned and controlled: tasks `transfer`, `balance` and `throw`."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import Array, Count, NonNegative, Table, fault
+from trundle.systems.juggling.schema import JugglingTable
+from trundle.systems.juggling.schema_goals import (
+    ControllerTable,
+    CostTable,
+    GoalTable,
+    LimitsTable,
+    NoiseTable,
+    OffsetTable,
+    PlanTable,
+    Positive,
+    TrialsTable,
+)
+
+_PLANE = "must have y = 0: the shapes lie in the x-z plane"
+_OF_PLANS = (
+    *(("limits", key) for key in ("angular_velocity", "velocity", "tilt", "normal_force", "friction_margin")),
+    *(("goal", key) for key in ("hand_position", "hand_rpy", "hand_angle")),
+)
+_DEFAULTS = {"limits": LimitsTable(), "goal": GoalTable()}
+
+
+class JugglingTransfer(JugglingTable):
+    """Kind `juggling`, task `transfer`: a plan from rest to rest, then its motion under a controller, and trials."""
+
+    task: Literal["transfer"]
+    goal: GoalTable = GoalTable()
+    limits: LimitsTable = LimitsTable()
+    cost: CostTable = CostTable()
+    plan: PlanTable = PlanTable()
+    controller: ControllerTable = ControllerTable()
+    offset: OffsetTable | None = Field(
+        default=None, description="start of the main run, without noise; left out: the first trial is the main run"
+    )
+    noise: NoiseTable | None = Field(default=None, description="of trials; left out: the controller sees the state")
+    trials: TrialsTable = TrialsTable()
+
+    @model_validator(mode="after")
+    def _in_its_dimension(self) -> Self:
+        check_goal(self)
+        check_offset(self)
+        return self
+
+
+class JugglingBalance(JugglingTable):
+    """Kind `juggling`, task `balance`: a regulator about an equilibrium, beside the hand at rest."""
+
+    task: Literal["balance"]
+    goal: GoalTable = GoalTable()
+    limits: LimitsTable = LimitsTable()
+    controller: ControllerTable = ControllerTable()
+    noise: NoiseTable | None = Field(default=None, description="left out: the controller sees the state")
+    trials: TrialsTable = TrialsTable()
+
+    @model_validator(mode="after")
+    def _in_its_dimension(self) -> Self:
+        check_goal(self)
+        for table, key in _OF_PLANS:
+            given, default = (getattr(each, key) for each in (getattr(self, table), _DEFAULTS[table]))
+            if given != default:
+                raise fault(f"{table}.{key}", "must be left out: only plans know it")
+        return self
+
+
+Range = Annotated[tuple[Positive, Positive], Array, Allowed("2 ascending numbers > 0")]
+
+
+class ThrowTable(Table):
+    """How throw and catch are sought: ranges of their durations, and how near they come to limits."""
+
+    carry: Range = Field(default=(0.2, 0.6), description="s, of the carry")
+    flight: Range = Field(default=(0.1, 0.45), description="s, of the flight")
+    retreat: Range = Field(default=(0.1, 0.4), description="s, of the hand's way to its catching place")
+    turn: Range = Field(default=(0.2, 0.8), description="rad, left to the goal angle at the catch")
+    reach: Positive = Field(default=0.45, description="rad from the goal angle at which the regulator takes over")
+    slip: NonNegative = Field(default=2e-3, description="s, of slip while the normal force vanishes at the release")
+    ramp: Positive = Field(default=5e-3, description="s, of the trapezoids of the retreat")
+    energy_tolerance: Positive = Field(default=5e-3, description="of the energy after the catch, in parts of the lift")
+    place_tolerance: Positive = Field(default=5e-3, description="m, of the contact at the goal angle")
+    wanted: Annotated[Count, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
+        default=1, description="motions that are found before the cheapest is taken"
+    )
+    time_limit: Positive = Field(default=120.0, description="s, of the search")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> ThrowTable:
+        for name in ("carry", "flight", "retreat", "turn"):
+            low, high = getattr(self, name)
+            if not low < high:
+                raise fault(name, "must be two ascending numbers > 0")
+        return self
+
+
+class CatchErrorsTable(Table):
+    """Errors of the catch in trials: the four corners first, then uniform between them, drawn with the seed."""
+
+    angle: NonNegative = Field(default=0.0, description="rad")
+    rate: NonNegative = Field(default=0.0, description="rad/s")
+    count: Annotated[Count, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
+        default=12, description="trials"
+    )
+
+
+class JugglingThrow(JugglingTable):
+    """Kind `juggling`, task `throw`: a throw and a catch of a planar object, and balance afterwards, with trials."""
+
+    task: Literal["throw"]
+    goal: GoalTable
+    limits: LimitsTable = LimitsTable()
+    throw: ThrowTable = ThrowTable()
+    controller: ControllerTable = ControllerTable()
+    noise: NoiseTable | None = Field(default=None, description="left out: the controller sees the state")
+    catch_errors: CatchErrorsTable = CatchErrorsTable()
+
+    @model_validator(mode="after")
+    def _planar(self) -> JugglingThrow:
+        check_goal(self)
+        if not self.planar:
+            raise fault("object.shape", "must lie in the plane, as hand.shape: a throw is planned there")
+        if self.goal.object_angle is None:
+            raise fault("goal.object_angle", "must be given: the angle at which the object is balanced (rad)")
+        return self
+
+
+def check_goal(scenario: Any) -> None:
+    """Raise the validator's error where a key of [goal] belongs to the other dimension, or is no unit quaternion.
+
+    A camera slower than the controller is the rule; a faster one is refused too.
+    """
+    noise, period = scenario.noise, scenario.controller.period
+    if noise is not None and noise.camera_period < period:
+        raise fault("noise.camera_period", f"must be at least controller.period = {period:g} (s)")
+    goal, planar = scenario.goal, scenario.planar
+    where, other = ("the plane", "an angle") if planar else ("space", "a quaternion or rpy")
+    for key in ("object_quaternion", "hand_rpy") if planar else ("object_angle", "hand_angle"):
+        if getattr(goal, key) is not None:
+            raise fault(f"goal.{key}", f"must be left out in {where}, where {other} is given")
+    for key in ("contact_on_hand", "hand_position"):
+        vector = getattr(goal, key)
+        if planar and vector is not None and vector[1]:
+            raise fault(f"goal.{key}", _PLANE)
+    if goal.object_quaternion is not None and abs(math.hypot(*goal.object_quaternion) - 1.0) > 1e-3:
+        raise fault("goal.object_quaternion", "must be a unit quaternion (w, x, y, z), norm 1 within 1e-3")
+
+
+def check_offset(scenario: Any) -> None:
+    """Raise the validator's error where a key of [offset] belongs to the other dimension."""
+    offset, planar = scenario.offset, scenario.planar
+    if offset is None:
+        return
+    if planar and any(offset.rotation):
+        raise fault("offset.rotation", "must be left out in the plane, where angle is given")
+    if planar and offset.contact[1]:
+        raise fault("offset.contact", _PLANE)
+    if not planar and offset.angle:
+        raise fault("offset.angle", "must be left out in space, where rotation is given")

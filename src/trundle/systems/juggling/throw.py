@@ -1,0 +1,140 @@
+"""Builder of kind `juggling`, task `throw`: a throw and a catch found by shooting, balance afterwards, trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.models import RollingPair
+from trundle.models.tree.system import Start
+from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.simulate import simulate
+from trundle.systems.juggling.build import pair_and_start, xz
+from trundle.systems.juggling.control import goal_pose
+from trundle.systems.juggling.policies import regulator, sensed
+
+if TYPE_CHECKING:
+    from trundle.plan.throw.throw import ThrowCatch, ThrowPlan
+    from trundle.records import Trajectory
+
+_SETTLE = 5e-3
+"""Time (s) after the catch at which the regulator may take over."""
+
+
+def build(scenario: Scenario) -> ThrowWork:
+    """Return the work of a scenario of task `throw`."""
+    from trundle.plan.throw.throw import ThrowCatch
+
+    tables: Any = scenario.tables
+    pair, start = pair_and_start(scenario)
+    limits, throw, goal = tables.limits, tables.throw, tables.goal
+    linear = limits.linear_acceleration
+    moved = {"goal_angle": "goal.object_angle", "goal_place": "goal.contact_on_hand", "pair": "contact.on_slip"}
+    moved |= {"friction_use": "limits.friction_margin", "normal_force": "limits.normal_force", "pair.base": "hand"}
+    with keys("throw", scenario, moved):
+        task = ThrowCatch(
+            pair,
+            start,
+            goal_angle=goal.object_angle,
+            goal_place=0.0 if goal.contact_on_hand is None else xz(goal.contact_on_hand)[0],
+            hand_limits=(limits.angular_acceleration, linear, linear),
+            carry=throw.carry,
+            retreat=throw.retreat,
+            flight=throw.flight,
+            turn=throw.turn,
+            friction_use=limits.friction_margin,
+            normal_force=limits.normal_force,
+            slip=throw.slip,
+            ramp=throw.ramp,
+            tolerance=(throw.energy_tolerance, throw.place_tolerance),
+        )
+    return ThrowWork(scenario, pair, start, task)
+
+
+@dataclass(frozen=True)
+class ThrowWork:
+    """Plan of a throw, its main run with the regulator after the catch, and trials with errors of the catch."""
+
+    scenario: Scenario
+    pair: RollingPair
+    start: Start
+    task: ThrowCatch
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield plan, main run and trials; after a plan that failed only its best attempt."""
+        made: list[ThrowPlan] = []
+        yield Job("plan", lambda share: self._plan(made, share), "solve")
+        if not made or not made[0].status.label == "success":
+            if made:
+                yield Job("", lambda share: self._labelled(replace(made[0].trajectory, status=made[0].status)))
+            return
+        yield Job("", lambda share: self._run(made[0], 0.0, 0.0, 0, share))
+        for k, (angle, rate) in enumerate(self.errors(), 1):
+            yield Job(f"closed-loop-{k}", lambda share, a=angle, r=rate, n=k: self._run(made[0], a, r, n, share))
+
+    def errors(self) -> list[tuple[float, float]]:
+        """Return (angle, rate) of each trial's catch: corners first, then uniform draws."""
+        table = self.tables.catch_errors
+        corners = [(a * table.angle, r * table.rate) for a, r in product((1.0, -1.0), repeat=2)]
+        rng = np.random.default_rng([self.scenario.seed, 1])
+        more = rng.uniform(-1.0, 1.0, size=(max(table.count - 4, 0), 2)) * [table.angle, table.rate]
+        return [*corners, *((float(a), float(r)) for a, r in more)][: table.count]
+
+    def _plan(self, made: list[ThrowPlan], share: Share | None) -> Trajectory:
+        table, count = self.tables.throw, 0
+
+        def report(_: dict[str, float]) -> None:
+            nonlocal count
+            count += 1
+            if share is not None:
+                share(1.0 - 0.998**count)
+
+        found = self.task.plan(report, seed=self.scenario.seed, wanted=table.wanted, time_limit=table.time_limit)
+        made.append(found)
+        left = dict(found.shot.parameters) | {"rollouts": found.shot.rollouts, "planning_time": found.shot.wall_time}
+        run = replace(found.trajectory, status=found.status)
+        return replace(self._labelled(run), metadata=dict(self._labelled(run).metadata) | {"plan": left})
+
+    def _run(self, plan: ThrowPlan, angle: float, rate: float, number: int, share: Share | None) -> Trajectory:
+        from trundle.plan.throw.policy import PlayThenHold
+
+        if plan.catch is None or plan.standing is None:
+            return self._labelled(plan.trajectory)
+        hold = regulator(self.pair, plan.standing, self.tables)
+        turn, caught = hold.error.blocks["object_rotation"], plan.catch.time + _SETTLE
+        reach = float(self.tables.throw.reach)
+
+        def ready(t: float, x: Any) -> bool:
+            return t > caught and abs(float(hold.deviation(t, x)[turn][0])) < reach
+
+        after = sensed(hold, self.pair, self.tables, None, self.scenario.seed + number)
+        policy = PlayThenHold(plan.profile, after, ready, period=self.tables.controller.period)
+        kicks = plan.catch_errors(angle, rate) if angle or rate else None
+        settings = self.tables.simulation
+        duration = plan.catch.time + self.tables.controller.hold
+        progress = None if share is None else (lambda t: share(t / duration))
+        run = simulate(
+            self.pair,
+            self.start,
+            duration,
+            policy=policy,
+            output_step=min(settings.output_step, duration),
+            relative_tolerance=settings.relative_tolerance,
+            kicks=kicks,
+            progress=progress,
+        )
+        known = {"catch_error": [angle, rate], "handed_over": policy.handed_over}
+        return replace(self._labelled(run), metadata=dict(self._labelled(run).metadata) | known)
+
+    def _labelled(self, run: Trajectory) -> Trajectory:
+        return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})

@@ -1,0 +1,290 @@
+"""Task `carry` of kind `multicontact`: a humanoid with a box between its hands, from stand to stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.patch import PlacedPatch
+from trundle.control.preview.nominal import gross_path
+from trundle.control.whole_body.handling import HANDS, PHASES, Durations, Errand, Grip, Handling, Place
+from trundle.control.whole_body.policy import HumanoidPolicy
+from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, turn_in_place
+from trundle.control.whole_body.whole_body import WholeBodyController
+from trundle.errors import InputError
+from trundle.models.robots.terrain import Block, Terrain
+from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
+from trundle.plan.stances.arms import Arms, arm_pose, arms
+from trundle.plan.stances.pose import center_of_mass_of
+from trundle.problems.paths import PointPath
+from trundle.scenarios.engine.building import keys
+from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant
+from trundle.systems.multicontact.build import MulticontactWork
+from trundle.systems.multicontact.stances import check_turn
+from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
+
+_STEP = 0.01
+"""Difference of height, m, below which the ground is even."""
+_LEVEL = float(np.cos(np.radians(1.0)))
+"""Height of the normal of a foothold that counts as level."""
+
+
+class CarryWork(MulticontactWork):
+    """A humanoid that carries a box."""
+
+    way: ClassVar[str] = "route"
+    reached: ClassVar[str] = "ways"
+
+    def check(self) -> None:
+        """Raise `InputError` where footholds, or places of the box, are impossible."""
+        with keys("route", self.scenario):
+            _ = self.moves
+        check_turn(self)
+        with keys("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
+            _ = self.joints
+        with keys("route", self.scenario, {"lowered": "robot.lowered"}):
+            self._reaches()
+
+    @cached_property
+    def controller(self) -> WholeBodyController:
+        """Of the robot that the file names, with the pads of its hands."""
+        plain, table = super().controller, self.tables.object
+        gains = replace(
+            plain.gains,
+            object=table.place,
+            object_turn=table.turn,
+            object_kp=table.kp,
+            object_kd=table.kd,
+        )
+        return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """State q (nq,) at the start, over the origin, turned back by the turn to come."""
+        q = super().start.copy()
+        turn = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn]))
+        q[:3], q[3:7] = turn @ q[:3], quaternion_of(turn @ rotation_of(q[3:7]))
+        return q
+
+    @cached_property
+    def soles(self) -> dict[str, PlacedPatch]:
+        """Where the soles stand at the start."""
+        _, ends = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
+        turn, found = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn])), {}
+        for name in (f"{foot}_foot" for foot in self.controller.humanoid.feet):
+            with keys("terrain", self.scenario, {"place": "terrain.floor"}):
+                point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
+            found[name] = PlacedPatch(name, self._sole(name), point, R @ turn)
+        if set(found) != {"left_foot", "right_foot"}:
+            raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to carry")
+        return found
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        """All steps."""
+        t, places, moves = self.tables.route, dict(self.soles), []
+        kinds = {"single": t.single, "double": t.double, "lift": t.lift}
+        if t.turn_steps:
+            with keys("route", self.scenario, {"steps": "route.turn_steps"}):
+                moves += turn_in_place(places, t.turn_steps, t.turn, **kinds)
+            places |= {move.target.name: move.target for move in moves}
+        for way in t.ways:
+            for name in ("right_foot", "left_foot"):
+                old = places[name]
+                with keys("route", self.scenario, {"place": "route.ways"}):
+                    point, R = self.terrain.ground(float(old.position[0]) + way, float(old.position[1]))
+                places[name] = PlacedPatch(name, old.patch, point, R)
+                uneven = abs(point[2] - old.position[2]) > 1e-3
+                moves.append(Move(places[name], t.single, t.double, t.lift_uneven if uneven else t.lift))
+        return moves
+
+    @cached_property
+    def stands(self) -> dict[str, tuple[float, float]]:
+        """How far ahead (m) of the soles, and how high (m) over the ground there, the box lies: of "pick" and "place".
+
+        What the file leaves out is for the robot's arms, in whole cm.
+        """
+        t, where = self.tables.stands, self._arms.before
+        ahead, top = where[0] - self._arms_from[0], where[2] - self.tables.box.size[2] / 2
+        pick = _given(t.pick_ahead, ahead), _given(t.pick_height, top)
+        if pick[1] <= 0.0:
+            size = list(self.tables.box.size)
+            raise InputError("box.size", size, "a box that is above the ground where the arms hold its middle")
+        return {"pick": pick, "place": (_given(t.place_ahead, pick[0]), _given(t.place_height, pick[1]))}
+
+    @cached_property
+    def held(self) -> FloatArray:
+        """Where the box is carried (3,), m, from the centre of mass of robot and box, ahead along x."""
+        if self.tables.box.held is not None:
+            return np.array(self.tables.box.held)
+        return np.round(self._arms.held - self._arms_from, 2) + 0.0
+
+    @cached_property
+    def _arms(self) -> Arms:
+        """Of the robot in its posture, over the origin of level ground."""
+        humanoid = self.controller.humanoid
+        return arms(humanoid, humanoid.standing())
+
+    @cached_property
+    def _arms_from(self) -> FloatArray:
+        """Centre of mass (3,) of that posture, m: with the box it is over the middle of the soles."""
+        return center_of_mass_of(self.controller.humanoid, self.controller.humanoid.standing())
+
+    @cached_property
+    def errand(self) -> Errand:
+        """What the hands do when."""
+        box, hands = self.tables.box, self.tables.hands
+        way = sum(move.duration + move.pause for move in self.moves)
+        given = hands.model_dump()
+        grip = {key: given.pop(key) for key in ("gap", "force", "support", "descent", "patience")}
+        grip["squeeze"] = given.pop("press")
+        pause = given.pop("pause")
+        carry = way + 2 * pause if self.moves else self.tables.hold
+        ends = self.soles | {move.target.name: move.target for move in self.moves}
+        stood = [(self.soles, *self.stands["pick"], -self.tables.route.turn), (ends, *self.stands["place"], 0.0)]
+        if not self.moves:
+            stood[1] = stood[0]
+        places = []
+        for soles, ahead, height, yaw in stood:
+            middle = np.mean([sole.position for sole in soles.values()], axis=0)
+            out = np.array([ahead * np.cos(yaw), ahead * np.sin(yaw), height + box.size[2] / 2])
+            places.append(Place(middle + out, yaw))
+        inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
+        durations = Durations(**given, carry=carry)
+        return Errand(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, Grip(**grip))
+
+    @cached_property
+    def steps(self) -> Footsteps:
+        """The footholds, and when the box joins and leaves."""
+        errand = self.errand
+        first = errand.starts["carry"] + self.tables.hands.pause
+        return in_turn(self.soles, self.moves, first, errand.mass_changes(self.controller.humanoid.robot.mass))
+
+    @cached_property
+    def duration(self) -> float:
+        """Of a trial, s: phases may wait."""
+        return self.errand.duration + self.tables.simulation.settle
+
+    @cached_property
+    def gross(self) -> PointPath:
+        """Coarse path of the centre of mass."""
+        route = self.tables.route
+        given = {"sway": route.sway, "rise": route.rise, "back": route.back}
+        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, **given)
+
+    @cached_property
+    def joints(self) -> dict[str, FloatArray]:
+        """Postures: at rest, and with the box at its places."""
+        humanoid, errand, turn = self.controller.humanoid, self.errand, -self.tables.route.turn
+        q, found = self.start.copy(), {"rest": self.controller.humanoid.joint_posture}
+        q[2] -= self.tables.robot.lowered
+        R = rotation_rpy(np.array([0.0, 0.0, turn]))
+        middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
+        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.tables.route.back * R[:, 0]
+        (ahead, height), (ahead_then, height_then) = self.stands["pick"], self.stands["place"]
+        drop = R @ np.array([ahead_then - ahead, 0.0, height_then - height])
+        places = {
+            "pick": errand.pick.position,
+            "carry": com + R @ errand.held,
+            "place": errand.pick.position + drop,
+        }
+        for name, centre in places.items():
+            patches = {hand: errand.patch(hand, Place(centre, turn)) for hand in HANDS}
+            targets = {hand: (p.position, p.R_world_patch) for hand, p in patches.items()}
+            for _ in range(3):  # raised arms shift the centre of mass: the base goes back and sinks, the arms reach on
+                try:
+                    found[name] = arm_pose(humanoid, q, targets)
+                except InputError as error:
+                    if name == "carry":
+                        raise InputError("box.held", self.held.tolist(), error.allowed) from None
+                    also = f"{error.allowed} (also by stands.{name}_height, {self.stands[name][1]:g} m)"
+                    raise InputError(f"stands.{name}_ahead", self.stands[name][0], also) from None
+                posed = np.concatenate([q[:7], found[name]])
+                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + errand.mass * centre
+                q[:3] += com - total / (humanoid.robot.mass + errand.mass)
+        return found
+
+    def policy(self) -> HumanoidPolicy:
+        """Return a fresh policy."""
+        handling = Handling(self.errand, self.joints)
+        return self.make_policy(posture=handling.posture, handling=handling)
+
+    def plant(self, trial: Trial) -> HumanoidPlant:
+        """Return the simulated robot of a trial, the stands, and the box: as much heavier as the robot."""
+        errand, table, width = self.errand, self.tables.box, self.tables.stands.width / 2
+        stands = []
+        for place in (errand.pick, errand.place) if self.moves else (errand.pick,):
+            half = (place.position[2] - table.size[2] / 2) / 2
+            stands.append(Block((*place.position[:2], half), (width, width, half), (0.0, 0.0, place.yaw)))
+        plain = super().plant(trial)
+        terrain = Terrain((*plain.terrain.blocks, *stands), plain.terrain.floor)
+        pick = errand.pick
+        box = FreeBox(table.size, trial.mass_factor * table.mass, pick.position, pick.yaw)
+        return replace(plain, terrain=terrain, box=box)
+
+    def outcome(self, trial: Trial) -> Outcome:
+        """Run a trial and judge it."""
+        done = run_trial(self, trial)
+        return Outcome(done.run, done.facts | judged(self, done))
+
+
+def _given(said: float | None, found: float) -> float:
+    """Return what a file says, or what was found (m), in whole cm."""
+    return round(float(found), 2) if said is None else said
+
+
+def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
+    """Return what became of the box: `slip` (m), `tilt` (deg), whether it was lifted, held and set down.
+
+    `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the
+    farthest that the middle of a pad moves along the box's side from where it was when the lift began.
+    """
+    r, errand = outcome.run.records, work.errand
+    ends = list(work.controller.humanoid.ends)
+    clock, box = r["plan_time"], r["box"]
+    held = (clock >= errand.starts["lift"]) & (clock < errand.starts["unload"] - 0.02)
+    carried = (clock >= errand.starts["carry"]) & (clock < errand.starts["lower"])
+    turns = np.array([rotation_of(pose[3:]) for pose in box])
+    tilt = np.degrees(np.arccos(np.clip(turns[:, 2, 2], -1.0, 1.0)))
+    slip: float | None = 0.0 if held.any() else None  # of a box that was never lifted there is none
+    for i in (ends.index(hand) for hand in HANDS):
+        pad = r["truth"][:, 9 + 3 * i : 12 + 3 * i] - box[:, :3]
+        local = np.einsum("kji,kj->ki", turns, pad)[held][:, [0, 2]]
+        if slip is not None:
+            slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max()))
+    loads = np.linalg.norm(r["forces"][:, [ends.index(hand) for hand in HANDS]], axis=2)
+    grasped = bool(carried.any() and loads[carried].min() > 1.0)
+    lifted = bool(carried.any() and box[carried, 2].min() > errand.pick.position[2] + 0.03)
+    off = float(np.linalg.norm(box[-1, :3] - errand.place.position))
+    down = bool(clock[-1] >= errand.starts["retreat"] and off < 0.05 and tilt[-1] < 3.0 and loads[-1].max() < 0.5)
+    good = outcome.facts["survived"] and grasped and lifted and down
+    return {
+        "survived": bool(good),
+        "crossed": bool(good and uneven(list(work.soles.values()), [move.target for move in work.moves])),
+        "stood": outcome.facts["survived"],
+        "slip": slip,
+        "tilt": float(tilt[held].max()) if held.any() else None,
+        "lifted": lifted,
+        "held": grasped,
+        "set_down": down,
+        "off": off,
+        "grip": float(np.mean(loads[carried])) if carried.any() else 0.0,
+        "phase": PHASES.index(errand.phase(float(clock[-1]))),
+    }
+
+
+def uneven(soles: Sequence[PlacedPatch], targets: Sequence[PlacedPatch]) -> bool:
+    """Return whether a way from `soles` over `targets` goes up a step, then down a slope, and ends on the flat."""
+    ground = max(float(sole.position[2]) for sole in soles)
+    tilted = [k for k, target in enumerate(targets) if target.R_world_patch[2, 2] < _LEVEL]
+    raised = [k for k, target in enumerate(targets) if target.position[2] > ground + _STEP and k not in tilted]
+    if not raised or not tilted or raised[0] >= tilted[-1]:
+        return False
+    highest = max(float(targets[k].position[2]) for k in raised)
+    flat = all(end.R_world_patch[2, 2] >= _LEVEL and end.position[2] < highest - _STEP for end in targets[-2:])
+    return flat and tilted[-1] < len(targets) - 2

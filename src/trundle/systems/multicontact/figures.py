@@ -1,0 +1,268 @@
+"""Figures of kind `multicontact`: the centre of mass planned and measured, forces, momentum, solve times, trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.numerics.rotations import rotation_of
+from trundle.records import Trajectory
+from trundle.report import style
+from trundle.systems.multicontact import metrics as metrics_multicontact
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+Runs = Mapping[str, Trajectory]
+_LIFTED = 0.005
+"""Height, m, over its stand from which a box is in the air."""
+_CURVES = 100
+"""Plans at most whose time ahead is drawn."""
+_COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
+
+
+def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the figures of a run of the kind by name, the most telling first."""
+    return {
+        "com_path": com_path,
+        "com": com,
+        "forces": forces,
+        "cones": cones,
+        "angular_momentum": angular_momentum,
+        "torque_use": torque_use,
+        "solve_times": solve_times,
+    }
+
+
+def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the figures of a run with something in the hands, and of one with previews."""
+    if run.kind != "multicontact":
+        return {}
+    found = {"hands": hands} if "box_position" in run else {}
+    return found | ({"dropped_momentum": dropped_momentum} if run.metadata.get("plans") else {})
+
+
+def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+    """Return the figures that set trials and parts beside each other."""
+    return {"trials": all_trials} if runs[""].kind == "multicontact" else {}
+
+
+def com_path(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the centre of mass over the footholds, seen from above: nominal, planned and measured."""
+    ax = ax or style.new_axes(7.0, 3.6)
+    for place in run.metadata.get("footholds", []):
+        corners = np.array([*place["corners"], place["corners"][0]])
+        ax.plot(corners[:, 0], corners[:, 1], color=style.GREY, linewidth=0.8)
+    names = (("nominal", style.GREY, "--", "_nominal"), ("measured", style.BLUE, "-", ""))
+    for label, colour, line, suffix in names:
+        path = run[f"com_position{suffix}"]
+        ax.plot(path[:, 0], path[:, 1], line, color=colour, linewidth=1.5, label=f"centre of mass, {label}")
+    ax.set_aspect("equal", adjustable="datalim")
+    style.dress(ax, "Centre of mass over the footholds", "x (m)", "y (m)", run)
+    style.legend(ax)
+    return ax
+
+
+def com(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the centre of mass minus the nominal motion over time, measured and as the last preview has it."""
+    ax = ax or style.new_axes()
+    for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
+        nominal = run["com_position_nominal"][:, i]
+        ax.plot(run.time, 1e3 * (run["com_position"][:, i] - nominal), color=colour, label=f"{name}, measured")
+        planned = 1e3 * (run["com_position_planned"][:, i] - nominal)
+        ax.plot(run.time, planned, "--", color=colour, linewidth=0.9, label=f"{name}, preview")
+    style.dress(ax, "Centre of mass against the nominal motion", "time (s)", "difference (mm)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the vertical force on each sole, and hand on the ground, over time, planned and measured."""
+    ax = ax or style.new_axes()
+    names = [str(name) for name in run.dataset["contact"].values]
+    for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
+        measured, planned = run["contact_force"][:, i, 2], run["contact_force_planned"][:, i, 2]
+        if name.endswith("_hand") and "box_position" in run:
+            continue  # see `hands`
+        if not np.any(np.abs(measured) > 1.0) and not np.any(np.abs(planned) > 1.0):
+            continue
+        label = name.replace("_", " ")
+        ax.plot(run.time, measured, color=colour, linewidth=0.8, alpha=0.75, label=f"{label}, measured")
+        ax.step(run.time, planned, where="post", color=colour, linewidth=1.3, linestyle="--", label=f"{label}, preview")
+    ax.set_ylim(0.0, 1.5 * float(np.median(run["contact_force"][..., 2].sum(axis=1))) + 1.0)
+    style.dress(ax, "Forces of the ground", "time (s)", "vertical force (N)", run)
+    style.legend(ax, 2)
+    return ax
+
+
+def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw what planned wrenches use of friction, centre of pressure and yaw over time, contact after contact.
+
+    Each from 0, the normal force on the middle of the patch, to 1, a limit of the plan (`FlatPatch.uses`).
+    """
+    if "contact_use_planned" not in run.dataset:
+        return _friction_cones(run, ax)
+    ax = ax or style.new_axes(7.0, 6.0)
+    names, use = [str(name) for name in run.dataset["contact"].values], run["contact_use_planned"]
+    held = metrics_multicontact.planned_parts(run)[0] > 1.0
+    rows = ("friction", "centre of\npressure", "yaw\nmoment")
+    panels = [ax.inset_axes((0.0, 0.69 - 0.345 * k, 1.0, 0.31)) for k in range(len(rows))]
+    for k, (panel, what) in enumerate(zip(panels, rows, strict=True)):
+        panel.axhline(1.0, color=style.RED, linewidth=2.2, alpha=0.5, label="limit", zorder=1)
+        for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
+            if np.any(held[:, i]):
+                # Of a point only friction is drawn; its name stands in the legend below the last panel all the same.
+                drawn = k == 0 or bool(np.any(use[held[:, i], i, k]))
+                shown = np.where(held[:, i], use[:, i, k], np.nan) if drawn else np.full(len(run.time), np.nan)
+                panel.plot(run.time, shown, color=colour, linewidth=1.0, label=name.replace("_", " "))
+        panel.set_ylim(0.0, 1.08)
+        panel.set_xlim(float(run.time[0]), float(run.time[-1]))
+        style.dress(panel, "", "", what)
+        panel.tick_params(labelbottom=panel is panels[-1])
+    panels[-1].set_xlabel("time (s)", color=style.INK)
+    style.dress(ax, "Share of their cones that planned wrenches use", "", "", run)
+    ax.grid(visible=False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for side in ax.spines.values():
+        side.set_visible(False)
+    style.legend(panels[-1], 5)
+    return ax
+
+
+def _friction_cones(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw, of a file of before, planned tangential over normal forces and the plant's friction cone."""
+    ax = ax or style.new_axes(5.6, 4.6)
+    names = [str(name) for name in run.dataset["contact"].values]
+    normal, side = metrics_multicontact.planned_parts(run)
+    for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
+        on = normal[:, i] > 1.0
+        if np.any(on):
+            ax.plot(normal[on, i], side[on, i], ".", color=colour, markersize=3, label=name.replace("_", " "))
+    most = max(float(normal.max()), 1.0)
+    ax.plot([0, most], [0, run.metadata["friction"] * most], color=style.RED, label="limit of friction")
+    style.dress(ax, "Planned forces inside their cones", "normal force (N)", "tangential force (N)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the angular momentum about the centre of mass: the whole body's, and what the plan in force has now.
+
+    Each plan begins at what the controller estimated where it was made: plans steer x and y; z is the component that
+    they drop, computed afterwards from their wrenches.
+    """
+    ax = ax or style.new_axes()
+    told = "angular_momentum_estimated" if "angular_momentum_estimated" in run.dataset else "angular_momentum"
+    for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
+        ax.plot(run.time, run[told][:, i], color=colour, linewidth=0.8, alpha=0.75, label=f"{name}, body")
+        planned = run["angular_momentum_planned"][:, i]
+        label = f"{name}, plans" + (" (not steered)" if name == "z" else "")
+        ax.plot(run.time, planned, "--", color=colour, linewidth=1.3, label=label)
+    style.dress(ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def dropped_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the component of the angular momentum that previews drop, about z (paper 3, figure 5).
+
+    Thin and red: the whole body's, with what it carries, as the controller estimates it. Thick and grey: the plan in
+    force, computed afterwards from its wrenches, from the estimate where it was made. Coloured: what some of the plans
+    had of the time ahead.
+    """
+    ax = ax or style.new_axes(7.4, 4.2)
+    fan = run.metadata["plans"]
+    ahead, every = np.array(fan["ahead"]), 1 + len(fan["time"]) // _CURVES
+    for i, (start, values) in enumerate(zip(fan["time"][::every], fan["angular_momentum"][::every], strict=True)):
+        label, colour = None if i else f"some plans, {ahead[-1]:.1f} s ahead", _COLOURS[i % len(_COLOURS)]
+        ax.plot(start + ahead, np.array(values)[:, 2], color=colour, linewidth=1.0, alpha=0.45, label=label)
+    ax.plot(run.time, run["angular_momentum_planned"][:, 2], color="#9aa5ae", linewidth=3.0, label="plan in force")
+    body = run["angular_momentum_estimated"][:, 2]
+    ax.plot(run.time, body, color=style.RED, linewidth=0.8, label="whole body")
+    ax.set_xlim(float(run.time[0]), float(run.time[-1]))
+    style.dress(ax, "Angular momentum that previews drop", "time (s)", "about z (kg m²/s)", run)
+    facts = metrics_multicontact.trials(run)[0]
+    told = f"worst of the plan in force {facts['dropped_error']:.2f}, {ahead[-1]:.1f} s ahead "
+    told += f"{facts['dropped_error_ahead']:.2f} kg m²/s"
+    ax.text(0.995, 1.0, told, transform=ax.transAxes, ha="right", va="bottom", fontsize=8.5, color=style.INK)
+    ax.set_title(ax.get_title(loc="left"), loc="left", pad=16, color=style.INK, fontsize=11, fontweight="bold")
+    style.legend(ax, 3)
+    return ax
+
+
+def hands(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw what the hands do to the box: forces normal and tangential to its sides; how far they have slipped on it.
+
+    The slip, right, is that of the middle of each hand since the box was lifted.
+    """
+    ax = ax or style.new_axes()
+    right = ax.twinx()
+    names = [str(name) for name in run.dataset["contact"].values]
+    R = np.array([rotation_of(q) for q in run["box_quaternion"]])
+    up = run["box_position"][:, 2]
+    held = np.flatnonzero((up > up[0] + _LIFTED) & (run["hand_load"] > 1.0))
+    for i, colour in zip([k for k, name in enumerate(names) if name.endswith("_hand")], _COLOURS, strict=False):
+        force = np.einsum("kji,kj->ki", R, run["contact_force"][:, i])
+        label = names[i].replace("_", " ")
+        ax.plot(run.time, np.abs(force[:, 1]), color=colour, linewidth=0.8, label=f"{label}, normal")
+        side = np.hypot(force[:, 0], force[:, 2])
+        ax.plot(run.time, side, color=colour, linewidth=0.8, alpha=0.5, label=f"{label}, tangential")
+        if len(held):
+            at = np.einsum("kji,kj->ki", R, run["contact_position"][:, i] - run["box_position"])[held][:, [0, 2]]
+            slip = 1e3 * np.linalg.norm(at - at[0], axis=1)
+            right.plot(run.time[held], slip, "--", color=colour, linewidth=1.5, label=f"{label}, slip")
+    style.dress(right, "", "", "slip (mm)")
+    right.grid(visible=False)
+    right.set_ylim(bottom=0.0)
+    style.dress(ax, "Hands on the box", "time (s)", "force (N)", run)
+    ax.set_ylim(bottom=0.0)
+    lines, labels = (a + b for a, b in zip(*(a.get_legend_handles_labels() for a in (ax, right)), strict=True))
+    ax.legend(lines, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8.5, frameon=False, ncols=3)
+    return ax
+
+
+def torque_use(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the torques of the six joints that do most, N m."""
+    ax = ax or style.new_axes()
+    torque = run["joint_torque"]
+    names = [str(name) for name in run.dataset["joint"].values]
+    palette = (*_COLOURS, style.RED, style.GREY)
+    for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=False):
+        ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))
+    style.dress(ax, "Torques of the joints that do most", "time (s)", "torque (N m)", run)
+    style.legend(ax, 3)
+    return ax
+
+
+def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the processor time of ticks and previews over time."""
+    ax = ax or style.new_axes()
+    names = (("wholebody", "whole body, a tick", style.BLUE), ("preview", "preview, a plan", style.ORANGE))
+    for key, label, colour in names:
+        ax.plot(run.time, 1e3 * run[f"solve_time_{key}"], ".", markersize=2, color=colour, label=label)
+    ax.set_ylim(bottom=0.0)
+    style.dress(ax, "Processor time of the controller", "time (s)", "time (ms)", run)
+    style.legend(ax)
+    return ax
+
+
+def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw what came of all trials: rms of the centre of mass against the nominal motion, crosses where it fell."""
+    ax = ax or style.new_axes()
+    at = 0
+    for (part, run), colour in zip(runs.items(), (*_COLOURS, style.RED) * 20, strict=False):
+        facts = metrics_multicontact.trials(run)
+        for good, mark in ((True, "o"), (False, "x")):
+            chosen = [(at + k, 1e3 * one["com_rms_xy"]) for k, one in enumerate(facts) if one["survived"] is good]
+            if chosen:
+                label = f"{part or 'main run'}{'' if good else ', fallen'}"
+                ax.plot(*np.array(chosen).T, mark, color=colour, label=label)
+        at += len(facts) + 1
+    style.dress(ax, "All trials", "trial", "rms in x and y (mm)", runs[""])
+    style.legend(ax)
+    return ax

@@ -1,0 +1,151 @@
+"""What humanoids of kind `multicontact` keep away from: obstacles and blocks of the file, checked before the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.control.whole_body.collision import CollisionRows
+from trundle.errors import InputError
+from trundle.models.robots.humanoid import Humanoid
+from trundle.models.robots.obstacles import Obstacle
+from trundle.numerics.rotations import rotation_rpy
+from trundle.scenarios.engine.building import keys
+from trundle.scenarios.scenario import Scenario
+from trundle.systems.multicontact.layout import terrain_of
+
+if TYPE_CHECKING:
+    from trundle.simulate.mujoco.humanoid import HumanoidPlant
+
+_SINKS = 1e-3
+"""How far, m, a body of the robot may be in an obstacle at the start: soles stand on a floor that is one."""
+
+
+def read_obstacles(scenario: Scenario, humanoid: Humanoid) -> tuple[Obstacle, ...]:
+    """Return the obstacles of the file, each against the capsules that keep away from it.
+
+    Raises
+    ------
+    InputError
+        For a name that is taken, or a capsule that the robot's file does not have.
+    """
+    tables: Any = scenario.tables
+    limbs = tuple(humanoid.clearance.capsules) if humanoid.clearance else ()
+    taken, found = {*limbs, *(block.name for block in tables.terrain.blocks if block.name)}, []
+    for i, table in enumerate(tables.obstacles):
+        key = f"obstacles[{i}]"
+        if not table.name or table.name in taken:
+            allowed = "a name that no other obstacle, no block and no capsule of the robot has"
+            raise InputError(f"{key}.name", table.name, allowed, scenario.file)
+        taken.add(table.name)
+        against = limbs if table.against is None else table.against
+        _known(scenario, humanoid, f"{key}.against", against)
+        size = table.shape.model_dump()
+        kind = size.pop("type")
+        numbers = size["size"] if kind == "box" else [size[part] for part in ("radius", "length") if part in size]
+        with keys(key, scenario):
+            R = rotation_rpy(np.array(table.rpy))
+            found.append(Obstacle(table.name, np.array(numbers, dtype=float), table.center, against, R, kind))
+    return tuple(found)
+
+
+def read_shunned(scenario: Scenario, humanoid: Humanoid) -> dict[str, tuple[str, ...]]:
+    """Return the capsules that keep away from each block of the terrain that names some.
+
+    Raises
+    ------
+    InputError
+        For a block without a name, or a capsule that the robot's file does not have.
+    """
+    tables: Any = scenario.tables
+    found: dict[str, tuple[str, ...]] = {}
+    limbs = tuple(humanoid.clearance.capsules) if humanoid.clearance else ()
+    for i, block in enumerate(tables.terrain.blocks):
+        key = f"terrain.blocks[{i}]"
+        if not block.against:
+            continue
+        if not block.name or block.name in limbs:
+            allowed = "a name that no capsule of the robot has: the block is kept away from"
+            raise InputError(f"{key}.name", block.name, allowed, scenario.file)
+        _known(scenario, humanoid, f"{key}.against", block.against)
+        found[block.name] = tuple(dict.fromkeys(block.against))
+    return found
+
+
+def _known(scenario: Scenario, humanoid: Humanoid, key: str, names: tuple[str, ...]) -> None:
+    limbs = tuple(humanoid.clearance.capsules) if humanoid.clearance else ()
+    for k, name in enumerate(names):
+        if name not in limbs:
+            allowed = "one of the robot's capsules: " + ", ".join(limbs)
+            if not limbs:
+                allowed = f"left out: the file of {humanoid.name} has no table clearance with capsules"
+            raise InputError(f"{key}[{k}]", name, allowed, scenario.file)
+
+
+def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
+    """Return the rows that keep the robot's limbs apart and away from obstacles and blocks, if there are any.
+
+    Raises
+    ------
+    InputError
+        If limbs are to keep apart of which the robot's file says nothing.
+    """
+    tables: Any = scenario.tables
+    avoid, limits = tables.controller.avoid, humanoid.clearance
+    if avoid and limits is None:
+        allowed = f"false: the file of {humanoid.name} has no table clearance"
+        raise InputError("controller.avoid", avoid, allowed, scenario.file)
+    around = (*read_obstacles(scenario, humanoid), *_blocks(tables, humanoid, read_shunned(scenario, humanoid)))
+    if limits is None or avoid is False:
+        return None
+    around = tuple(one for one in around if one.against)
+    if avoid is None:
+        limits = replace(limits, pairs=())
+    if not around and not limits.pairs:
+        return None
+    return CollisionRows(limits, around)
+
+
+def _blocks(tables: Any, humanoid: Humanoid, shunned: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
+    if not shunned:
+        return []
+    terrain = terrain_of(tables, humanoid)  # a support may be laid out for the robot's arm
+    blocks = {name: terrain.block(name) for name in shunned}
+    return [Obstacle(name, 2 * b.half_size, b.center, shunned[name], b.R) for name, b in blocks.items()]
+
+
+def check_start(scenario: Scenario, plant: HumanoidPlant, q: FloatArray) -> None:
+    """Raise `InputError` where an obstacle, or a block that is kept away from, is in the robot at its start q (nq,)."""
+    if not plant.fixtures:
+        return
+    view, tables = plant.plant(q).view(), scenario.tables
+    places = {one.name: f"obstacles[{i}].center" for i, one in enumerate(getattr(tables, "obstacles"))}  # noqa: B009
+    blocks = getattr(tables, "terrain").blocks  # noqa: B009
+    places |= {one.name: f"terrain.blocks[{i}].center" for i, one in enumerate(blocks) if one.name in plant.shunned}
+    centres = {one.name: one.position for one in plant.obstacles} | {one.name: one.center for one in blocks}
+    for (name, (geom, others)), (_, gap) in zip(plant.fixtures.items(), plant.nearness(view), strict=True):
+        if gap < -_SINKS:
+            worst = min(others, key=lambda other: view.distance(view.geom(geom), view.geom(other), 1.0))
+            allowed = f"a place outside the robot: at the start {name!r} is {-gap:.3f} m deep in {_told(worst)}"
+            raise InputError(places[name], np.asarray(centres[name]).tolist(), allowed, scenario.file)
+
+
+def _told(geom: str) -> str:
+    """Return the name that a file has for a geom of the robot."""
+    return repr(geom.removeprefix("limb_").rstrip("0123456789"))
+
+
+def of_obstacles(plant: HumanoidPlant, records: Mapping[str, FloatArray]) -> dict[str, Any]:
+    """Return what came of a trial's obstacles: the largest force (N) and the smallest gap (m) of each, at samples."""
+    if not plant.fixtures:
+        return {}
+    near = records["nearness"]
+    return {
+        "obstacles": list(plant.fixtures),
+        "obstacle_force": near[:, :, 0].max(axis=0).tolist(),
+        "obstacle_gap": near[:, :, 1].min(axis=0).tolist(),
+    }

@@ -1,0 +1,332 @@
+"""Scenario files of kind `multicontact`: humanoids that stand and walk on their soles, under preview control."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import (
+    Angle,
+    Array,
+    DataFile,
+    NonNegative,
+    Place3,
+    ScenarioTable,
+    Seconds,
+    Sizes3,
+    Table,
+    Text,
+    check_multiples,
+    fault,
+)
+from trundle.systems.multicontact.schema_obstacles import Limbs, Obstacles, Turn3
+from trundle.systems.planar.schema_control import Period, Positive
+
+Factor = Annotated[float, Field(ge=0.01, le=100)]
+Factors = Annotated[
+    tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors, each from 0.01 to 100")
+]
+Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
+Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
+Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
+Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the arm's length)")]
+Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
+Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
+Impulses = Annotated[
+    tuple[Positive, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers > 0 (N s)")
+]
+Joints = Annotated[dict[str, Angle], Field(max_length=100), Allowed("a table of at most 100 angles (rad)")]
+Leans = Annotated[dict[str, Length], Field(max_length=10), Allowed("a table of at most 10 lengths from -2 to 2 (m)")]
+Axis = Literal["fore-aft", "lateral"]
+Axes = Annotated[
+    tuple[Axis, ...],
+    Array,
+    Field(min_length=1, max_length=2),
+    Allowed("a list of 'fore-aft' and 'lateral', each at most once"),
+]
+
+
+class BlockTable(Table):
+    """A box that does not move."""
+
+    name: Text = Field(default="", description="for those who mean this one")
+    center: Place3 = Field(description="m, world")
+    size: Sizes3 = Field(description="m, whole sides along the box's axes")
+    rpy: Turn3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
+    against: Limbs = Field(
+        default=(),
+        description="capsules of the robot's file that keep away from it and meet it; soles and hands always do",
+    )
+
+
+class TerrainTable(Table):
+    """What the robot stands and leans on."""
+
+    floor: bool = Field(default=True, description="whether there is a floor at z = 0")
+    blocks: Annotated[tuple[BlockTable, ...], Array, Field(max_length=100), Allowed("at most 100 tables")] = Field(
+        default=(), description="boxes"
+    )
+
+    @model_validator(mode="after")
+    def _names(self) -> TerrainTable:
+        names = [block.name for block in self.blocks if block.name]
+        if len(set(names)) < len(names):
+            raise fault("blocks", "must have names that differ")
+        return self
+
+
+class RobotTable(Table):
+    """Which robot."""
+
+    name: Annotated[Text, DataFile("robot", ".toml")] = Field(
+        default="g1", description="g1, talos, or a TOML file of the same form as theirs"
+    )
+    pose: Text = Field(default="", description="name of one of the postures in the robot's file, such as lean_left")
+    posture: Joints = Field(default={}, description="rad, of joints by name or pattern, where not the robot's own")
+    lowered: Lift = Field(default=0.02, description="m, by which the centre of mass sinks below the start's posture")
+
+
+class GainsTable(Table):
+    """Weights and gains of the whole-body controller; see `trundle.control.whole_body.whole_body.WholeBodyGains`."""
+
+    com: NonNegative = Field(default=1000.0, description="weight of the centre of mass")
+    com_kp: NonNegative = Field(default=60.0, description="1/s^2")
+    com_kd: NonNegative = Field(default=15.0, description="1/s")
+    momentum: NonNegative = Field(default=1.0, description="weight of the angular momentum")
+    momentum_kd: NonNegative = Field(default=4.0, description="1/s")
+    base: NonNegative = Field(default=20.0, description="weight of the base's attitude")
+    base_kp: NonNegative = Field(default=60.0, description="1/s^2")
+    base_kd: NonNegative = Field(default=15.0, description="1/s")
+    posture: NonNegative = Field(default=2.0, description="weight of the posture")
+    posture_kp: NonNegative = Field(default=30.0, description="1/s^2")
+    posture_kd: NonNegative = Field(default=11.0, description="1/s")
+    swing: NonNegative = Field(default=200.0, description="weight of a travelling sole's place")
+    swing_turn: NonNegative = Field(default=200.0, description="weight of its attitude")
+    swing_kp: NonNegative = Field(default=300.0, description="1/s^2")
+    swing_kd: NonNegative = Field(default=35.0, description="1/s")
+    hand: NonNegative = Field(default=100.0, description="weight of a travelling hand's place")
+    hand_kp: NonNegative = Field(default=200.0, description="1/s^2")
+    hand_kd: NonNegative = Field(default=28.0, description="1/s")
+    force: NonNegative = Field(default=1e-6, description="weight of the contact wrenches")
+    damping: NonNegative = Field(default=20.0, description="1/s, of what slips at contacts")
+    height: NonNegative = Field(default=100.0, description="1/s^3, integral of the height's error")
+    height_most: NonNegative = Field(default=1.5, description="m/s^2, most of it")
+    torque_part: Share = Field(default=0.95, description="of the torque limits that may be used")
+    sole_part: Share = Field(default=0.9, description="of the soles' sides that may carry")
+    friction: Positive = Field(default=0.6, description="coefficient of friction that may be used")
+
+
+class PreviewTable(Table):
+    """The preview of the centre of mass; see `trundle.control.preview.preview.Preview`."""
+
+    use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
+    period: Period = Field(default=0.04, description="s, between two plans")
+    sole_part: Share = Field(default=0.75, description="of the soles' sides that plans may load")
+    ankle: bool | None = Field(
+        default=None,
+        description="whether plans load a sole only as far as its ankle's torque bears the weight; left out: true but "
+        "for task carry, whose path keeps back by itself",
+    )
+    friction: Positive = Field(default=0.54, description="coefficient of friction in plans")
+    position: NonNegative = Field(default=30.0, description="weight, 1/m^2")
+    velocity: NonNegative = Field(default=3.0, description="weight, s^2/m^2")
+    angular_momentum: NonNegative = Field(default=1.0, description="weight, 1/(kg m^2/s)^2")
+    force: Positive = Field(default=1e-7, description="weight, 1/N^2")
+    moment: Positive = Field(default=1e-5, description="weight, 1/(N m)^2")
+
+
+class GatingTable(Table):
+    """When a sole counts as landed."""
+
+    force: NonNegative = Field(default=8.0, description="N")
+    descent: NonNegative = Field(default=0.1, description="m/s, of a sole whose ground is late")
+    patience: NonNegative = Field(default=0.25, description="s")
+    early: NonNegative = Field(default=0.7, description="share of the way after which a force ends it")
+
+
+class ControllerTable(Table):
+    """The controller."""
+
+    period: Period = Field(default=0.002, description="s")
+    avoid: bool | None = Field(
+        default=None,
+        description="false: nothing keeps away; left out: limbs keep away from obstacles and blocks that name them; "
+        "true: and limbs that the robot's file pairs keep apart",
+    )
+    gains: GainsTable = Field(default=GainsTable())
+    preview: PreviewTable = Field(default=PreviewTable())
+    gating: GatingTable = Field(default=GatingTable())
+
+
+class PlantTable(Table):
+    """The simulated robot; masses are those of the trials."""
+
+    friction: Positive = Field(default=0.8, description="coefficient of friction of soles and ground")
+    step: Period = Field(default=0.001, description="s")
+    sole_part: Share = Field(default=1.0, description="of the soles' sides, between the corners that touch the ground")
+    fallen_height: Share = Field(default=0.6, description="of the base's height at the start: below, it has fallen")
+    fallen_tilt: Positive = Field(default=1.05, description="rad, of the base: beyond, it has fallen")
+
+
+class NoiseTable(Table):
+    """Standard deviations of the sensors' noise, and their delay."""
+
+    position: NonNegative = Field(default=1e-4, description="rad, of joints")
+    rate: NonNegative = Field(default=0.01, description="rad/s, of joints")
+    attitude: NonNegative = Field(default=0.002, description="rad, of the base")
+    gyro: NonNegative = Field(default=0.01, description="rad/s, of the base")
+    force: NonNegative = Field(default=1.0, description="N, each component at soles and hands")
+    delay: Delay = Field(default=0.002, description="s")
+
+
+class TrialsTable(Table):
+    """Repetitions: trial k has the k-th mass factor (they repeat) and the noise of seed + k."""
+
+    count: Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")] = Field(default=1)
+    mass_factors: Factors = Field(default=(1.05, 0.95), description="of all masses of the simulated robot")
+
+
+class PushesTable(Table):
+    """Pushes on the base, from both sides, with each mass factor: each impulse until one fells the robot."""
+
+    fore_aft: Impulses = Field(default=(8.0,), description="N s, ascending, along x")
+    lateral: Impulses = Field(default=(15.0,), description="N s, ascending, along y")
+    axes: Axes = Field(default=("fore-aft", "lateral"), description="which are tried")
+    start: Seconds = Field(default=1.0, description="s")
+    duration: Seconds = Field(default=0.1, description="s")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> PushesTable:
+        for key in ("fore_aft", "lateral"):
+            values = getattr(self, key)
+            if any(b <= a for a, b in pairwise(values)):
+                raise fault(key, "must ascend")
+        if len(set(self.axes)) != len(self.axes):
+            raise fault("axes", "must name each axis at most once")
+        return self
+
+
+class TimingTable(Table):
+    """Times of steps by the paper's rule; see `trundle.plan.stances.stances.TimingRule`."""
+
+    support_speed: Positive = Field(default=0.75, description="m/s, of the centre of mass while all soles stand")
+    move_speed: Positive = Field(default=0.5, description="m/s, along the way of a sole or hand")
+    tau: Positive = Field(default=4.0, description="s, from which on times do not get shorter")
+    alpha: Positive = Field(
+        default=50.0**0.5, description="s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa"
+    )
+    kappa: Positive = Field(default=2.0, description="exponent")
+    least_support: Seconds = Field(default=0.15, description="s, least time between two ways")
+    least_move: Seconds = Field(default=0.15, description="s, least time of a way")
+
+    @model_validator(mode="after")
+    def _above(self) -> TimingTable:
+        if self.alpha <= self.tau:
+            raise fault("alpha", f"must be above tau, {self.tau:g} s")
+        return self
+
+
+class StepsTable(Table):
+    """Steps straight ahead, the right foot first; the first and the last have half the length."""
+
+    count: Steps = Field(default=20)
+    length: Length = Field(default=0.14, description="m, way of the robot a step")
+    first: Seconds = Field(default=1.0, description="s, when the first sole leaves")
+    single: Seconds = Field(default=0.6, description="s, on one foot")
+    double: Seconds = Field(default=0.2, description="s, on both feet between two steps")
+    lift: Lift = Field(default=0.06, description="m, height of the soles' way")
+    sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
+        default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
+    )
+    lean: Leans = Field(
+        default={}, description="m, where that path is across, from the middle of the soles, while this end travels"
+    )
+    width: Length | None = Field(
+        default=None, description="m, between the middles of the soles; left out: as in the posture"
+    )
+    stagger: Length = Field(default=0.0, description="m, by which the left sole is ahead at the start; needs a width")
+    aside: Lift = Field(default=0.0, description="m, how much further out soles pass each other")
+    timing: TimingTable | None = Field(
+        default=None, description="the paper's rule, in place of single, double and the hand's duration and pause"
+    )
+    rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
+    fit: bool = Field(
+        default=False,
+        description="whether soles that overlap at this width are laid out by their size: beside each other where the "
+        "ground is broad enough, else one ahead of the other, with length, stagger, aside, lean and times to match",
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> StepsTable:
+        if self.fit and self.width is None:
+            raise fault("fit", "must be false without a width")
+        return self
+
+
+class HandTable(Table):
+    """A hand on a support: it goes from hold to hold while both soles stand."""
+
+    end: Text = Field(default="left_hand", description="which")
+    support: Text = Field(description="name of the block on which it leans")
+    across: Length | None = Field(
+        default=None, description="m, y of the holds; left out: the support is moved to where the arm reaches it"
+    )
+    out: Reach = Field(default=0.5, description="how far out from the shoulder that is, in lengths of the arm")
+    down: Reach = Field(default=0.7, description="how far below the shoulder, in lengths of the arm")
+    ahead: Length | None = Field(
+        default=None,
+        description="m, of the robot's middle, of each hold when it is taken; left out: as far before the shoulder as "
+        "it is behind it when it is left",
+    )
+    every: Annotated[int, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] | None = Field(
+        default=None, description="steps between two holds; left out: as many as half the arm's length allows"
+    )
+    duration: Seconds = Field(default=0.6, description="s, of its way")
+    pause: Seconds = Field(default=0.2, description="s, after it")
+    lift: Lift = Field(default=0.05, description="m, height of its way")
+
+
+class SimulationTable(Table):
+    """Recording."""
+
+    output_step: Period = Field(default=0.01, description="s")
+    settle: Seconds = Field(default=1.5, description="s, simulated after the last step or push")
+
+
+class MulticontactTables(ScenarioTable):
+    """What all tasks of the kind have."""
+
+    kind: Literal["multicontact"]
+    robot: RobotTable = Field(default=RobotTable())
+    terrain: TerrainTable = Field(default=TerrainTable())
+    obstacles: Obstacles = Field(default=(), description="bodies that the robot should not touch")
+    controller: ControllerTable = Field(default=ControllerTable())
+    plant: PlantTable = Field(default=PlantTable())
+    noise: NoiseTable = Field(default=NoiseTable())
+    simulation: SimulationTable = Field(default=SimulationTable())
+
+    @model_validator(mode="after")
+    def _multiples(self) -> Self:
+        times = {"controller.period": self.controller.period, "simulation.output_step": self.simulation.output_step}
+        check_multiples(self.plant.step, times | {"noise.delay": self.noise.delay})
+        return self
+
+
+class MulticontactStand(MulticontactTables):
+    """A humanoid that stands and is pushed."""
+
+    task: Literal["stand"]
+    pushes: PushesTable = Field(default=PushesTable())
+    mass_factors: Factors = Field(default=(1.05, 0.95), description="of all masses of the simulated robot")
+
+
+class MulticontactWalk(MulticontactTables):
+    """A humanoid that walks, with a hand on a support where the file has a `[hand]`."""
+
+    task: Literal["walk"]
+    steps: StepsTable = Field(default=StepsTable())
+    hand: HandTable | None = Field(default=None, description="a hand on a support")
+    trials: TrialsTable = Field(default=TrialsTable())

@@ -1,0 +1,108 @@
+"""Scenario files of kind `multicontact`, task `carry`: a humanoid picks a box up, carries it and sets it down."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Seconds, Sizes3, Table
+from trundle.systems.multicontact.schema import Length, Lift, MulticontactTables, Share, TrialsTable
+from trundle.systems.planar.schema_control import Positive
+
+Few = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]
+Ways = Annotated[tuple[Length, ...], Array, Field(max_length=500), Allowed("at most 500 lengths from -2 to 2 (m)")]
+Fraction = Annotated[float, Field(ge=0, le=1), Allowed("a number from 0 to 1")]
+Heaviness = Annotated[float, Field(ge=0.1, le=20), Allowed("a mass from 0.1 to 20 (kg)")]
+
+
+class BoxTable(Table):
+    """A box of even density, between the pads of both hands; x ahead, y between the hands."""
+
+    size: Sizes3 = Field(default=(0.2, 0.24, 0.2), description="m, whole sides")
+    mass: Heaviness = Field(default=2.0, description="kg, as the controller knows it")
+    held: Place3 | None = Field(
+        default=None,
+        description="m, its centre while it is carried, from the centre of mass of robot and box, x ahead; left out: "
+        "by the robot's arms, see `trundle.plan.stances.arms.arms`",
+    )
+
+
+class StandsTable(Table):
+    """Where the box is picked up and set down, ahead of the robot; what is left out follows from the robot's arms."""
+
+    pick_ahead: Length | None = Field(default=None, description="m, from the middle of the soles to the box")
+    pick_height: Positive | None = Field(
+        default=None, description="m, top of the first stand, over the ground at the robot"
+    )
+    place_ahead: Length | None = Field(
+        default=None, description="m, from the soles to the box at the end of the way; left out: as pick_ahead"
+    )
+    place_height: Positive | None = Field(default=None, description="m, its top; left out: as pick_height")
+    width: Positive = Field(default=0.12, description="m, side of the square stands")
+
+
+class HandsTable(Table):
+    """What the hands do when: durations of the phases, s, and how they take hold; see `whole_body.handling`."""
+
+    wait: Seconds = Field(default=0.5, description="s, before they move")
+    reach: Seconds = Field(default=1.5, description="s, to beside the box")
+    close: Seconds = Field(default=0.8, description="s, to the box")
+    squeeze: Seconds = Field(default=0.4, description="s, until they press as much as they should")
+    load: Seconds = Field(default=0.5, description="s, in which the weight is taken over")
+    lift: Seconds = Field(default=1.5, description="s, from the stand to before the body")
+    pause: Seconds = Field(default=0.5, description="s, after the lift, and after the last step")
+    lower: Seconds = Field(default=1.5, description="s, to the stand")
+    unload: Seconds = Field(default=0.5, description="s, in which the weight is given up")
+    release: Seconds = Field(default=0.3, description="s, until they press no more")
+    open: Seconds = Field(default=0.8, description="s, from the box")
+    retreat: Seconds = Field(default=1.2, description="s, back to the body")
+    gap: Positive = Field(default=0.05, description="m, between pads and box before and after")
+    force: NonNegative = Field(default=2.0, description="N, from which a hand feels the box")
+    press: Positive = Field(default=25.0, description="N, least normal force of each hand that holds")
+    support: Fraction = Field(default=0.5, description="share of the box's weight below which it is set down")
+    descent: Positive = Field(default=0.03, description="m/s, of a box whose stand is late")
+    patience: NonNegative = Field(default=1.5, description="s, most that is waited for a force")
+
+
+class ObjectTable(Table):
+    """Weights and gains of the box in the whole-body program."""
+
+    place: NonNegative = Field(default=200.0, description="weight of its place; 0: its use is not penalised")
+    turn: NonNegative = Field(default=200.0, description="weight of its attitude; 0: its use is not penalised")
+    kp: NonNegative = Field(default=100.0, description="1/s^2")
+    kd: NonNegative = Field(default=20.0, description="1/s")
+
+
+class RouteTable(Table):
+    """The way with the box: a turn in place, then steps ahead along x over the terrain."""
+
+    turn: Angle = Field(default=0.0, description="rad, turn in place; the robot starts turned by its opposite")
+    turn_steps: Few = Field(default=0, description="steps of the turn")
+    ways: Ways = Field(default=(), description="m, ahead: each is gone by the right sole, then by the left one")
+    single: Seconds = Field(default=0.8, description="s, on one foot")
+    double: Seconds = Field(default=0.4, description="s, on both feet between two steps")
+    lift: Lift = Field(default=0.06, description="m, height of the soles' way on level ground")
+    lift_uneven: Lift = Field(default=0.1, description="m, where a sole changes its height")
+    sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
+        default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
+    )
+    back: Lift = Field(
+        default=0.0,
+        description="m, by which that path is behind the middle of the soles: ankles can brake less far ahead",
+    )
+    rise: Share = Field(default=0.3, description="share of a step's height that the coarse path has risen meanwhile")
+
+
+class MulticontactCarry(MulticontactTables):
+    """A humanoid that carries a box from stand to stand; without steps it lifts it and sets it down again."""
+
+    task: Literal["carry"]
+    box: BoxTable = Field(default=BoxTable())
+    stands: StandsTable = Field(default=StandsTable())
+    hands: HandsTable = Field(default=HandsTable())
+    object: ObjectTable = Field(default=ObjectTable())
+    route: RouteTable = Field(default=RouteTable())
+    hold: Seconds = Field(default=3.0, description="s, that the box is held where there are no steps")
+    trials: TrialsTable = Field(default=TrialsTable())

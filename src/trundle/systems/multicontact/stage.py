@@ -1,0 +1,217 @@
+"""What the moving picture of a humanoid shows: the robot's own meshes where they are found, footholds and forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.errors import TrundleError
+from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
+from trundle.models.urdf.articulated import Articulated
+from trundle.models.urdf.checks import CheckedUrdf
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.visuals import visual_meshes
+from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
+from trundle.records import Trajectory
+from trundle.report.meshes import Part
+from trundle.report.staging import Actor, Stage, frame_times, sampled
+from trundle.systems.wallbounce.stage import sphere
+
+Array = NDArray[np.float64]
+
+_GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
+_PARCEL = (196, 138, 74)
+_BLOCK = (168, 150, 126)
+_OBSTACLE = (150, 92, 84)
+_BOX = np.array(
+    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
+     [1, 5, 7], [1, 7, 3]]
+)  # fmt: skip
+"""Triangles of a box whose corners are those of `trundle.models.robots.terrain.Block`, seen from outside."""
+_FORCE = 0.0015  # m of arrow a newton
+_CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
+
+
+def multicontact_stage(run: Trajectory) -> Stage:
+    """Return the stage; the robot is drawn with its meshes, or with sticks between the joints that the run tells."""
+    times, seconds, lapse = frame_times(run)
+    q = np.column_stack([run["base_position"], run["base_quaternion"], run["joint_position"]])
+    index = np.clip(np.searchsorted(run.time, times), 0, len(run.time) - 1)
+    actors = _robot(run, q[index])
+    loads = np.abs(run["contact_force"]).max(axis=(0, 2))
+    carrying = [i for i in range(len(loads)) if loads[i] > 0.0] or [0]
+    points = [sampled(run, run["contact_position"][:, i], times) for i in carrying]
+    pushes = [sampled(run, run["contact_force"][:, i], times) for i in carrying]
+    low, high = run["com_position"].min(axis=0), run["com_position"].max(axis=0)
+    middle, reach = 0.5 * (low + high), 1.9 + 0.6 * float(np.max(high[:2] - low[:2]))
+    actors += _ground(run, len(times), middle, reach) + _obstacles(run, len(times), reach)
+    if run.metadata.get("box"):
+        place, turn = run["box_position"][index], run["box_quaternion"][index]
+        actors.append(
+            Actor("box", (Part(_corners(run.metadata["box"]), _BOX, _PARCEL, None, True, True),), place, turn)
+        )
+    look_at = middle * [1.0, 1.0, 0.95]
+    others = tuple(zip(points[1:], pushes[1:], strict=True))
+    up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
+    path = (run["com_position"][:: max(1, len(run.time) // 400)], (36, 110, 185))
+    return Stage(
+        seconds, lapse, tuple(actors), points[0], up, pushes[0], _FORCE, None, 0.35,
+        look_at, look_at + reach * np.array([0.55, -1.0, 0.35]), (path,), others,
+    )  # fmt: skip
+
+
+def _robot(run: Trajectory, q: Array) -> list[Actor]:
+    """Return an actor for each link of the robot that has a mesh; sticks where none is found or none may be shown."""
+    urdf = _description(run)
+    shapes = {} if urdf is None else link_meshes(urdf)
+    if urdf is None or not shapes:
+        return _sticks(run.metadata.get("bodies", []), q)
+    robot, names = Articulated(urdf), list(shapes)
+    poses: dict[str, list[Any]] = {name: [] for name in names}
+    for state in q:
+        for name, motion in zip(names, robot.terms(state, np.zeros(robot.nv), names).motions, strict=True):
+            poses[name].append((motion.p, quaternion_of(motion.R)))
+    return [
+        Actor(name, shapes[name], np.array([p for p, _ in poses[name]]), np.array([r for _, r in poses[name]]))
+        for name in names
+    ]
+
+
+def _description(run: Trajectory) -> CheckedUrdf | None:
+    """Return the description whose meshes a page may show, if its licence's notice is there to go along.
+
+    It is one of example-robot-data; a file of before names a robot that comes with the package.
+    """
+    name = run.metadata.get("description", "")
+    if not run.metadata.get("notice"):
+        return None
+    try:
+        if not name and run.metadata["robot"] in HUMANOIDS:
+            return load_humanoid(run.metadata["robot"]).urdf
+        return load_example_robot(name)
+    except TrundleError:
+        return None
+
+
+def _sticks(bodies: Sequence[Mapping[str, Any]], q: Array) -> list[Actor]:
+    """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
+    if not bodies:
+        return []
+    at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
+    ends: list[list[Array]] = [[com] for com in at["com"]]
+    for i, body in enumerate(bodies[1:], start=1):
+        ends[body["parent"]].append(at["p"][i])
+    places = np.zeros((len(bodies), len(q), 3))
+    turns = np.zeros((len(bodies), len(q), 3, 3))
+    places[0], turns[0] = q[:, :3], [rotation_of(state[3:7]) for state in q]
+    for i, body in enumerate(bodies[1:], start=1):
+        R, axis, slides, above = at["R"][i], at["axis"][i], body["slides"], body["parent"]
+        slide = q[:, 6 + i, None] * axis if slides else np.zeros((len(q), 3))
+        places[i] = places[above] + np.einsum("kij,kj->ki", turns[above], at["p"][i] + slide @ R.T)
+        own = [np.eye(3) if slides else rotation_by(angle * axis) for angle in q[:, 6 + i]]
+        turns[i] = turns[above] @ R @ np.array(own)
+    actors = []
+    for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
+        parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        if parts:
+            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn])))
+    return actors
+
+
+def _bar(end: Array, width: float = 0.03) -> Part:
+    """Return a square bar from the origin to `end` (3,)."""
+    along = end / np.linalg.norm(end)
+    side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+    side = width * side / np.linalg.norm(side)
+    other = np.cross(along, side)
+    ring = np.array([side, other, -side, -other])
+    faces = [[i, (i + 1) % 4, 4 + (i + 1) % 4] for i in range(4)] + [[i, 4 + (i + 1) % 4, 4 + i] for i in range(4)]
+    faces += [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]]
+    corners = np.asarray(np.vstack([ring, ring + end]), dtype=np.float64)
+    return Part(corners, np.array(faces), (120, 130, 142), None, True, True)
+
+
+def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[Part, ...]]:
+    """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
+    found: dict[str, tuple[Part, ...]] = {}
+    for visual in visual_meshes(urdf):
+        vertices, faces = read_coarse(visual.file)
+        placed = np.asarray(vertices * visual.scale @ visual.R_link_mesh.T + visual.position, dtype=np.float64)
+        part = Part(placed, faces, _shade(visual.link), None, True, True)
+        found[visual.link] = (*found.get(visual.link, ()), part)
+    return found
+
+
+@cache
+def read_coarse(file: Path, cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
+    """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell merged to their mean."""
+    coal = import_module("coal")
+    mesh = coal.MeshLoader().load(str(file), np.ones(3))
+    vertices = np.array(mesh.vertices(), dtype=np.float64).reshape(-1, 3)
+    corners = [mesh.tri_indices(i) for i in range(mesh.num_tris)]
+    faces = np.array([[t[0], t[1], t[2]] for t in corners], dtype=np.int64)
+    _, groups = np.unique(np.round(vertices / cell).astype(np.int64), axis=0, return_inverse=True)
+    groups = groups.ravel()
+    merged = np.column_stack([np.bincount(groups, vertices[:, i]) for i in range(3)]) / np.bincount(groups)[:, None]
+    faces = groups[faces]
+    a, b, c = faces.T
+    faces = faces[(a != b) & (b != c) & (a != c)]
+    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    return merged, faces[np.sort(first)]
+
+
+def _shade(name: str) -> tuple[int, int, int]:
+    """Dark feet and hands, light torso: parts are told apart by their brightness."""
+    if any(word in name for word in ("ankle", "hand", "gripper", "sole", "head")):
+        return (58, 64, 72)
+    return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
+
+
+def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:
+    """Return an actor for each obstacle; of a half-space a piece of its plane."""
+    actors = []
+    for one in run.metadata.get("obstacles", []):
+        if one["kind"] == "box":
+            part = Part(_corners(one["size"]), _BOX, _OBSTACLE, None, True, True)
+        elif one["kind"] == "half-space":
+            square = 0.3 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
+            part = Part(square, np.array([[0, 1, 2], [0, 2, 3]]), _OBSTACLE, 0.5, True, True)
+        else:
+            ball, half = sphere(one["size"][0], _OBSTACLE, None), 0.5 * sum(one["size"][1:])
+            part = replace(ball, vertices=ball.vertices + half * np.sign(ball.vertices) * [0.0, 0.0, 1.0])
+        turn = np.tile(quaternion_of(np.array(one["axes"])), (count, 1))
+        actors.append(Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn))
+    return actors
+
+
+def _corners(size: list[float]) -> Array:
+    """Return the corners (8, 3), m, of a box with these sides about the origin."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+    return signs * np.array(size) / 2
+
+
+def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Actor]:
+    zero, still = np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+    square = 0.6 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
+    faces = np.array([[0, 1, 2], [0, 2, 3]])
+    terrain = run.metadata.get("terrain", {"floor": True, "blocks": []})
+    actors = []
+    if terrain["floor"]:
+        floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
+        actors.append(Actor("floor", (floor,), zero, still))
+    for i, block in enumerate(terrain["blocks"]):
+        box = Part(np.array(block["corners"]), _BOX, _BLOCK, None, True, True)
+        actors.append(Actor(block["name"] or f"block_{i}", (box,), zero, still))
+    for i, place in enumerate(run.metadata.get("footholds", [])):
+        corners = np.array(place["corners"]) + np.array([0.0, 0.0, 0.003])
+        if len(corners) >= 3:
+            fan = np.array([[0, j, j + 1] for j in range(1, len(corners) - 1)])
+            actors.append(Actor(f"foothold_{i}", (Part(corners, fan, _HOLD, 0.8, True, True),), zero, still))
+    return actors

@@ -1,0 +1,316 @@
+"""One trial of kind `multicontact`: the controlled plant, what is recorded, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.control.whole_body.policy import HumanoidPolicy
+from trundle.models.robots.humanoid import Humanoid
+from trundle.models.urdf.examples import example_name
+from trundle.simulate.mujoco.humanoid import HumanoidPlant
+from trundle.simulate.mujoco.plant import PlantRun, PlantView, Push
+from trundle.status import Status
+from trundle.systems.multicontact.obstacles import of_obstacles
+from trundle.units import GRAVITY
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+_SHIFTED = 0.03
+"""Way of a sole's middle, m, beyond which a robot that should stand has stepped."""
+_LOOK = 0.05
+"""Time between two looks at how near a robot's bodies are, s."""
+_PRESSED = 1.0
+"""Normal force, N, below which a planned wrench presses too little for its place in its cone to mean anything."""
+_AHEAD = np.linspace(0.0, 0.6, 13)
+"""How far ahead of now, s, a plan's angular momentum is told."""
+_FAN = 0.2
+"""Time between two plans whose angular momentum is kept as far ahead, s."""
+_STILL = 0.15
+"""Speed of the base, m/s, below which a pushed robot has come to rest."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Seed, mass factor and push (N s, world) with its axis of one trial."""
+
+    seed: int
+    mass_factor: float
+    push: tuple[float, ...] = (0.0, 0.0, 0.0)
+    axis: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one trial left: the run, and the facts that judge it."""
+
+    run: PlantRun
+    facts: dict[str, Any]
+
+
+def run_trial(work: Any, trial: Trial) -> Outcome:
+    """Run one trial; `work` is a `trundle.systems.multicontact.build.MulticontactWork`."""
+    tables, plant, policy = work.tables, work.plant(trial), work.policy()
+    pushes = []
+    if any(trial.push):
+        table = tables.pushes
+        force = np.array(trial.push) / table.duration
+        pushes.append(Push("base", np.zeros(3), force, table.start, table.duration))
+    made = plant.plant(work.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
+    run = made.run(
+        policy,
+        work.duration,
+        sensors=plant.sensors(work.noise(), tables.noise.delay, trial.seed),
+        pushes=pushes,
+        record=_records(work, plant, policy),
+        output_step=tables.simulation.output_step,
+    )
+    facts = _facts(work, trial, run, policy) | _leaning(work, trial, run)
+    return Outcome(run, facts | of_obstacles(plant, run.records))
+
+
+def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
+    controller, ends = work.controller, plant.ends
+
+    def thought(name: str) -> Callable[[PlantView], Any]:
+        return lambda _: getattr(policy.insight, name)
+
+    def truth(view: PlantView) -> FloatArray:
+        """Return centre of mass, its rate, angular momentum, points and slips of the ends, from the true state."""
+        q, nu = plant.state(view)
+        terms, motions = controller.terms(q, nu)
+        forces = plant.forces(view)
+        loaded = np.linalg.norm(forces, axis=1) > 1.0
+        points = np.array([motions[name].p for name in ends])
+        slip = np.array([motions[name].v for name in ends]) * loaded[:, None]
+        m = terms.momentum
+        return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
+
+    def state(view: PlantView) -> FloatArray:
+        return np.concatenate(plant.state(view))
+
+    def margin(_: PlantView) -> float:
+        return np.inf if policy.plan is None else policy.plan.cone_margin
+
+    return {
+        "truth": truth,
+        "planned": lambda _: _in_force(policy, tuple(ends)),
+        "state": state,
+        "forces": plant.forces,
+        "gap": plant.gaps,
+        "torque": lambda view: view.data.ctrl.copy(),
+        "nominal": lambda _: work.path(np.array([policy.insight.plan_time]))[0][0],
+        "estimated": thought("base"),
+        "begun": thought("begun"),
+        "plan_time": thought("plan_time"),
+        "box": plant.box_pose,
+        "nearness": plant.nearness,
+        "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
+        "momentum": thought("momentum"),
+        "ahead": lambda _: np.array([policy.predicted(late) for late in _AHEAD]),
+        "tick": thought("solve_time"),
+        "preview": thought("preview_time"),
+        "margin": margin,
+    }
+
+
+def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
+    """Return position and momentum of the plan in force, then forces, normals and uses of the ends, zero without."""
+    position, on = policy.planned()
+    table = np.zeros((3, len(ends), 3))
+    for i, name in enumerate(ends):
+        if name in on:
+            contact, wrench = on[name]
+            table[:2, i] = contact.R_world_patch @ wrench[3:], contact.R_world_patch[:, 2]
+            if wrench[5] > _PRESSED:
+                table[2, i] = contact.patch.uses(wrench)
+    return np.concatenate([position, policy.predicted(), table.ravel()])
+
+
+def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:
+    insight, records = policy.insight, run.records
+    nq = work.controller.humanoid.robot.nq
+    off = records["truth"][:, :2] - records["nominal"][:, :2]
+    speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
+    held = run.status is Status.SUCCESS
+    landed, margin = policy.landed, float(records["margin"].min())
+    shift = _sole_shift(records["truth"], list(work.controller.humanoid.ends))
+    stood, went = bool(work.steps.travels) or shift <= _SHIFTED, landed == len(work.steps.travels)
+    failings = {
+        f"a sole slid or stepped {shift:.3f} m": stood,
+        f"{landed} of {len(work.steps.travels)} travels ended": went,
+        f"it moves with {speed:.2f} m/s at the end": speed < _STILL,
+    }
+    return {
+        "seed": trial.seed,
+        "mass_factor": trial.mass_factor,
+        "push": list(trial.push),
+        "axis": trial.axis,
+        "status": run.status.label,
+        "reason": run.reason or "; ".join(why for why, well in failings.items() if not well),
+        "survived": bool(held and all(failings.values())),
+        "sole_shift": shift,
+        "steps": landed,
+        "end_speed": speed,
+        "com_rms_xy": float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
+        "momentum_most": float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
+        "drift": float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
+        "torque_use": insight.torque_use,
+        "simulated": float(run.time[-1]),
+        "spent": insight.spent,
+        "unsolved": int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
+        "previews_relaxed": policy.previews[Status.LIMITS_RELAXED],
+        "previews_unsolved": policy.previews.total()
+        - policy.previews[Status.LIMITS_RELAXED]
+        - policy.previews[Status.SUCCESS],
+        "cone_margin": margin if np.isfinite(margin) else 0.0,
+        **(_predictions(run) if policy.previews else {}),
+    }
+
+
+def _predictions(run: PlantRun) -> dict[str, float]:
+    """Return how far plans' dropped component of the angular momentum, about z, was from what was then estimated.
+
+    The worst of plans in force, each from where it was made, and of what plans have `_AHEAD` of now.
+    """
+    r, most = run.records, float(_AHEAD[-1])
+    now = np.abs(r["planned"][:, 5] - r["momentum"][:, 2])
+    later = np.searchsorted(run.time, run.time + most - 1e-9)
+    seen = later < len(run.time)
+    late = np.abs(r["ahead"][seen, -1, 2] - r["momentum"][later[seen], 2])
+    return {"dropped_error": float(now.max()), "dropped_error_ahead": float(late.max(initial=0.0))}
+
+
+def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
+    """Return the farthest, m, that the middle of any sole was from where it stood at first, as the plant has it."""
+    points = truth[:, 9 : 9 + 3 * len(ends)].reshape(len(truth), len(ends), 3)
+    feet = points[:, [i for i, name in enumerate(ends) if name.endswith("_foot")]]
+    return float(np.linalg.norm(feet - feet[0], axis=2).max())
+
+
+def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
+    """Return what the hand did in a trial of a robot that leans, and how near its bodies came to each other."""
+    hand = work.tables.hand if work.tables.task == "walk" else None
+    if hand is None:
+        return {}
+    humanoid, r = work.controller.humanoid, run.records
+    i = tuple(humanoid.ends).index(hand.end)
+    placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
+    weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
+    runs = np.split(np.arange(len(placed)), np.flatnonzero(np.diff(placed)) + 1)
+    loads = [float(force[one].mean()) for one in runs if placed[one[0]]]
+    clearance, pair = min(
+        (
+            work.distances(q)
+            for q in r["state"][:: max(1, round(_LOOK / work.tables.simulation.output_step)), : humanoid.robot.nq]
+        ),
+        key=lambda one: one[0],
+    )
+    return {
+        "placements": int(sum(load > work.tables.controller.gating.force for load in loads)),
+        "hand_load_share": float(force[placed].mean() / weight) if placed.any() else 0.0,
+        "hand_load_most": float(force.max()),
+        "self_clearance": clearance,
+        "nearest": list(pair),
+    }
+
+
+def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
+    """Return the arrays of what plans in force had, as `_records` packs it."""
+    forces, normals, uses = planned[:, 6:].reshape(len(planned), 3, -1, 3).swapaxes(0, 1)
+    return {
+        "com_position_planned": planned[:, :3],
+        "angular_momentum_planned": planned[:, 3:6],
+        "contact_force_planned": forces,
+        "contact_normal_planned": normals,
+        "contact_use_planned": uses,
+        "hand_load_planned": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
+    }
+
+
+def _fan(run: PlantRun, step: float) -> dict[str, Any]:
+    """Return what plans, every so often, have of the angular momentum ahead: figure 5 of paper 3."""
+    rows = slice(None, None, max(1, round(_FAN / step)))
+    values = np.round(run.records["ahead"][rows], 5)
+    return {"ahead": _AHEAD.tolist(), "time": run.time[rows].tolist(), "angular_momentum": values.tolist()}
+
+
+def _box(poses: FloatArray) -> dict[str, FloatArray]:
+    """Return the arrays of the box's poses (n, 7), if there is one."""
+    return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
+
+
+def _surroundings(plant: HumanoidPlant) -> dict[str, Any]:
+    """Return what is around the robot, as a record keeps it."""
+    return {"terrain": plant.terrain.table, "obstacles": [one.table for one in plant.obstacles]}
+
+
+def pictured(humanoid: Humanoid) -> dict[str, Any]:
+    """Return what pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
+    bodies = []
+    for body in humanoid.robot.bodies():
+        told = {key: getattr(body, key).tolist() for key in ("R", "p", "axis", "com")}
+        bodies.append({"name": body.name, "parent": body.parent, "slides": body.slides} | told)
+    told = {"licence": humanoid.licence, "notice": humanoid.notice, "description": example_name(humanoid.urdf)}
+    return {**told, "bodies": bodies}
+
+
+def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
+    """Return the first trial as a trajectory that knows what came of all trials."""
+    from trundle.records import Trajectory, make_dataset
+
+    run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
+    ends = tuple(work.controller.humanoid.ends)
+    r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
+    q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["forces"]
+    hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
+    arrays = {
+        "com_position": truth[:, :3],
+        "com_velocity": truth[:, 3:6],
+        "angular_momentum": truth[:, 6:9],
+        "contact_position": truth[:, 9 : 9 + 3 * k].reshape(n, k, 3),
+        "slip": truth[:, 9 + 3 * k :].reshape(n, k, 3),
+        "angular_momentum_estimated": r["momentum"],
+        "com_position_nominal": r["nominal"],
+        "joint_position": q[:, 7:],
+        "joint_velocity": nu[:, 6:],
+        "joint_torque": r["torque"],
+        "base_position": q[:, :3],
+        "base_quaternion": q[:, 3:7],
+        "base_velocity": nu[:, 3:6],
+        "base_angular_velocity": nu[:, :3],
+        "base_position_estimated": r["estimated"],
+        "contact_force": forces,
+        "gap": r["gap"],
+        "hand_load": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
+        "phase": r["begun"],
+        "solve_time_preview": r["preview"],
+        "solve_time_wholebody": r["tick"],
+    }
+    arrays |= _plans(r["planned"], hands) | _box(r["box"])
+    dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
+    metadata = {
+        "kind": "multicontact",
+        "task": tables.task,
+        "message": run.reason,
+        "trials": [outcome.facts for outcome in outcomes],
+        "robot": tables.robot.name,
+        **pictured(work.controller.humanoid),
+        "friction": tables.plant.friction,
+        "box": None if "box_position" not in arrays else list(tables.box.size),
+        "footholds": [
+            {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
+            for c in work.steps.forecast.contacts
+        ],
+        **_surroundings(work.plant(Trial(0, 1.0))),
+        "stances": work.stances(),
+        "plans": _fan(run, tables.simulation.output_step) if tables.controller.preview.use else None,
+    }
+    worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
+    # The plant's contacts neither pull nor leave their cones: what it did can be done.
+    return Trajectory(dataset, worst, True, metadata)

@@ -1,0 +1,54 @@
+"""Builder of kind `planar`: a body, or a tree of bodies, on terrain, in the plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trundle.models import Ground, RigidBody, RollingPair, Start
+from trundle.scenarios.curves import curve
+from trundle.scenarios.engine.building import Simulation, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.systems.planar.tree import build_tree
+
+
+def build(scenario: Scenario) -> Simulation:
+    """Return the simulation of a `planar` scenario."""
+    tables: Any = scenario.tables
+    model, start = build_tree(scenario) if tables.bodies else _pair(scenario)
+    return Simulation(model, start, settings(tables))
+
+
+def settings(tables: Any) -> dict[str, Any]:
+    """Return the settings of [simulation] as `trundle.simulate` takes them."""
+    names = ("duration", "output_step", "step", "relative_tolerance", "stabilization")
+    given = {name: getattr(tables.simulation, name) for name in names}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
+    """Return one body on terrain and its start."""
+    tables: Any = scenario.tables
+    contact, simulation = tables.contact, tables.simulation
+    outline = curve(scenario, tables.body.curve, "body.curve", closed=True)
+    with keys("body", scenario):
+        body = RigidBody(
+            outline,
+            mass=tables.body.mass,
+            inertia=tables.body.inertia,
+            center_of_mass=tables.body.center_of_mass,
+        )
+    with keys("terrain", scenario):
+        ground = Ground(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False))
+    moved = {"gravity": "simulation.gravity", "body": "body.curve", "base": "terrain.curve"}
+    with keys("contact", scenario, moved):
+        pair = RollingPair(
+            body,
+            ground,
+            friction=contact.friction,
+            gravity=simulation.gravity,
+            on_slip=contact.on_slip,
+            on_separation=contact.on_separation,
+        )
+    with keys("initial", scenario, {"contact": "initial.contact_x"}):
+        names = ("contact_x", "angle", "angular_velocity")
+        return pair, pair.place(**{name: getattr(tables.initial, name) for name in names})

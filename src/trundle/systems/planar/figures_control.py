@@ -1,0 +1,122 @@
+"""Figures of controlled robots in the plane: tasks beside their references, torques, joint accelerations, parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.records import Trajectory
+from trundle.report import style
+from trundle.systems.planar import metrics as metrics_planar
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Runs = Mapping[str, Trajectory]
+
+_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED, style.GREY, style.INK)
+_DASHES = ("-", "--", ":")
+_FLOOR = 1e-7
+
+
+def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the figures of a run under a controller."""
+    found: dict[str, Callable[[Trajectory, Axes | None], Axes]] = {}
+    if metrics_planar.is_controlled(run):
+        found["task_errors"] = task_errors
+        if np.any(run["torque"]):
+            found["torque"] = torque
+        if run.metadata.get("parents"):
+            found["joint_acceleration"] = joint_acceleration
+    return found
+
+
+def _looks() -> Iterator[dict[str, Any]]:
+    """Yield colours, then the same ones dashed and dotted: as many lines as there are."""
+    return cycle({"color": colour, "linestyle": dashes} for dashes in _DASHES for colour in _COLOURS)
+
+
+def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+    """Return the figures that set parts beside the main run: the first task of all (paper 4, figures 7B and 8)."""
+    return {"first_task": first_task} if len(runs) > 1 and metrics_planar.is_controlled(runs[""]) else {}
+
+
+def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw how far every task is from its reference over time, while it is served."""
+    ax = ax or style.new_axes()
+    for (name, task), look in zip(metrics_planar.tracked(run).items(), _looks(), strict=False):
+        unit = task.unit if task.follows else f"{task.unit}/s"
+        shown = np.where(task.served, np.maximum(np.abs(task.error), _FLOOR), np.nan)
+        ax.plot(run.time, shown, **look, linewidth=1.3, label=f"{name} ({unit})")
+    ax.set_yscale("log")
+    style.mark_transitions(ax, run)
+    style.dress(ax, "Distance of the tasks from their references", "time (s)", "error", run)
+    style.legend(ax)
+    return ax
+
+
+def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the torques of the joints (forces of slides) over time: held from one call of the controller to the next."""
+    ax = ax or style.new_axes()
+    for column, name, look in zip(run["torque"].T, run["joint"], _looks(), strict=False):
+        if np.any(column):
+            ax.step(run.time, column, where="post", **look, linewidth=1.1, label=str(name))
+    slides = run.metadata["control"].get("slides", ())
+    style.mark_transitions(ax, run)
+    style.dress(ax, "Torques of the controller", "time (s)", "torque (N m)" + (", force (N)" if slides else ""), run)
+    style.legend(ax)
+    return ax
+
+
+def joint_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the joints' accelerations over time, differences of their rates (paper 4, figure 9)."""
+    ax = ax or style.new_axes()
+    for column, name, look in zip(run["joint_velocity"].T, run["joint"], _looks(), strict=False):
+        ax.plot(run.time, _slope(run.time, column), **look, linewidth=1.1, label=str(name))
+    slides = run.metadata["control"].get("slides", ())
+    style.mark_transitions(ax, run)
+    unit = "acceleration (rad/s²)" + (", slides (m/s²)" if slides else "")
+    style.dress(ax, "Accelerations of the joints", "time (s)", unit, run)
+    style.legend(ax)
+    return ax
+
+
+def _slope(time: Any, values: Any) -> Any:
+    """Return the derivative (n,) of `values`; an impact, recorded twice at one time, is between two derivatives."""
+    slope = np.full(len(time), np.nan)
+    for piece in np.split(np.arange(len(time)), np.flatnonzero(np.diff(time) <= 0) + 1):
+        if len(piece) > 1:
+            slope[piece] = np.gradient(values[piece], time[piece])
+    return slope
+
+
+def first_task(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the first task of all runs, its reference, and the linear response of its gains to a constant one."""
+    ax = ax or style.new_axes()
+    main = runs[""]
+    entry = main.metadata["control"]["tasks"][0]
+    name = str(entry["name"])
+    task = metrics_planar.tracked(main)[name]
+    wanted = task.wanted if task.follows else task.wanted_rate
+    longest = max(runs.values(), key=lambda run: run.time[-1] if metrics_planar.is_controlled(run) else 0.0)
+    for (part, run), colour in zip(runs.items(), _COLOURS, strict=False):
+        one = metrics_planar.tracked(run).get(name) if metrics_planar.is_controlled(run) else None
+        if one is not None:
+            values = one.value if task.follows else one.rate
+            ax.plot(run.time, values, color=colour, linewidth=1.5, label=part.replace("-", " ") or "main run")
+    if task.follows and entry["reference"]["type"] == "constant" and float(entry["kp"]) > 0:
+        _, _, response = metrics_planar.ideal_response(main)
+        ax.plot(main.time, response, "--", color=style.INK, linewidth=1.2, label="linear response of its gains")
+    ax.plot(main.time, wanted, ":", color=style.GREY, linewidth=1.2, label="reference")
+    ax.set_xlim(0.0, float(longest.time[-1]))
+    shown = metrics_planar.tracked(main)[name].value if task.follows else task.rate
+    low, high = min(np.min(shown), np.min(wanted)), max(np.max(shown), np.max(wanted))
+    room = 0.6 * max(float(high - low), 1e-9)
+    ax.set_ylim(low - room, high + room)
+    unit = task.unit if task.follows else f"{task.unit}/s"
+    style.dress(ax, f"Task {name} in all runs", "time (s)", f"{name} ({unit})", main)
+    style.legend(ax)
+    return ax

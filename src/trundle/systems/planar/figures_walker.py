@@ -1,0 +1,109 @@
+"""Figures of passive walkers: phase portrait of the legs, and errors from stride to stride."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trundle.records import Trajectory
+from trundle.report import style
+from trundle.systems.planar import metrics_walker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Runs = Mapping[str, Trajectory]
+
+_FLOOR = 1e-12
+
+
+def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the figures of one run of a walker."""
+    return {"phase_portrait": phase_portrait, "legs": legs} if metrics_walker.is_walker(run) else {}
+
+
+def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+    """Return the figures that set a walker's runs beside each other."""
+    if not metrics_walker.is_walker(runs[""]) or "cycle" not in runs:
+        return {}
+    return {"stride_map": stride_map, "stride_errors": stride_errors}
+
+
+def phase_portrait(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw each leg's rate over its angle: in one stride as stance leg, in the next as swing leg."""
+    ax = ax or style.new_axes()
+    for k, (name, colour) in enumerate(zip(metrics_walker.LEGS, (style.BLUE, style.ORANGE), strict=True)):
+        angle, rate = run["body_angle"][:, k], run["body_angular_velocity"][:, k]
+        dashes = "-" if k == 0 else (0, (4, 3))  # on the cycle both legs go the same way
+        ax.plot(angle, rate, linestyle=dashes, color=colour, linewidth=1.3, label=f"{name} leg")
+        ax.plot(angle[:1], rate[:1], "o", color=colour, markersize=4)
+    times, states = metrics_walker.landings(run)
+    unit = float(run.metadata["walk"]["cycle"]["unit"])
+    ax.plot(states[:, 0], states[:, 1] / unit, ".", color=style.RED, markersize=6, label="stance leg after touch-down")
+    style.dress(
+        ax, f"The legs over {len(times) - 1} strides", "angle from the slope's normal (rad)", "rate (rad/s)", run
+    )
+    style.legend(ax)
+    return ax
+
+
+def legs(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the angles of both legs over time, touch-downs as lines."""
+    ax = ax or style.new_axes()
+    for k, (name, colour) in enumerate(zip(metrics_walker.LEGS, (style.BLUE, style.ORANGE), strict=True)):
+        ax.plot(run.time, run["body_angle"][:, k], color=colour, linewidth=1.5, label=f"{name} leg")
+    for time in metrics_walker.landings(run)[0][1:]:
+        ax.axvline(time, color=style.GREY, linewidth=0.7, linestyle=":")
+    style.dress(ax, "Angles of the legs", "time (s)", "angle from the slope's normal (rad)", run)
+    style.legend(ax)
+    return ax
+
+
+def stride_map(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the stance angle after a touch-down over the one before, with the line of periodic strides."""
+    ax = ax or style.new_axes()
+    everything = []
+    for name, colour in (("", style.BLUE), ("twin", style.ORANGE)):
+        if name not in runs or len(metrics_walker.landings(runs[name])[0]) < 2:
+            continue
+        angle = metrics_walker.landings(runs[name])[1][:, 0]
+        everything.append(angle)
+        label = "beside the unstable cycle" if name else "main run"
+        ax.plot(angle[:-1], angle[1:], "o-", color=colour, markersize=4, linewidth=0.8, label=label)
+        ax.plot(angle[:1], angle[1:2], "s", color=colour, markersize=7, markerfacecolor="none")
+    seen = np.concatenate(everything) if everything else np.array([0.0, 1.0])
+    room = 0.15 * max(float(np.ptp(seen)), 1e-6)
+    ends = [float(np.min(seen)) - room, float(np.max(seen)) + room]
+    ax.plot(ends, ends, "--", color=style.GREY, linewidth=1.0, label="repeats itself")
+    home = runs["cycle"].metadata["walk"]["cycle"]["start"][0]
+    ax.plot([home], [home], "*", color=style.RED, markersize=11, zorder=4, label="stable cycle")
+    if "twin" in runs:
+        other = runs["twin"].metadata["walk"]["cycle"]["start"][0]
+        ax.plot([other], [other], "x", color=style.RED, markersize=8, zorder=4, label="unstable cycle")
+    style.dress(ax, "Stance angle from stride to stride", "a (rad)", "a of the next stride (rad)", runs[""])
+    style.legend(ax)
+    return ax
+
+
+def stride_errors(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the distance from the stable cycle after every touch-down, and the decay of the largest multiplier."""
+    ax = ax or style.new_axes()
+    home = metrics_walker.landings(runs["cycle"])[1][0]
+    labels = {"": "main run", "twin": "beside the unstable cycle", "cycle": "on it"}
+    for (name, label), colour in zip(labels.items(), (style.BLUE, style.ORANGE, style.GREEN), strict=True):
+        if name in runs:
+            left = metrics_walker.errors(runs[name], home)
+            ax.plot(np.arange(len(left)), np.maximum(left, _FLOOR), "o-", color=colour, markersize=4, label=label)
+    left = metrics_walker.errors(runs[""], home)
+    multiplier = float(np.max(runs[""].metadata["walk"]["cycle"]["multipliers"]))
+    count = np.arange(len(left))
+    ax.plot(
+        count, np.maximum(left[0] * multiplier**count, _FLOOR), "--", color=style.GREY,
+        label=f"multiplier {multiplier:.3f} a stride",
+    )  # fmt: skip
+    ax.set_yscale("log")
+    style.dress(ax, "Distance from the stable cycle", "stride", "error (rad, rates in sqrt(g/l))", runs[""])
+    style.legend(ax)
+    return ax

@@ -1,0 +1,222 @@
+"""Scenario files of kind `planar` that are controlled: task `track`, inverse dynamics of a tree of bodies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import Array, NonNegative, Real, Table, Vector2, fault
+from trundle.scenarios.schema_shapes import GroundCurve
+from trundle.systems.planar.schema import Name, Named, PlanarTable
+
+Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
+MaybePositive = Annotated[Positive | None, Allowed("a number > 0, at most 1e12")]
+Factor = Annotated[float, Field(gt=0, le=100), Allowed("a factor > 0, at most 100")]
+Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
+Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
+Factors = Annotated[dict[str, Factor], Allowed("a table of factors > 0, at most 100, by the bodies' names")]
+Offsets = Annotated[dict[str, Vector2], Allowed("a table of points [x, z] (m) by the bodies' names")]
+Level = Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")]
+
+
+class TaskTable(Table):
+    """A wish: acceleration = that of the reference + kp (reference - value) + kd (its rate - rate)."""
+
+    name: Name = Field(description="of the task and of its [reference]")
+    type: Literal["position", "angle", "joint"] = Field(
+        description="position of a point along an axis (m), angle of a body (rad), or its joint's position (rad, m)"
+    )
+    body: Name = Field(description="whose it is")
+    axis: Literal["x", "z"] = Field(default="x", description="of a position")
+    point: Vector2 = Field(default=(0.0, 0.0), description="m, of a position, in the body's frame")
+    relative_to: Name | None = Field(default=None, description="a body whose value is subtracted; left out: the world")
+    relative_point: Vector2 = Field(default=(0.0, 0.0), description="m, of a position, in that body's frame")
+    kp: NonNegative = Field(default=0.0, description="1/s^2; 0: only the rate is followed")
+    kd: NonNegative = Field(default=0.0, description="1/s")
+    weight: NonNegative = Field(default=1.0, description="against other tasks of the same level")
+    level: Level = Field(default=0, description="strict priority: a level has what the levels before it leave free")
+    active: Literal["always", "touching", "apart"] = Field(
+        default="always", description="while any of `contacts` touches the terrain, or while none of them does"
+    )
+    contacts: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies that have a curve")] = Field(
+        default=None, description="bodies `active` asks for; left out: all that have a curve"
+    )
+
+    @model_validator(mode="after")
+    def _meaningful(self) -> TaskTable:
+        for key in ("axis", "point", "relative_point"):
+            if self.type != "position" and getattr(self, key) != type(self).model_fields[key].default:
+                raise fault(key, "must be left out: it belongs to a task of type 'position'")
+        if self.type == "joint" and self.relative_to is not None:
+            raise fault("relative_to", "must be left out for a task of type 'joint'")
+        if self.contacts is not None and (self.active == "always" or not self.contacts):
+            raise fault("contacts", "must be left out, or given (not empty) beside active = 'touching' or 'apart'")
+        return self
+
+
+class PlanarControllerTable(Table):
+    """Sampled inverse dynamics: one quadratic program a period, its torques are held until the next."""
+
+    enabled: bool = Field(default=True, description="false: no torques, to compare with")
+    period: Period = Field(default=0.01, description="s, between two calls")
+    tasks: Annotated[
+        tuple[TaskTable, ...], Array, Field(min_length=1, max_length=64), Allowed("1 to 64 tables [[controller.tasks]]")
+    ] = Field(description="what is wished")
+    torque_limit: MaybePositive = Field(default=None, description="N m (N of a slide), of every joint")
+    torque_limits: Named = Field(default={}, description="N m (N), by the bodies' names, instead of torque_limit")
+    torque_rate_limit: MaybePositive = Field(default=None, description="N m/s, of every joint")
+    cone: bool = Field(default=True, description="whether contact forces are kept in the friction cone")
+    friction_share: Share = Field(default=1.0, description="part of the coefficient of friction that may be used")
+    normal_force_min: NonNegative = Field(default=0.0, description="N, least normal force of every contact")
+    friction_price: MaybePositive = Field(
+        default=None,
+        description="1/N^2; where no torques keep the cone it is left as little as possible; left out: never",
+    )
+    secondary: Literal["damping", "torques", "tangential-forces", "equal-forces"] = Field(
+        default="damping", description="what decides forces that no task decides; all but damping: a further level"
+    )
+    damping: Positive = Field(default=1e-8, description="weight of the squared unknowns of the program")
+    baumgarte: NonNegative = Field(default=0.0, description="1/s, feedback of slip and gap in the program's rows")
+    form: Literal["torque", "force", "full"] = Field(default="torque", description="unknowns of the program")
+    solver: Literal["daqp", "proxqp", "piqp"] = Field(default="daqp", description="of the quadratic program")
+    fallback: Literal["hold", "let-go"] = Field(
+        default="hold", description="torques where the program has no solution: the last good ones, or none"
+    )
+
+
+class ConstantTable(Table):
+    """A constant."""
+
+    type: Literal["constant"]
+    value: Real = Field(default=0.0, description="in the task's unit")
+
+
+class RampTable(Table):
+    """Start + rate t: a constant velocity."""
+
+    type: Literal["ramp"]
+    rate: Real = Field(description="in the task's unit, a second")
+    start: Real = Field(default=0.0, description="in the task's unit, at t = 0")
+
+
+class SineTable(Table):
+    """Mean + amplitude sin(2 pi frequency t + phase)."""
+
+    type: Literal["sinusoid"]
+    amplitude: Real = Field(description="in the task's unit")
+    frequency: Real = Field(description="Hz")
+    phase: Real = Field(default=0.0, description="rad")
+    mean: Real = Field(default=0.0, description="in the task's unit")
+
+
+class SecondOrderTable(Table):
+    """The linear response y'' = kp (goal - y) - kd y' from `start`, `start_rate`."""
+
+    type: Literal["second-order"]
+    start: Real = Field(description="in the task's unit, at t = 0")
+    goal: Real = Field(default=0.0, description="in the task's unit")
+    kp: NonNegative = Field(default=1.0, description="1/s^2")
+    kd: NonNegative = Field(default=2.0, description="1/s")
+    start_rate: Real = Field(default=0.0, description="in the task's unit, a second")
+
+
+ReferenceTable = Annotated[
+    ConstantTable | RampTable | SineTable | SecondOrderTable,
+    Field(discriminator="type"),
+]
+References = Annotated[
+    dict[str, ReferenceTable],
+    Allowed("a table by the tasks' names of tables with `type` one of 'constant', 'ramp', 'second-order', 'sinusoid'"),
+]
+
+
+class PlanarNoiseTable(Table):
+    """What the controller sees of the state, and when its torques arrive: Gaussian, drawn with the seed."""
+
+    position: NonNegative = Field(default=0.0, description="m, sigma, of bodies without parent and slides")
+    angle: NonNegative = Field(default=0.0, description="rad, sigma, of bodies without parent and hinges")
+    velocity: NonNegative = Field(default=0.0, description="m/s, sigma")
+    angular_velocity: NonNegative = Field(default=0.0, description="rad/s, sigma")
+    delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
+        default=0.0, description="s, from measurement to torque"
+    )
+    contact_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
+        default=0.0, description="s, age at which the controller learns which bodies touch the terrain"
+    )
+
+
+class PlantTable(Table):
+    """How the simulated robot and its ground differ from what the controller believes."""
+
+    mass: Factor = Field(default=1.0, description="factor of every mass")
+    inertia: Factor = Field(default=1.0, description="factor of every inertia")
+    friction: Factor = Field(default=1.0, description="factor of every coefficient of friction")
+    center_of_mass: Offsets = Field(default={}, description="m, by the bodies' names, added to their center_of_mass")
+    curve_size: Factors = Field(default={}, description="by the bodies' names, factors of their curves")
+    terrain: GroundCurve | None = Field(default=None, description="the ground there is; left out: that of [terrain]")
+    joint_damping: NonNegative = Field(default=0.0, description="N m s/rad (N s/m), of every joint")
+    joint_friction: NonNegative = Field(default=0.0, description="N m (N), dry friction of every joint")
+    actuator_gain: Factor = Field(default=1.0, description="of every torque")
+    actuator_bias: Real = Field(default=0.0, description="N m (N), added to every torque, after its limit")
+    actuator_limit: MaybePositive = Field(default=None, description="N m (N), of what the drives can do")
+
+
+class PlanarTrack(PlanarTable):
+    """A scenario of kind `planar`, task `track`: a tree of bodies follows references by inverse dynamics."""
+
+    task: Literal["track"]
+    controller: PlanarControllerTable
+    reference: References = Field(default={}, description="by the tasks' names; left out: the constant 0")
+    noise: PlanarNoiseTable = PlanarNoiseTable()
+    plant: PlantTable = PlantTable()
+
+    @model_validator(mode="after")
+    def _names(self) -> PlanarTrack:
+        if not self.bodies:
+            raise fault("bodies", "must be given: a controlled robot is a tree of [[bodies]]")
+        known = {body.name: body for body in self.bodies}
+        seen: set[str] = set()
+        for i, task in enumerate(self.controller.tasks):
+            key = f"controller.tasks[{i}]"
+            if task.name in seen:
+                raise fault(f"{key}.name", "must be a name no other task has")
+            seen.add(task.name)
+            for name, value in (("body", task.body), ("relative_to", task.relative_to)):
+                if value is not None and value not in known:
+                    raise fault(f"{key}.{name}", "must be one of " + _listed(known))
+            for name in task.contacts or ():
+                if name not in known or known[name].curve is None:
+                    raise fault(f"{key}.contacts", "must be one of " + _listed(_curved(known)))
+            if task.type == "joint" and known[task.body].parent is None:
+                raise fault(f"{key}.body", "must be a body with a parent: it has no joint")
+        self._check_references(seen)
+        for name in self.plant.center_of_mass:
+            if name not in known:
+                raise fault(f"plant.center_of_mass.{name}", "must belong to one of " + _listed(known))
+        for name in self.plant.curve_size:
+            if name not in known or known[name].curve is None:
+                raise fault(f"plant.curve_size.{name}", "must belong to one of " + _listed(_curved(known)))
+        driven = [name for name, body in known.items() if body.driven]
+        if not driven:
+            raise fault("bodies", "must have a joint that is actuated, or an actuated body without parent")
+        for name, value in self.controller.torque_limits.items():
+            if name not in driven:
+                raise fault(f"controller.torque_limits.{name}", f"must belong to one of {_listed(driven)}")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e12:
+                raise fault(f"controller.torque_limits.{name}", "must be a number > 0, at most 1e12")
+        return self
+
+    def _check_references(self, tasks: set[str]) -> None:
+        for name in self.reference:
+            if name not in tasks:
+                raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
+
+
+def _curved(known: Any) -> list[str]:
+    return [name for name, body in known.items() if body.curve is not None]
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(name) for name in sorted(names))

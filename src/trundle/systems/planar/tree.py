@@ -1,0 +1,69 @@
+"""Builder of a tree of bodies on terrain, in the plane, from the tables [[bodies]]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trundle.models import Robot, RollingTree, Start
+from trundle.models.tree.tree import Link
+from trundle.scenarios.curves import curve
+from trundle.scenarios.engine.building import keys
+from trundle.scenarios.scenario import Scenario
+
+
+def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
+    """Return the tree of a `planar` scenario and its start."""
+    tables: Any = scenario.tables
+    contact = tables.contact
+    with keys("contact", scenario, {"gravity": "simulation.gravity"}):
+        robot = Robot(tables.simulation.gravity, on_slip=contact.on_slip, on_separation=contact.on_separation)
+    links: dict[str, Link] = {}
+    for i, table in _parents_first(tables.bodies):
+        key = f"bodies[{i}]"
+        outline = None if table.curve is None else curve(scenario, table.curve, f"{key}.curve", closed=True)
+        with keys(key, scenario):
+            shared = {
+                "center_of_mass": table.center_of_mass,
+                "shape": outline,
+                "shape_at": table.curve_at,
+                "friction": table.friction,
+                "name": table.name,
+            }
+            if table.parent is None:
+                links[table.name] = robot.free(table.mass, table.inertia, actuated=table.driven, **shared)
+            elif table.joint == "revolute":
+                shared["actuated"] = table.driven
+                links[table.name] = robot.revolute(links[table.parent], table.at, table.mass, table.inertia, **shared)
+            else:
+                shared |= {"actuated": table.driven, "axis": table.axis}
+                links[table.name] = robot.prismatic(links[table.parent], table.at, table.mass, table.inertia, **shared)
+    with keys("terrain", scenario):
+        robot.terrain(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False), contact.friction)
+    with keys("terrain", scenario, {"contact": "terrain.curve"}):
+        tree = robot.finish()
+    return tree, start_of(scenario, tree, "initial.positions")
+
+
+def start_of(scenario: Scenario, tree: RollingTree, key: str) -> Start:
+    """Return the start of [initial] for a tree; what is wrong with a body's place is said of `key`."""
+    initial = scenario.tables.initial  # type: ignore[attr-defined]
+    moved = {name: f"initial.{name}" for name in ("rates", "contacts", "hold", "tolerance")}
+    with keys(key, scenario, moved):
+        return tree.place(
+            rates=initial.rates,
+            contacts=initial.contacts,
+            hold=initial.hold or (),
+            tolerance=initial.tolerance,
+            **initial.positions,
+        )
+
+
+def _parents_first(bodies: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield (number, table) of every body after its parent; the schema has refused loops."""
+    left, known = list(enumerate(bodies)), {None}
+    while left:
+        ready = [(i, table) for i, table in left if table.parent in known]
+        left = [(i, table) for i, table in left if table.parent not in known]
+        known |= {table.name for _, table in ready}
+        yield from ready

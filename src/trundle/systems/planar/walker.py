@@ -1,0 +1,157 @@
+"""Builder of kind `planar`, task `walk`: the limit cycle of a passive walker, and runs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import SimulationError
+from trundle.models.robots.passive_walker import PassiveWalker
+from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.simulate import simulate
+
+if TYPE_CHECKING:
+    from trundle.plan.walk.limit_cycle import LimitCycle, StrideMap
+    from trundle.records import SceneBody, Trajectory
+
+_RETURNED = 0.01
+_TWIN_ERROR = 1e-4
+_SOLE = 0.5
+"""Half the angle (rad) of the arc a foot is drawn with."""
+
+
+def build(scenario: Scenario) -> WalkWork:
+    """Return the work of a scenario of task `walk`."""
+    tables: Any = scenario.tables
+    with keys("walker", scenario, {"gravity": "simulation.gravity", "friction": "contact.friction"}):
+        shared = {"gravity": tables.simulation.gravity, "friction": tables.contact.friction}
+        walker = PassiveWalker(**tables.walker.model_dump(), **shared)
+        _ = walker.robot
+    return WalkWork(scenario, walker)
+
+
+@dataclass(frozen=True)
+class WalkWork:
+    """A walker, and what is found of it on the way."""
+
+    scenario: Scenario
+    walker: PassiveWalker
+    _found: dict[str, LimitCycle] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the motion on the cycle, the main run, off it by `initial.error`, and one beside the unstable twin."""
+        yield Job("cycle", self._on_cycle, "solve")
+        if "" not in self._found:
+            return
+        yield Job("", self._main)
+        if self.tables.cycle.twin_durations is not None:
+            yield Job("twin", self._twin)
+
+    def _cycle(self, durations: tuple[float, float]) -> LimitCycle:
+        from trundle.plan.walk.limit_cycle import limit_cycle
+
+        table = self.tables.cycle
+        return limit_cycle(self.walker, durations, nodes=table.nodes, angle=table.angle)
+
+    def _on_cycle(self, share: Share | None) -> Trajectory:
+        cycle = self._cycle(self.tables.cycle.durations)
+        self._found[""] = cycle
+        run = self._run(cycle.start, share)
+        return self._labelled(run, cycle)
+
+    def _main(self, share: Share | None) -> Trajectory:
+        cycle = self._found[""]
+        random = np.random.default_rng(self.scenario.seed)
+        start = _beside(cycle, random, self.tables.initial.error)
+        run = self._run(start, share)
+        return self._labelled(run, cycle, error=self.tables.initial.error, trials=self._trials())
+
+    def _twin(self, share: Share | None) -> Trajectory:
+        twin = self._cycle(self.tables.cycle.twin_durations)
+        start = _beside(twin, np.random.default_rng(self.scenario.seed), _TWIN_ERROR)
+        run = self._run(start, share)
+        return self._labelled(run, twin)
+
+    def _labelled(self, run: Trajectory, cycle: LimitCycle, **further: Any) -> Trajectory:
+        """Return the run with what metrics and figures need to know of the walker and its cycle, and its feet cut."""
+        walk = {"walker": self.tables.walker.model_dump(), "cycle": _described(cycle, self.walker), **further}
+        scene = tuple(_foot(body) if body.role == "body" else body for body in run.scene)
+        return replace(run, metadata=dict(run.metadata) | {"walk": walk}, scene=scene)
+
+    def _run(self, start: FloatArray, share: Share | None) -> Trajectory:
+        table = self.tables.simulation
+        length = (table.strides + 0.5) * self._found[""].duration
+        further: dict[str, Any] = {"progress": lambda t: share(t / length)} if share else {}
+        return simulate(
+            self.walker.robot,
+            self.walker.start(start),
+            length,
+            output_step=min(table.output_step, length),
+            relative_tolerance=table.relative_tolerance,
+            **further,
+        )
+
+    def _trials(self) -> list[dict[str, float]]:
+        """Return, for each size of error, how many starts come back and what became of the worst of them."""
+        from trundle.plan.walk.limit_cycle import StrideMap
+
+        strides, table, found = StrideMap(self.walker), self.tables.trials, []
+        random = np.random.default_rng(self.scenario.seed + 1)
+        for size in table.errors:
+            left = np.array([self._left(strides, random, size) for _ in range(table.count)])
+            back = left[left < _RETURNED]
+            worst = float(np.max(back)) if back.size else 0.0
+            found.append({"error": size, "count": table.count, "returned": int(back.size), "worst": worst})
+        return found
+
+    def _left(self, strides: StrideMap, random: np.random.Generator, size: float) -> float:
+        """Return what is left, in parts of it, of an error of this size; infinity where the walker falls."""
+        cycle = self._found[""]
+        y = self.walker.section(_beside(cycle, random, size))
+        home = self.walker.section(cycle.start)
+        scale = np.array([1.0, 1.0, self.walker.time_unit, self.walker.time_unit])
+        before = float(np.linalg.norm((y - home) * scale))
+        if before == 0.0:
+            return 0.0
+        try:
+            for _ in range(self.tables.trials.strides):
+                y, _ = strides.step(y)
+        except SimulationError:
+            return np.inf
+        return float(np.linalg.norm((y - home) * scale)) / before
+
+
+def _foot(body: SceneBody) -> SceneBody:
+    """Return the sector of a disc that is a foot: a leg ends in an arc, not in a wheel."""
+    angle = np.linspace(-_SOLE, _SOLE, 61) - np.pi / 2
+    arc = float(body.shape["radius"]) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return replace(body, vertices=np.vstack([[0.0, 0.0], arc]))
+
+
+def _beside(cycle: LimitCycle, random: np.random.Generator, size: float) -> FloatArray:
+    """Return a start (3,) off the cycle's by `size` of each entry, at most, in a direction drawn at random."""
+    direction = random.normal(size=3)
+    return cycle.start * (1 + size * direction / np.linalg.norm(direction))
+
+
+def _described(cycle: LimitCycle, walker: PassiveWalker) -> dict[str, Any]:
+    """Return a cycle without units: angles in rad, times in sqrt(leg/gravity)."""
+    unit = walker.time_unit
+    return {
+        "start": (cycle.start * [1.0, unit, unit]).tolist(),
+        "duration": cycle.duration / unit,
+        "unit": unit,
+        "multipliers": np.abs(cycle.multipliers).tolist(),
+        "difference": cycle.difference,
+        "iterations": cycle.iterations,
+    }

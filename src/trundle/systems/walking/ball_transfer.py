@@ -1,0 +1,127 @@
+"""Builder of kind `walking`, task `transfer`: a ball's plan, and its replay by the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.simulate import simulate
+
+if TYPE_CHECKING:
+    from trundle.plan.transfer.rolling_ball import BallPlan, BallTransfer
+    from trundle.records import Trajectory
+
+_MOVED = {
+    "start": "initial.position",
+    "rotation": "goal.quaternion",
+    "goal": "goal.position",
+    "gravity": "simulation.gravity",
+    "duration": "plan.duration",
+    "radius": "object.shape.radius",
+    "mass": "object.mass",
+    "inertia": "object.inertia",
+    "friction": "contact.friction",
+}
+
+
+def build(scenario: Scenario) -> BallWork:
+    """Return the work of a scenario of task `transfer`."""
+    from trundle.plan.transfer.rolling_ball import BallTransfer
+
+    tables: Any = scenario.tables
+    with keys("plan", scenario, _MOVED):
+        task = BallTransfer(
+            radius=tables.object.shape.radius,
+            mass=tables.object.mass,
+            inertia=tables.object.inertia,
+            start=tables.initial.position,
+            goal=tables.goal.position,
+            rotation=tables.goal.quaternion,
+            duration=tables.plan.duration,
+            law=tables.contact.law,
+            model=tables.plan.model,
+            gravity=tables.simulation.gravity,
+            friction=tables.contact.friction,
+        )
+        task.place()
+    return BallWork(scenario, task)
+
+
+@dataclass(frozen=True)
+class BallWork:
+    """One transfer of a ball."""
+
+    scenario: Scenario
+    task: BallTransfer
+
+    @property
+    def tables(self) -> Any:
+        """The scenario's tables."""
+        return self.scenario.tables
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the replay of the plan as the only job."""
+        yield Job("", self._run, "solve")
+
+    def _run(self, share: Share | None) -> Trajectory:
+        from trundle.plan.transfer.rolling_ball import plan_ball
+        from trundle.systems.walking.record import as_walking
+
+        table, settings = self.tables.plan, self.tables.simulation
+        found = plan_ball(self.task, nodes=table.nodes, starts=table.starts, seed=self.scenario.seed)
+        torques = found.torques(table.parts)
+        further: dict[str, Any] = {"progress": lambda t: share(t / table.duration)} if share else {}
+        run = simulate(
+            self.task.robot,
+            self.task.place(found.angular_velocity[0]),
+            table.duration,
+            policy=_Held(torques, table.duration / len(torques)),
+            output_step=settings.output_step,
+            relative_tolerance=settings.relative_tolerance,
+            **further,
+        )
+        known = {key: value for key, value in run.metadata.items() if key != "policy"}  # nothing is computed online
+        run = replace(run, metadata=known | {"transfer": self._described(found)})
+        return as_walking(run, "ball", "roll")
+
+    def _described(self, found: BallPlan) -> dict[str, Any]:
+        """Return what metrics and figures need to know of the plan."""
+        task = self.task
+        return {
+            "model": task.model,
+            "law": task.law,
+            "goal": task.goal.tolist(),
+            "rotation": task.rotation.tolist(),
+            "radius": task.radius,
+            "rolling_moment": task.moment + task.mass * task.radius**2,
+            "duration": task.duration,
+            "times": found.times.tolist(),
+            "angular_velocity": found.angular_velocity.tolist(),
+            "cost": found.cost,
+            "straight_cost": task.straight_cost,
+            "straight": bool(np.allclose(task.rotation, task.straight_roll)),
+            "optima": list(found.optima),
+            "iterations": found.iterations,
+            "kkt_residual": found.kkt_residual,
+        }
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Torques (n, 3), N m, one after the other, each for a period (s)."""
+
+    torques: FloatArray
+    period: float
+
+    def reset(self) -> None:
+        """Forget nothing: the time says which one it is."""
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the torque (3,) of the time (s)."""
+        return self.torques[min(round(time / self.period), len(self.torques) - 1)]

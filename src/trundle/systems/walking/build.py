@@ -1,0 +1,131 @@
+"""Builder of kind `walking`, task `walk`: the optimal walk of the avatar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import radians
+from typing import TYPE_CHECKING, Any
+
+from trundle.models.robots.avatar import Avatar, build_avatar
+from trundle.problems.gait import TORQUES, Gait
+from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.plan.walk.plan import WalkPlan
+    from trundle.records import Trajectory
+
+
+def build(scenario: Scenario) -> PlannedWalk:
+    """Return the work of a scenario of task `walk`."""
+    tables: Any = scenario.tables
+    with keys("avatar", scenario):
+        avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
+    if tables.foot is not None:
+        with keys("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
+            avatar = avatar.on_foot(tables.foot.shape.semi_axes, tables.foot.center)
+    walk, phases, cost, limits = tables.walk, tables.phases, tables.cost, tables.limits
+    with keys("walk", scenario):
+        gait = Gait(
+            speed=walk.speed,
+            slope=radians(walk.slope),
+            sole=tables.avatar.sole,
+            trailing=phases.trailing,
+            leading=phases.leading,
+            periodicity=phases.periodicity,
+            single=phases.single,
+            double=phases.double,
+            double_share=phases.double_share,
+            impacts=phases.impacts,
+            landing=walk.landing,
+            rolling_on=walk.rolling_on,
+            clearance=walk.clearance,
+            clearance_ends=walk.clearance_ends,
+            friction=walk.friction,
+            load=limits.load,
+            torques={**TORQUES, **cost.torques},
+            acceleration=cost.acceleration,
+            force=cost.force,
+            arm_swing=cost.arm_swing,
+            pelvis=limits.pelvis,
+            ranges=dict(limits.joints),
+            intervals=tables.plan.intervals,
+        )
+    with keys("walk", scenario, {"ranges": "limits.joints"}):
+        gait.check(avatar)
+    guess = None
+    if tables.plan.warm_from is not None:
+        from trundle.plan.walk.record import walk_of
+        from trundle.records import load_trajectory
+
+        with keys("plan.warm_from", scenario, {"path": "plan.warm_from"}):
+            guess = walk_of(load_trajectory(scenario.data_path("plan.warm_from", tables.plan.warm_from)))
+    return PlannedWalk(scenario, avatar, gait, guess)
+
+
+@dataclass(frozen=True)
+class PlannedWalk:
+    """A walk to plan.
+
+    Attributes
+    ----------
+    scenario, avatar, gait : as given
+    guess : WalkPlan, optional
+        Where to start from.
+    found : dict
+        The plan, under ``plan``, once its job was run.
+    """
+
+    scenario: Scenario
+    avatar: Avatar
+    gait: Gait
+    guess: WalkPlan | None = None
+    found: dict[str, WalkPlan] = field(default_factory=dict)
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the plan, then its replay in the simulator, if one is asked for."""
+        yield Job("", self.plan, "solve")
+        table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
+        plan = self.found.get("plan")
+        if table.steps and plan is not None and plan.status is Status.SUCCESS and self.gait.sole == "rolling":
+            yield Job("replay", self.replay)
+
+    def replay(self, share: Share | None) -> Trajectory:
+        """Return the plan's replay."""
+        from trundle.control.regulators.walk_replay import replay_walk, walking_robot
+
+        table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
+        plan = self.found["plan"]
+        robot = walking_robot(self.avatar, plan.gravity, self.gait.friction)
+        found = replay_walk(robot, plan, table.steps, period=table.period)
+        n = len(found.largest) // 2
+        told = {
+            "steps": found.steps,
+            "asked": table.steps,
+            "largest_position": found.largest[:n].tolist(),
+            "largest_rate": found.largest[n:].tolist(),
+        }
+        return replace(found.run, metadata=dict(found.run.metadata) | {"replay": told})
+
+    def plan(self, share: Share | None) -> Trajectory:
+        """Return the record of the optimal walk."""
+        from trundle.plan.walk.record import record_walk
+        from trundle.plan.walk.walking import plan_walk
+        from trundle.problems.walking import Walking
+
+        table: Any = getattr(self.scenario.tables, "plan")  # noqa: B009
+        walking = Walking(self.avatar, self.gait)
+        plan = plan_walk(
+            self.gait,
+            self.avatar,
+            self.guess,
+            max_iterations=table.max_iterations,
+            perturbation=table.perturbation,
+            seed=self.scenario.seed,
+            walking=walking,
+            progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
+        )
+        self.found["plan"] = plan
+        return record_walk(walking, plan, table.steps)

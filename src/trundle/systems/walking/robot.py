@@ -1,0 +1,283 @@
+"""Builder of kind `walking`, task `simulate`: a robot from a URDF on feet of any shape."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from scipy.optimize import bisect
+
+from trundle import geometry
+from trundle.errors import InputError
+from trundle.models import FlatPatch, Foot, Hand, RollingTree, Start, robot_from_urdf
+from trundle.models.robots.avatar import build_avatar
+from trundle.models.robots.body_shapes import avatar_scene
+from trundle.models.tree.closing import nearest
+from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.lock import joint_ranges, lock_joints
+from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.simulate import simulate
+from trundle.systems.juggling.build import motion_of, shape_of
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+_LIFTS = 60
+_LIFTED = 1e-11
+_TRIED = 81
+_ROUNDED = 1e-3
+"""rad or m: files round the ends of ranges."""
+
+
+def build(scenario: Scenario) -> RobotRun:
+    """Return the work of a `walking` scenario of task `simulate`."""
+    tables: Any = scenario.tables
+    described = _description(scenario, tables.robot)
+    angles = _starting_angles(scenario, described)
+    urdf = _locked(scenario, described, angles)
+    feet = {name: _foot(scenario, name, table) for name, table in tables.feet.items()}
+    ground, contact = tables.ground, tables.contact
+    surface = shape_of(scenario, ground.shape, "ground.shape", closed=False)
+    motion = motion_of(scenario, ground.motion, 3, "ground.motion")
+    with keys("ground", scenario, {"twist": "ground.velocity"}):
+        twist = (*ground.angular_velocity, *ground.velocity)
+        hand = Hand(surface, ground.position, ground.rpy, twist, motion)
+    source = next(key for key in ("urdf", "example", "avatar") if getattr(tables.robot, key) is not None)
+    moved = {"contact": "feet", "gravity": "simulation.gravity", "on_slip": "contact.on_slip"}
+    moved["urdf"] = f"robot.{source}"
+    with keys("feet", scenario, moved):
+        robot = robot_from_urdf(
+            urdf,
+            feet,
+            hand,
+            gravity=tables.simulation.gravity,
+            friction=ground.friction,
+            on_slip=contact.on_slip,
+            on_separation=contact.on_separation,
+        )
+    joints = {spec.joint or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
+    angles = {name: angle for name, angle in angles.items() if name in joints}
+    robot = _with_springs(scenario, robot, joints, angles)
+    base = next(spec.name for spec in robot.tree.specs if spec.kind == "free")
+    rates = _named(scenario, "initial.rates", tables.initial.rates, joints)
+    start = _start(
+        scenario, robot, base, {joints[k]: v for k, v in angles.items()}, {joints[k]: v for k, v in rates.items()}
+    )
+    return RobotRun(scenario, robot, start, base)
+
+
+@dataclass(frozen=True)
+class RobotRun:
+    """A simulation of a robot on its feet."""
+
+    scenario: Scenario
+    robot: RollingTree
+    start: Start
+    base: str
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield the simulation as the only job."""
+        yield Job("", self.run)
+
+    def run(self, share: Share | None) -> Trajectory:
+        """Return the record of kind `walking`: joint torques are those of springs and dampers."""
+        from trundle.systems.walking.record import as_walking
+
+        table: Any = getattr(self.scenario.tables, "simulation")  # noqa: B009
+        run = simulate(
+            self.robot,
+            self.start,
+            table.duration,
+            output_step=table.output_step,
+            relative_tolerance=table.relative_tolerance,
+            progress=(lambda t: share(t / table.duration)) if share else None,
+        )
+        specs = {spec.name: spec for spec in self.robot.tree.specs}
+        torque = np.zeros_like(run["torque"])
+        for j, spec in enumerate(specs[str(name)] for name in run["joint"]):
+            stretch = run["joint_position"][:, j] - spec.rest
+            torque[:, j] = -spec.stiffness * stretch - spec.damping * run["joint_velocity"][:, j]
+        walked = as_walking(run, self.base, _phases(run), torque)
+        tables: Any = self.scenario.tables
+        table = tables.robot
+        if table.avatar is None or tables.joints.locked:  # the avatar's pictures are of its own bodies
+            return walked
+        terrain = tuple(body for body in walked.scene if body.role == "terrain")
+        return replace(walked, scene=(*avatar_scene(build_avatar(table.avatar)), *terrain))
+
+
+def _description(scenario: Scenario, table: Any) -> CheckedUrdf:
+    if table.avatar is not None:
+        return check_urdf(build_avatar(table.avatar).robot.urdf())
+    if table.example is not None:
+        with keys("robot", scenario, {"name": "robot.example"}):
+            return load_example_robot(table.example, repair=table.repair is not False)
+    path = scenario.data_path("robot.urdf", table.urdf)
+    try:
+        return load_urdf(path, meshes=False, repair=bool(table.repair))
+    except InputError as error:
+        key = "robot.urdf" if error.key == "file" else f"{table.urdf}: {error.key}"
+        raise InputError(key, error.value, error.allowed, scenario.file) from None
+
+
+def _starting_angles(scenario: Scenario, urdf: CheckedUrdf) -> dict[str, float]:
+    """Return where all joints that move start: as told, else zero or the nearest of their range."""
+    ranges = joint_ranges(urdf)
+    table: Any = getattr(scenario.tables, "initial")  # noqa: B009
+    given = _named(scenario, "initial.joints", table.joints, ranges)
+    for name, angle in given.items():
+        low, high = ranges[name]
+        if low < high and not low - _ROUNDED <= angle <= high + _ROUNDED:
+            allowed = f"from {low:g} to {high:g} (rad or m), the joint's range"
+            raise InputError(f"initial.joints.{name}", angle, allowed, scenario.file)
+    return {name: float(np.clip(0.0, *limits)) for name, limits in ranges.items()} | given
+
+
+def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) -> CheckedUrdf:
+    """Return the robot with the joints that the file locks held at their `angles` (rad or m)."""
+    table: Any = getattr(scenario.tables, "joints")  # noqa: B009
+    names: set[str] = set()
+    for i, pattern in enumerate(table.locked):
+        fitting = [name for name in angles if fnmatchcase(name, pattern)]
+        if not fitting:
+            rule = "the name of a joint, or a pattern that fits some: joints are " + ", ".join(angles)
+            raise InputError(f"joints.locked[{i}]", pattern, rule, scenario.file)
+        names.update(fitting)
+    return lock_joints(urdf, {name: angles[name] for name in angles if name in names})
+
+
+def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
+    key = f"feet.{name}"
+    shape: geometry.Shape | FlatPatch
+    with keys(key, scenario):
+        if table.shape.type == "box":
+            shape = geometry.Rounded(geometry.Box(table.shape.half_lengths), table.shape.rounding)
+        elif table.shape.type == "flat":
+            shape = FlatPatch(table.shape.half_lengths)
+        elif table.shape.type == "point":
+            shape = geometry.Point()
+        else:
+            shape = shape_of(scenario, table.shape, f"{key}.shape", closed=True)
+        return Foot(shape, table.frame, table.position, table.rpy, table.law, table.friction)
+
+
+def _with_springs(
+    scenario: Scenario, robot: RollingTree, joints: Mapping[str, str], angles: Mapping[str, float]
+) -> RollingTree:
+    table: Any = getattr(scenario.tables, "joints")  # noqa: B009
+    given = [("stiffness", table.stiffness), ("damping", table.damping), ("target", {**angles, **table.target})]
+    by_body: list[dict[str, float]] = []
+    for key, value in given:
+        values = value if isinstance(value, dict) else dict.fromkeys(joints, float(value))
+        named = _named(scenario, f"joints.{key}", values, joints)
+        by_body.append({joints[name]: number for name, number in named.items()})
+    return robot.sprung(*by_body)
+
+
+def _named(scenario: Scenario, key: str, table: Mapping[str, float], joints: Collection[str]) -> dict[str, float]:
+    """Return a table by joints after checking the names."""
+    for name in table:
+        if name not in joints:
+            raise InputError(f"{key}.{name}", table[name], "left out: joints are " + ", ".join(joints), scenario.file)
+    return dict(table)
+
+
+def _start(
+    scenario: Scenario, robot: RollingTree, base: str, angles: Mapping[str, float], rates: Mapping[str, float]
+) -> Start:
+    initial: Any = getattr(scenario.tables, "initial")  # noqa: B009
+    turn = np.asarray(initial.quaternion)
+    size = float(np.linalg.norm(turn))
+    if not size > 1e-6:
+        raise InputError("initial.quaternion", list(turn), "a quaternion that is not zero", scenario.file)
+    pose = np.array([*initial.position, *(turn / size)])
+    twist = (*initial.angular_velocity, *initial.velocity)
+    contacts = _contacts(scenario, initial.contacts)
+    moved = dict.fromkeys((base, *angles), "initial.position") | {"contacts": "initial.contacts", "rates": "initial"}
+    with keys("initial", scenario, moved | {part.name: "initial.position" for part in robot.parts}):
+        if initial.clearance is not None:
+            pose = _lifted(robot, base, pose, angles, 0.0 if contacts else initial.clearance)
+        return robot.place(rates={base: twist, **rates}, contacts=contacts, **{base: pose, **angles})
+
+
+def _contacts(scenario: Scenario, names: tuple[str, ...]) -> list[str]:
+    """Return the contacts of the feet named: of a patch its corners."""
+    feet: Any = getattr(scenario.tables, "feet")  # noqa: B009
+    found = []
+    for i, name in enumerate(names):
+        if name not in feet:
+            raise InputError(f"initial.contacts[{i}]", name, "one of " + ", ".join(feet), scenario.file)
+        corners = 4 if feet[name].shape.type == "flat" else 0
+        found += [f"{name}-{k + 1}" for k in range(corners)] or [name]
+    return found
+
+
+def _lifted(
+    robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float], clearance: float
+) -> np.ndarray:
+    """Return the base's pose, moved along z so that the nearest foot is `clearance` (m) away from the ground.
+
+    Over open ground the height follows from the gap step by step; in a hollow, or from inside the ground, heights are
+    tried from the lowest up.
+    """
+    far = 10.0 + abs(float(pose[2]))
+
+    def error(height: float) -> float:
+        """Return by how much (m) the nearest foot is too low at a height of the base; infinite without a gap."""
+        gaps = _gaps(robot, base, np.array([*pose[:2], height, *pose[3:]]), angles)
+        return clearance - min(gaps, default=-np.inf)
+
+    height = float(pose[2])
+    for _ in range(_LIFTS):
+        left = error(height)
+        if not np.isfinite(left):
+            break
+        if abs(left) < _LIFTED:
+            return np.array([*pose[:2], height, *pose[3:]])
+        height += float(np.clip(left, -far, far))
+    tried = _heights(robot, base, pose, angles)
+    errors = [error(height) for height in tried]
+    for low, high, before, after in zip(tried, tried[1:], errors, errors[1:], strict=False):
+        if before > 0 >= after:
+            found = bisect(lambda height: np.clip(error(height), -1.0, 1.0), low, high, xtol=1e-13)
+            return np.array([*pose[:2], float(found), *pose[3:]])
+    raise InputError(
+        "clearance",
+        clearance,
+        "left out, and position given: no height was found at which the feet are so far from the ground",
+    )
+
+
+def _gaps(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float]) -> list[float]:
+    """Return the gaps (m) of all feet, or none where a foot has no nearest point."""
+    x = robot.unclosed(**{base: pose, **angles})
+    seen = [nearest(robot.system, robot.system.first_atlas, x, i) for i in range(len(robot.parts))]
+    gaps = [approach.gap for approach in seen if approach is not None]
+    return gaps if len(gaps) == len(seen) else []
+
+
+def _heights(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float]) -> np.ndarray:
+    """Return heights of the base (m) at which its feet are around the ground's middle."""
+    if robot.terrain is None:
+        return np.zeros(0)
+    model = robot.system.model()
+    x = robot.unclosed(**{base: pose, **angles})
+    names = (robot.base, *(part.body for part in robot.parts))
+    places = ca.Function("places", [model.x], [model.motions[name].p[2] for name in names])(x)
+    ground, *feet = (float(place) for place in places)
+    lowest, highest = min(feet) - pose[2], max(feet) - pose[2]
+    reach = 2.0 * robot.terrain.reference_length
+    return np.linspace(ground - reach - highest, ground + reach - lowest, _TRIED)
+
+
+def _phases(run: Trajectory) -> list[str]:
+    """Return which contacts touch at every sample."""
+    names = np.array([str(name) for name in run["contact"]])
+    touching = run["mode"] != "separated"
+    return [" + ".join(names[row]) or "flight" for row in touching]

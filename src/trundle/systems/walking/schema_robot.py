@@ -1,0 +1,192 @@
+"""Scenario files of kind `walking`, task `simulate`: a robot from a URDF with feet that roll, slide, leave and land."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trundle.scenarios.problems import Allowed
+from trundle.scenarios.schema import (
+    Array,
+    DataFile,
+    Duration,
+    NonNegative,
+    Place3,
+    Real,
+    ScenarioTable,
+    Size,
+    Sizes2,
+    Sizes3,
+    Table,
+    Text,
+    Tolerance,
+    Vector3,
+    Vector4,
+    fault,
+)
+from trundle.scenarios.schema_shapes import (
+    CapsuleTable,
+    CylinderTable,
+    DiscTable,
+    DishTable,
+    EllipsoidTable,
+    PlaneTable,
+    SphereTable,
+    SuperellipsoidTable,
+    TubeTable,
+)
+from trundle.systems.juggling.schema import CoastTable, HandMotion, SimulationTable
+
+_FILE = Allowed("the path of a URDF file inside the scenario's folder")
+FileName = Annotated[str, Field(min_length=1, max_length=1000), _FILE, DataFile("URDF")]
+FootName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}$"), Allowed("a name of at most 60 letters, digits, '_' and '-'")
+]
+ByJoint = Annotated[
+    NonNegative | dict[str, NonNegative],
+    Allowed("a number from 0 to 1e12, or a table of such numbers by the joints' names"),
+]
+Numbers = Annotated[dict[str, Real], Allowed("a table of numbers by the joints' names")]
+_Margin = Annotated[float, Field(ge=0, le=1e6), Allowed("a length from 0 to 1e6 (m)")]
+
+
+class RobotTable(Table):
+    """The robot: a URDF file, a robot of the package example-robot-data, or the avatar of Dumas et al. 2007."""
+
+    urdf: Annotated[FileName | None, _FILE, DataFile("URDF")] = Field(
+        default=None, description="URDF; or give example or avatar"
+    )
+    example: Text | None = Field(default=None, description="name of a robot of example-robot-data, such as 'solo12'")
+    avatar: Literal["male", "female"] | None = Field(default=None, description="the anthropomorphic walker")
+    repair: bool | None = Field(
+        default=None,
+        description="replace impossible inertias by the nearest possible ones; true for an example, else false",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(value is not None for value in (self.urdf, self.example, self.avatar)) != 1:
+            raise fault("urdf", "must be given, or example or avatar in its place: one of the three")
+        return self
+
+
+class BoxTable(Table):
+    """A box about the origin, rounded by a sphere."""
+
+    type: Literal["box"]
+    half_lengths: Sizes3 = Field(description="m, along x, y, z, without the rounding")
+    rounding: Size = Field(description="m, radius of edges and corners")
+
+
+class FlatTable(Table):
+    """A flat patch in the plane z = 0 of the foot's axes: it touches with its four corners."""
+
+    type: Literal["flat"]
+    half_lengths: Sizes2 = Field(description="m, along x and y")
+
+
+class PointTable(Table):
+    """A single point."""
+
+    type: Literal["point"]
+
+
+FootShape = Annotated[
+    SphereTable | EllipsoidTable | SuperellipsoidTable | CapsuleTable | DiscTable | BoxTable | FlatTable | PointTable,
+    Field(discriminator="type"),
+]
+GroundShape = Annotated[
+    PlaneTable | SphereTable | EllipsoidTable | DishTable | CylinderTable | TubeTable, Field(discriminator="type")
+]
+
+
+class FootTable(Table):
+    """A shape fixed to a link."""
+
+    frame: Text | None = Field(default=None, description="the link; the foot's own name if left out")
+    shape: FootShape = Field(description="what touches the ground, in its own axes")
+    position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, origin of the shape in the link's frame")
+    rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, its axes there: R = Rz(yaw) Ry(pitch) Rx(roll)")
+    law: Literal["rolling", "pure-rolling"] = Field(default="rolling", description="pure: without spin")
+    friction: NonNegative | None = Field(default=None, description="coefficient; that of [ground] if left out")
+
+
+class GroundTable(Table):
+    """What the feet touch: it rests, or moves as it is told."""
+
+    shape: GroundShape = Field(default=PlaneTable(type="plane"), description="surface, in its own frame")
+    position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, of its frame at the start, world")
+    rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, at the start: R = Rz(yaw) Ry(pitch) Rx(roll)")
+    angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, ground axes, at the start")
+    velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, ground axes, at the start")
+    motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the ground's twist")
+    friction: NonNegative = Field(default=0.8, description="coefficient, tangential over normal force")
+
+
+class RobotContactTable(Table):
+    """What happens at the end of a touch."""
+
+    on_slip: Literal["stop", "slide", "ignore"] = Field(default="slide", description="when the friction cone is left")
+    on_separation: Literal["stop", "fly", "ignore"] = Field(default="fly", description="when the force reaches zero")
+
+
+class JointsTable(Table):
+    """Springs and dampers at the joints: torque = stiffness (target - position) - damping rate; and locked joints."""
+
+    locked: Annotated[tuple[Text, ...], Array, Field(max_length=256), Allowed("a list of joints' names")] = Field(
+        default=(), description="joints held where they start, by name or a pattern such as 'LFinger*'"
+    )
+
+    stiffness: ByJoint = Field(default=0.0, description="N m/rad or N/m, of all joints or by name (others: 0)")
+    damping: ByJoint = Field(default=0.0, description="N m s/rad or N s/m, likewise")
+    target: Numbers = Field(default={}, description="rad or m, where they differ from the positions at the start")
+
+
+class RobotInitialTable(Table):
+    """The start."""
+
+    position: Place3 = Field(default=(0.0, 0.0, 1.0), description="m, of the base's frame (the root link's), world")
+    quaternion: Vector4 = Field(default=(1.0, 0.0, 0.0, 0.0), description="world from base, w first")
+    clearance: _Margin | None = Field(
+        default=None,
+        description="m, of the nearest foot: the base is moved up or down to it; left out: 0.05, or, where position is "
+        "given, position as it is",
+    )
+    velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, of the base's frame, world")
+    angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, world")
+    joints: Numbers = Field(default={}, description="rad or m, within their ranges; others: 0, or the nearest")
+    rates: Numbers = Field(default={}, description="rad/s or m/s")
+    contacts: Annotated[tuple[FootName, ...], Array, Field(max_length=64), Allowed("a list of names of feet")] = Field(
+        default=(), description="feet that touch at the start; the pose is closed onto the ground"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _height(cls, data: Any) -> Any:
+        """Without a position nothing says how high the robot is: then the feet are 5 cm above the ground."""
+        if not isinstance(data, dict) or "clearance" in data or "position" in data:
+            return data
+        return data | {"clearance": 0.05}
+
+
+class RobotSimulationTable(SimulationTable):
+    """How long and how accurately."""
+
+    duration: Duration = Field(default=1.0, description="s")
+    output_step: Duration = Field(default=0.005, description="s, between samples of the result")
+    relative_tolerance: Tolerance = Field(default=1e-8, description="of the adaptive integrator")
+
+
+class WalkingSimulate(ScenarioTable):
+    """A scenario of kind `walking`, task `simulate`: a free robot on its feet, passive or with springs and dampers."""
+
+    kind: Literal["walking"]
+    task: Literal["simulate"]
+    robot: RobotTable
+    feet: Annotated[dict[FootName, FootTable], Field(min_length=1, max_length=16), Allowed("1 to 16 [feet.NAME]")]
+    ground: GroundTable = GroundTable()
+    contact: RobotContactTable = RobotContactTable()
+    joints: JointsTable = JointsTable()
+    initial: RobotInitialTable = RobotInitialTable()
+    simulation: RobotSimulationTable = RobotSimulationTable()

@@ -1,0 +1,83 @@
+"""What the moving picture of a walk shows: the body's segments on the slope, and the whole force of the ground."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from trundle.records import SceneBody, Trajectory
+from trundle.report.meshes import Part
+from trundle.report.staging import Actor, Stage, frame_times, framed, sampled
+from trundle.systems.walking.figures import tilt, uphill
+
+Array = NDArray[np.float64]
+_COLOURS = {"left": (224, 130, 20), "right": (36, 110, 185)}
+_MIDDLE = (112, 122, 132)
+_GROUND = ((214, 205, 188), (196, 186, 168))
+_SQUARE = 0.25
+
+
+def walking_stage(run: Trajectory) -> Stage:
+    """Return the stage of a walk; the slope is drawn as one."""
+    times, seconds, lapse = frame_times(run)
+    lean = Rotation.from_euler("y", -tilt(run))
+    actors = [_actor(run, body, times, lean) for body in run.scene if body.role == "body"]
+    x = run["base_position"][:, 0]
+    actors.append(_ground(float(x.min()) - 1.0, float(x.max()) + 1.5, times, lean))
+    force = run["contact_force"].sum(axis=1)
+    share = run["contact_force"][..., 2:] / np.maximum(force[:, None, 2:], 1e-9)
+    at = np.sum(share * run["contact_position"], axis=1)
+    size = 0.5
+    look_at, camera = framed(_seen(actors[:-1]), np.array([0.35, -1.25, 0.25]))
+    return Stage(
+        seconds, lapse, tuple(actors),
+        sampled(run, uphill(run, at), times),
+        np.tile(uphill(run, np.array([0.0, 0.0, 1.0])), (len(times), 1)),
+        sampled(run, uphill(run, force), times),
+        0.7 / (9.81 * float(run.metadata["physics"]["mass"])),
+        None,
+        size, look_at, camera,
+    )  # fmt: skip
+
+
+def _seen(actors: list[Actor]) -> Array:
+    """Return points (n, 3) about which all bodies are, in every frame: the corners of their boxes."""
+    found = []
+    for actor in actors:
+        vertices = np.concatenate([part.vertices for part in actor.parts])
+        ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+        turns = Rotation.from_quat(actor.quaternions, scalar_first=True)
+        for i, j, k in np.ndindex(2, 2, 2):
+            found.append(actor.positions + turns.apply(np.array([ends[i, 0], ends[j, 1], ends[k, 2]])))
+    return np.concatenate(found)
+
+
+def _actor(run: Trajectory, body: SceneBody, times: Array, lean: Rotation) -> Actor:
+    k = [str(name) for name in run["body"]].index(body.name)
+    turn = Rotation.from_quat(run["body_quaternion"][:, k], scalar_first=True)
+    origin = run["body_position"][:, k] - turn.apply(np.array(body.center_of_mass))
+    q = (lean * turn).as_quat(scalar_first=True)
+    sign = np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))
+    at = sampled(run, q * sign[:, None], times)
+    colour = _COLOURS.get(body.name.split("_")[0], _MIDDLE)
+    part = Part(np.asarray(body.vertices), np.asarray(body.faces), colour)
+    positions = sampled(run, lean.apply(origin), times)
+    return Actor(f"body_{body.name}", (part,), positions, at / np.linalg.norm(at, axis=1, keepdims=True))
+
+
+def _ground(low: float, high: float, times: Array, lean: Rotation) -> Actor:
+    """Return a strip of squares below the walk."""
+    first, count = np.floor(low / _SQUARE), int(np.ceil((high - low) / _SQUARE)) + 1
+    squares: tuple[list[Array], list[Array]] = ([], [])
+    for i in range(count):
+        for j in range(-4, 4):
+            corner = _SQUARE * np.array([first + i, j, 0.0])
+            steps = _SQUARE * np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+            squares[(i + j) % 2].append(corner + steps)
+    parts = []
+    for colour, quads in zip(_GROUND, squares, strict=True):
+        faces = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * i for i in range(len(quads))])
+        parts.append(Part(np.concatenate(quads), faces, colour, double=True))
+    still = np.tile(lean.as_quat(scalar_first=True), (len(times), 1))
+    return Actor("ground", tuple(parts), np.zeros((len(times), 3)), still)

@@ -1,0 +1,135 @@
+"""Builder of kind `wallbounce`: trials of a robot that balances on a ball and pushes walls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.errors import InputError
+from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.scenario import Scenario
+from trundle.status import Status
+from trundle.systems.wallbounce.checks import MOVED
+from trundle.systems.wallbounce.setup import Setup
+from trundle.systems.wallbounce.trials import QUALITY, Outcome, run_trial
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+_HANDS = ("left", "right")
+_PLAIN = (
+    "hand_position", "torso_distance", "hand_force_planned", "wall_distance", "active_contact",
+    "solve_time_implicit", "solve_time_hybrid", "drive_force", "push_force",
+    *(f"{name}_{level}" for name in ("hand_speed", "hand_distance", "hand_press", "ahead") for level in
+      ("implicit", "hybrid")),
+)  # fmt: skip
+
+
+def build(scenario: Scenario) -> TrialsWork:
+    """Return the work of a `wallbounce` scenario."""
+    tables: Any = scenario.tables
+    setup = Setup(tables, scenario.seed)
+    moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
+    moved["range"] = "controller.torso_range"
+    moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}
+    with keys("robot", scenario, moved | MOVED):
+        try:
+            setup.check()
+        except InputError as error:
+            if error.key.startswith("walls["):
+                raise InputError(error.key, error.value, error.allowed, scenario.file) from None
+            raise
+    return TrialsWork(scenario, setup)
+
+
+@dataclass(frozen=True, eq=False)
+class TrialsWork:
+    """The trials of a scenario, one after another; the first is the trajectory."""
+
+    scenario: Scenario
+    setup: Setup
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield all trials as one job."""
+        yield Job("", self._run)
+
+    def _run(self, share: Share | None) -> Trajectory:
+        trials, outcomes = self.setup.trials(), []
+        for k, trial in enumerate(trials):
+            if share:
+                share(k / len(trials))
+            outcomes.append(run_trial(self.setup, trial))
+        return trajectory(self.setup, outcomes)
+
+
+def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
+    """Return the first trial as a trajectory that knows what came of all trials."""
+    from trundle.records import Trajectory, make_dataset
+
+    shown = min(setup.tables.trials.record, len(outcomes)) - 1
+    run = outcomes[shown].run
+    y = run.records["measured"]
+    n = len(run.time)
+    flat = np.zeros((n, 1))
+    arrays = {name: run.records[name] for name in _PLAIN} | {
+        "base_position": np.column_stack([y[:, :2], np.full(n, setup.robot.ball_radius)]),
+        "base_velocity": np.column_stack([y[:, 11:13], flat]),
+        "base_rpy": y[:, [4, 3, 2]],
+        "joint_position": y[:, 5:11],
+        "hand_force_measured": y[:, 22:28].reshape(n, 2, 3),
+    }
+    joints = [f"{side}_{i}" for side in _HANDS for i in (1, 2, 3)]
+    dataset = make_dataset("wallbounce", run.time, arrays, contacts=_HANDS, joints=joints)
+    worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
+    metadata = {
+        "kind": "wallbounce",
+        "message": _message(setup, outcomes, shown),
+        "trials": [outcome.facts for outcome in outcomes],
+        "shown": shown,
+        "plan_quality": _quality(outcomes),
+        "robot": {key: np.asarray(value).tolist() for key, value in vars(setup.robot).items() if key != "form"},
+        "torso_radius": setup.tables.plant.torso_radius,
+        "levels": setup.tables.controller.levels,
+        "walls": [{"point": wall.point.tolist(), "normal": wall.normal.tolist()} for wall in setup.walls],
+        "box": None if setup.box is None else np.asarray(setup.box.half_size).tolist(),
+        "task": setup.tables.task,
+    }
+    # The plant's contacts neither pull nor leave their cones: what it did can be done.
+    return Trajectory(dataset, worst, True, metadata)
+
+
+def _message(setup: Setup, outcomes: list[Outcome], shown: int) -> str:
+    """Return what went wrong in words, nothing if nothing did: falls, late and unusable plans, lost measurements."""
+    names = ("late", "rejected", "without_plan", "bad_measurements")
+    counts = {name: sum(outcome.facts["counts"][name] for outcome in outcomes) for name in names}
+    texts = [outcomes[shown].run.reason] if outcomes[shown].run.reason else []
+    others = [o.run.reason for k, o in enumerate(outcomes) if o.run.status is not Status.SUCCESS and k != shown]
+    if others:
+        texts.append(f"{len(others)} of {len(outcomes) - 1} other trials failed, the first: {others[0]}")
+    if counts["late"]:
+        horizon = setup.tables.controller.stages * setup.tables.controller.step
+        texts.append(f"plans that came when their {horizon:g} s were over, dropped: {counts['late']}")
+    if counts["rejected"]:
+        texts.append(f"plans that were not finite, dropped: {counts['rejected']}")
+    if counts["late"] or counts["rejected"]:
+        alone = counts["without_plan"] * setup.tables.controller.timing.low
+        texts.append(f"the low level balanced without a plan for {alone:.3g} s")
+    if counts["bad_measurements"]:
+        texts.append(f"measurements that were not finite, replaced by the last before: {counts['bad_measurements']}")
+    return "; ".join(texts)
+
+
+def _quality(outcomes: list[Outcome]) -> dict[str, dict[str, float | None]]:
+    """Return the 95 % and 50 % of each measure of all plans of all trials, by level."""
+    result: dict[str, dict[str, float | None]] = {}
+    for level in ("implicit", "hybrid"):
+        result[level] = {}
+        for name in QUALITY:
+            values = np.concatenate([outcome.quality[level][name] for outcome in outcomes])
+            result[level][f"{name}_count"] = float(values.size)
+            for share in (50, 95):
+                result[level][f"{name}_p{share}"] = float(np.percentile(values, share)) if values.size else None
+    return result

@@ -1,0 +1,96 @@
+"""Whether the tables of kind `wallbounce` fit together: nothing in the robot at its start, arms and plans that work."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.soft import Wall
+from trundle.errors import InputError
+from trundle.systems.wallbounce.robot import BallBalancer
+
+__all__ = ["MOVED", "check_places", "check_robot", "check_rules"]
+
+#: Keys of the errors below, as they are in a file.
+MOVED = {key: key for key in ("box.ahead", "goal.position", "controller.rules.shortest", "controller.levels")}
+
+
+def check_robot(robot: BallBalancer) -> None:
+    """Refuse hands as large as their arms, arms that reach the floor, a rest posture beyond the joints' limits.
+
+    Raises
+    ------
+    InputError
+    """
+    if robot.hand_radius >= robot.forearm:
+        raise InputError("hand_radius", robot.hand_radius, f"smaller than the forearm of {robot.forearm:g} m")
+    hip, reach = float(np.asarray(robot.shoulder)[2]) + robot.ball_radius, robot.upper_arm + robot.forearm
+    if not 0.0 < reach + robot.hand_radius < hip:
+        longer = "upper_arm" if robot.upper_arm >= robot.forearm else "forearm"
+        allowed = f"an arm that hangs above the floor: both links and the hand below the shoulder's {hip:g} m"
+        raise InputError(longer, getattr(robot, longer), allowed)
+    if robot.height <= 2.5 * robot.ball_radius:
+        raise InputError("height", robot.height, f"above 2.5 radii of the ball, {2.5 * robot.ball_radius:g} m")
+    low, rest, high = (np.asarray(getattr(robot, f"joint_{name}")) for name in ("lower", "rest", "upper"))
+    if np.any(rest < low) or np.any(rest > high):
+        raise InputError("joint_rest", robot.joint_rest, "within joint_lower and joint_upper")
+
+
+def check_places(tables: Any, robot: BallBalancer, walls: list[Wall]) -> None:
+    """Refuse walls through the robot, a box that appears in it, and a goal inside a wall.
+
+    Raises
+    ------
+    InputError
+    """
+    torso, hands = tables.plant.torso_radius, rest_hands(robot)
+    for i, wall in enumerate(walls):
+        key, point = f"walls[{i}].point", tables.walls[i].point
+        if _gap(wall, robot, np.zeros(2)) <= torso * math.hypot(wall.normal[0], wall.normal[1]):
+            raise InputError(key, point, "a wall that is not in the robot")
+        deepest = min(float(wall.normal @ hand) - wall.offset for hand in hands) - robot.hand_radius
+        if deepest <= 0.0:
+            allowed = f"a wall that is not in the arms at rest (robot.joint_rest): {-deepest:.3g} m further away"
+            raise InputError(key, point, allowed)
+    if tables.task != "navigate":
+        return
+    for i, wall in enumerate(walls):
+        if _gap(wall, robot, np.asarray(tables.goal.position)) <= torso * math.hypot(wall.normal[0], wall.normal[1]):
+            raise InputError("goal.position", tables.goal.position, f"a place in front of walls[{i}]")
+    box = tables.box
+    if box is not None:
+        spans = zip((box.ahead, box.aside), box.half_size[:2], strict=True)
+        least = math.hypot(*(max(0.0, low - half, -high - half) for (low, high), half in spans))
+        if least <= torso:
+            allowed = f"a place beside the robot: the box would appear in its torso of {torso:g} m radius"
+            raise InputError("box.ahead", box.ahead, allowed)
+
+
+def check_rules(controller: Any) -> None:
+    """Refuse a shortest contact that no plan is long enough for.
+
+    Raises
+    ------
+    InputError
+    """
+    horizon, rules = controller.stages * controller.step, controller.rules
+    if controller.levels == "two-level" and not rules.horizon and rules.shortest > horizon:
+        allowed = f"at most the plans' length of {horizon:g} s, or rules.horizon = true: else no contact is ever kept"
+        raise InputError("controller.rules.shortest", rules.shortest, allowed)
+
+
+def rest_hands(robot: BallBalancer) -> list[FloatArray]:
+    """Return the hands' places (3,), m, world axes, of the robot upright and at rest at the origin."""
+    x = ca.DM(robot.rest())
+    up = np.array([0.0, 0.0, robot.ball_radius])
+    return [np.array(ca.evalf(ca.SX(r))).ravel() + up for r, _ in robot.hands(x)]
+
+
+def _gap(wall: Wall, robot: BallBalancer, place: FloatArray) -> float:
+    """Distance of the axis of a robot upright at a place (2,) from a wall, m."""
+    heights = (robot.ball_radius, robot.height)
+    return min(float(wall.normal @ [*place, height]) - wall.offset for height in heights)

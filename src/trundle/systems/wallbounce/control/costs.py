@@ -1,0 +1,259 @@
+"""What both levels of a ball balancer's predictive control share: weights, parameters, limits, keep-out barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.contact.walls import FLAT, Surface, Wall
+from trundle.errors import InputError
+from trundle.numerics.ilqr.stage import Cost
+from trundle.systems.wallbounce.robot import BallBalancer
+
+Row = tuple[Any, ...]
+"""Margin, weight mu, delta and, where its tail is bounded, fade of a barrier; see `relaxed_barrier`."""
+
+NO_WALL = Wall([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])  # a plane out of reach, below
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the costs; w multiplies 1/2 e^2 of SI residuals, or a relaxed barrier.
+
+    Attributes
+    ----------
+    position, yaw, lean, joints, linear, angular : float
+        Of x - x_ref: of O, yaw, pitch and roll, joint angles, l and h.
+    drive, yaw_torque, joint_rates, direction, force : float
+        Of f_d, t_z, qdot, u_t and the normal forces.
+    slip, landing : float
+        Of f_n / f_max v_t and of the landing speed.
+    limits, outside, torso, disc, disc_top, disc_hands : float
+        Of the barriers: limits of inputs, joints and floor; hands outside walls; torso's distance from walls; ball,
+        torso's top and hands outside the disc.
+    end : float
+        The end's weights are this many times those of a stage.
+    contact_speed, contact_distance : float
+        Of velocity and distance of a contact that the schedule closes; only the hybrid level has such.
+    """
+
+    position: float = 40.0
+    yaw: float = 20.0
+    lean: float = 20.0
+    joints: float = 0.15
+    linear: float = 0.02
+    angular: float = 0.3
+    drive: float = 0.004
+    yaw_torque: float = 0.05
+    joint_rates: float = 0.05
+    direction: float = 1.0
+    force: float = 0.02
+    slip: float = 20.0
+    landing: float = 6.0
+    limits: float = 0.3
+    outside: float = 0.1
+    torso: float = 2.0
+    disc: float = 4.0
+    disc_top: float = 8.0
+    disc_hands: float = 2.0
+    end: float = 0.9
+    contact_speed: float = 2e3
+    contact_distance: float = 1e6
+
+    @property
+    def numbers(self) -> FloatArray:
+        """All weights in the order of the fields."""
+        return array("weights", [getattr(self, name) for name in self.__dataclass_fields__], (None,), minimum=0.0)
+
+
+@dataclass(frozen=True)
+class Disc:
+    """A vertical cylinder to stay out of.
+
+    Attributes
+    ----------
+    center : (2,) m
+    radius : float, m
+        With the robot's own width added: of what ball and torso's top keep out of.
+    hands : float, m
+        Of what the hands keep out of; 0: of nothing.
+    """
+
+    center: Any
+    radius: float
+    hands: float = 0.0
+
+    @property
+    def numbers(self) -> FloatArray:
+        """(x, y, radius, hands)."""
+        sizes = positive("radius", self.radius, "m"), non_negative("hands", self.hands, "m")
+        return np.array([*array("center", self.center, (2,), unit="m"), *sizes])
+
+
+@dataclass(frozen=True)
+class KeepOut:
+    """Two points of the body's axis that keep clear of walls and of the disc; how strongly, say the weights.
+
+    Attributes
+    ----------
+    ball, body : float, m
+        Least distance from a wall of the ball's centre, and of the axis at `height`.
+    height, top : float, m
+        Above the ball's centre, along the axis: of the point kept from walls, and of the one kept out of the disc.
+    softness : float, m
+        Distance to the limit below which the barrier is a parabola.
+    range : float, m
+        Distance to the limit beyond which nothing is felt. Infinite: the robot is held off its goal by all that stands
+        around it, as far as (number of barriers) x weight / (weight of the position x distance).
+    """
+
+    ball: float = 0.20
+    body: float = 0.18
+    height: float = 1.05
+    top: float = 0.95
+    softness: float = 0.03
+    range: float = np.inf
+
+    def __post_init__(self) -> None:
+        for name in ("ball", "body", "height", "top"):
+            non_negative(name, getattr(self, name), "m")
+        positive("softness", self.softness, "m")
+        if not self.range > self.softness:
+            raise InputError("range", self.range, f"> softness = {self.softness} (m)")
+
+    @property
+    def numbers(self) -> FloatArray:
+        """All in the order of the fields, 1 / range in place of the range."""
+        return np.array([self.ball, self.body, self.height, self.top, self.softness, 1.0 / self.range])
+
+
+_NAMES, _KEPT, _DISC = list(Weights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
+
+
+class Unpacked(NamedTuple):
+    """Parameter symbols: x_ref (16,), the level's own head, weights by name, disc (4,), keep-out (6,), walls."""
+
+    reference: ca.SX
+    head: ca.SX
+    weights: dict[str, ca.SX]
+    disc: ca.SX
+    keep_out: ca.SX
+    walls: list[ca.SX]
+
+
+def packed(
+    reference: Any,
+    head: FloatArray,
+    weights: Weights,
+    disc: Disc | None,
+    keep_out: KeepOut,
+    walls: Sequence[Wall],
+    most: int,
+    surface: Surface = FLAT,
+) -> FloatArray:
+    """Return parameter rows (N + 1, n_p) in the order of `Unpacked`; `head` has a row a stage and one for the end."""
+    if len(walls) > most:
+        raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
+    planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
+    if disc is None:
+        disc, weights = Disc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
+    if disc.hands == 0.0:
+        weights = replace(weights, disc_hands=0.0)
+    same = np.concatenate([weights.numbers, disc.numbers, keep_out.numbers, *planes])
+    wanted, (rows, size) = np.asarray(reference, dtype=np.float64), head.shape
+    if wanted.shape not in ((16,), (rows, 16)):
+        raise InputError("reference", wanted.shape, f"a state of 16 or {rows} of them")
+    p = np.empty((rows, 16 + size + same.size))
+    p[:, :16], p[:, 16 : 16 + size], p[:, 16 + size :] = wanted, head, same
+    return p
+
+
+def unpacked(p: ca.SX, head: int, walls: int, surface: Surface = FLAT) -> Unpacked:
+    """Return the parts of the parameter symbols of `packed`."""
+    sizes = [16, head, len(_NAMES), _DISC, _KEPT, *([surface.size] * walls)]
+    reference, own, weights, disc, keep_out, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
+    return Unpacked(reference, own, dict(zip(_NAMES, ca.vertsplit(weights), strict=True)), disc, keep_out, planes)
+
+
+def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
+    """Return the parameter rows of `packed` with the weights of these names at zero."""
+    rows = np.array(p, dtype=np.float64)
+    rows[:, [16 + head + _NAMES.index(name) for name in names]] = 0.0
+    return rows
+
+
+def parameter_count(head: int, walls: int, surface: Surface = FLAT) -> int:
+    """Return n_p."""
+    return 16 + head + len(_NAMES) + _DISC + _KEPT + surface.size * walls
+
+
+def motion_limits(
+    robot: BallBalancer, x: ca.SX, u: ca.SX, forces: list[ca.SX], m: ca.SX, least_normal: float
+) -> list[Row]:
+    """Return the barriers of drive, yaw torque, joints (u = (f_d, t_z, qdot, ...)) and of the floor's force."""
+    rows: list[Row] = []
+    for value, low, high, share in (
+        (u[:2], -robot.drive_limit, robot.drive_limit, 1.0),
+        (u[2], -robot.yaw_limit, robot.yaw_limit, 1.0),
+        (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0),
+        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2),  # not to shift the rest
+    ):
+        half = 0.5 * (np.asarray(high) - np.asarray(low))
+        rows += [((value - low) / half, share * m, 0.02), ((high - value) / half, share * m, 0.02)]
+    load, weight = robot.floor(x, u[:2], u[2], forces, u[3:9]), (robot.mass + robot.ball_mass) * robot.gravity
+    cone = robot.floor_friction * load.normal - ca.sqrt(ca.sumsqr(load.tangential) + 1.0)
+    return [*rows, ((load.normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
+
+
+def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = FLAT) -> list[Row]:
+    """Return the barriers of the two points' distances to walls and to the disc, and of the hands' to the disc."""
+    rows: list[Row] = []
+    w, disc = given.weights, given.disc
+    ball, body, height, top, softness, fade = ca.vertsplit(given.keep_out)
+    lean = robot.state(x).R_world_body[:, 2]
+    center = ca.vertcat(x[:2], robot.ball_radius)
+    for plane in given.walls:
+        for up, margin in ((0.0, ball), (height, body)):
+            rows.append((surface.distance(center + up * lean, plane) - margin, w["torso"], softness, fade))
+    kept = [(up * lean[:2], disc[2], weight) for up, weight in ((0.0, w["disc"]), (top, w["disc_top"]))]
+    kept += [(at[:2], disc[3], w["disc_hands"]) for at, _ in robot.hands(x)]
+    for at, radius, weight in kept:
+        rows.append((ca.sqrt(ca.sumsqr(x[:2] + at - disc[:2]) + 1e-6) - radius, weight, softness, fade))
+    return rows
+
+
+def state_cost(
+    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], kept: list[Row], share: Any = 1.0
+) -> tuple[list[tuple[Any, Any]], list[Row]]:
+    """Return the residuals of x - x_ref and the barriers, all times `share`."""
+    e = x - reference
+    parts = (
+        ("position", 0, 2),
+        ("yaw", 2, 3),
+        ("lean", 3, 5),
+        ("joints", 5, 11),
+        ("linear", 11, 13),
+        ("angular", 13, 16),
+    )
+    residuals = [(e[a:b], share * w[name]) for name, a, b in parts]
+    return residuals, [(h, share * m, *shape) for h, m, *shape in kept]
+
+
+def stacked_cost(residuals: list[tuple[Any, Any]], barriers: list[Row]) -> Cost:
+    """Return one cost of (residual, weight) and (margin, mu, delta, fade) groups; without fade it is 0."""
+    e = ca.vertcat(*(ca.vertcat(r) for r, _ in residuals))
+    weights = ca.vertcat(*(ca.repmat(ca.SX(weight), ca.vertcat(r).numel(), 1) for r, weight in residuals))
+    h = ca.vertcat(*(ca.vertcat(r) for r, *_ in barriers))
+    shapes = [[*row[1:], 0.0][:3] for row in barriers]
+    mu, delta, fade = (
+        ca.vertcat(
+            *(ca.repmat(ca.SX(s[i]), ca.vertcat(r).numel(), 1) for (r, *_), s in zip(barriers, shapes, strict=True))
+        )
+        for i in range(3)
+    )
+    return Cost(e, weights, h, mu, delta, fade)

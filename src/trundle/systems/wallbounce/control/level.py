@@ -1,0 +1,148 @@
+"""A level of a ball balancer's predictive control: the problem both share, compiled once, and its shortest calls."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import casadi as ca
+
+from trundle.checks import integer, positive
+from trundle.contact.soft import SoftTouch
+from trundle.contact.walls import FLAT, Surface
+from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
+from trundle.systems.wallbounce.control.costs import (
+    Row,
+    Unpacked,
+    kept_out,
+    motion_limits,
+    parameter_count,
+    stacked_cost,
+    state_cost,
+    unpacked,
+)
+from trundle.systems.wallbounce.robot import BallBalancer
+
+_DAMPING = 0.1
+"""Soft contacts bend the costs: measured over warm starts, this wastes fewest roll-outs."""
+
+
+class Contacts(NamedTuple):
+    """What a level says of its contacts: normal forces of the pairs, forces on the hands, costs, barriers."""
+
+    presses: list[ca.SX]
+    forces: list[ca.SX]
+    residuals: list[tuple[Any, Any]]
+    barriers: list[Row]
+
+
+@dataclass(frozen=True, eq=False)
+class BalancerLevel(ABC):
+    """A robot near walls over N stages, compiled once for all weights, walls, references and keep-outs.
+
+    State as in `BallBalancer`; inputs u = (f_d (2), t_z, qdot (6), those of each pair): N, N m, rad/s. Pairs of a hand
+    and a wall: the left hand with each wall, then the right one.
+
+    A subclass gives the sizes `inputs_of_pair` and `head`, and `contacts`.
+
+    Parameters
+    ----------
+    robot : BallBalancer
+    walls : int
+        Most walls at once; fewer may be given to a call.
+    stages : int
+        N.
+    step : float, s
+    least_normal : float, N
+        Of the floor.
+    surface : Surface
+        Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; times in `bench.ilqr`) or a `Formula`.
+    """
+
+    robot: BallBalancer = field(default_factory=BallBalancer)
+    walls: int = 1
+    stages: int = 25
+    step: float = 0.04
+    least_normal: float = 30.0
+    surface: Surface = FLAT
+
+    def __post_init__(self) -> None:
+        integer("walls", self.walls, minimum=1)
+        integer("stages", self.stages, minimum=1)
+        positive("step", self.step, "s")
+
+    @property
+    @abstractmethod
+    def inputs_of_pair(self) -> int:
+        """Number of inputs of a hand and a wall."""
+
+    @property
+    @abstractmethod
+    def head(self) -> int:
+        """Number of the level's own parameters of a stage."""
+
+    @abstractmethod
+    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> Contacts:
+        """Return what follows from the pairs' touches and inputs."""
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of a hand and a wall."""
+        return 2 * self.walls
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return 9 + self.inputs_of_pair * self.pairs
+
+    @cached_property
+    def problem(self) -> ControlProblem:
+        """The stages as the optimiser reads them."""
+        return self._built[0]
+
+    @cached_property
+    def optimiser(self) -> Optimiser:
+        """The compiled problem."""
+        return Optimiser(self.problem, _DAMPING)
+
+    @property
+    def observe(self) -> ca.Function:
+        """(x, u, p) -> what happens at a stage.
+
+        Distances (pairs,), m; normal forces (pairs,), N; forces on the hands (3, 2), N; the floor's on the ball
+        (f (2), N) (3,), N; velocities of the hands at each wall (3, pairs), m/s; their speeds along it (pairs,), m/s,
+        of whatever curvature. World axes.
+        """
+        return self._built[1]
+
+    @cached_property
+    def _built(self) -> tuple[ControlProblem, ca.Function]:
+        robot = self.robot
+        x, u = ca.SX.sym("x", 16), ca.SX.sym("u", self.nu)
+        p = ca.SX.sym("p", parameter_count(self.head, self.walls, self.surface))
+        given = unpacked(p, self.head, self.walls, self.surface)
+        w, (drive, yaw, joint_rates) = given.weights, (u[:2], u[2], u[3:9])
+        touches = self.touches(x, joint_rates, given.walls)
+        own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)
+        kept = kept_out(robot, x, given, self.surface)
+        stage, end = (state_cost(x, given.reference, w, kept, share) for share in (1.0, w["end"]))
+        residuals = [(drive, w["drive"]), (yaw, w["yaw_torque"]), (joint_rates, w["joint_rates"]), *own.residuals]
+        barriers = [*motion_limits(robot, x, u, own.forces, w["limits"], self.least_normal), *own.barriers]
+        step, jacobian = midpoint(robot.rate(x, drive, yaw, own.forces, joint_rates), x, u, self.step)
+        along = stacked_cost([*stage[0], *residuals], [*stage[1], *barriers])
+        problem = ControlProblem(x, u, p, step, along, stacked_cost(*end), self.stages, jacobian)
+        floor = ca.vertcat(*robot.floor(x, drive, yaw, own.forces, joint_rates))
+        distances = ca.vertcat(*(touch.distance for touch in touches))
+        velocities = ca.horzcat(*(touch.velocity for touch in touches))
+        slips = ca.vertcat(*(ca.sqrt(ca.sumsqr(touch.slip)) for touch in touches))
+        seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities, slips]
+        return problem, ca.Function("observe", [x, u, p], seen)
+
+    def touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
+        """Return the touches of all pairs."""
+        center = ca.vertcat(x[:2], self.robot.ball_radius)
+        hands = zip(self.robot.hands(x), self.robot.hand_velocities(x, joint_rates), strict=True)
+        radius, surface = self.robot.hand_radius, self.surface
+        return [SoftTouch(center + r, v, radius, wall, surface) for (r, _), v in hands for wall in walls]

@@ -1,0 +1,180 @@
+"""The fastest level of a ball balancer's control: it balances, turns and moves the arms as a plan says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, array, non_negative
+from trundle.numerics.compiled.buffered import QuickCall
+from trundle.systems.wallbounce.robot import BallBalancer, body_rotation
+
+__all__ = ["Answer", "LowLevel", "LowLevelGains"]
+
+
+@dataclass(frozen=True)
+class LowLevelGains:
+    """Gains of the low level, SI.
+
+    Attributes
+    ----------
+    tilt, tilt_rate : float, N/rad, N s/rad
+        Drive force by the error of the lean; `tilt` must exceed m g c / (m c / M_e + r_b), 223 N/rad by default.
+    position, velocity, integral : float, rad/m, rad s/m, rad/(m s)
+        Lean asked for by the error of the centre of mass.
+    lean : float, rad
+        Most of that lean.
+    yaw, yaw_rate : float, N m/rad, N m s/rad
+    hand, hand_rate : float, N/m, N s/m
+    joint, joint_rate : float, N m/rad, N m s/rad
+    """
+
+    tilt: float = 1000.0
+    tilt_rate: float = 110.0
+    position: float = 0.15
+    velocity: float = 0.25
+    integral: float = 0.05
+    lean: float = 0.08
+    yaw: float = 60.0
+    yaw_rate: float = 8.0
+    hand: float = 400.0
+    hand_rate: float = 40.0
+    joint: float = 2.0
+    joint_rate: float = 0.3
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, non_negative(entry.name, getattr(self, entry.name)))
+
+
+class Answer(NamedTuple):
+    """Command (f_d (2), t_z, joint torques (6)), error (2,) of the centre of mass, m, and the model's state (16,)."""
+
+    command: FloatArray
+    error: FloatArray
+    state: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LowLevel:
+    """PID over PD balancing, yaw, and arms of a given impedance with the planned forces fed forward (final).
+
+        tilt = (R e_z)_xy,  lean* = tilt_plan + k_x e_x + k_v e_v + k_i int e_x
+        f_d = f_plan + K_th (tilt - lean*) + K_w (tilt' - tilt'_plan)
+        t_z = t_plan + K_psi e_psi + K_psi' e_wz
+        tau_i = J_i^T (K_p (p* - p) + K_d (p*' - p') - f_plan,i) + K_q (q* - q) + K_qd (q*' - q') + gravity
+
+    e = plan - measured, e_x and e_v of the centre of mass: of the ball, whose speed answers a drive force with the
+    wrong sign first, these gains would let it rock. Hands and forces in body axes; f_plan,i acts on the hand.
+
+    Parameters
+    ----------
+    robot : BallBalancer
+        What the controller believes.
+    gains : LowLevelGains
+    arm_masses : (2,) kg
+        Of upper arm and forearm, their centres half-way, for the gravity term.
+
+    Notes
+    -----
+    Source: Wall-bouncing paper, section VI; the gains are reconstructed.
+    """
+
+    robot: BallBalancer = field(default_factory=BallBalancer)
+    gains: LowLevelGains = LowLevelGains()
+    arm_masses: Any = (0.8, 0.6)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,), minimum=0.0, unit="kg"))
+
+    def __call__(self, measured: FloatArray, state: FloatArray, inputs: FloatArray, integral: FloatArray) -> Answer:
+        """Return the command.
+
+        Parameters
+        ----------
+        measured : (28,)
+            O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces on the hands (6).
+        state : (16,)
+            Planned.
+        inputs : (15,)
+            Planned f_d (2), t_z, joint rates (6), forces on the hands (6), world axes.
+        integral : (2,) m s
+            Of the position's error.
+        """
+        return Answer(*self._quick(measured, state, inputs, integral))
+
+    def state(self, measured: FloatArray) -> FloatArray:
+        """Return the model's state (16,) of a measurement."""
+        return self._state(measured)[0]
+
+    @cached_property
+    def _quick(self) -> QuickCall:
+        return QuickCall(self.function)
+
+    @cached_property
+    def _state(self) -> QuickCall:
+        y = ca.SX.sym("y", 28)
+        return QuickCall(ca.Function("state", [y], [self._model_state(y)]))
+
+    def _model_state(self, y: ca.SX) -> ca.SX:
+        return ca.vertcat(y[:11], self.robot.momenta(y[2:5], y[11:13], y[13:16]))
+
+    @cached_property
+    def function(self) -> ca.Function:
+        """(measured, state, inputs, integral) -> command, error, model's state."""
+        y, x, u, total = (ca.SX.sym(n, k) for n, k in (("y", 28), ("x", 16), ("u", 15), ("total", 2)))
+        robot, g = self.robot, self.gains
+        planned, R = robot.state(x), body_rotation(y[2:5])
+        v, omega = y[11:13], y[13:16]
+        tilt, tilt_plan = R[:2, 2], planned.R_world_body[:2, 2]
+        rate = ca.cross(omega, R[:, 2])[:2]
+        rate_plan = ca.cross(planned.omega, planned.R_world_body[:, 2])[:2]
+        com = R @ ca.DM(robot.com)
+        error = x[:2] + planned.com[:2] - y[:2] - com[:2]
+        drift = planned.v + ca.cross(planned.omega, planned.com)[:2] - v - ca.cross(omega, com)[:2]
+        asked = g.position * error + g.velocity * drift + g.integral * total
+        asked = asked * ca.fmin(1.0, g.lean / ca.fmax(ca.norm_2(asked + 1e-12), 1e-9))
+        drive = u[:2] + g.tilt * (tilt - tilt_plan - asked) + g.tilt_rate * (rate - rate_plan)
+        turn = x[2] - y[2]
+        turn = ca.atan2(ca.sin(turn), ca.cos(turn))
+        yaw = u[2] + g.yaw * turn + g.yaw_rate * (planned.omega[2] - omega[2])
+        torques = self._arms(y, x, u, R)
+        command = ca.vertcat(drive, yaw, torques)
+        return ca.Function("low_level", [y, x, u, total], [command, error, self._model_state(y)])
+
+    def _arms(self, y: ca.SX, x: ca.SX, u: ca.SX, R: ca.SX) -> ca.SX:
+        robot, g = self.robot, self.gains
+        upright = ca.SX.zeros(5)
+        q, rates, q_plan, rates_plan = y[5:11], y[16:22], x[5:11], u[3:9]
+        at = robot.hands(ca.vertcat(upright, q))
+        wanted = robot.hands(ca.vertcat(upright, q_plan))
+        torques = []
+        for i, ((p, J), (p_plan, J_plan)) in enumerate(zip(at, wanted, strict=True)):
+            part = slice(3 * i, 3 * i + 3)
+            force = g.hand * (p_plan - p) + g.hand_rate * (J_plan @ rates_plan[part] - J @ rates[part])
+            force -= R.T @ u[9 + 3 * i : 12 + 3 * i]
+            joint = g.joint * (q_plan[part] - q[part]) + g.joint_rate * (rates_plan[part] - rates[part])
+            torques.append(J.T @ force + joint)
+        s = ca.SX.sym("q", 6)
+        weight = ca.gradient(self._potential(s, R), s)
+        return ca.vertcat(*torques) + ca.substitute(weight, s, q)
+
+    def _potential(self, q: ca.SX, R: ca.SX) -> ca.SX:
+        """Potential energy (J) of the arms, up to a constant."""
+        robot, (upper, fore) = self.robot, np.asarray(self.arm_masses)
+        total = ca.SX(0)
+        for side, first in ((1.0, 0), (-1.0, 3)):
+            q1, q2, q3 = (q[first + i] for i in range(3))
+            elbow = robot.upper_arm * _along(side * q1, q2)
+            middle = elbow + 0.5 * robot.forearm * _along(side * q1, q2 + q3)
+            total += robot.gravity * ca.dot(R[2, :].T, 0.5 * upper * elbow + fore * middle)
+        return total
+
+
+def _along(abduction: ca.SX, flexion: ca.SX) -> ca.SX:
+    """Direction (3,), body axes, of a link: Rx(abduction) Ry(-flexion) (0, 0, -1)."""
+    return ca.vertcat(ca.sin(flexion), ca.sin(abduction) * ca.cos(flexion), -ca.cos(abduction) * ca.cos(flexion))

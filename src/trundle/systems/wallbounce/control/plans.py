@@ -1,0 +1,325 @@
+"""Plans of both levels as the low level reads them, and who makes them from a measured state."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray
+from trundle.contact.soft import SoftLaw, Wall
+from trundle.numerics.compiled.compile import compile_function
+from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
+from trundle.status import Status
+from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit, Disc, KeepOut, Weights
+from trundle.systems.wallbounce.control.hybrid import HybridControl
+from trundle.systems.wallbounce.control.level import BalancerLevel
+from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
+
+__all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
+
+NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
+"""A law by which hands find nothing to push."""
+_LAW, _WEIGHTS, _RULES, _KEEP_OUT = SoftLaw(), Weights(), ScheduleRules(), KeepOut()
+_FALLEN = 1.0  # rad of lean from which no plan comes back
+_IMPLICIT, _EVENT, _HYBRID = Limits(5), Limits(15), Limits(3)
+
+
+@dataclass(frozen=True, eq=False)
+class BalancerPlan:
+    """A plan from `begin` (s) on.
+
+    Attributes
+    ----------
+    begin, step : float, s
+    states : (N + 1, 16)
+    inputs : (N, 15)
+        f_d (2), t_z, joint rates (6), forces on the hands (6), world axes.
+    solution : ControlSolution
+    schedule : (N, pairs) of bool
+        Planned contacts of left hand with each wall, then of the right one.
+    forces, distances : (N, pairs) N, m
+        Normal forces and signed distances.
+    speeds, slips : (N, pairs) m/s
+        Of the hands' centres, and along the wall.
+    ends : (pairs,) s
+        When contacts that last are over at the latest; infinite where nothing is known.
+    searched : bool
+        Whether it took more than the warm start.
+    """
+
+    begin: float
+    step: float
+    states: FloatArray
+    inputs: FloatArray
+    solution: ControlSolution
+    schedule: NDArray[np.bool_]
+    forces: FloatArray
+    distances: FloatArray
+    speeds: FloatArray
+    slips: FloatArray
+    ends: FloatArray
+    searched: bool = False
+
+    @property
+    def horizon(self) -> float:
+        """Length, s."""
+        return self.step * len(self.inputs)
+
+    @property
+    def usable(self) -> bool:
+        """Whether all numbers are finite and the cost is."""
+        known = np.isfinite(np.sum(self.states)) and np.isfinite(np.sum(self.inputs))
+        return bool(known and math.isfinite(self.solution.cost) and self.solution.status is not Status.NOT_FINITE)
+
+    def at(self, time: float) -> tuple[FloatArray, FloatArray]:
+        """Return the state, linear between stages, and the inputs of the stage."""
+        place = min(max((time - self.begin) / self.step, 0.0), len(self.inputs) - 1e-9)
+        k = int(place)
+        share = place - k
+        return (1.0 - share) * self.states[k] + share * self.states[k + 1], self.inputs[k]
+
+    def contacts(self, time: float) -> NDArray[np.bool_]:
+        """Return the flags (2,) of the hands' contacts at a time."""
+        k = int(min(max((time - self.begin) / self.step, 0.0), len(self.inputs) - 1e-9))
+        return np.any(self.schedule[k].reshape(2, -1), axis=1)
+
+    def later(self, time: float) -> Guess:
+        """Return the warm start for a plan that begins at `time`."""
+        return self.solution.guess((time - self.begin) / self.step)
+
+
+def falls(solution: ControlSolution) -> bool:
+    """Whether the body leans more than 1 rad anywhere along a solution (or a number is not finite)."""
+    return not float(np.max(np.abs(solution.states[:, 3:5]))) <= _FALLEN
+
+
+def upright(found: Sequence[ControlSolution]) -> ControlSolution:
+    """Return the cheapest of the solutions that do not fall; of all, if all do."""
+    return cheapest([solution for solution in found if not falls(solution)] or found)
+
+
+class Seen(NamedTuple):
+    """What happens along a plan: see `BalancerPlan`; forces on the hands (N, 6), N, world axes."""
+
+    distances: FloatArray
+    forces: FloatArray
+    on_hands: FloatArray
+    speeds: FloatArray
+    slips: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Planner(ABC):
+    """What both planners share: the grid of their level, and plans made of its solutions."""
+
+    @property
+    @abstractmethod
+    def level(self) -> BalancerLevel:
+        """The level whose problem is solved."""
+
+    @property
+    def times(self) -> FloatArray:
+        """Of the stages, s from the plan's begin (N + 1,)."""
+        return self.level.step * np.arange(self.level.stages + 1, dtype=np.float64)
+
+    def _seen(self, solution: ControlSolution, p: FloatArray) -> Seen:
+        """Return what happens along a solution."""
+        n = self.level.stages
+        found = [np.array(value) for value in self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
+        speeds = np.linalg.norm(found[4].T.reshape(n, -1, 3), axis=2)
+        return Seen(found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, found[5].T)
+
+    def _made(
+        self,
+        begin: float,
+        solution: ControlSolution,
+        schedule: NDArray[np.bool_],
+        seen: Seen,
+        ends: FloatArray,
+        searched: bool,
+    ) -> BalancerPlan:
+        inputs = np.concatenate([solution.inputs[:, :9], seen.on_hands], axis=1)
+        return BalancerPlan(
+            begin, self.level.step, solution.states, inputs, solution, schedule,
+            seen.forces, seen.distances, seen.speeds, seen.slips, ends,
+            searched,
+        )  # fmt: skip
+
+    @cached_property
+    def _observe(self) -> ca.Function:
+        return compile_function(self.level.observe).map(self.level.stages)
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitPlanner(_Planner):
+    """Contact-implicit plans, by homotopy at events, with the schedules they imply (final).
+
+    A warm start whose roll-out falls over is worth nothing, nor is any plan that begins from it: there, too, the
+    homotopy is tried.
+
+    Parameters
+    ----------
+    control : ContactImplicit
+    law : SoftLaw
+    weights : Weights
+    rules : ScheduleRules
+    keep_out : KeepOut
+    update, event : Limits
+        Iterations of an update, and of each law of the homotopy.
+    """
+
+    control: ContactImplicit
+    law: SoftLaw = _LAW
+    weights: Weights = _WEIGHTS
+    rules: ScheduleRules = _RULES
+    keep_out: KeepOut = _KEEP_OUT
+    update: Limits = _IMPLICIT
+    event: Limits = _EVENT
+
+    @property
+    def level(self) -> BalancerLevel:
+        """The contact-implicit level."""
+        return self.control
+
+    def plan(
+        self,
+        begin: float,
+        x: FloatArray,
+        reference: FloatArray,
+        walls: Sequence[Wall],
+        disc: Disc | None,
+        last: BalancerPlan | None,
+        event: bool,
+        since: Any,
+        touching: bool = True,
+    ) -> BalancerPlan:
+        """Return the plan from the state x (16,).
+
+        Parameters
+        ----------
+        begin : float, s
+        x : (16,)
+        reference : (N + 1, 16)
+        walls : sequence of Wall
+        disc : Disc or None
+        last : BalancerPlan or None
+            The warm start.
+        event : bool
+            Try the homotopy as well and keep the cheaper.
+        since : (2,) s
+            Since when the hands feel a force; NaN: they do not.
+        touching : bool
+            Whether to read a schedule.
+        """
+        control = self.control
+        p = control.parameters(reference, walls, self.law, self.weights, disc, self.keep_out)
+        found = []
+        if last is not None:
+            found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
+        searched = last is None or event or falls(found[0])
+        if searched:
+            found.append(control.discover(x, p, control.still(x), self.event))
+        best = upright(found)
+        seen = self._seen(best, p)
+        schedule, ends = np.zeros(seen.forces.shape, dtype=bool), np.full(control.pairs, np.inf)
+        if touching and np.isfinite(np.sum(seen.forces)):
+            schedule, ends = self._schedule(begin, seen, since, last)
+        return self._made(begin, best, schedule, seen, ends, searched)
+
+    def _schedule(
+        self, begin: float, seen: Seen, since: Any, last: BalancerPlan | None
+    ) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Return the contacts of a plan, and when those that last now are over at the latest (s)."""
+        rules, step, distances = self.rules, self.control.step, seen.distances[0]
+        near, lasted = self._contacts(begin, distances, since)
+        ends = np.full(distances.shape, np.inf)
+        if rules.keep_end and last is not None:
+            ends = np.where(distances < rules.near, last.ends, np.inf)
+        flags = contact_schedule(seen.forces, seen.distances, step, rules, near, lasted, ends - begin)
+        if rules.keep_end:
+            begun = near & flags[0] & np.isinf(ends)
+            ends = np.where(begun, begin + step * first_end(flags), ends)
+        return flags, ends
+
+    def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
+        """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
+        felt = np.repeat(np.asarray(since, dtype=np.float64), self.control.walls)
+        near = np.logical_not(np.isnan(felt)) & (distances < 0.02)
+        return near, np.where(near, begin - felt, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingPlanner(_Planner):
+    """Hybrid plans with the schedule of an implicit plan (final).
+
+    Where all warm starts fall over, the implicit plan's states are tried without gains, their gaps to be closed.
+
+    Parameters
+    ----------
+    control : HybridControl
+    largest : float, N
+        f_max.
+    weights : Weights
+    keep_out : KeepOut
+    update : Limits
+    """
+
+    control: HybridControl
+    largest: float = 60.0
+    weights: Weights = _WEIGHTS
+    keep_out: KeepOut = _KEEP_OUT
+    update: Limits = _HYBRID
+
+    @property
+    def level(self) -> BalancerLevel:
+        """The hybrid level."""
+        return self.control
+
+    def plan(
+        self,
+        begin: float,
+        x: FloatArray,
+        reference: FloatArray,
+        walls: Sequence[Wall],
+        disc: Disc | None,
+        source: BalancerPlan,
+        last: BalancerPlan | None,
+        fresh: bool,
+    ) -> BalancerPlan:
+        """Return the plan from the state x (16,).
+
+        Parameters
+        ----------
+        begin : float, s
+        x : (16,)
+        reference : (N + 1, 16)
+        walls : sequence of Wall
+        disc : Disc or None
+        source : BalancerPlan
+            Of the contact-implicit level: schedule and seed.
+        last : BalancerPlan or None
+            The own last plan.
+        fresh : bool
+            Seed from `source`, too: it has just arrived. Always so without a last plan.
+        """
+        control = self.control
+        passed = begin - source.begin
+        schedule = on_grid(source.schedule, source.step, self.times[:-1] + passed)
+        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc, self.keep_out)
+        guesses = [] if last is None else [last.later(begin)]
+        seed = control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step)
+        if fresh or not guesses:
+            guesses.append(seed)
+        best = control.solve(x, p, guesses, self.update)
+        searched = falls(best)
+        if searched:
+            best = upright([best, control.solve(x, p, [seed], self.update)])
+        return self._made(begin, best, schedule, self._seen(best, p), source.ends, searched)

@@ -1,0 +1,284 @@
+"""Contact-implicit and hybrid predictive control over a low level, each plan used only once it is computed."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray, choice, non_negative, positive
+from trundle.contact.soft import Wall
+from trundle.errors import InputError
+from trundle.systems.wallbounce.control.contact_implicit import Disc
+from trundle.systems.wallbounce.control.low_level import LowLevel
+from trundle.systems.wallbounce.control.plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
+
+__all__ = ["LEVELS", "Arrival", "Surroundings", "Timing", "TwoLevel"]
+
+LEVELS = ("two-level", "implicit-only", "drive-only")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Periods, s, of the three levels, and for how long their plans are computed.
+
+    Attributes
+    ----------
+    implicit, hybrid, low : float, s
+        Periods; the first two are multiples of the third.
+    implicit_time, event_time, hybrid_time : float, s
+        After so long a plan may be used; `event_time` comes on top at an event and where a warm start falls over, when
+        a hybrid plan takes twice its time.
+    measured : bool
+        Count the time the computation really took instead: results then differ from run to run.
+    """
+
+    implicit: float = 0.025
+    hybrid: float = 0.01
+    low: float = 0.001
+    implicit_time: float = 0.011
+    event_time: float = 0.020
+    hybrid_time: float = 0.005
+    measured: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("implicit", "hybrid", "low"):
+            positive(name, getattr(self, name), "s")
+        for name in ("implicit_time", "event_time", "hybrid_time"):
+            non_negative(name, getattr(self, name), "s")
+        for name in ("implicit", "hybrid"):
+            ratio = getattr(self, name) / self.low
+            if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:
+                raise InputError(name, getattr(self, name), f"a multiple of low = {self.low} (s)")
+
+    def ticks(self, period: float) -> int:
+        """Return a period in ticks of the low level."""
+        return round(period / self.low)
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What is known around the robot; `version` changes when something appears."""
+
+    walls: Sequence[Wall] = ()
+    disc: Disc | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """A plan and when it may be used, s."""
+
+    time: float
+    plan: BalancerPlan
+
+
+Reference = Callable[[float, FloatArray, FloatArray], FloatArray]
+"""From the time, the model's state (16,) and the times of the stages to the reference (N + 1, 16)."""
+
+
+@dataclass
+class _Counts:
+    implicit: int = 0
+    hybrid: int = 0
+    events: int = 0
+    late: int = 0
+    rejected: int = 0
+    bad_measurements: int = 0
+    without_plan: int = 0
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"implicit": [], "event": [], "hybrid": []})
+
+
+class TwoLevel:
+    """The policy of a wall-bouncing robot: measurements in, commands of drive, yaw and arms out (final).
+
+    Every `timing.implicit` a contact-implicit plan begins from the measured state, unless one is still being computed;
+    every `timing.hybrid` a hybrid plan with the schedule of the newest implicit plan that has arrived. The low level
+    follows the newest plan that has arrived, at its own time. At an event - the momentum departs from the plan, or the
+    surroundings change - the implicit plan is found by homotopy, and the cheaper of this and the warm start is kept.
+    A plan that is not finite or that arrives when its horizon is over is dropped; without a plan the low level holds
+    the reference. A measurement that is not finite is replaced by the last that was.
+
+    Parameters
+    ----------
+    low : LowLevel
+    implicit : ImplicitPlanner
+    hybrid : TrackingPlanner, optional
+        Needed for two levels.
+    reference : callable
+    surroundings : callable
+        From the time to `Surroundings`.
+    timing : Timing
+    levels : "two-level", "implicit-only" or "drive-only"
+        Drive-only: a contact-implicit plan whose hands find no force.
+    event_momentum : float, N s
+        Departure of l from the plan that is an event.
+
+    Notes
+    -----
+    Source: Wall-bouncing paper, section IV and VI.
+    """
+
+    def __init__(
+        self,
+        low: LowLevel,
+        implicit: ImplicitPlanner,
+        hybrid: TrackingPlanner | None,
+        reference: Reference,
+        surroundings: Callable[[float], Surroundings],
+        timing: Timing = Timing(),
+        levels: str = "two-level",
+        event_momentum: float = 4.0,
+    ) -> None:
+        self.low, self.implicit, self.hybrid, self.timing = low, implicit, hybrid, timing
+        self.reference, self.surroundings = reference, surroundings
+        self.levels = choice("levels", levels, LEVELS)
+        self.event_momentum = positive("event_momentum", event_momentum, "N s")
+        self.reset()
+
+    @property
+    def period(self) -> float:
+        """Of the low level, s."""
+        return self.timing.low
+
+    def reset(self) -> None:
+        """Forget plans, integrals and counts."""
+        self.counts = _Counts()
+        self.plans: dict[str, BalancerPlan | None] = {"implicit": None, "hybrid": None}
+        self.arrived: dict[str, float] = {"implicit": -math.inf, "hybrid": -math.inf}
+        self._coming: dict[str, Arrival | None] = {"implicit": None, "hybrid": None}
+        self._integral, self._held = np.zeros(2), np.zeros(28)
+        self._since = np.full(2, math.nan)
+        self._version, self._fresh = 0, False
+        self._event_at = -math.inf
+        self.inputs = np.zeros(15)
+        self.state = np.zeros(16)
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the command (f_d (2), t_z, joint torques (6)) for a measurement (28,)."""
+        measured = self._sane(state)
+        tick = round(time / self.timing.low)
+        self._feel(time, measured)
+        self._receive(time)
+        if tick % self.timing.ticks(self.timing.implicit) == 0 and self._coming["implicit"] is None:
+            self._begin_implicit(time, measured)
+        if tick % self.timing.ticks(self.timing.hybrid) == 0 and self._coming["hybrid"] is None:
+            self._begin_hybrid(time, measured)
+        self._receive(time)
+        planned, inputs = self._planned(time)
+        answer = self.low(measured, planned, inputs, self._integral)
+        self._integral = np.clip(self._integral + self.timing.low * answer.error, -0.3, 0.3)
+        self.inputs, self.state = inputs, answer.state
+        return answer.command
+
+    @property
+    def following(self) -> BalancerPlan | None:
+        """The plan the low level follows."""
+        return self.plans["hybrid"] or self.plans["implicit"]
+
+    def contacts(self, time: float) -> np.ndarray:
+        """Return the flags (2,) of planned contacts now, left hand first."""
+        plan = self.following
+        return np.zeros(2, dtype=bool) if plan is None else plan.contacts(time)
+
+    def report(self) -> dict[str, Any]:
+        """Return counts of plans, events and of what went wrong, and medians of the real computing times, s."""
+        values: dict[str, Any] = {k: v for k, v in vars(self.counts).items() if k != "seconds"}
+        for level, seconds in self.counts.seconds.items():
+            if seconds:
+                values[f"{level}_seconds"] = float(np.median(seconds))
+        return values
+
+    # measurements ---------------------------------------------------------------------------------------
+
+    def _sane(self, measured: FloatArray) -> FloatArray:
+        if np.all(np.isfinite(measured)):
+            self._held = measured
+            return measured
+        self.counts.bad_measurements += 1
+        return np.where(np.isfinite(measured), measured, self._held)
+
+    def _feel(self, time: float, measured: FloatArray) -> None:
+        """Note since when the hands feel a force."""
+        pressed = np.linalg.norm(measured[22:28].reshape(2, 3), axis=1) > 1.5
+        self._since = np.where(pressed, np.where(np.isnan(self._since), time, self._since), math.nan)
+
+    # plans ----------------------------------------------------------------------------------------------
+
+    def _receive(self, time: float) -> None:
+        for level, coming in self._coming.items():
+            if coming is None or coming.time > time + 1e-9:
+                continue
+            self._coming[level] = None
+            if time - coming.plan.begin >= coming.plan.horizon:
+                self.counts.late += 1
+                continue
+            self.plans[level], self.arrived[level] = coming.plan, time
+            if level == "implicit":
+                self._fresh = True
+
+    def _begin_implicit(self, time: float, measured: FloatArray) -> None:
+        x, around = self.low.state(measured), self.surroundings(time)
+        event = self._is_event(time, x, around)
+        begin = clock.perf_counter()
+        times = time + self.implicit.times
+        plan = self.implicit.plan(
+            time, x, self.reference(time, x, times), around.walls, around.disc, self.plans["implicit"], event,
+            self._since, touching=self.levels == "two-level",
+        )  # fmt: skip
+        taken = clock.perf_counter() - begin
+        self.counts.seconds["event" if event else "implicit"].append(taken)
+        self.counts.implicit += 1
+        self.counts.events += event
+        if event:
+            self._version, self._event_at = around.version, time
+        stated = self.timing.implicit_time + (self.timing.event_time if plan.searched else 0.0)
+        self._send("implicit", time, taken, stated, plan)
+
+    def _begin_hybrid(self, time: float, measured: FloatArray) -> None:
+        source = self.plans["implicit"]
+        if self.hybrid is None or self.levels != "two-level" or source is None or time >= source.begin + source.horizon:
+            return
+        x = self.low.state(measured)
+        begin = clock.perf_counter()
+        around = self.surroundings(time)
+        times = time + self.hybrid.times
+        plan = self.hybrid.plan(
+            time, x, self.reference(time, x, times), around.walls, around.disc, source, self.plans["hybrid"],
+            self._fresh,
+        )  # fmt: skip
+        taken = clock.perf_counter() - begin
+        self._fresh = False
+        self.counts.hybrid += 1
+        self.counts.seconds["hybrid"].append(taken)
+        self._send("hybrid", time, taken, self.timing.hybrid_time * (2.0 if plan.searched else 1.0), plan)
+
+    def _send(self, level: str, time: float, taken: float, stated: float, plan: BalancerPlan) -> None:
+        if not plan.usable:
+            self.counts.rejected += 1
+            return
+        self._coming[level] = Arrival(time + (taken if self.timing.measured else stated), plan)
+
+    def _is_event(self, time: float, x: FloatArray, around: Surroundings) -> bool:
+        plan = self.plans["implicit"]
+        if plan is None or around.version != self._version or time >= plan.begin + plan.horizon:
+            return True
+        if time - self._event_at < 2.0 * self.timing.implicit:
+            return False
+        away = x[11:13] - plan.at(time)[0][11:13]
+        return bool(np.linalg.norm(away) > self.event_momentum)
+
+    def _planned(self, time: float) -> tuple[FloatArray, FloatArray]:
+        """Return what the low level follows now: state (16,) and inputs (15,)."""
+        for level in ("hybrid", "implicit"):
+            plan = self.plans[level]
+            if plan is not None and time < plan.begin + plan.horizon:
+                return plan.at(time)
+            self.plans[level] = None
+        self.counts.without_plan += 1
+        x = self.low.state(self._held)
+        return self.reference(time, x, np.array([time]))[0], np.zeros(15)

@@ -1,0 +1,264 @@
+"""Figures of kind `wallbounce`: forces, accelerations and contacts over time, both plans' hands, paths, all trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import Trajectory
+from trundle.report import style
+from trundle.systems.wallbounce import metrics as metrics_wallbounce
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+Runs = Mapping[str, Trajectory]
+_HANDS = ("left", "right")
+_COLOURS = (style.BLUE, style.ORANGE)
+_PARTS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
+
+
+def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+    """Return the figures of a run of the kind by name, the most telling first."""
+    return {
+        "hand_forces": hand_forces,
+        "acceleration": acceleration,
+        "path": path,
+        "torso_distance": torso_distance,
+        "planned_hand_speed": _both_plans("hand_speed", "Speed of the hands in plans", "speed (m/s)"),
+        "planned_hand_distance": _both_plans(
+            "hand_distance", "Distance of the hands from walls in plans", "distance (m)"
+        ),
+        "planned_hand_force": _both_plans("hand_press", "Normal force of the hands in plans", "force (N)"),
+        "solve_times": solve_times,
+    }
+
+
+def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+    """Return the figures that set parts beside each other."""
+    if runs[""].kind != "wallbounce":
+        return {}
+    return {"trials": all_trials, "paths": paths}
+
+
+def hand_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw planned and measured force of both hands over time; bands: the plan has the hand in contact (figure 5b)."""
+    ax, quiet = ax or style.new_axes(), True
+    for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
+        planned, measured = (
+            np.linalg.norm(run[f"hand_force_{what}"][:, i], axis=1) for what in ("planned", "measured")
+        )
+        if not np.any(planned > 0.01) and not np.any(measured > 0.01):
+            continue
+        quiet = False
+        ax.plot(run.time, measured, color=colour, linewidth=0.9, alpha=0.75, label=f"{name}, measured")
+        ax.step(run.time, planned, where="post", color=colour, linewidth=1.7, linestyle="--", label=f"{name}, planned")
+        _band(ax, run.time, run["active_contact"][:, i] > 0.5, colour, i)
+    _push(ax, run)
+    if quiet:
+        ax.plot(run.time, np.zeros(len(run)), color=style.GREY, linewidth=1.2, label="no force, planned or measured")
+    ax.set_ylim(bottom=0.0)
+    style.dress(ax, "Forces on the hands", "time (s)", "force (N)", run)
+    style.legend(ax)
+    return ax
+
+
+def acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the magnitude of the ball's acceleration over time, mean of 50 ms, and the push (figure 5b)."""
+    ax = ax or style.new_axes()
+    rate = np.linalg.norm(np.gradient(run["base_velocity"], run.time, axis=0), axis=1)
+    width = max(1, round(0.05 / float(run.time[1] - run.time[0])))
+    smooth = np.convolve(np.pad(rate, width, mode="edge"), np.ones(width) / width, mode="same")[width:-width]
+    ax.plot(run.time, smooth, color=style.BLUE, linewidth=1.5, label="acceleration of the ball")
+    for i, colour in enumerate(_COLOURS):
+        _band(ax, run.time, run["active_contact"][:, i] > 0.5, colour, i, f"{_HANDS[i]} hand in contact")
+    _push(ax, run)
+    ax.set_ylim(bottom=0.0)
+    style.dress(ax, "Acceleration", "time (s)", "acceleration (m/s²)", run)
+    style.legend(ax)
+    return ax
+
+
+def path(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw ball, torso's top and hands seen from above, with walls and box; thin lines: the other trials."""
+    ax = ax or style.new_axes(6.0, 5.4)
+    for one in metrics_wallbounce.trials(run):
+        ax.plot(*np.array(one["path"])[:, 1:].T, color=style.GREY, linewidth=0.5, alpha=0.6)
+    base, top = run["base_position"], _top(run)
+    ax.plot(top[:, 0], top[:, 1], color=style.PURPLE, linewidth=1.0, label="top of the torso")
+    for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
+        hand = run["hand_position"][:, i]
+        ax.plot(hand[:, 0], hand[:, 1], color=colour, linewidth=0.8, alpha=0.6, label=f"{name} hand")
+        on = np.linalg.norm(run["hand_force_measured"][:, i], axis=1) > 1.0
+        ax.plot(hand[on, 0], hand[on, 1], ".", color=colour, markersize=3.5)
+    ax.plot(base[:, 0], base[:, 1], color=style.INK, linewidth=1.8, label="ball")
+    ax.plot(*base[0, :2], "o", color=style.GREEN, markersize=6, linestyle="none", label="start")
+    ax.plot(*base[-1, :2], "s", color=style.RED, markersize=5, linestyle="none", label="end")
+    _surroundings(ax, run, np.vstack([base[:, :2], run["hand_position"][:, :, :2].reshape(-1, 2)]))
+    style.dress(ax, "Seen from above", "x (m)", "y (m)", run)
+    style.legend(ax)
+    return ax
+
+
+def torso_distance(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the distance of the torso and of both hands from walls and boxes over time."""
+    ax = ax or style.new_axes()
+    ax.plot(run.time, run["torso_distance"], color=style.INK, linewidth=1.7, label="torso")
+    for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
+        ax.plot(run.time, run["wall_distance"][:, i], color=colour, linewidth=1.0, label=f"{name} hand, walls only")
+    ax.axhline(0.0, color=style.RED, linewidth=0.8)
+    _push(ax, run)
+    style.dress(ax, "Distances", "time (s)", "distance (m)", run)
+    style.legend(ax)
+    return ax
+
+
+def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw what the plans of both levels took on this machine."""
+    ax = ax or style.new_axes()
+    for level, colour in (("implicit", style.BLUE), ("hybrid", style.ORANGE)):
+        values = 1e3 * run[f"solve_time_{level}"]
+        if np.any(values):
+            label = f"{level}, median {np.median(values[values > 0]):.2f} ms"
+            shown = np.where(values > 0.0, values, np.nan)  # before the first plan there is none
+            ax.step(run.time, shown, where="post", color=colour, linewidth=1.0, label=label)
+    ax.set_yscale("log")
+    style.dress(ax, "Computing time of the last plan", "time (s)", "time (ms)", run)
+    style.legend(ax)
+    return ax
+
+
+def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the torso's least distance of every trial of every part; hollow: not safe or not there."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax = ax or style.new_axes()
+    for i, ((part, run), colour) in enumerate(zip(runs.items(), _PARTS, strict=False)):
+        facts = metrics_wallbounce.trials(run)
+        good = np.array([_well(one) for one in facts])
+        least = np.array([one["torso_min"] for one in facts])
+        k = np.arange(1, len(facts) + 1) + 0.12 * (i - 0.5 * (len(runs) - 1))  # side by side where they coincide
+        name = part.replace("-", " ") or str(run.metadata.get("levels", "main run")).replace("-", " ")
+        label = f"{name}: {int(good.sum())} of {len(facts)}"
+        ax.plot(k[good], least[good], "o", color=colour, markersize=5, label=label)
+        ax.plot(k[~good], least[~good], "o", color=colour, markersize=5, fillstyle="none")
+    ax.axhline(0.0, color=style.RED, linewidth=0.8)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.dress(ax, "Least distance of the torso; filled: safe (cleared)", "trial", "distance (m)", runs[""])
+    style.legend(ax, 3)
+    return ax
+
+
+def _well(one: Mapping[str, Any]) -> bool:
+    """Whether a trial went as wanted: round the box where there is one, else safely."""
+    return metrics_wallbounce.cleared(one) if one.get("box") else metrics_wallbounce.safe(one)
+
+
+def paths(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the ball's paths of all trials of all parts, seen from above."""
+    ax = ax or style.new_axes(6.0, 5.4)
+    points = []
+    for (part, run), colour in zip(runs.items(), _PARTS, strict=False):
+        for k, one in enumerate(metrics_wallbounce.trials(run)):
+            line = np.array(one["path"])[:, 1:]
+            label = (part.replace("-", " ") or str(run.metadata.get("levels", ""))) if k == 0 else None
+            ax.plot(*line.T, color=colour, linewidth=0.8, alpha=0.7, label=label)
+            points.append(line)
+    _surroundings(ax, runs[""], np.vstack(points))
+    style.dress(ax, "Paths of the ball, all trials", "x (m)", "y (m)", runs[""])
+    style.legend(ax, 3)
+    return ax
+
+
+def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes | None], Axes]:
+    def draw(run: Trajectory, ax: Axes | None = None) -> Axes:
+        """Draw the hand that pushes hardest."""
+        ax = ax or style.new_axes()
+        i = int(np.argmax(np.max(np.linalg.norm(run["hand_force_measured"], axis=2), axis=0)))
+        for level, colour in (("implicit", style.ORANGE), ("hybrid", style.BLUE)):
+            made = run[f"solve_time_{level}"] > 0.0  # else the record repeats the other level's plan
+            values = np.where(np.maximum.accumulate(made), run[f"{name}_{level}"][:, i], np.nan)
+            if name == "hand_distance":
+                values = np.where(values == 0.0, np.nan, values)  # a plan that is computed has not yet arrived
+            if np.any(made):
+                label = f"{level} plan, {_HANDS[i]} hand"
+                ax.plot(run.time, values, color=colour, linewidth=1.4, label=label)
+        if name == "hand_distance":
+            ax.plot(run.time, run["wall_distance"][:, i], color=style.INK, linewidth=0.9, label="measured")
+            ax.set_ylim(-0.06, 0.3)
+        if name == "hand_press":
+            force = np.linalg.norm(run["hand_force_measured"][:, i], axis=1)
+            ax.plot(run.time, force, color=style.INK, linewidth=0.9, alpha=0.6, label="measured")
+        _band(ax, run.time, run["active_contact"][:, i] > 0.5, style.GREEN, 0, "contact by the schedule")
+        style.dress(ax, title, "time (s)", unit, run)
+        style.legend(ax)
+        return ax
+
+    draw.__name__ = name
+    draw.__doc__ = f"{title} over time, at the plans' own instants (figure 6)."
+    return draw
+
+
+def _top(run: Trajectory) -> Array:
+    """Return the top (n, 2) of the torso's axis."""
+    roll, pitch, yaw = run["base_rpy"].T
+    x = np.cos(yaw) * np.sin(pitch) * np.cos(roll) + np.sin(yaw) * np.sin(roll)
+    y = np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll)
+    robot: Any = run.metadata["robot"]
+    return run["base_position"][:, :2] + (robot["height"] - robot["ball_radius"]) * np.column_stack([x, y])
+
+
+def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
+    """Draw walls (where they meet the height of the hands) and boxes, and set the limits."""
+    low, high = points.min(axis=0) - 0.2, points.max(axis=0) + 0.2
+    height, far = 0.9, float(np.max(high - low)) + 1.0
+    for wall in run.metadata.get("walls", []):
+        n, p = np.array(wall["normal"]), np.array(wall["point"])
+        flat = n[:2] / np.linalg.norm(n[:2]) if np.linalg.norm(n[:2]) > 1e-9 else None
+        if flat is None:
+            continue
+        at = p[:2] + flat * float((p[2] - height) * n[2] / np.linalg.norm(n[:2]))
+        middle = 0.5 * (low + high)
+        foot = middle - flat * float((middle - at) @ flat)
+        along = np.array([-flat[1], flat[0]])
+        ends = np.array([foot - far * along, foot + far * along])
+        ax.plot(*ends.T, color=style.INK, linewidth=3.0, solid_capstyle="butt", scalex=False, scaley=False)
+        low, high = np.minimum(low, foot - 0.1), np.maximum(high, foot + 0.1)
+    half = run.metadata.get("box")
+    first = metrics_wallbounce.shown(run)
+    if half and first.get("box"):
+        corner = np.array(first["box"]) - half[:2]
+        from matplotlib.patches import Rectangle
+
+        ax.add_patch(Rectangle(tuple(corner), 2 * half[0], 2 * half[1], facecolor="#d9cbb3", edgecolor=style.INK))
+    if first.get("goal"):
+        ax.plot(*first["goal"], "*", color=style.GREEN, markersize=11, label="goal")
+    wider = max(0.0, 1.1 * (high - low)[1] - (high - low)[0])  # room for the title
+    ax.set_xlim(low[0] - 0.5 * wider, high[0] + 0.5 * wider)
+    ax.set_ylim(low[1], high[1])
+    ax.set_aspect("equal", adjustable="box")
+
+
+def _band(ax: Axes, time: Array, on: NDArray[np.bool_], colour: str, row: int, label: str | None = None) -> None:
+    """Mark when something holds by a band at the bottom of the axes."""
+    if not on.any():
+        return
+    low, high = 0.025 * row, 0.025 * (row + 1)
+    where = np.where(on, high, np.nan)
+    ax.fill_between(
+        time, low, where, color=colour, alpha=0.8, linewidth=0, transform=ax.get_xaxis_transform(), label=label
+    )
+
+
+def _push(ax: Axes, run: Trajectory) -> None:
+    if "push_force" not in run:
+        return
+    on = np.flatnonzero(np.linalg.norm(run["push_force"], axis=1) > 0)
+    if on.size:
+        ax.axvspan(
+            float(run.time[on[0]]), float(run.time[on[-1]]), color=style.RED, alpha=0.12, linewidth=0, label="push"
+        )

@@ -1,0 +1,292 @@
+"""The ball balancer in MuJoCo: massive arms, a torso that collides, a ball on a frictional floor, walls and boxes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.contact.soft import Wall
+from trundle.errors import InputError
+from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
+from trundle.systems.wallbounce.robot import BallBalancer
+
+__all__ = ["MEASURED", "BalancerPlant", "Box"]
+
+MEASURED = 28
+"""Numbers of a measurement: O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces (6)."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box on the floor: centre (2,), half sizes (3,), m, and yaw, rad."""
+
+    center: Any
+    half_size: Any
+    yaw: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "center", array("center", self.center, (2,), unit="m"))
+        object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
+
+
+@dataclass(frozen=True, eq=False)
+class BalancerPlant:
+    """The robot of the plant; its numbers may differ from those the controller believes (final).
+
+    Arms have mass; torso mass, centre and inertia are such that robot and arms together, with the arms at rest, have
+    the numbers of `robot` (the smallest moment is raised where no body could have what is left). A measurement is
+    (O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces on the hands (6)), world axes; a
+    command is (f_d (2), t_z, joint torques (6)), its first three limited by the limits of `robot`.
+
+    Parameters
+    ----------
+    robot : BallBalancer
+    walls : sequence of Wall
+        Flat ones: the simulator has planes.
+    boxes : sequence of Box
+        Movable from the outside; see `place_box`.
+    arm_masses : (2,) kg
+        Of upper arm and forearm.
+    armature : float, kg m^2
+        Of the joints' drives.
+    torso_radius : float, m
+    hand_friction, floor_friction : float
+    torsional_friction : float, m
+        Of the floor.
+    torque_limit : float, N m
+        Of the arms' joints.
+    step : float, s
+    """
+
+    robot: BallBalancer = field(default_factory=BallBalancer)
+    walls: Sequence[Wall] = ()
+    boxes: Sequence[Box] = ()
+    arm_masses: Any = (0.8, 0.6)
+    armature: float = 0.01
+    torso_radius: float = 0.14
+    hand_friction: float = 0.8
+    floor_friction: float = 1.2
+    torsional_friction: float = 0.02
+    torque_limit: float = 40.0
+    step: float = 0.001
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,), above=0.0, unit="kg"))
+        for name in ("torso_radius", "torque_limit", "step"):
+            positive(name, getattr(self, name))
+        for name in ("armature", "hand_friction", "floor_friction", "torsional_friction"):
+            non_negative(name, getattr(self, name))
+        for i, wall in enumerate(self.walls):
+            if wall.curvature != 0.0:
+                raise InputError(f"walls[{i}].curvature", wall.curvature, "0: the plant has flat walls only")
+
+    # the model ------------------------------------------------------------------------------------------
+
+    def plant(self, x: Any, joint_rates: Any = None) -> MujocoPlant:
+        """Return the plant that starts at the state x (16,), momenta included, of `robot`."""
+        state = array("x", x, (16,))
+        rates = np.zeros(6) if joint_rates is None else array("joint_rates", joint_rates, (6,), unit="rad/s")
+        fall = (Fall("base", 0.8 * self.robot.ball_radius), Fall("base", 0.0, math.radians(60.0)))
+        return MujocoPlant(self.xml(), self.actuate, fall, lambda view: self._start(view, state, rates))
+
+    def xml(self) -> str:
+        """Return the MJCF text."""
+        r, top = self.robot.ball_radius, self.robot.height - self.robot.ball_radius
+        mass, com, inertia = self.torso()
+        ball = f"{self.robot.ball_inertia!r} " * 3
+        friction = f'friction="{self.floor_friction!r} {self.torsional_friction!r} 0.0001"'
+        return f"""<mujoco model="ball balancer">
+<compiler angle="radian" autolimits="true"/>
+<option timestep="{self.step!r}" gravity="0 0 -{self.robot.gravity!r}" integrator="implicitfast" cone="elliptic"
+  impratio="10"/>
+<worldbody>
+<geom name="floor" type="plane" size="0 0 .1" contype="1" conaffinity="0" condim="4" priority="1" {friction}/>
+{self._walls()}{self._boxes()}<body name="base" pos="0 0 {r!r}"><freejoint name="base"/>
+<inertial pos="{_text(com)}" mass="{float(mass)!r}" fullinertia="{_text(inertia)}"/>
+<geom name="torso" type="cylinder" fromto="0 0 {1.3 * r!r} 0 0 {top!r}" size="{self.torso_radius!r}" contype="0"
+  conaffinity="3" mass="0" friction="0.3"/>
+<body name="ball"><joint name="ball" type="ball"/>
+<inertial pos="0 0 0" mass="{self.robot.ball_mass!r}" diaginertia="{ball}"/>
+<geom name="ball" type="sphere" size="{r!r}" contype="0" conaffinity="3"/></body>
+{self._arm("left", 1.0)}{self._arm("right", -1.0)}</body>
+</worldbody>
+<actuator>
+{self._motors()}</actuator>
+</mujoco>"""
+
+    def torso(self) -> tuple[float, FloatArray, FloatArray]:
+        """Return mass, centre of mass (3,) and inertia (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the torso without arms.
+
+        Raises
+        ------
+        InputError
+            If nothing of it is left.
+        """
+        robot, parts = self.robot, self._links(np.tile(np.asarray(self.robot.joint_rest), 2))
+        mass = robot.mass - sum(m for m, _, _ in parts)
+        if mass <= 0.0:
+            raise InputError(
+                "arm_masses", self.arm_masses, f"together, for two arms, below the robot's {robot.mass} kg"
+            )
+        com = (robot.mass * np.asarray(robot.com) - sum(m * p for m, p, _ in parts)) / mass
+        inertia = np.diag(np.asarray(robot.inertia)) + robot.mass * _spread(np.asarray(robot.com))
+        inertia = inertia - sum(own + m * _spread(p) for m, p, own in parts) - mass * _spread(com)
+        moments, axes = np.linalg.eigh(inertia)
+        if moments[0] <= 0.0:
+            raise InputError("arm_masses", self.arm_masses, f"small enough for the robot's inertia {robot.inertia}")
+        moments[0] = max(moments[0], 1.001 * (moments[2] - moments[1]))
+        inertia = axes @ np.diag(moments) @ axes.T
+        return mass, com, inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+
+    def _links(self, q: FloatArray) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Mass, centre and inertia (3, 3) about it, body axes, of the arms' four links."""
+        result = []
+        for side, (q1, q2, q3) in ((1.0, q[:3]), (-1.0, q[3:])):
+            at = np.asarray(self.robot.shoulder) * [1.0, side, 1.0]
+            R = _about(0, side * q1) @ _about(1, -q2)
+            for m, length in zip(self.arm_masses, (self.robot.upper_arm, self.robot.forearm), strict=True):
+                local = np.diag(self._rod(m, length))
+                result.append((float(m), at + R @ [0.0, 0.0, -0.5 * length], R @ local @ R.T))
+                at = at + R @ [0.0, 0.0, -length]
+                R = R @ _about(1, -q3)
+        return result
+
+    def _rod(self, m: float, length: float) -> list[float]:
+        across = m * (length**2 / 12.0 + 0.03**2 / 4.0)
+        return [across, across, m * 0.03**2 / 2.0]
+
+    def _arm(self, name: str, side: float) -> str:
+        robot = self.robot
+        links = [(self.arm_masses[0], robot.upper_arm), (self.arm_masses[1], robot.forearm)]
+        inertials = [
+            f'<inertial pos="0 0 {-0.5 * length!r}" mass="{float(m)!r}" diaginertia="{_text(self._rod(m, length))}"/>'
+            for m, length in links
+        ]
+        joint = f'armature="{self.armature!r}" damping="0.05"'
+        at = np.asarray(robot.shoulder) * [1.0, side, 1.0]
+        return f"""<body name="{name}_upper" pos="{_text(at)}">
+<joint name="{name}_1" axis="{side!r} 0 0" {joint}/><joint name="{name}_2" axis="0 -1 0" {joint}/>{inertials[0]}
+<body name="{name}_fore" pos="0 0 {-robot.upper_arm!r}"><joint name="{name}_3" axis="0 -1 0" {joint}/>{inertials[1]}
+<geom name="{name}_hand" type="sphere" size="{robot.hand_radius!r}" pos="0 0 {-robot.forearm!r}" mass="0" contype="0"
+  conaffinity="2" condim="4" friction="{self.hand_friction!r} .005 .0001" priority="1"/></body></body>
+"""
+
+    def _walls(self) -> str:
+        return "".join(
+            f'<geom name="wall{i}" type="plane" size="0 0 .1" pos="{_text(wall.point)}" zaxis="{_text(wall.normal)}" '
+            f'contype="2" conaffinity="0" friction="{self.hand_friction!r} .005 .0001"/>\n'
+            for i, wall in enumerate(self.walls)
+        )
+
+    def _boxes(self) -> str:
+        return "".join(
+            f'<body name="box{i}" mocap="true" pos="{_text([*box.center, box.half_size[2]])}" '
+            f'euler="0 0 {box.yaw!r}"><geom name="box{i}" type="box" size="{_text(box.half_size)}" contype="2" '
+            f'conaffinity="0"/></body>\n'
+            for i, box in enumerate(self.boxes)
+        )
+
+    def _motors(self) -> str:
+        text = "".join(f'<motor jointinparent="ball" gear="{axis} 0 0 0"/>\n' for axis in ("1 0 0", "0 1 0", "0 0 1"))
+        limit = f'ctrlrange="{-self.torque_limit!r} {self.torque_limit!r}"'
+        return text + "".join(f'<motor joint="{s}_{i}" {limit}/>\n' for s in ("left", "right") for i in (1, 2, 3))
+
+    # the interface --------------------------------------------------------------------------------------
+
+    def actuate(self, view: PlantView, command: FloatArray) -> FloatArray:
+        """Return the motors' torques (9,) of a command (f_d (2), t_z, joint torques (6)), drive and yaw limited."""
+        f = np.clip(command[:2], -self.robot.drive_limit, self.robot.drive_limit)
+        t = float(np.clip(command[2], -self.robot.yaw_limit, self.robot.yaw_limit))
+        r = self.robot.ball_radius
+        on_ball = np.array([-r * f[1], r * f[0], -t])
+        return np.concatenate([_matrix(view.data.qpos[3:7]).T @ on_ball, command[3:]])
+
+    def measure(self, view: PlantView) -> FloatArray:
+        """Return the measurement (28,)."""
+        q, v = view.data.qpos, view.data.qvel
+        R = _matrix(q[3:7])
+        angles = [
+            math.atan2(R[1, 0], R[0, 0]),
+            math.asin(min(1.0, max(-1.0, -R[2, 0]))),
+            math.atan2(R[2, 1], R[2, 2]),
+        ]
+        hands = [view.contact_force(view.geom(f"{side}_hand")) for side in ("left", "right")]
+        return np.concatenate([q[:2], angles, q[11:17], v[:2], R @ v[3:6], v[9:15], *hands])
+
+    def torso_distance(self, view: PlantView) -> float:
+        """Return the least distance of the torso from walls and boxes, m; 5 m where there are none."""
+        torso = view.geom("torso")
+        R, middle = view.data.geom_xmat[torso].reshape(3, 3), view.data.geom_xpos[torso]
+        half, best = float(view.model.geom_size[torso][1]), 5.0
+        for wall in self.walls:
+            along = abs(float(wall.normal @ R[:, 2]))
+            reach = half * along + self.torso_radius * math.sqrt(max(0.0, 1.0 - along**2))
+            best = min(best, float(wall.normal @ middle) - wall.offset - reach)
+        for i in range(len(self.boxes)):
+            best = min(best, view.distance(torso, view.geom(f"box{i}")))
+        return best
+
+    def hand_positions(self, view: PlantView) -> FloatArray:
+        """Return the centres of the hands (2, 3), m, left first."""
+        return np.array([view.data.geom_xpos[view.geom(f"{side}_hand")] for side in ("left", "right")])
+
+    def wall_distances(self, view: PlantView) -> FloatArray:
+        """Return the distance (2,) of each hand's surface from the nearest wall, m; 5 m without walls."""
+        hands = self.hand_positions(view)
+        gaps = [hands @ wall.normal - wall.offset - self.robot.hand_radius for wall in self.walls]
+        return np.min([*gaps, np.full(2, 5.0)], axis=0)
+
+    def place_box(self, view: PlantView, number: int, center: Any) -> None:
+        """Put a box elsewhere."""
+        i = int(view.model.body_mocapid[view.body(f"box{number}")])
+        view.data.mocap_pos[i, :2] = array("center", center, (2,), unit="m")
+
+    def _start(self, view: PlantView, x: FloatArray, joint_rates: FloatArray) -> None:
+        q, v = view.data.qpos, view.data.qvel
+        speed, omega = self._velocities(x)
+        R = _about(2, x[2]) @ _about(1, x[3]) @ _about(0, x[4])
+        q[:2], q[2] = x[:2], self.robot.ball_radius
+        view.mujoco.mju_mat2Quat(q[3:7], R.ravel())
+        q[7:11], q[11:17] = [1.0, 0.0, 0.0, 0.0], x[5:11]
+        v[:2], v[3:6], v[9:15] = speed, R.T @ omega, joint_rates
+        ball = np.array([-speed[1], speed[0], 0.0]) / self.robot.ball_radius
+        v[6:9] = R.T @ (ball - omega)  # of the ball against the body, in its own axes, which are the body's now
+
+    def _velocities(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        s = ca.SX.sym("x", 16)
+        state = self.robot.state(s)
+        found = ca.Function("v", [s], [state.v, state.omega])(x)
+        return np.array(found[0]).ravel(), np.array(found[1]).ravel()
+
+
+def _matrix(q: FloatArray) -> FloatArray:
+    w, x, y, z = q / math.sqrt(q @ q)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _about(axis: int, angle: float) -> FloatArray:
+    c, s = math.cos(angle), math.sin(angle)
+    R = np.eye(3)
+    i, j = [(1, 2), (2, 0), (0, 1)][axis]
+    R[i, i], R[i, j], R[j, i], R[j, j] = c, -s, s, c
+    return R
+
+
+def _spread(p: FloatArray) -> FloatArray:
+    return np.asarray((p @ p) * np.eye(3) - np.outer(p, p))
+
+
+def _text(values: Any) -> str:
+    return " ".join(repr(float(v)) for v in values)

@@ -1,0 +1,365 @@
+"""A robot that balances on a ball and has two arms of three joints: momentum dynamics, exact or simplified."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import array, choice, non_negative, positive
+from trundle.errors import InputError
+
+__all__ = ["BalancerState", "BallBalancer", "FloorLoad"]
+
+FORMS = ("exact", "simplified")
+_EZ = ca.DM([0.0, 0.0, 1.0])
+
+
+class BalancerState(NamedTuple):
+    """Parts of a state x (16,) and what follows from it; world axes, O the ball's centre.
+
+    Attributes
+    ----------
+    position : (2,) m
+        Of O.
+    angles : (3,) rad
+        Yaw, pitch, roll: R_world_body = Rz(yaw) Ry(pitch) Rx(roll).
+    joints : (6,) rad
+        Left arm, right arm.
+    R_world_body : (3, 3)
+    v : (2,) m/s
+        Of O.
+    omega : (3,) rad/s
+        Of the body.
+    com : (3,) m
+        From O to the body's centre of mass.
+    """
+
+    position: ca.SX
+    angles: ca.SX
+    joints: ca.SX
+    R_world_body: ca.SX
+    v: ca.SX
+    omega: ca.SX
+    com: ca.SX
+
+
+class FloorLoad(NamedTuple):
+    """Force of the floor on the ball: horizontal part (2,), N, and normal force, N."""
+
+    tangential: ca.SX
+    normal: ca.SX
+
+
+def _table(text: str, file: str) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(text).get("robot")
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("file", file, f"a TOML file: {error}") from None
+    if not isinstance(table, dict):
+        raise InputError("file", file, "a table [robot]")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
+
+
+_NUMBERS = _table(
+    files("trundle.systems.wallbounce").joinpath("robots/ball_balancer.toml").read_text("utf-8"), "ball_balancer.toml"
+)
+
+
+@dataclass(frozen=True)
+class BallBalancer:
+    """Numbers of the robot, SI, and its equations as CasADi expressions (final).
+
+    Without arguments the numbers are those of ``ball_balancer.toml`` beside this file; see `read` for another one.
+
+    State x = (x, y, yaw, pitch, roll, q (6), l (2), h (3)); l and h are momenta, see `velocities`.
+
+    Parameters
+    ----------
+    mass, ball_mass : float, kg
+    ball_radius : float, m
+    ball_inertia : float, kg m^2
+    com : (3,) m
+        From O, body axes.
+    inertia : (3,) kg m^2
+        Principal moments about the centre of mass, body axes.
+    gravity : float, m/s^2
+    floor_friction, hand_friction : float
+    drive_limit : float, N
+        Largest force of the drive on the floor, each component.
+    yaw_limit : float, N m
+    joint_rate_limit : float, rad/s
+    shoulder : (3,) m
+        Of the left arm, body axes; the right one is its mirror image.
+    upper_arm, forearm : float, m
+    hand_radius : float, m
+    joint_lower, joint_upper, joint_rest : (3,) rad
+        Of abduction, flexion, elbow; the same for both arms.
+    height : float, m
+        Above the floor.
+    form : "exact" or "simplified"
+        Of the dynamics; see `rate`.
+    """
+
+    mass: float = _NUMBERS["mass"]
+    ball_mass: float = _NUMBERS["ball_mass"]
+    ball_radius: float = _NUMBERS["ball_radius"]
+    ball_inertia: float = _NUMBERS["ball_inertia"]
+    com: Any = _NUMBERS["com"]
+    inertia: Any = _NUMBERS["inertia"]
+    gravity: float = _NUMBERS["gravity"]
+    floor_friction: float = _NUMBERS["floor_friction"]
+    hand_friction: float = _NUMBERS["hand_friction"]
+    drive_limit: float = _NUMBERS["drive_limit"]
+    yaw_limit: float = _NUMBERS["yaw_limit"]
+    joint_rate_limit: float = _NUMBERS["joint_rate_limit"]
+    shoulder: Any = _NUMBERS["shoulder"]
+    upper_arm: float = _NUMBERS["upper_arm"]
+    forearm: float = _NUMBERS["forearm"]
+    hand_radius: float = _NUMBERS["hand_radius"]
+    joint_lower: Any = _NUMBERS["joint_lower"]
+    joint_upper: Any = _NUMBERS["joint_upper"]
+    joint_rest: Any = _NUMBERS["joint_rest"]
+    height: float = _NUMBERS["height"]
+    form: str = _NUMBERS["form"]
+
+    def __post_init__(self) -> None:
+        choice("form", self.form, FORMS)
+        zero = ("floor_friction", "hand_friction", "gravity", "yaw_limit", "hand_radius")
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(entry.default, tuple):
+                object.__setattr__(self, entry.name, array(entry.name, value, (3,)))
+            elif entry.name != "form":
+                check = non_negative if entry.name in zero else positive
+                object.__setattr__(self, entry.name, check(entry.name, value))
+        inertia = np.asarray(self.inertia)
+        if np.any(inertia <= 0.0) or np.any(2.0 * inertia > np.sum(inertia) * (1 + 1e-12)):
+            raise InputError("inertia", inertia, "three positive moments, none above the sum of the others")
+        if np.any(np.asarray(self.joint_lower) >= np.asarray(self.joint_upper)):
+            raise InputError("joint_lower", self.joint_lower, f"below joint_upper = {self.joint_upper}")
+
+    @classmethod
+    def read(cls, path: str | Path) -> BallBalancer:
+        """Return the robot of the table [robot] of a TOML file; keys that are left out keep their default.
+
+        Raises
+        ------
+        InputError
+            If the file is no such file or a key or number is wrong; it names the file.
+        """
+        try:
+            text = Path(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("file", str(path), f"a readable file: {error}") from None
+        table = _table(text, str(path))
+        known = [entry.name for entry in fields(cls)]
+        for key in table:
+            if key not in known:
+                raise InputError(key, table[key], f"one of {known}", str(path))
+        try:
+            return cls(**table)
+        except InputError as error:
+            raise error.within("robot", str(path)) from None
+
+    @property
+    def nx(self) -> int:
+        """Number of states, 16."""
+        return 16
+
+    @property
+    def effective_mass(self) -> float:
+        """M_e = m + m_b + I_b / r_b^2, kg."""
+        return self.mass + self.ball_mass + self.ball_inertia / self.ball_radius**2
+
+    def state(self, x: Any) -> BalancerState:
+        """Return the parts of x (16,) and the velocities its momenta stand for."""
+        angles = x[2:5]
+        R = body_rotation(angles)
+        com = R @ ca.DM(self.com)
+        v, omega = self.velocities(R, com, x[11:13], x[13:16])
+        return BalancerState(x[:2], angles, x[5:11], R, v, omega, com)
+
+    def momenta(self, angles: Any, v: Any, omega: Any) -> ca.SX:
+        """Return (l, h) (5,) of velocities v (2,), m/s, and omega (3,), rad/s, world axes.
+
+        Exact: l = M_e v + m (omega x c)_xy, h = I_O omega + m c x v. Simplified: l = m v, h = I_O omega.
+        """
+        R = body_rotation(angles)
+        com = R @ ca.DM(self.com)
+        spin = self._inertia(R, com) @ omega
+        if self.form == "simplified":
+            return ca.vertcat(self.mass * v, spin)
+        linear = self.effective_mass * v + self.mass * ca.cross(omega, com)[:2]
+        return ca.vertcat(linear, spin + self.mass * ca.cross(com, ca.vertcat(v, 0)))
+
+    def velocities(self, R: Any, com: Any, linear: Any, angular: Any) -> tuple[ca.SX, ca.SX]:
+        """Return (v (2,), omega (3,)) of the momenta l and h; the inverse of `momenta`.
+
+        (I_O + C_(:,xy) C_(xy,:) / M_e) omega = h - C_(:,xy) l / M_e,  v = (l + C_(xy,:) omega) / M_e,  C = m [c]x
+        """
+        inertia = self._inertia(R, com)
+        if self.form == "simplified":
+            return linear / self.mass, _solve_symmetric(inertia, angular)
+        C, M = self.mass * ca.skew(com), self.effective_mass
+        omega = _solve_symmetric(inertia + C[:, :2] @ C[:2, :] / M, angular - C[:, :2] @ linear / M)
+        return (linear + C[:2, :] @ omega) / M, omega
+
+    def hands(self, x: Any) -> list[tuple[ca.SX, ca.SX]]:
+        """Return (r_i (3,), J_i (3, 3)) of both hands: from O, world axes, and dr_i/dq_i at a body at rest.
+
+        p_i = p_sh + Rx(s q1) Ry(-q2) ((0, 0, -l1) + Ry(-q3) (0, 0, -l2)), s = 1 left and -1 right.
+        """
+        R, result = body_rotation(x[2:5]), []
+        for side, first in ((1.0, 5), (-1.0, 8)):
+            q = x[first : first + 3]
+            c1, s1 = ca.cos(side * q[0]), ca.sin(side * q[0])
+            c2, s2, c3, s3 = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[1] + q[2]), ca.sin(q[1] + q[2])
+            forward = self.upper_arm * s2 + self.forearm * s3  # along x, in the arm's plane
+            down = self.upper_arm * c2 + self.forearm * c3
+            shoulder = ca.DM(np.asarray(self.shoulder) * [1.0, side, 1.0])
+            p = shoulder + ca.vertcat(forward, s1 * down, -c1 * down)
+            by = ca.horzcat(
+                ca.vertcat(0, side * c1 * down, side * s1 * down),
+                ca.vertcat(down, -s1 * forward, c1 * forward),
+                ca.vertcat(self.forearm * c3, -s1 * self.forearm * s3, c1 * self.forearm * s3),
+            )
+            result.append((R @ p, R @ by))
+        return result
+
+    def hand_velocities(self, x: Any, joint_rates: Any) -> list[ca.SX]:
+        """Return the velocities (3,) of both hands, m/s, world axes: v + omega x r_i + R J_i qdot_i."""
+        s = self.state(x)
+        return [
+            ca.vertcat(s.v, 0) + ca.cross(s.omega, r) + J @ joint_rates[3 * i : 3 * i + 3]
+            for i, (r, J) in enumerate(self.hands(x))
+        ]
+
+    def rate(self, x: Any, drive: Any, yaw: Any, forces: Sequence[Any], joint_rates: Any) -> ca.SX:
+        """Return dx/dt (16,).
+
+        Exact: ldot = f_d + sum_i (f_i)_xy,
+        hdot = m (omega x c) x v + c x m g - r_b e_z x f_d + sum_i r_i x f_i + t_z e_z.
+        Simplified, for nearly balanced motions without vertical acceleration and fast turns: the same l with
+        hdot = -r_b e_z x f_d + sum_i r_i x f_i + c x m g - c x (f_d + sum_i f_i)_xy + t_z e_z.
+
+        Parameters
+        ----------
+        x : (16,)
+        drive : (2,) N
+            f_d: torque r_b e_z x f_d of the drive on the ball.
+        yaw : scalar, N m
+            t_z: torque on the body about the vertical.
+        forces : two of (3,), N
+            On the hands, world axes.
+        joint_rates : (6,) rad/s
+
+        Notes
+        -----
+        Source: Wall-bouncing paper, eq. 3-7 (simplified); exact: Newton and Euler about O with the ball eliminated.
+        """
+        s = self.state(x)
+        total = ca.vertcat(drive, 0)
+        moment = -self.ball_radius * ca.cross(_EZ, total) + yaw * _EZ
+        for (r, _), f in zip(self.hands(x), forces, strict=True):
+            total += ca.vertcat(f[:2], 0)
+            moment += ca.cross(r, f)
+        moment += self.mass * self.gravity * ca.vertcat(-s.com[1], s.com[0], 0)
+        if self.form == "simplified":
+            moment -= ca.cross(s.com, total)
+        else:
+            moment += self.mass * ca.cross(ca.cross(s.omega, s.com), ca.vertcat(s.v, 0))
+        return ca.vertcat(s.v, angle_rates(s.angles, s.omega), joint_rates, total[:2], moment)
+
+    def accelerations(self, s: BalancerState, rate: Any) -> tuple[ca.SX, ca.SX]:
+        """Return (vdot (2,), omegadot (3,)) that a rate dx/dt (16,) stands for, m/s^2 and rad/s^2.
+
+        (I_O + C_(:,xy) C_(xy,:) / M_e) omegadot = k - C_(:,xy) a / M_e,  vdot = (a + C_(xy,:) omegadot) / M_e with
+        a = ldot - m (omega x (omega x c))_xy and k = hdot - omega x I_O omega - m (omega x c) x v.
+        """
+        inertia, (linear, angular) = self._inertia(s.R_world_body, s.com), (rate[11:13], rate[13:16])
+        angular = angular - ca.cross(s.omega, inertia @ s.omega)
+        if self.form == "simplified":
+            return linear / self.mass, _solve_symmetric(inertia, angular)
+        turned = ca.cross(s.omega, s.com)
+        angular -= self.mass * ca.cross(turned, ca.vertcat(s.v, 0))
+        linear = linear - self.mass * ca.cross(s.omega, turned)[:2]
+        C, M = self.mass * ca.skew(s.com), self.effective_mass
+        omega = _solve_symmetric(inertia + C[:, :2] @ C[:2, :] / M, angular - C[:, :2] @ linear / M)
+        return (linear + C[:2, :] @ omega) / M, omega
+
+    def floor(self, x: Any, drive: Any, yaw: Any, forces: Sequence[Any], joint_rates: Any) -> FloorLoad:
+        """Return the force of the floor on the ball.
+
+            f = f_d - I_b / r_b^2 vdot,   N = (m + m_b) g + m d^2 c_z / dt^2 - sum_i f_iz
+
+        The cone |f| <= mu N and N > 0 are what the other equations take for granted. Arguments as in `rate`.
+        """
+        s = self.state(x)
+        v_dot, omega_dot = self.accelerations(s, self.rate(x, drive, yaw, forces, joint_rates))
+        rise = ca.cross(omega_dot, s.com)[2] + ca.cross(s.omega, ca.cross(s.omega, s.com))[2]
+        lift = sum((f[2] for f in forces), ca.SX(0))
+        normal = (self.mass + self.ball_mass) * self.gravity + self.mass * rise - lift
+        if self.form == "simplified":
+            return FloorLoad(ca.vertcat(drive), normal)
+        return FloorLoad(drive - self.ball_inertia / self.ball_radius**2 * v_dot, normal)
+
+    def rest(self, position: Any = (0.0, 0.0), yaw: float = 0.0) -> np.ndarray:
+        """Return the state (16,) upright and at rest, arms in `joint_rest`."""
+        x = np.zeros(16)
+        x[:2], x[2] = array("position", position, (2,), unit="m"), yaw
+        x[5:11] = np.tile(np.asarray(self.joint_rest), 2)
+        return x
+
+    def rolling(self, velocity: Any) -> np.ndarray:
+        """Return the momenta (l, h) (..., 5) upright at yaw 0 and not turning, O at velocities v (..., 2), m/s."""
+        v, (x, y, z) = np.asarray(velocity, dtype=np.float64), self.mass * np.asarray(self.com)
+        if self.form == "simplified":
+            return np.concatenate([self.mass * v, np.zeros((*v.shape[:-1], 3))], axis=-1)
+        moment = np.stack([-z * v[..., 1], z * v[..., 0], x * v[..., 1] - y * v[..., 0]], axis=-1)
+        return np.concatenate([self.effective_mass * v, moment], axis=-1)
+
+    def _inertia(self, R: Any, com: Any) -> ca.SX:
+        about_com = R @ ca.diag(ca.DM(self.inertia)) @ R.T
+        return about_com + self.mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)
+
+
+def body_rotation(angles: Any) -> ca.SX:
+    """Return R_world_body (3, 3) of yaw, pitch and roll (rad): Rz Ry Rx."""
+    (cz, cy, cx), (sz, sy, sx) = ([f(angles[i]) for i in range(3)] for f in (ca.cos, ca.sin))
+    return ca.vertcat(
+        ca.horzcat(cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx),
+        ca.horzcat(sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx),
+        ca.horzcat(-sy, cy * sx, cy * cx),
+    )
+
+
+def angle_rates(angles: Any, omega: Any) -> ca.SX:
+    """Return the rates of yaw, pitch and roll of an angular velocity (3,), rad/s, world axes; singular at 90 deg pitch.
+
+    roll' = (c_yaw w_x + s_yaw w_y) / c_pitch, pitch' = -s_yaw w_x + c_yaw w_y, yaw' = w_z + s_pitch roll'.
+    """
+    c, s = ca.cos(angles[0]), ca.sin(angles[0])
+    roll = (c * omega[0] + s * omega[1]) / ca.cos(angles[1])
+    return ca.vertcat(omega[2] + ca.sin(angles[1]) * roll, c * omega[1] - s * omega[0], roll)
+
+
+def _solve_symmetric(A: Any, b: Any) -> Any:
+    """A^-1 b of a positive definite (3, 3) matrix, by cofactors."""
+    a, d, e = (
+        A[1, 1] * A[2, 2] - A[1, 2] ** 2,
+        A[0, 2] * A[1, 2] - A[0, 1] * A[2, 2],
+        A[0, 1] * A[1, 2] - A[0, 2] * A[1, 1],
+    )
+    f, g, h = A[0, 0] * A[2, 2] - A[0, 2] ** 2, A[0, 1] * A[0, 2] - A[0, 0] * A[1, 2], A[0, 0] * A[1, 1] - A[0, 1] ** 2
+    determinant = A[0, 0] * a + A[0, 1] * d + A[0, 2] * e
+    return (
+        ca.vertcat(a * b[0] + d * b[1] + e * b[2], d * b[0] + f * b[1] + g * b[2], e * b[0] + g * b[1] + h * b[2])
+        / determinant
+    )

@@ -1,0 +1,293 @@
+"""What a trial of kind `wallbounce` is made of: robot, plant, controller, and what differs from trial to trial."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.soft import SoftLaw, Wall
+from trundle.errors import InputError
+from trundle.numerics.ilqr import Limits
+from trundle.simulate.mujoco.plant import Action, PlantView, Push, Sensors
+from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
+from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
+from trundle.systems.wallbounce.control.costs import Disc, KeepOut, Weights
+from trundle.systems.wallbounce.control.hybrid import HybridControl
+from trundle.systems.wallbounce.control.low_level import LowLevel, LowLevelGains
+from trundle.systems.wallbounce.control.plans import NO_FORCE, ImplicitPlanner, TrackingPlanner
+from trundle.systems.wallbounce.control.reference import Goal, Obstacle, PathPlanner
+from trundle.systems.wallbounce.control.schedule import ScheduleRules
+from trundle.systems.wallbounce.control.two_level import Reference, Surroundings, Timing, TwoLevel
+from trundle.systems.wallbounce.plant import BalancerPlant, Box
+from trundle.systems.wallbounce.robot import BallBalancer
+
+__all__ = ["Setup", "Trial"]
+
+_TURN_SEEN = 1  # version of the surroundings before anything has appeared
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one trial has of its own.
+
+    Attributes
+    ----------
+    push : (4,) or None
+        Impulse, N s, length, s, heading, rad, and height, m.
+    box : (2,) or None
+        Centre of the box ahead and aside of the ball when it appears, m.
+    speed : float, m/s
+        Forward at the start.
+    seed : int
+        Of the sensors' noise.
+    """
+
+    push: tuple[float, ...] | None = None
+    box: tuple[float, ...] | None = None
+    speed: float = 0.0
+    seed: int = 0
+
+
+@lru_cache(maxsize=8)
+def _levels(robot: str, walls: int, stages: int, step: float) -> tuple[ContactImplicit, HybridControl]:
+    """Both problems of a robot, compiled once for all parts and trials."""
+    believed = BallBalancer(**json.loads(robot))
+    sizes: dict[str, Any] = {"walls": walls, "stages": stages, "step": step}
+    return ContactImplicit(believed, **sizes), HybridControl(believed, **sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """The checked tables of a scenario of kind `wallbounce` as objects."""
+
+    tables: Any
+    seed: int
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    # what stays the same ------------------------------------------------------------------------------
+
+    @property
+    def robot(self) -> BallBalancer:
+        """What the controller believes."""
+        return BallBalancer(**self._robot())
+
+    def _robot(self) -> dict[str, Any]:
+        return self.tables.robot.model_dump() | {"gravity": self.tables.simulation.gravity}
+
+    @property
+    def walls(self) -> list[Wall]:
+        """The walls."""
+        result = []
+        for i, table in enumerate(self.tables.walls):
+            try:
+                result.append(Wall(table.point, table.normal))
+            except InputError as error:
+                raise error.within(f"walls[{i}]") from None
+        return result
+
+    @property
+    def box(self) -> Box | None:
+        """The box that appears, out of sight until then."""
+        table = getattr(self.tables, "box", None)
+        return None if table is None else Box((0.0, -100.0), table.half_size)
+
+    def plant(self) -> BalancerPlant:
+        """Return the true robot among walls and boxes."""
+        table = self.tables.plant
+        believed = self.robot
+        true = replace(
+            believed,
+            mass=believed.mass * table.mass,
+            inertia=np.asarray(believed.inertia) * table.inertia,
+            com=np.asarray(believed.com) + table.com,
+            drive_limit=table.drive_limit,
+            yaw_limit=table.yaw_limit,
+        )
+        names = ("arm_masses", "armature", "torso_radius", "hand_friction", "floor_friction", "torsional_friction")
+        given = {name: getattr(table, name) for name in (*names, "torque_limit", "step")}
+        return BalancerPlant(true, self.walls, [] if self.box is None else [self.box], **given)
+
+    def check(self) -> None:
+        """Build everything but the compiled plans, and refuse what does not fit together.
+
+        Raises
+        ------
+        InputError
+        """
+        robot = self.robot
+        check_robot(robot)
+        check_places(self.tables, robot, self.walls)
+        check_rules(self.tables.controller)
+        self.plant().torso()
+        self.keep_out()
+        ScheduleRules(**self.tables.controller.rules.model_dump())
+        Timing(**self.tables.controller.timing.model_dump())
+
+    def keep_out(self) -> KeepOut:
+        """Return how far the body keeps from walls and obstacles."""
+        table = self.tables.controller
+        end = math.inf if table.torso_range is None else table.torso_range
+        return KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1], range=end)
+
+    def levels(self) -> tuple[ContactImplicit, HybridControl]:
+        """Return both problems, compiled."""
+        table = self.tables.controller
+        return _levels(json.dumps(self._robot(), sort_keys=True), max(1, len(self.walls)), table.stages, table.step)
+
+    def policy(self, reference: Reference, surroundings: Callable[[float], Surroundings]) -> TwoLevel:
+        """Return the controller."""
+        table = self.tables.controller
+        law, weights = SoftLaw(**table.law.model_dump()), Weights(**table.weights.model_dump())
+        margins = self.keep_out()
+        rules = ScheduleRules(**table.rules.model_dump())
+        implicit, hybrid = self.levels()
+        found = NO_FORCE if table.levels == "drive-only" else law
+        events = Limits(table.event_iterations, tolerance=1e-5)
+        low = LowLevel(self.robot, LowLevelGains(**table.gains.model_dump()), self.tables.plant.arm_masses)
+        return TwoLevel(
+            low,
+            ImplicitPlanner(implicit, found, weights, rules, margins, Limits(table.iterations, tolerance=1e-4), events),
+            TrackingPlanner(hybrid, law.largest, weights, margins, Limits(table.hybrid_iterations)),
+            reference,
+            surroundings,
+            Timing(**table.timing.model_dump()),
+            table.levels,
+            table.event_momentum,
+        )
+
+    # what a trial adds --------------------------------------------------------------------------------
+
+    def trials(self) -> list[Trial]:
+        """Return the trials, drawn with the seed."""
+        rng, table = np.random.default_rng(self.seed), self.tables.trials
+        if self.tables.task == "recover":
+            low, high = np.array([table.impulse, table.length, table.heading, table.height]).T
+            drawn = [rng.uniform(low, high) for _ in range(table.count)]
+            return [Trial(push=tuple(map(float, d)), seed=self.seed + k) for k, d in enumerate(drawn)]
+        result, box = [], self.tables.box
+        for k in range(table.count):
+            speed = float(rng.uniform(*table.start_speed))
+            place = None if box is None else (float(rng.uniform(*box.ahead)), float(rng.uniform(*box.aside)))
+            result.append(Trial(box=place, speed=speed, seed=self.seed + k))
+        return result
+
+    def pushes(self, trial: Trial) -> list[Push]:
+        """Return the push of a trial, if it has one."""
+        if trial.push is None:
+            return []
+        impulse, length, heading, height = trial.push
+        force = impulse / length * np.array([math.cos(heading), math.sin(heading), 0.0])
+        step = self.tables.plant.step
+        return [Push("base", [0.0, 0.0, height], force, self.tables.trials.start, max(step, length))]
+
+    def sensors(self, plant: BalancerPlant, trial: Trial) -> Sensors:
+        """Return what the controller is told."""
+        table = self.tables.noise
+        sigma = np.repeat(
+            [table.position, table.angle, table.joint, table.velocity, table.angular_velocity, table.joint_rate,
+             table.force],
+            [2, 3, 6, 2, 3, 6, 6],
+        )  # fmt: skip
+        return Sensors(plant.measure, sigma, table.delay, trial.seed, _losing(table.lost, trial.seed))
+
+    def start(self, trial: Trial) -> FloatArray:
+        """Return the state (16,) at the start: upright, rolling forward at the trial's speed."""
+        robot = self.robot
+        x = robot.rest()
+        x[11:] = robot.rolling(trial.speed * self.forward)
+        return x
+
+    @property
+    def forward(self) -> FloatArray:
+        """Unit vector (2,) from the start to the goal."""
+        if self.tables.task == "recover":
+            return np.array([1.0, 0.0])
+        goal = np.asarray(self.tables.goal.position, dtype=np.float64)
+        return np.asarray(goal / np.linalg.norm(goal))
+
+    def guide(self, trial: Trial) -> Guide:
+        """Return where the robot is told to go."""
+        return Guide(self, trial)
+
+
+def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray] | None:
+    """Return what loses a share of all measurements: every number of those is NaN."""
+    if share == 0.0:
+        return None
+    rng = np.random.default_rng([seed, 1])
+    return lambda time, told: np.full_like(told, math.nan) if rng.random() < share else told
+
+
+class Guide:
+    """Reference and surroundings of one trial: they change while it runs, where the robot is then."""
+
+    def __init__(self, setup: Setup, trial: Trial) -> None:
+        self.setup, self.trial = setup, trial
+        self.robot, self.walls = setup.robot, setup.walls
+        self.place: FloatArray | None = None  # of the ball when the box appeared or the goal moved
+        self.goal = np.zeros(2) if setup.tables.task == "recover" else np.asarray(setup.tables.goal.position)
+        self.obstacle: Obstacle | None = None
+        self._planner = self._made(0.0)
+
+    def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
+        """Return x_ref (n, 16)."""
+        if self.setup.tables.task == "recover":
+            return np.tile(self.robot.rest(self.goal), (len(times), 1))
+        return self._planner.reference(time, state, times)
+
+    def surroundings(self, time: float) -> Surroundings:
+        """Return what is known around the robot."""
+        if self.setup.tables.task == "recover":
+            return Surroundings(self.walls)
+        return self._planner.surroundings(time)
+
+    def actions(self, plant: BalancerPlant) -> list[Action]:
+        """Return what happens while the trial runs."""
+        tables = self.setup.tables
+        if tables.task == "recover":
+            return []
+        found = []
+        if tables.box is not None:
+            found.append(Action(tables.box.appears, lambda view: self._box_appears(plant, view)))
+        if tables.goal.turn_at is not None:
+            found.append(Action(tables.goal.turn_at, self._goal_moves))
+        return found
+
+    def _box_appears(self, plant: BalancerPlant, view: PlantView) -> None:
+        table, forward = self.setup.tables.box, self.setup.forward
+        ahead, aside = self.trial.box or (0.0, 0.0)
+        sideways = np.array([-forward[1], forward[0]])
+        self.place = np.array(view.position("base")[:2])
+        start = self.place - sideways * float(self.place @ sideways)
+        center = start + ahead * forward + aside * sideways
+        plant.place_box(view, 0, center)
+        width = max(table.half_size[:2])
+        radius = width + self.setup.tables.plant.torso_radius + table.margin
+        hands = 0.0 if table.hand_margin is None else width + self.robot.hand_radius + table.hand_margin
+        side = sideways if table.pass_on == "left" else -sideways
+        self.obstacle = Obstacle(Disc(tuple(center), radius, hands), side, view.time)
+        self._planner = self._made(view.time)
+
+    def _goal_moves(self, view: PlantView) -> None:
+        table, forward = self.setup.tables.goal, self.setup.forward
+        sideways = np.array([-forward[1], forward[0]])
+        self.place = np.array(view.position("base")[:2])
+        self.goal = self.place + table.turn_ahead * forward + table.turn_aside * sideways
+        self._planner = self._made(view.time)
+
+    def _made(self, time: float) -> PathPlanner:
+        """The path planner of what is known now; a version of its own makes every change an event."""
+        tables = self.setup.tables
+        if tables.task == "recover":
+            return PathPlanner(self.robot, [Goal((0.0, 0.0))], self.walls)
+        goals: Sequence[Goal] = [Goal(self.goal, time)] * (1 if self.place is None else 2)
+        obstacles = [] if self.obstacle is None else [self.obstacle]
+        path = tables.path.model_dump()
+        return PathPlanner(self.robot, goals, self.walls, obstacles, forward=self.setup.forward, **path)

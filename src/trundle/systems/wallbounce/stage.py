@@ -1,0 +1,175 @@
+"""What the moving picture of a wall-bouncing robot shows: robot, walls, box, forces, and both plans as ghosts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.records import Trajectory
+from trundle.report.meshes import Part
+from trundle.report.recompute import rotation_matrices
+from trundle.report.staging import Actor, Stage, frame_times, sampled
+from trundle.systems.wallbounce import metrics as metrics_wallbounce
+
+Array = NDArray[np.float64]
+Colour = tuple[int, int, int]
+
+_BODY, _BALL, _ARM = (36, 110, 185), (70, 78, 88), (96, 108, 118)
+_WALL, _FLOOR, _BOX = (190, 183, 169), (232, 228, 220), (201, 161, 94)
+_GHOSTS: dict[str, tuple[Colour, float]] = {"implicit": ((224, 130, 20), 0.16), "hybrid": ((27, 120, 55), 0.16)}
+_FORCE = 0.012  # m of arrow a newton
+
+
+def wallbounce_stage(run: Trajectory) -> Stage:
+    """Return the stage; ghosts show the postures both plans have 0.4 s ahead."""
+    times, seconds, lapse = frame_times(run)
+    base, rpy = sampled(run, run["base_position"], times), sampled(run, run["base_rpy"], times)
+    posture = np.column_stack([base[:, :2], rpy[:, ::-1], sampled(run, run["joint_position"], times)])
+    actors = _robot(run, "robot", posture, None, None)
+    for level, (colour, opacity) in _GHOSTS.items():
+        name = f"ahead_{level}"
+        if name in run and np.any(run[f"solve_time_{level}"]):
+            actors += _robot(run, f"plan_{level}", sampled(run, run[name], times), colour, opacity)
+    actors += _walls(run, len(times)) + _box(run, times)
+    hands = [sampled(run, run["hand_position"][:, i], times) for i in (0, 1)]
+    forces = [sampled(run, run["hand_force_measured"][:, i], times) for i in (0, 1)]
+    planned = [sampled(run, run["hand_force_planned"][:, i], times) for i in (0, 1)]
+    pushed = sampled(run, run["push_force"], times) if "push_force" in run else np.zeros_like(base)
+    middle = base + np.array([0.0, 0.0, 0.5])
+    look_at = 0.5 * (run["base_position"].min(axis=0) + run["base_position"].max(axis=0)) + [0.0, 0.0, 0.55]
+    reach = 2.2 + 0.7 * float(np.max(np.ptp(run["base_position"][:, :2], axis=0)))
+    arrows = [(middle, pushed, (123, 50, 148))]
+    arrows += [(hand, force, (27, 120, 55)) for hand, force in zip(hands, planned, strict=True)]
+    return Stage(
+        seconds, lapse, tuple(actors),
+        hands[0], np.tile([0.0, 0.0, 1.0], (len(times), 1)), forces[0], _FORCE, None, 0.4,
+        look_at, look_at + reach * _view(run), (), ((hands[1], forces[1]),), tuple(arrows),
+    )  # fmt: skip
+
+
+def _view(run: Trajectory) -> Array:
+    """Direction from which the camera looks: along the first wall, a little from behind the robot."""
+    walls = run.metadata.get("walls", [])
+    n = np.array(walls[0]["normal"]) if walls else np.array([-1.0, 0.0, 0.0])
+    along = np.array([n[1], -n[0], 0.0])
+    direction = along + 0.55 * np.array([n[0], n[1], 0.0]) + np.array([0.0, 0.0, 0.45])
+    return direction / np.linalg.norm(direction)
+
+
+def _robot(run: Trajectory, name: str, posture: Array, colour: Colour | None, opacity: float | None) -> list[Actor]:
+    """Actors of the robot at postures (k, 11): x, y, yaw, pitch, roll, joints."""
+    robot: Any = run.metadata["robot"]
+    r, top = float(robot["ball_radius"]), float(robot["height"]) - float(robot["ball_radius"])
+    width = float(run.metadata["torso_radius"])
+    q = _quaternions(posture[:, 2:5])
+    R = rotation_matrices(q)
+    origin = np.column_stack([posture[:, :2], np.full(len(q), r)])
+    body = cylinder(width, 1.3 * r, top, colour or _BODY, 0.7 if colour is None else opacity)
+    ball = sphere(r, colour or _BALL, opacity)
+    actors = [Actor(f"{name}_torso", (body,), origin, q), Actor(f"{name}_ball", (ball,), origin, q)]
+    for side, first in ((1.0, 5), (-1.0, 8)):
+        shoulder = np.asarray(robot["shoulder"]) * [1.0, side, 1.0]
+        for part, (start, way, length) in enumerate(_links(robot, posture[:, first : first + 3], side)):
+            place = origin + np.einsum("kij,kj->ki", R, shoulder + start)
+            turned = _toward(np.einsum("kij,kj->ki", R, way))
+            pieces = (cylinder(0.028, 0.0, length, colour or _ARM, opacity),)
+            if part == 1:
+                pieces += (sphere(float(robot["hand_radius"]), colour or _ARM, opacity, length),)
+            actors.append(Actor(f"{name}_{'left' if side > 0 else 'right'}_{part}", pieces, place, turned))
+    return actors
+
+
+def _links(robot: Any, q: Array, side: float) -> list[tuple[Array, Array, float]]:
+    """Start from the shoulder (k, 3), direction (k, 3) and length of both links, body axes."""
+    s, c = np.sin(side * q[:, 0]), np.cos(side * q[:, 0])
+    upper, fore = (np.column_stack([np.sin(a), s * np.cos(a), -c * np.cos(a)]) for a in (q[:, 1], q[:, 1] + q[:, 2]))
+    first = float(robot["upper_arm"])
+    return [(np.zeros_like(upper), upper, first), (first * upper, fore, float(robot["forearm"]))]
+
+
+def _walls(run: Trajectory, count: int) -> list[Actor]:
+    points = run["base_position"]
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    half = 0.9 + 0.5 * float(np.max(np.ptp(points[:, :2], axis=0)))
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+    zero = np.zeros((count, 3))
+    square = np.array([[-half, -half, 0], [half, -half, 0], [half, half, 0], [-half, half, 0]], dtype=float)
+    faces = np.array([[0, 1, 2], [0, 2, 3]])
+    floor = Part(square + np.array([middle[0], middle[1], -0.002]), faces, _FLOOR, None, True)
+    actors = [Actor("floor", (floor,), zero, still)]
+    for i, wall in enumerate(run.metadata.get("walls", [])):
+        n, p = np.array(wall["normal"]), np.array(wall["point"])
+        up = np.array([0.0, 0.0, 1.0]) - n * n[2]
+        up = up / np.linalg.norm(up) if np.linalg.norm(up) > 1e-6 else np.array([1.0, 0.0, 0.0])
+        along = np.cross(up, n)
+        start = middle - n * float((middle - p) @ n)
+        start = start - up * (start[2] / up[2] if abs(up[2]) > 1e-6 else 0.0)
+        corners = [start - half * along, start + half * along]
+        corners += [corners[1] + 1.4 * up, corners[0] + 1.4 * up]
+        actors.append(Actor(f"wall_{i}", (Part(np.array(corners), faces, _WALL, 0.55, True),), zero, still))
+    return actors
+
+
+def _box(run: Trajectory, times: Array) -> list[Actor]:
+    half, first = run.metadata.get("box"), metrics_wallbounce.shown(run)
+    if not half or not first.get("box"):
+        return []
+    x, y, z = np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")
+    corners = np.column_stack([x.ravel(), y.ravel(), z.ravel()]) * half
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    faces = np.array([[a, b, c] for a, b, c, _ in quads] + [[a, c, d] for a, _, c, d in quads])
+    there = times >= float(first["change"]) - 1e-9
+    place = np.where(there[:, None], [*first["box"], half[2]], [0.0, 0.0, -50.0])
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
+    return [Actor("box", (Part(corners, faces, _BOX, 0.85, True, True),), place, still)]
+
+
+def cylinder(radius: float, low: float, high: float, colour: Colour, opacity: float | None, sides: int = 28) -> Part:
+    """Return a closed cylinder along z."""
+    a = 2 * math.pi * np.arange(sides) / sides
+    ring = np.column_stack([radius * np.cos(a), radius * np.sin(a)])
+    vertices = np.vstack([
+        np.column_stack([ring, np.full(sides, low)]), np.column_stack([ring, np.full(sides, high)]),
+        [[0.0, 0.0, low], [0.0, 0.0, high]],
+    ])  # fmt: skip
+    i, j = np.arange(sides), (np.arange(sides) + 1) % sides
+    side = np.vstack([np.column_stack([i, j, sides + j]), np.column_stack([i, sides + j, sides + i])])
+    ends = np.vstack([
+        np.column_stack([np.full(sides, 2 * sides), j, i]),
+        np.column_stack([np.full(sides, 2 * sides + 1), sides + i, sides + j]),
+    ])  # fmt: skip
+    return Part(vertices, np.vstack([side, ends]), colour, opacity, False)
+
+
+def sphere(radius: float, colour: Colour, opacity: float | None, along: float = 0.0, n: int = 14) -> Part:
+    """Return a sphere, its centre at z = `along`."""
+    polar, around = np.meshgrid(np.linspace(0, math.pi, n), np.linspace(0, 2 * math.pi, 2 * n), indexing="ij")
+    vertices = radius * np.column_stack([
+        (np.sin(polar) * np.cos(around)).ravel(), (np.sin(polar) * np.sin(around)).ravel(), np.cos(polar).ravel(),
+    ])  # fmt: skip
+    grid = np.arange(n * 2 * n).reshape(n, 2 * n)
+    a, b, c, d = grid[:-1, :-1].ravel(), grid[1:, :-1].ravel(), grid[1:, 1:].ravel(), grid[:-1, 1:].ravel()
+    faces = np.vstack([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
+    return Part(vertices + np.array([0.0, 0.0, along]), faces, colour, opacity, False)
+
+
+def _quaternions(angles: Array) -> Array:
+    """Return quaternions (k, 4) of yaw, pitch, roll (k, 3)."""
+    (cz, cy, cx), (sz, sy, sx) = np.cos(angles / 2).T, np.sin(angles / 2).T
+    columns = [
+        cz * cy * cx + sz * sy * sx,
+        cz * cy * sx - sz * sy * cx,
+        cz * sy * cx + sz * cy * sx,
+        sz * cy * cx - cz * sy * sx,
+    ]
+    return np.column_stack(columns)
+
+
+def _toward(way: Array) -> Array:
+    """Return quaternions (k, 4) that turn z into unit vectors (k, 3)."""
+    q = np.column_stack([1.0 + way[:, 2], -way[:, 1], way[:, 0], np.zeros(len(way))])
+    q[q[:, 0] < 1e-9] = [0.0, 1.0, 0.0, 0.0]
+    return q / np.linalg.norm(q, axis=1, keepdims=True)

@@ -1,0 +1,142 @@
+"""Kind `walking`, task `walk`: files, the plan on a coarse grid, its record, warm starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trundle.errors import InputError
+from trundle.records import load_trajectory
+from trundle.report.metrics import compute
+from trundle.scenarios import load_scenario, run
+from trundle.scenarios.engine.building import build
+from trundle.status import Status
+from trundle.systems.walking.metrics import general
+
+pytest.importorskip("pinocchio")
+EXAMPLE = Path(__file__).parents[3] / "examples" / "flat_feet_walk.toml"
+COARSE = ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0")
+
+
+FOOT = 'foot={shape={type="ellipsoid", semi_axes=[0.121, 0.055, 0.045]}, center=[-0.003, 0.0, -0.05]}'
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("walk") / "run"
+    return run(load_scenario("walk-flat", COARSE), folder, plots=False)
+
+
+@pytest.mark.slow
+def test_the_record_holds_what_pinocchio_finds(walked):
+    """Base residual, gaps, slips, friction and energy are recomputed from the file by another library."""
+    values = general(load_trajectory(walked.directory / "trajectory.nc"))
+    assert values["base_residual"] <= 1e-6
+    assert values["torque_residual"] <= 1e-6
+    assert values["stance_gap_nodes"] <= 1e-6
+    assert values["slip_nodes"] <= 1e-6
+    assert values["swing_clearance"] >= 0.01
+    assert values["friction_use"] <= 1.0
+    assert values["energy_balance"] <= 0.02
+    assert abs(values["arm_leg_phase"] - 180) <= 40
+    assert values["touch_down_behind"] > 0
+    assert values["lift_off_ahead"] > 0
+
+
+@pytest.mark.slow
+def test_a_wrong_force_is_found(walked):
+    """The residual is no formality: a force that is 1 N too large shows as 1 N."""
+    from dataclasses import replace
+
+    record = load_trajectory(walked.directory / "trajectory.nc")
+    force = record.dataset["contact_force"].copy()
+    force[3, 0, 2] += 1.0
+    wrong = replace(record, dataset=record.dataset.assign(contact_force=force))
+    assert general(wrong)["base_residual"] >= 0.99
+
+
+@pytest.mark.slow
+def test_the_steps_of_the_record_are_mirror_images(walked):
+    record = load_trajectory(walked.directory / "trajectory.nc")
+    N = (len(record) - 1) // 2
+    names = [str(name) for name in record["joint"]]
+    left, right = names.index("left_knee"), names.index("right_knee")
+    assert np.allclose(record["joint_position"][:N, left], record["joint_position"][N : 2 * N, right], atol=1e-9)
+    assert np.allclose(record["com_position"][:N, 1], -record["com_position"][N : 2 * N, 1], atol=1e-9)
+    assert set(map(str, record["phase"])) == {"single left", "double left", "single right", "double right"}
+
+
+@pytest.mark.slow
+def test_a_plan_starts_from_a_neighbour(walked, tmp_path):
+    sets = (*COARSE, "walk.slope=2.0", 'plan.warm_from="run/trajectory.nc"')
+    warm = load_scenario("walk-flat", sets, allow_path=[walked.directory.parent])
+    with pytest.raises(InputError, match="warm_from"):
+        run(load_scenario("walk-flat", sets), tmp_path / "refused", plots=False)
+    path = walked.directory / "trajectory.nc"
+    warm = load_scenario("walk-flat", (*sets[:-1], f'plan.warm_from="{path}"'), allow_path=[walked.directory])
+    result = run(warm, tmp_path / "warm", plots=False)
+    assert result.summary["metrics"]["base_residual"]["value"] <= 1e-6
+    assert result.summary["metrics"]["kkt_residual"]["value"] <= 1e-5
+
+
+@pytest.mark.slow
+def test_another_foot_is_walked_on(walked, tmp_path):
+    """With the ellipsoid that `trundle fit-foot` finds in measured gait in place of the avatar's own."""
+    run(load_scenario("walk-flat", (*COARSE, FOOT)), tmp_path / "run", plots=False)
+    record = load_trajectory(tmp_path / "run" / "trajectory.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    assert record.metadata["walk"]["sole"]["semi_axes"] == [0.121, 0.055, 0.045]
+    assert record.metadata["walk"]["sole"]["center"] == [-0.003, 0.0, -0.05]
+    values, own = general(record), general(load_trajectory(walked.directory / "trajectory.nc"))
+    assert values["base_residual"] <= 1e-6
+    assert values["stance_gap_nodes"] <= 1e-6
+    assert values["swing_clearance"] >= 0.01
+    assert abs(values["cost"] - own["cost"]) > 0.01 * own["cost"]
+
+
+@pytest.mark.slow
+def test_a_walk_of_ones_own_is_set_beside_its_part_on_rolling_feet(walked):
+    record = load_trajectory(walked.directory / "trajectory.nc")
+    values = compute("my-walk", record, {"rolling": record})
+    assert (values["iteration_ratio"], values["cost_ratio"]) == (1.0, 1.0)
+    assert "cost_ratio" not in compute("my-walk", record, {"toe": record})
+
+
+def test_the_example_of_flat_feet_stands_on_face_line_and_point():
+    scenario = load_scenario(EXAMPLE)
+    works = {name: build(one) for name, one in {"": scenario, **scenario.parts}.items()}
+    ways = {name: (work.gait.trailing, work.gait.leading) for name, work in works.items()}
+    assert ways == {
+        "": ("toe", "heel"), "point": ("toe-point", "heel"), "face": ("flat", "flat"), "rolling": ("rolling",) * 2
+    }  # fmt: skip
+    assert {name: work.gait.sole for name, work in works.items() if name != "rolling"} == dict.fromkeys(
+        ("", "point", "face"), "flat"
+    )
+    assert works["rolling"].gait.sole == "rolling"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("phases.trailing='toe'", "phases.trailing"),
+        ("phases.single=[0.5, 0.2]", "ascending"),
+        ("walk.slope=60.0", "walk.slope"),
+        ("cost.torques.nose=1.0", "nose"),
+        ("limits.joints.knee=[1.0, 0.0]", "knee"),
+        ("limits.joints.knee=[-1.0, -0.5]", r"limits\.joints\.knee = .*from 0 to"),
+        ("walk.landing=0.9", r"walk\.landing = 0\.9: must be on the sole: above -0\.145"),
+        ("walk.rolling_on=-0.5", r"walk\.rolling_on = -0\.5: must be on the sole"),
+        ("plan.intervals=[1, 6]", "plan.intervals"),
+        ("plan.warm_from='none.nc'", r"plan\.warm_from = .*none\.nc.*: must be an existing file"),
+        ("avatar.mass=-1.0", "avatar.mass"),
+        ("foot.center=[0.0, 0.0, 0.0]", "foot.shape"),
+        ('foot={shape={type="sphere", radius=0.1}, center=[0, 0, 0]}', "foot.shape"),
+        (FOOT.replace("0.121", "0.0"), "foot.shape.semi_axes"),
+        (FOOT.replace("-0.05]", "0.05]"), "foot.center"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        build(load_scenario("walk-flat", [change]))

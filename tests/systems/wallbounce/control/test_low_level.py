@@ -1,0 +1,94 @@
+"""The low level: its law as written, gravity of the arms, and what it refuses."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from tests.oracles import ball_balancer as oracle
+from trundle.errors import InputError
+from trundle.systems.wallbounce.control.low_level import LowLevel, LowLevelGains
+from trundle.systems.wallbounce.robot import BallBalancer
+
+ROBOT = BallBalancer()
+
+
+def measured(rng):
+    y = np.zeros(28)
+    y[:2], y[2:5] = rng.normal(size=2) * 0.2, rng.normal(size=3) * 0.1
+    y[5:11], y[11:13], y[13:16] = rng.uniform(0, 1.2, 6), rng.normal(size=2) * 0.3, rng.normal(size=3) * 0.2
+    y[16:22] = rng.normal(size=6)
+    return y
+
+
+def expressions():
+    x = ca.SX.sym("x", 16)
+    s = ROBOT.state(x)
+    hands = ROBOT.hands(x)
+    parts = [s.R_world_body, s.v, s.omega, s.com, *(v for pair in hands for v in pair)]
+    return ca.Function("s", [x], parts)
+
+
+def test_law_as_written():
+    rng, low, g, of = np.random.default_rng(0), LowLevel(ROBOT, arm_masses=(0, 0)), LowLevelGains(), expressions()
+    for _ in range(5):
+        y, total = measured(rng), rng.normal(size=2) * 0.1
+        x = low.state(measured(rng))
+        u = rng.normal(size=15) * 3
+        R, v, w, c, p1, J1, p2, J2 = (np.array(a) for a in of(low.state(y)))
+        R_, v_, w_, c_, *_ = (np.array(a) for a in of(x))
+        flat = lambda a: a.ravel()[:2]  # noqa: E731
+        e = x[:2] + flat(c_) - y[:2] - flat(c)
+        drift = flat(v_) + flat(np.cross(w_.ravel(), c_.ravel())) - flat(v) - flat(np.cross(w.ravel(), c.ravel()))
+        asked = g.position * e + g.velocity * drift + g.integral * total
+        asked *= min(1.0, g.lean / np.linalg.norm(asked))
+        rate, rate_ = (np.cross(a.ravel(), b[:, 2])[:2] for a, b in ((w, R), (w_, R_)))
+        drive = u[:2] + g.tilt * (R[:2, 2] - R_[:2, 2] - asked) + g.tilt_rate * (rate - rate_)
+        yaw = u[2] + g.yaw * (x[2] - y[2]) + g.yaw_rate * (w_.ravel()[2] - w.ravel()[2])
+        answer = low(y, x, u, total)
+        assert answer.command[:2] == pytest.approx(drive, rel=1e-9)
+        assert answer.command[2] == pytest.approx(yaw, rel=1e-9)
+        assert answer.error == pytest.approx(e, rel=1e-9)
+        assert answer.state == pytest.approx(low.state(y), rel=1e-12)
+        for i, (p, J) in enumerate(((p1, J1), (p2, J2))):
+            part = slice(3 * i, 3 * i + 3)
+            p_plan, J_plan = (R_.T @ np.array(a) for a in of(x)[4 + 2 * i : 6 + 2 * i])
+            p_body, J_body = R.T @ p, R.T @ J
+            force = g.hand * (p_plan - p_body).ravel()
+            force += g.hand_rate * (J_plan @ u[3:9][part] - J_body @ y[16:22][part])
+            force -= R.T @ u[9 + 3 * i : 12 + 3 * i]
+            torque = J_body.T @ force + g.joint * (x[5:11] - y[5:11])[part] + g.joint_rate * (u[3:9] - y[16:22])[part]
+            assert answer.command[3:][part] == pytest.approx(torque, rel=1e-8, abs=1e-9)
+
+
+def test_arms_are_held_against_gravity():
+    """dU/dq by differences of the hands' and elbows' heights, of an oracle that shares no code."""
+    rng = np.random.default_rng(1)
+    y = measured(rng)
+    y[11:], y[2:5] = 0.0, 0.0
+    x = np.concatenate([y[:11], np.zeros(5)])
+    heavy, light = (
+        LowLevel(ROBOT, arm_masses=m)(y, x, np.zeros(15), np.zeros(2)).command for m in ((0.8, 0.6), (0, 0))
+    )
+
+    def energy(q):
+        total, numbers = 0.0, {k: getattr(ROBOT, k) for k in ("shoulder", "upper_arm", "forearm", "ball_radius")}
+        for side, part in ((1, q[:3]), (-1, q[3:])):
+            hand = oracle.hand(numbers, y[:5], part, side)[2]
+            straight = dict(numbers, forearm=0.0)
+            elbow = oracle.hand(straight, y[:5], part, side)[2]
+            shoulder = oracle.hand(dict(straight, upper_arm=0.0), y[:5], part, side)[2]
+            total += 9.81 * (0.8 * 0.5 * (shoulder + elbow) + 0.6 * 0.5 * (elbow + hand))
+        return total
+
+    h = 1e-6
+    slope = [(energy(y[5:11] + h * d) - energy(y[5:11] - h * d)) / (2 * h) for d in np.eye(6)]
+    assert (heavy - light)[3:] == pytest.approx(slope, abs=1e-6)
+
+
+def test_wrong_gains_are_named():
+    with pytest.raises(InputError, match="tilt_rate"):
+        LowLevelGains(tilt_rate=-1.0)
+    with pytest.raises(InputError, match="arm_masses"):
+        LowLevel(ROBOT, arm_masses=(0.8,))

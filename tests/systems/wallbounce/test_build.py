@@ -1,0 +1,190 @@
+"""Scenarios of kind `wallbounce`: checked, built, run with parts, measured, drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trundle.contact.soft import SoftLaw
+from trundle.errors import InputError
+from trundle.numerics.compiled.compile import find_compiler
+from trundle.report.metrics import compute
+from trundle.scenarios import build, load_scenario, run
+from trundle.systems.wallbounce.control.costs import Weights
+from trundle.systems.wallbounce.control.low_level import LowLevelGains
+from trundle.systems.wallbounce.control.schedule import ScheduleRules
+from trundle.systems.wallbounce.control.two_level import Timing
+from trundle.systems.wallbounce.metrics import cleared, models, safe
+from trundle.systems.wallbounce.robot import BallBalancer
+from trundle.systems.wallbounce.schema import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
+from trundle.systems.wallbounce.setup import Setup
+from trundle.systems.wallbounce.trials import QUALITY, _trip, run_trial
+
+NAMES = ("recover", "avoid", "turn", "models")
+
+
+@pytest.mark.parametrize(
+    ("table", "object_", "but"),
+    [
+        (RobotTable, BallBalancer, {"gravity"}),
+        (LawTable, SoftLaw, set()),
+        (RulesTable, ScheduleRules, set()),
+        (GainsTable, LowLevelGains, set()),
+        (TimingTable, Timing, set()),
+        (WeightsTable, Weights, {"joints", "angular", "contact_speed", "contact_distance"}),
+    ],
+)
+def test_defaults_of_files_are_those_of_the_objects(table, object_, but):
+    own, other = table().model_dump(), object_()
+    names = {f.name for f in dataclasses.fields(other)} - but
+    assert names <= set(own)
+    for name in names:
+        if isinstance(own[name], str):
+            assert own[name] == getattr(other, name)
+        else:
+            assert np.asarray(own[name]) == pytest.approx(np.asarray(getattr(other, name)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trials_are_drawn_with_the_seed_and_the_same_in_all_parts(name):
+    scenario = load_scenario(f"wallbounce-{name}")
+    build(scenario)
+    drawn = Setup(scenario.tables, scenario.seed).trials()
+    assert drawn == Setup(scenario.tables, scenario.seed).trials()
+    for part, other in scenario.parts.items():
+        if part != "gentle":
+            assert Setup(other.tables, other.seed).trials() == drawn
+    if name == "recover":
+        pushes = np.array([trial.push for trial in drawn])
+        assert len(pushes) == 20
+        assert np.all((pushes >= [18, 0.15, -0.611, 0.3]) & (pushes <= [32, 0.35, 0.611, 0.7]))
+        assert Setup(scenario.tables, 1).trials() != drawn
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("trials.impulse=[30.0, 20.0]", "trials.impulse"),
+        ("plant.arm_masses=[9.0, 5.0]", "plant.arm_masses"),
+        ("controller.rules.off=5.0", "controller.rules.off"),
+        ("robot.joint_lower=[2.0, 0.0, 0.0]", "robot.joint_lower"),
+        ('controller.levels="three"', "controller.levels"),
+        ("controller.timing.implicit=0.0", "controller.timing.implicit"),
+        ("controller.timing.hybrid=0.0104", "controller.timing.hybrid"),
+        ("noise.delay=-1.0", "noise.delay"),
+    ],
+)
+def test_what_cannot_be_is_named(override, key):
+    with pytest.raises(InputError) as caught:
+        build(load_scenario("wallbounce-recover", [override]))
+    assert key in str(caught.value)
+
+
+def test_a_wall_through_the_robot_is_named(tmp_path: Path):
+    path = tmp_path / "inside.toml"
+    text = 'kind = "wallbounce"\ntask = "recover"\n[[walls]]\npoint = [0.1, 0.0, 0.0]\nnormal = [-1.0, 0.0, 0.0]\n'
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"walls\[0\]\.point"):
+        build(load_scenario(path))
+
+
+def test_a_wall_without_a_direction_is_named(tmp_path: Path):
+    path = tmp_path / "nowhere.toml"
+    text = 'kind = "wallbounce"\ntask = "recover"\n[[walls]]\npoint = [0.5, 0.0, 0.0]\nnormal = [0.0, 0.0, 0.0]\n'
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"nowhere\.toml: walls\[0\]\.normal"):
+        build(load_scenario(path))
+
+
+def test_a_goal_at_the_start_is_named(tmp_path: Path):
+    path = tmp_path / "nowhere.toml"
+    path.write_text('kind = "wallbounce"\ntask = "navigate"\n')
+    with pytest.raises(InputError, match=r"goal\.position"):
+        load_scenario(path)
+
+
+def test_what_counts_as_safe_and_cleared():
+    good = {"status": "success", "torso_min": 0.05, "away": 0.1, "goal_time": 2.0}
+    assert safe(good)
+    assert cleared(good)
+    for change in ({"status": "fell"}, {"torso_min": -0.001}, {"away": 0.31}):
+        assert not safe(good | change)
+    assert not cleared(good | {"torso_min": 0.019})
+    assert not cleared(good | {"goal_time": None})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
+def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path):
+    pytest.importorskip("mujoco")
+    one = ["trials.count=1", "trials.impulse=[26.0, 26.0]", "trials.heading=[0.0, 0.0]", "trials.height=[0.6, 0.6]"]
+    scenario = load_scenario("wallbounce-models", [*one, "simulation.duration=1.2"])
+    result = run(scenario, tmp_path / "out")
+    made = result.trajectory
+    assert made is not None
+    assert made.kind == "wallbounce"
+    assert set(result.parts) == {"implicit-only"}
+    assert made["hand_force_measured"].shape == (121, 2, 3)
+    assert np.max(made["torso_distance"]) < 0.5
+    assert np.all(np.isin(made["active_contact"], (0.0, 1.0)))
+    values = compute("wallbounce-models", made, result.parts)
+    assert {"penetration_p95", "slip_p95", "off_wall_force_p95", "slip_p95_implicit"} <= set(values)
+    assert values["slip_p95"] < values["slip_p95_implicit"]
+    files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
+    assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
+    assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000
+
+
+def leaning(degrees: float) -> list[str]:
+    """Set a wall that leans away from the robot (over it where < 0), as far from its torso as upright ones: 0.36 m."""
+    a, height = np.deg2rad(degrees), 1.2 if degrees < 0.0 else 0.138  # m, where the torso is nearest
+    point, normal = [0.14 + 0.36 / np.cos(a), 0.0, height], [-np.cos(a), 0.0, np.sin(a)]
+    return [f"walls=[{{point = {[float(v) for v in point]}, normal = {[float(v) for v in normal]}}}]"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
+@pytest.mark.parametrize("degrees", [-20.0, 20.0])
+def test_hard_pushes_are_recovered_from_at_leaning_walls(degrees: float) -> None:
+    """Two of the pushes of `wallbounce-recover`, 29 and 30 N s; all of them: `python -m bench.wallbounce`."""
+    pytest.importorskip("mujoco")
+    scenario = load_scenario("wallbounce-recover", leaning(degrees))
+    setup = Setup(scenario.tables, scenario.seed)
+    for trial in (setup.trials()[1], setup.trials()[3]):
+        assert trial.push is not None
+        assert trial.push[0] > 29.0
+        facts = run_trial(setup, trial).facts
+        assert facts["status"] == "success"
+        assert facts["away"] <= 0.3
+        assert facts["force_measured"] > 10.0
+
+
+def test_plans_without_contact_have_no_quality_that_could_hold():
+    empty = {f"{name}_{share}": None for name in QUALITY for share in ("p50", "p95")}
+    full = dict.fromkeys(empty, 0.5)
+    run: Any = SimpleNamespace(metadata={"plan_quality": {"hybrid": empty, "implicit": full}})
+    values = models(run, {})
+    assert set(values) == {f"{key}_implicit" for key in full}
+    assert set(values.values()) == {0.5}
+
+
+@pytest.mark.parametrize(("ends", "known"), [(0.5, False), (2.0, True)])
+def test_a_trip_that_ends_before_the_goal_moves_has_no_times_of_the_move(ends: float, known: bool) -> None:
+    time = np.linspace(0.0, ends, 51)
+    y = np.zeros((51, 16))
+    y[:, 0] = time
+    tables = SimpleNamespace(goal=SimpleNamespace(turn_at=1.0), box=None)
+    robot = SimpleNamespace(com=[0.0, 0.0, 0.5])
+    setup: Any = SimpleNamespace(tables=tables, robot=robot, forward=np.array([1.0, 0.0]))
+    guide: Any = SimpleNamespace(obstacle=None, goal=np.array([1.9, 0.0]))
+    run: Any = SimpleNamespace(time=time)
+    facts = _trip(setup, guide, run, y, np.zeros((51, 2)))
+    assert facts["along"] == pytest.approx(ends)
+    assert (facts["peak_acceleration"] is not None) is known
+    assert (facts["goal_time"] is not None) is known
+    assert facts["lateral_time"] is None

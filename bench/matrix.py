@@ -43,7 +43,7 @@ from tests.oracles import spatial
 from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
-from trundle.models import ContactSystem, Meeting, Rules, Tree, TreeModel
+from trundle.models import ContactPair, ContactSystem, Rules, Tree, TreeModel
 from trundle.models.tree.conversion import rolling_values
 from trundle.simulate.events.transitions import impact_at
 
@@ -114,8 +114,8 @@ def _residual(model: TreeModel, law: str, x: np.ndarray, u: np.ndarray, states: 
 def impact_residual(A: Solid, B: Solid, form: str, model: TreeModel, states: States, pure: bool) -> float:
     """Return the worst relative error of the velocities after a plastic impact."""
     law = LAWS["pure-rolling" if pure else "rolling"]
-    meeting = Meeting("contact", "object", "hand", A.shape, B.shape, ORIGIN, form)
-    system = ContactSystem("juggling", lambda atlas: model, (meeting,), (law,), Rules(), {}, {})
+    contact_pair = ContactPair("contact", "object", "hand", A.shape, B.shape, ORIGIN, form)
+    system = ContactSystem("juggling", lambda atlas: model, (contact_pair,), (law,), Rules(), {}, {})
     rng = np.random.default_rng(1)
     x, _ = states.columns(model)
     worst = 0.0

@@ -14,7 +14,7 @@ from tests.oracles.planar import Rolling, S
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
-from trundle.models import ContactSystem, Meeting, Rules, Tree, TreeModel
+from trundle.models import ContactPair, ContactSystem, Rules, Tree, TreeModel
 from trundle.simulate.events.transitions import impact_at
 
 MASS, INERTIA, CENTER, MU = 1.3, 0.05, (0.02, -0.03), 0.7
@@ -174,5 +174,5 @@ def _impact(
 
 @lru_cache(maxsize=2)
 def _system(model: TreeModel, outline: str, terrain: str, form: str) -> ContactSystem:
-    meeting = Meeting("contact", "body", "terrain", OUTLINES[outline][0], TERRAINS[terrain][0], ORIGIN, form)
-    return ContactSystem("planar", lambda atlas: model, (meeting,), (LAWS["rolling"],), Rules(), {}, {})
+    contact_pair = ContactPair("contact", "body", "terrain", OUTLINES[outline][0], TERRAINS[terrain][0], ORIGIN, form)
+    return ContactSystem("planar", lambda atlas: model, (contact_pair,), (LAWS["rolling"],), Rules(), {}, {})

@@ -111,7 +111,7 @@ def _rate(label: str, model: Any, x: np.ndarray) -> RateCase:
     """Return the rate of a tree with all its contacts rolling, at the state x."""
     from trundle.contact.laws import law_named
 
-    dynamics = model.dynamics([law_named("rolling")] * len(model.joined))
+    dynamics = model.dynamics([law_named("rolling")] * len(model.constraints))
     return label, ca.Function("rate", [dynamics.x, dynamics.u], [dynamics.xdot]), [x, np.zeros(model.u.shape[0])]
 
 

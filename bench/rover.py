@@ -34,12 +34,12 @@ def rolling(model: Any) -> Any:
     """Return the model's dynamics with every wheel rolling."""
     from trundle.contact.laws import ROLLING
 
-    return model.dynamics([ROLLING] * len(model.joined))
+    return model.dynamics([ROLLING] * len(model.constraints))
 
 
 def placed(model: Any, dynamics: Any, x_base: float = 0.1) -> np.ndarray:
     """Return the state at rest with every wheel on the ground below its hip, by Newton's method."""
-    legs = len(model.joined)
+    legs = len(model.constraints)
     names = [f"{part}{i}.joint" for i in range(legs) for part in ("thigh", "shank")]
     names += [f"contact{i}.coordinates" for i in range(legs)]
     free = np.concatenate([np.r_[model.layout[name]] for name in names])
@@ -81,7 +81,7 @@ def wishes(
     from trundle.control.inverse_dynamics import tasks as tk
 
     terms, reference = dynamics.terms, ca.SX.sym("reference", 3)
-    legs, size = len(model.joined), terms.J.shape[0]
+    legs, size = len(model.constraints), terms.J.shape[0]
     base = model.motions["base"]
     v_wanted, height, pitch = ca.vertsplit(reference)
     x_axis, z_axis = [[1.0, 0.0]], [[0.0, 1.0]]
@@ -99,7 +99,7 @@ def wishes(
         )
         tasks.append(offset.tracking(f"wheel{i}", float(hip), **gains))
     limits = [tk.torque_limit(TORQUE)]
-    limits += tk.contact_limits(model.joined, terms.kin, terms.split, minimum=1.0, price=price, touching=touching)
+    limits += tk.contact_limits(model.constraints, terms.kin, terms.split, minimum=1.0, price=price, touching=touching)
     if secondary == "tangential":
         tasks.append(tk.smallest_tangential_forces([k.frame for k in terms.kin], terms.split, size, level=1))
     return Wishes(tasks, limits, reference)
@@ -110,7 +110,7 @@ def controller(model: Any, dynamics: Any, **options: Any) -> Any:
     from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
 
     if options.pop("switched", False):
-        options["touching"] = ca.SX.sym("touching", len(model.joined))
+        options["touching"] = ca.SX.sym("touching", len(model.constraints))
     asked = wishes(
         model,
         dynamics,

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
@@ -42,12 +42,12 @@ class Case:
         terms, ends = self.controller.terms(self.q, np.zeros(robot.nv))
         if terms.momentum is None:
             raise RuntimeError("no momentum")
-        away = {n: Aim(ends[n].p, R=ends[n].R) for n in ("left_foot", "right_foot") if n not in standing}
+        away = {n: BalanceTarget(ends[n].p, R=ends[n].R) for n in ("left_foot", "right_foot") if n not in standing}
         com, load = terms.momentum.com, None
         if loaded:
             hands = ("left_hand", "right_hand")
             p = (ends[hands[0]].p + ends[hands[1]].p) / 2
-            load = Load(2.0, np.diag([0.016, 0.013, 0.016]), p, np.eye(3), Aim(p), hands, squeeze=25.0)
+            load = Load(2.0, np.diag([0.016, 0.013, 0.016]), p, np.eye(3), BalanceTarget(p), hands, squeeze=25.0)
             com = load.joined(terms.momentum, robot.mass).com
         self.aim = WholeBodyAim(com, np.eye(3), standing, away, load=load)
 

@@ -43,7 +43,7 @@ def test_rates_are_derivatives_along_the_motion(a, b, form, atlas, law):
     def rate(e):
         return ca.jtimes(e, model.x, d.xdot)
 
-    tA, tB = model.joined[0].contact.touch(model.joined[0].A, model.joined[0].B, model.joined[0].s)
+    tA, tB = model.constraints[0].contact.touch(model.constraints[0].A, model.constraints[0].B, model.constraints[0].s)
     material = rate(k.vrel) - (terms.kin[0].LA @ d.nudot + k.bias)
     gap, normals, ndot, rel, rows, over_A, over_B = evaluated(
         model,
@@ -94,7 +94,7 @@ def test_contact_speeds_are_differences_of_contacts_found_again(a, b, form, atla
 def test_the_documented_equations_as_written(a, b, form, atlas, slipping, align):
     law = "sliding" if slipping else "rolling"
     model, _, states = setting(a, b, form, atlas, law)
-    j = model.joined[0]
+    j = model.constraints[0]
     k = kinematics(j.contact, j.A, j.B, j.s, slipping=slipping, align=align)
     tA, tB = j.contact.touch(j.A, j.B, j.s)
     T, n = tB.T, tB.n
@@ -127,7 +127,7 @@ def test_the_documented_equations_as_written(a, b, form, atlas, slipping, align)
 
 def test_with_radii_the_curvature_is_that_of_one_plus_radii_times_operator():
     model, _, states = setting("rounded", "dish", "level", (0, 0), "rolling")
-    j = model.joined[0]
+    j = model.constraints[0]
     k = kinematics(j.contact, j.A, j.B, j.s)
     tA, tB = j.contact.touch(j.A, j.B, j.s)
     T = tB.T
@@ -146,7 +146,7 @@ def test_a_flat_needs_no_curvature():
 @pytest.mark.parametrize(("a", "b", "form", "atlas"), FORMS[3:6])
 def test_shift_cancels_a_misalignment_to_first_order_and_align_lets_it_decay(a, b, form, atlas):
     model, _, states = setting(a, b, form, atlas, "rolling", 4)
-    j, gain = model.joined[0], 20.0
+    j, gain = model.constraints[0], 20.0
     k = kinematics(j.contact, j.A, j.B, j.s)
     x, u = states.columns(model)
     rows = model.layout["contact.coordinates"]

@@ -98,9 +98,9 @@ FOUR = [
 @pytest.mark.parametrize(("form", "a", "b"), FOUR)
 def test_both_sides_meet_with_opposite_normals(form, a, b):
     model, states = touching(form, a, b)
-    joined = model.joined[0]
-    tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
-    gap = joined.A.p + tA.r - joined.B.p - tB.r
+    constraint = model.constraints[0]
+    tA, tB = constraint.contact.touch(constraint.A, constraint.B, constraint.s)
+    gap = constraint.A.p + tA.r - constraint.B.p - tB.r
     f = ca.Function("f", [model.x], [gap, tA.n + tB.n, tB.T.T @ tB.n, tB.T.T @ tB.T])
     for column in states.columns(model)[0].T:
         apart, tilt, off, gram = (np.array(v) for v in f(column))
@@ -113,7 +113,7 @@ def test_both_sides_meet_with_opposite_normals(form, a, b):
 @pytest.mark.parametrize(("form", "a", "b"), FOUR[1:4])
 def test_restore_puts_coordinates_back_onto_their_manifold(form, a, b):
     model, states = touching(form, a, b)
-    contact, s = model.joined[0].contact, ca.SX.sym("s", model.joined[0].contact.size)
+    contact, s = model.constraints[0].contact, ca.SX.sym("s", model.constraints[0].contact.size)
     f = ca.Function("f", [s], [contact.restore(s)])
     for right in states.coordinates:
         shifted = right * (1 + 1e-5)
@@ -196,9 +196,9 @@ def test_roundness_changes_sign_where_a_line_is_reached_on_either_body():
 
 def test_a_support_on_a_flat_knows_its_gap_at_any_height():
     model, states = touching("support", "ellipsoid", "plane", 3)
-    joined = model.joined[0]
-    tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
-    gap = ca.dot(tB.n, joined.A.p + tA.r - joined.B.p - tB.r)
+    constraint = model.constraints[0]
+    tA, tB = constraint.contact.touch(constraint.A, constraint.B, constraint.s)
+    gap = ca.dot(tB.n, constraint.A.p + tA.r - constraint.B.p - tB.r)
     f = ca.Function("f", [model.x], [gap, tB.n])
     for column, state in zip(states.columns(model)[0].T, states.objects, strict=True):
         n = np.array(f(column)[1]).ravel()

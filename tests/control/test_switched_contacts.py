@@ -24,13 +24,16 @@ def test_a_switched_contact_is_one_that_is_not_there(form: str, solver: str) -> 
     cones = {"minimum": 1.0, "price": 1.0}
     options = {"form": form, "solver": solver, "damping": 1e-6, "reference": asked.reference}
     terms = dynamics.terms
-    limits = [tk.torque_limit(150.0), *tk.contact_limits(model.joined, terms.kin, terms.split, touching=on, **cones)]
+    limits = [
+        tk.torque_limit(150.0),
+        *tk.contact_limits(model.constraints, terms.kin, terms.split, touching=on, **cones),
+    ]
     switched = InverseDynamics(dynamics, asked.tasks, limits, touching=on, **options)
     assert switched.contacts == 2
     for touching in SETS:
         there = model.dynamics([ROLLING if one else SEPARATED for one in touching])
         terms = there.terms
-        limits = [tk.torque_limit(150.0), *tk.contact_limits(model.joined, terms.kin, terms.split, **cones)]
+        limits = [tk.torque_limit(150.0), *tk.contact_limits(model.constraints, terms.kin, terms.split, **cones)]
         plain = InverseDynamics(there, asked.tasks, limits, **options)
         one, other = switched(x, [0.5, 0.62, 0.0], (), touching), plain(x, [0.5, 0.62, 0.0])
         assert one.status is other.status is tr.Status.SUCCESS
@@ -50,7 +53,7 @@ def test_forces_are_shared_among_those_that_touch() -> None:
     asked = rv.wishes(model, dynamics)
     frames = [k.frame for k in terms.kin]
     equal = tk.equal_normal_forces(frames, terms.split, 8, level=1, touching=on)
-    limits = tk.contact_limits(model.joined, terms.kin, terms.split, touching=on)
+    limits = tk.contact_limits(model.constraints, terms.kin, terms.split, touching=on)
     run = InverseDynamics(dynamics, [*asked.tasks, equal], limits, reference=asked.reference, touching=on)
     f_n = ca.Function("f", [model.x], [ca.horzcat(*(frame[:, 1] for frame in frames))])(x)
     for touching in ((1, 1, 1, 1), (1, 0, 1, 1)):

@@ -53,7 +53,7 @@ def both(foot: Foot, ground: Any, terrain: Any, lead: Sequence[float], tail: Seq
     other = Articulated(check_urdf(LEG), G)
     robot = robot_from_urdf(check_urdf(LEG), {"shin": foot}, ground, gravity=G)
     model = robot.model()
-    laws = [LAWS[foot.law]] * len(model.joined)
+    laws = [LAWS[foot.law]] * len(model.constraints)
     q = other.neutral + 0.4 * rng.normal(size=other.nq)
     q[3:7] /= np.linalg.norm(q[3:7])
     nu, torque = rng.normal(size=other.nv), rng.normal(size=1)

@@ -215,7 +215,7 @@ def test_planar_starts_roll():
     p = rock()
     start = p.place(contact_x=0.3, angle=0.4, angular_velocity=2.0, slip=0.0)
     model = p.system.model(start.atlas)
-    k = model.terms(p.system.start_laws).kin[0]
+    k, first = model.terms(p.system.start_laws).kin[0], model.constraints[0]
     gap, slip, off, on = ca.Function(
         "f",
         [model.x],
@@ -223,7 +223,7 @@ def test_planar_starts_roll():
             k.gap,
             k.vrel,
             k.misalignment,
-            model.joined[0].contact.touch(model.joined[0].A, model.joined[0].B, model.joined[0].s)[1].r,
+            first.contact.touch(first.A, first.B, first.s)[1].r,
         ],
     )(start.x)
     assert max(np.abs(np.array(v)).max() for v in (gap, slip, off)) < 1e-11

@@ -64,7 +64,7 @@ def oracle_of(name: str, pair: tr.RollingPair, start: Any, angle: float) -> tupl
 def found(pair: tr.RollingPair, start: Any, u: np.ndarray, law: Law) -> tuple[np.ndarray, ...]:
     """(alpha, a) and the force of the package."""
     model = pair.system.model(start.atlas)
-    laws = [law, *[SEPARATED] * (len(model.joined) - 1)]
+    laws = [law, *[SEPARATED] * (len(model.constraints) - 1)]
     dynamics = model.dynamics(laws)
     function = ca.Function("f", [model.x, model.u], [dynamics.nudot, model.to_world @ dynamics.forces[0]])
     return tuple(np.asarray(value).ravel() for value in function(start.x, u))

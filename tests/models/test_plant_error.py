@@ -30,7 +30,7 @@ def free_flight(tree: RollingTree, u: np.ndarray) -> dict[str, np.ndarray]:
 
     start = tree.place(contacts=[], rates=RATES, **{**POSE, "base": (0.1, 1.0, 0.05)})
     model = tree.system.model()
-    dynamics = model.dynamics([SEPARATED] * len(model.joined))
+    dynamics = model.dynamics([SEPARATED] * len(model.constraints))
     motion = model.motions["base"].at(ca.SX(ca.DM(tree.origins["base"])))
     of = ca.Function("f", [model.x, model.u], [dynamics.nudot, motion.p, motion.v, dynamics.energy])
     nudot, p, v, energy = (np.array(value).ravel() for value in of(start.x, u))
@@ -106,9 +106,9 @@ def test_a_controller_sees_the_frames_and_not_the_centres_of_mass() -> None:
     for key, place in layout.items():
         wanted = 0.0 * expected[place] if key.endswith(".coordinates") else expected[place]
         np.testing.assert_allclose(seen.state[place], wanted, atol=1e-14, err_msg=key)
-    names = [meeting.contact for meeting in plant.system.meetings]
+    names = [contact_pair.contact for contact_pair in plant.system.contact_pairs]
     view.sense_contacts(0.0, tuple(name in ("rear", "rear-second") for name in names))
-    told = dict(zip([m.contact for m in model.system.meetings], seen.touching, strict=True))
+    told = dict(zip([m.contact for m in model.system.contact_pairs], seen.touching, strict=True))
     assert [name for name, touches in told.items() if touches] == [n for n in told if n.startswith("rear")]
 
 

@@ -183,7 +183,7 @@ def test_a_ring_on_a_plane_has_one_contact():
     pair = tr.RollingPair(ring, tr.Hand(tr.Plane()), on_slip="ignore")
     tilted = [np.cos(0.3), np.sin(0.3), 0, 0]
     start = pair.place(object_quaternion=tilted, object_angular_velocity=[0.0, 1.0, 0.5])
-    assert len(pair.system.meetings) == 1
+    assert len(pair.system.contact_pairs) == 1
     run = tr.simulate(pair, start, 0.2)
     assert np.isfinite(run["contact_force"]).all()
     assert np.abs(run["gap"]).max() < 1e-12

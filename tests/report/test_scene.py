@@ -142,8 +142,8 @@ def test_a_coarse_mesh_is_refined_without_changing_its_surface():
     faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
     fine_vertices, fine = meshes._refined(vertices, faces, 1000)
     assert len(fine) == 1024
-    before = area([meshes.Part(vertices, faces, (0, 0, 0))])
-    assert area([meshes.Part(fine_vertices, fine, (0, 0, 0))]) == pytest.approx(before)
+    before = area([meshes.MeshPart(vertices, faces, (0, 0, 0))])
+    assert area([meshes.MeshPart(fine_vertices, fine, (0, 0, 0))]) == pytest.approx(before)
 
 
 def test_the_dish_is_seen_from_inside():

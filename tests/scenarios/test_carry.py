@@ -11,7 +11,7 @@ import pytest
 
 from tests.scenarios.files import written
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.handling import HANDS, Durations, Errand, Grip, Handling, Place
+from trundle.control.whole_body.handling import HANDS, Durations, Grip, Handling, PickAndPlace, Place
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import rotation_by
@@ -31,9 +31,9 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
 
-def errand(**further: object) -> Errand:
+def errand(**further: object) -> PickAndPlace:
     inertia, held = np.diag([0.016, 0.013, 0.016]), (0.27, 0.0, 0.2)
-    return Errand(2.0, inertia, 0.24, Place((0.3, 0, 0.8)), Place((1.0, 0.2, 0.9), 0.3), held, **further)  # type: ignore[arg-type]
+    return PickAndPlace(2.0, inertia, 0.24, Place((0.3, 0, 0.8)), Place((1.0, 0.2, 0.9), 0.3), held, **further)  # type: ignore[arg-type]
 
 
 def test_mass_goes_up_and_down_in_the_same_stairs_for_hands_and_preview() -> None:

@@ -20,7 +20,7 @@ def jobs() -> dict[str, set[str]]:
     """Return module -> the names of the jobs it yields, but the main run's."""
     found = {}
     for path in SOURCES.glob("*.py"):
-        names = re.findall(r'yield Job\(f?"([^"]+)"', path.read_text())
+        names = re.findall(r'yield Part\(f?"([^"]+)"', path.read_text())
         if names:
             found[path.stem] = {re.sub(r"\{\w+\}", "7", name) for name in names}
     return found

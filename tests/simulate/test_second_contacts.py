@@ -12,7 +12,7 @@ from trundle.simulate.events.exclusion import exclusion
 from trundle.simulate.events.impact import plastic_impact
 from trundle.simulate.events.impact_sets import Candidate
 from trundle.simulate.events.rest import Hold, can_rest
-from trundle.simulate.events.transitions import Switchboard
+from trundle.simulate.events.transitions import EventHandler
 from trundle.simulate.events.watch import Watch
 from trundle.simulate.phase import Mode
 from trundle.status import Status
@@ -254,7 +254,7 @@ def test_transitions_that_undo_each_other_are_decided_together() -> None:
 
 
 def test_transitions_that_undo_each_other_undecided_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Switchboard, "settle", lambda self, here: None)
+    monkeypatch.setattr(EventHandler, "settle", lambda self, here: None)
     pair = wedged(0.1, twist=(1.0, 0.0, 0.0))
     run = tr.simulate(pair, pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4), 0.5)
     assert run.status is Status.SECOND_CONTACT

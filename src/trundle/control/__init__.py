@@ -5,7 +5,7 @@ from trundle.control.inverse_dynamics.policy import InverseDynamicsPolicy
 from trundle.control.inverse_dynamics.tasks import Limit, Quantity, Task
 from trundle.control.preview.nominal import NominalPath, gross_path, nominal_path
 from trundle.control.preview.preview import Preview, PreviewWeights
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.linearization import Linearization
 from trundle.control.regulators.local_error import LocalError
@@ -16,12 +16,12 @@ from trundle.control.sensing.disturbance import Actuated
 from trundle.control.sensing.sensing import Camera, Encoders, Sensed
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.policy import HumanoidPolicy
-from trundle.control.whole_body.stepping import Footsteps, Travel, straight_walk
+from trundle.control.whole_body.stepping import Footsteps, SwingMotion, straight_walk
 from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController, WholeBodyGains
 
 __all__ = [
     "Actuated",
-    "Aim",
+    "BalanceTarget",
     "BalancingLQR",
     "Camera",
     "CollisionRows",
@@ -38,10 +38,10 @@ __all__ = [
     "PreviewWeights",
     "Quantity",
     "Sensed",
+    "SwingMotion",
     "Switching",
     "Task",
     "TrackingLQR",
-    "Travel",
     "WholeBodyAim",
     "WholeBodyController",
     "WholeBodyGains",

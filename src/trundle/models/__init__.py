@@ -7,14 +7,14 @@ from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody
 from trundle.models.robot import Robot
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.capsules import Clearance
-from trundle.models.robots.humanoid import Humanoid, Pad, Palm, Sole, load_humanoid
+from trundle.models.robots.humanoid import BallHand, Humanoid, Pad, Sole, load_humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
-from trundle.models.tree.multibody import Body, Dynamics, Joined, Multibody, Terms
+from trundle.models.tree.multibody import Body, ContactConstraint, Dynamics, Multibody, Terms
 from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
-from trundle.models.tree.system import ContactSystem, Meeting, Rules, Start
+from trundle.models.tree.system import ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Link, Tree, TreeModel
 from trundle.models.urdf.checks import load_urdf
 from trundle.models.urdf.examples import load_example_robot
@@ -25,11 +25,14 @@ from trundle.systems.wallbounce.robot import BallBalancer
 __all__ = [
     "AxisChange",
     "BallBalancer",
+    "BallHand",
     "Body",
     "Centroidal",
     "CentroidalState",
     "Clearance",
     "Coast",
+    "ContactConstraint",
+    "ContactPair",
     "ContactSystem",
     "Dynamics",
     "FlatPatch",
@@ -40,14 +43,11 @@ __all__ = [
     "HandMotion",
     "Held",
     "Humanoid",
-    "Joined",
     "Link",
     "MassChange",
-    "Meeting",
     "Multibody",
     "Obstacle",
     "Pad",
-    "Palm",
     "PassiveWalker",
     "Push",
     "Pushed",

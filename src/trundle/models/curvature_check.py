@@ -9,14 +9,14 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
-from trundle.models.tree.system import Meeting
+from trundle.models.tree.system import ContactPair
 
 _GRID = 4001
 _SIZES = 20.0
 """How far around the body (in its sizes) ground without end is looked at."""
 
 
-def too_large(meeting: Meeting, around: FloatArray | None = None) -> str:
+def too_large(contact_pair: ContactPair, around: FloatArray | None = None) -> str:
     """Return what an error adds where a body's outline is somewhere flatter than the ground is hollow; else "".
 
     Bodies touch in one point where the radius of curvature of the outline, 1/min K_A, is smaller than that of the
@@ -24,23 +24,24 @@ def too_large(meeting: Meeting, around: FloatArray | None = None) -> str:
 
     Parameters
     ----------
-    meeting : Meeting
+    contact_pair : ContactPair
     around : (d,) m, optional
         Place on the ground, in its frame.
     """
-    if meeting.shape_A.d != 2:
+    if contact_pair.shape_A.d != 2:
         return ""
-    reach = _SIZES * meeting.shape_A.reference_length
-    flattest = _curvatures(meeting.shape_A, None, None)
-    hollow = -_curvatures(meeting.shape_B, np.zeros(2) if around is None else around, reach)
+    reach = _SIZES * contact_pair.shape_A.reference_length
+    flattest = _curvatures(contact_pair.shape_A, None, None)
+    hollow = -_curvatures(contact_pair.shape_B, np.zeros(2) if around is None else around, reach)
     if not flattest.size or not hollow.size or not np.max(hollow) > max(float(np.min(flattest)), 1e-9):
         return ""
     least = float(np.min(flattest))
     largest = f"of up to {1 / least:.3g} m" if least > 1e-9 else "without bound (it has flat or hollow parts)"
     return (
-        f"; {meeting.body_A} is too large for a hollow of {meeting.body_B}: the radius of curvature of its outline is "
-        f"{largest}, that of the hollow down to {1 / float(np.max(hollow)):.3g} m, and only a smaller one than the "
-        "hollow's touches it in one point: make the body smaller, the ground flatter, or start away from there"
+        f"; {contact_pair.body_A} is too large for a hollow of {contact_pair.body_B}: the radius of curvature of "
+        f"its outline is {largest}, that of the hollow down to {1 / float(np.max(hollow)):.3g} m, and only a "
+        "smaller one than the hollow's touches it in one point: make the body smaller, the ground flatter, or start "
+        "away from there"
     )
 
 

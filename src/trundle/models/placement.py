@@ -188,7 +188,7 @@ def _fit(
             "contact",
             f"{type(shape).__name__} on {type(base).__name__}",
             f"free of penetration at the start (the bodies overlap by {-overlaps[best]:.3g} m)"
-            + too_large(pair.system.meetings[0], x_B),
+            + too_large(pair.system.contact_pairs[0], x_B),
         )
     x_A = candidates[best]
     return ContactPoints(x_A, x_B, n_B, P - R @ (x_A - origin))
@@ -200,22 +200,22 @@ def refuse_locked(system: ContactSystem, start: Start, contact: int = 0) -> None
     The relative curvature K_A + K_B, times the body's size, has to be more than `LOCKED`. Lines and faces are left to
     the simulation, which ends there with ``not-a-point-contact``.
     """
-    model, meeting = system.model(start.atlas), system.meetings[contact]
-    joined = model.joined[contact]
-    k = kinematics(joined.contact, joined.A, joined.B, joined.s)
+    model, contact_pair = system.model(start.atlas), system.contact_pairs[contact]
+    constraint = model.constraints[contact]
+    k = kinematics(constraint.contact, constraint.A, constraint.B, constraint.s)
     if k.curvature is None:
         return
-    limits = joined.contact.limits(joined.A, joined.B, joined.s)
+    limits = constraint.contact.limits(constraint.A, constraint.B, constraint.s)
     values = ca.Function("curvature", [model.x], [k.curvature, limits.get("roundness", ca.SX(1))])(start.x)
     curvature, roundness = (float(value) for value in values)  # pyright: ignore[reportGeneralTypeIssues]
-    if meeting.form in ("chart", "level-pair"):  # in 1/m; the others have no unit
-        curvature *= meeting.shape_A.reference_length
+    if contact_pair.form in ("chart", "level-pair"):  # in 1/m; the others have no unit
+        curvature *= contact_pair.shape_A.reference_length
     if abs(roundness) > _ROUND and not curvature > LOCKED:
         raise InputError(
             "contact",
-            f"{type(meeting.shape_A).__name__} on {type(meeting.shape_B).__name__}",
+            f"{type(contact_pair.shape_A).__name__} on {type(contact_pair.shape_B).__name__}",
             "where the bodies touch in one point: their relative curvature times the body's size has to be "
-            f"> {LOCKED:g} (it is {curvature:.3g})" + too_large(meeting),
+            f"> {LOCKED:g} (it is {curvature:.3g})" + too_large(contact_pair),
         )
 
 

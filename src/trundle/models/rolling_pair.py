@@ -24,7 +24,7 @@ from trundle.models.placement import (
 )
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import rolling_values
-from trundle.models.tree.system import Atlas, ContactSystem, Meeting, Rules, Start
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
 
 _SECOND = "second"
@@ -112,8 +112,8 @@ class RollingPair:
         """The models of this pair in all modes and charts."""
         names = self.names
         count = 1 if self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape) else 2
-        meetings = tuple(
-            Meeting(
+        contact_pairs = tuple(
+            ContactPair(
                 contact=name,
                 body_A=names[0],
                 body_B=names[1],
@@ -128,8 +128,8 @@ class RollingPair:
         laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (count - 1))
         return ContactSystem(
             kind="juggling" if names[0] == "object" else "planar",
-            build=lambda atlas: self.tree(atlas, [m.contact for m in meetings]),
-            meetings=meetings,
+            build=lambda atlas: self.tree(atlas, [m.contact for m in contact_pairs]),
+            contact_pairs=contact_pairs,
             start_laws=laws,
             rules=Rules(self.on_slip, self.on_separation),
             motions={names[1]: self.base.motion} if isinstance(self.base, Hand) else {},
@@ -213,21 +213,21 @@ class RollingPair:
         shapes = (self.body.shape, self.base.shape)
         coordinates, charts = contact_coordinates(*shapes, self.contact, points.x_A, points.x_B, points.n_B)
         system = self.system
-        meeting = system.meetings[0]
-        values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.meetings}
+        contact_pair = system.contact_pairs[0]
+        values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.contact_pairs}
         if isinstance(self.base, Hand):
-            values[f"{meeting.body_B}.position"] = self.base.position
-            values[f"{meeting.body_B}.turn"] = self.base.turn
-            values[f"{meeting.body_B}.twist"] = self.base.twist
-        atlas = (charts,) * len(system.meetings)
+            values[f"{contact_pair.body_B}.position"] = self.base.position
+            values[f"{contact_pair.body_B}.turn"] = self.base.turn
+            values[f"{contact_pair.body_B}.twist"] = self.base.twist
+        atlas = (charts,) * len(system.contact_pairs)
         angular_velocity, velocity = velocities
         if self.coordinates == "rolling":
             values |= rolling_values(system.model(atlas), values, turn, angular_velocity)
         else:
-            values[f"{meeting.body_A}.position"] = points.center_of_mass
-            values[f"{meeting.body_A}.turn"] = turn
-            values[f"{meeting.body_A}.angular_velocity"] = angular_velocity
-            values[f"{meeting.body_A}.velocity"] = velocity
+            values[f"{contact_pair.body_A}.position"] = points.center_of_mass
+            values[f"{contact_pair.body_A}.turn"] = turn
+            values[f"{contact_pair.body_A}.angular_velocity"] = angular_velocity
+            values[f"{contact_pair.body_A}.velocity"] = velocity
         model = system.model(atlas)
         x = np.zeros(model.x.shape[0])
         for name, value in values.items():

@@ -23,7 +23,7 @@ from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
-from trundle.models.tree.system import Atlas, ContactSystem, Meeting, Rules, Start
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
 
 _NEAR = 0.1
@@ -35,7 +35,7 @@ SECOND = "-second"
 class Part:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
-    Friction and law are the robot's own where None. ``ahead``: see `trundle.models.tree.system.Meeting`. ``patch``: the
+    Friction and law are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
     foot of which it is a corner.
     """
 
@@ -84,7 +84,7 @@ class RollingTree:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
-        _ = self._meetings  # refuses shapes that cannot touch the terrain
+        _ = self._contact_pairs  # refuses shapes that cannot touch the terrain
 
     @property
     def d(self) -> int:
@@ -92,7 +92,7 @@ class RollingTree:
         return self.tree.d
 
     @cached_property
-    def _meetings(self) -> tuple[Meeting, ...]:
+    def _contact_pairs(self) -> tuple[ContactPair, ...]:
         """One contact for each part, then second ones of shapes that can touch twice."""
         if self.terrain is None:
             return ()
@@ -104,12 +104,12 @@ class RollingTree:
         ]
         return (*first, *second)
 
-    def _meeting(self, part: Part, name: str, terrain: Shape) -> Meeting:
+    def _meeting(self, part: Part, name: str, terrain: Shape) -> ContactPair:
         form = contact_form(part.shape, terrain)
         base = self.base or self.tree.specs[0].name
         if part.ahead is not None and form != "support":
             raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
-        return Meeting(name, part.body, base, part.shape, terrain, part.center, form, ahead=part.ahead)
+        return ContactPair(name, part.body, base, part.shape, terrain, part.center, form, ahead=part.ahead)
 
     @cached_property
     def system(self) -> ContactSystem:
@@ -120,8 +120,8 @@ class RollingTree:
         return ContactSystem(
             kind="spatial" if self.d == 3 else "planar",
             build=self.model,
-            meetings=self._meetings,
-            start_laws=(*laws, *(SEPARATED,) * (len(self._meetings) - len(laws))),
+            contact_pairs=self._contact_pairs,
+            start_laws=(*laws, *(SEPARATED,) * (len(self._contact_pairs) - len(laws))),
             rules=self.rules,
             motions={} if self.moving is None else {self.base: self.moving.motion},
             tree=True,
@@ -165,7 +165,7 @@ class RollingTree:
                 numbers[m.body_B],
                 by_name.get(m.contact, by_name.get(m.contact.removesuffix(SECOND), frictions[m.body_A])),
             )
-            for m, charts in zip(self._meetings, atlas or ((0, 0),) * len(self._meetings), strict=True)
+            for m, charts in zip(self._contact_pairs, atlas or ((0, 0),) * len(self._contact_pairs), strict=True)
         ]
         return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts)
 
@@ -242,7 +242,7 @@ class RollingTree:
         model = system.model()
         kept = {i for name in self._known("hold", hold) for i in self._columns(model, name)}
         reach = [
-            _NEAR * system.meetings[i].shape_A.reference_length if tolerance is None else float(tolerance)
+            _NEAR * system.contact_pairs[i].shape_A.reference_length if tolerance is None else float(tolerance)
             for i in closed
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
@@ -251,7 +251,7 @@ class RollingTree:
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
         touching = [law.name for law in system.start_laws]
-        laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.meetings)))
+        laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.contact_pairs)))
         start = Start(x, atlas, laws)
         for i in closed:
             refuse_locked(system, start, i)

@@ -23,7 +23,7 @@ _ROUND = ("dish", "sphere", "ellipsoid", "tube", "cylinder", "torus")
 
 
 @dataclass(frozen=True)
-class Part:
+class MeshPart:
     """One colour's triangles: vertices (n, 3) in m, faces (m, 3); whether both sides are seen and edges are sharp."""
 
     vertices: Array
@@ -34,13 +34,13 @@ class Part:
     sharp: bool = False
 
 
-def checkered_object(body: SceneBody) -> tuple[Part, ...]:
+def checkered_object(body: SceneBody) -> tuple[MeshPart, ...]:
     """Return the mesh in two colours by octant and latitude, so that its turning is seen."""
     vertices, faces = _refined(body.vertices, _oriented_outwards(body.vertices, np.asarray(body.faces)), 3000)
     return _two(vertices, faces, _globe(vertices, faces, math.pi / 4), _BODY, opacity=0.45)
 
 
-def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float) -> tuple[Part, ...]:
+def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float) -> tuple[MeshPart, ...]:
     """Return the hand's surface near the contact's path, in squares; containers are seen only from inside.
 
     Parameters
@@ -78,7 +78,7 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
     return _two(vertices, faces, even, _SURFACE)
 
 
-def extruded_body(body: SceneBody, thickness: float, colours: tuple[Colour, Colour] = _BODY) -> tuple[Part, ...]:
+def extruded_body(body: SceneBody, thickness: float, colours: tuple[Colour, Colour] = _BODY) -> tuple[MeshPart, ...]:
     """Return a planar outline as a slab in the x-z plane, its sectors in two colours."""
     outline = body.vertices
     if np.allclose(outline[0], outline[-1]):
@@ -99,7 +99,7 @@ def extruded_body(body: SceneBody, thickness: float, colours: tuple[Colour, Colo
     return _two(vertices, np.concatenate([walls, caps]), even, colours, sharp=True)
 
 
-def extruded_hand(hand: SceneBody, thickness: float, depth: float) -> tuple[Part, ...]:
+def extruded_hand(hand: SceneBody, thickness: float, depth: float) -> tuple[MeshPart, ...]:
     """Return a planar hand as a slab in the x-z plane; an open curve becomes a plate as thick as `depth` (m)."""
     if hand.closed:
         return extruded_body(hand, thickness, _SURFACE)
@@ -120,7 +120,7 @@ def extruded_hand(hand: SceneBody, thickness: float, depth: float) -> tuple[Part
     return tuple(replace(part, double=True) for part in parts)
 
 
-def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: float) -> tuple[Part, ...]:
+def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: float) -> tuple[MeshPart, ...]:
     """Return a planar terrain near the contact's path as a strip of ground with a front face at y = `front_y`."""
     x = terrain.vertices[:, 0]
     near = np.flatnonzero((x >= path[:, 0].min() - margin) & (x <= path[:, 0].max() + margin))
@@ -136,12 +136,12 @@ def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: fl
     low = i + 2 * n
     face = np.concatenate([np.stack([low, low + 1, i + 1], axis=1), np.stack([low, i + 1, i], axis=1)])
     return (
-        Part(vertices, top, _SURFACE[0], double=True, sharp=True),
-        Part(vertices, face, _SURFACE[1], double=True, sharp=True),
+        MeshPart(vertices, top, _SURFACE[0], double=True, sharp=True),
+        MeshPart(vertices, face, _SURFACE[1], double=True, sharp=True),
     )
 
 
-def arrow_mesh(shaft: float, head: float, head_length: float, sides: int = 20) -> Part:
+def arrow_mesh(shaft: float, head: float, head_length: float, sides: int = 20) -> MeshPart:
     """Return a red arrow from the origin to (0, 0, 1) m, with the radii of its shaft and of its head."""
     angle = 2 * math.pi * np.arange(sides) / sides
     ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
@@ -154,7 +154,7 @@ def arrow_mesh(shaft: float, head: float, head_length: float, sides: int = 20) -
         high = low + sides
         faces += [np.stack([low + i, low + j, high + j], axis=1), np.stack([low + i, high + j, high + i], axis=1)]
     faces.append(np.stack([2 * sides + i, 2 * sides + j, np.full(sides, 3 * sides + 1)], axis=1))
-    return Part(vertices, np.concatenate(faces), _FORCE, sharp=True)
+    return MeshPart(vertices, np.concatenate(faces), _FORCE, sharp=True)
 
 
 def cone_lines(radius: float, height: float, n: int = 48) -> Array:
@@ -195,12 +195,12 @@ def _two(
     colours: tuple[Colour, Colour],
     opacity: float | None = None,
     sharp: bool = False,
-) -> tuple[Part, ...]:
+) -> tuple[MeshPart, ...]:
     parts = []
     for chosen, colour in ((even, colours[0]), (~even, colours[1])):
         if chosen.any():
             used, where = np.unique(faces[chosen], return_inverse=True)
-            parts.append(Part(vertices[used], where.reshape(-1, 3), colour, opacity, sharp=sharp))
+            parts.append(MeshPart(vertices[used], where.reshape(-1, 3), colour, opacity, sharp=sharp))
     return tuple(parts)
 
 

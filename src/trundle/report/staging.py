@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.records import Trajectory
-from trundle.report.meshes import Part, cone_lines, wedge_lines
+from trundle.report.meshes import MeshPart, cone_lines, wedge_lines
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class Actor:
     """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[MeshPart, ...]
     positions: Array
     quaternions: Array
     lines: tuple[tuple[Array, tuple[int, int, int]], ...] = ()

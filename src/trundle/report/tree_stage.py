@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull
 
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
-from trundle.report.meshes import Part, checkered_object, extruded_body, extruded_terrain
+from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain
 from trundle.report.plane import lift, quaternions
 from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times, friction_cone, sampled, unit
 
@@ -93,7 +93,7 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
     return Actor(f"{body.role}_{body.name}_{number}", parts, origin, q)
 
 
-def _limb(body: SceneBody, radius: float) -> tuple[Part, ...]:
+def _limb(body: SceneBody, radius: float) -> tuple[MeshPart, ...]:
     """Return the hull of balls at a link's joints: a rod between two, a trunk between many."""
     turns = np.linspace(0, 2 * np.pi, 13)[:-1]
     ring = np.stack([np.cos(turns), np.sin(turns), 0 * turns], axis=1)
@@ -104,10 +104,10 @@ def _limb(body: SceneBody, radius: float) -> tuple[Part, ...]:
     a, b, c = (points[hull.simplices[:, i]] for i in range(3))
     inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
     faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
-    return (Part(points, faces.astype(np.int64), _STEEL, sharp=True),)
+    return (MeshPart(points, faces.astype(np.int64), _STEEL, sharp=True),)
 
 
-def _slabs(body: SceneBody, size: float) -> tuple[Part, ...]:
+def _slabs(body: SceneBody, size: float) -> tuple[MeshPart, ...]:
     if body.role == "body":
         return extruded_body(body, 0.45 * size)
     pieces = trees.bars(body, trees.bar_radius(size))
@@ -119,7 +119,7 @@ def _ground(terrain: SceneBody, paths: Array, times: Array, size: float, plane: 
     if plane:
         parts = extruded_terrain(terrain, paths.reshape(-1, 2), -0.225 * size, 6 * size)
     else:
-        parts = (Part(terrain.vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
+        parts = (MeshPart(terrain.vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
     return Actor("terrain", parts, np.zeros((len(times), 3)), still)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trundle.errors import MissingExtraError
 from trundle.records import Trajectory
 from trundle.records.whole import whole
-from trundle.report.meshes import Part, arrow_mesh
+from trundle.report.meshes import MeshPart, arrow_mesh
 from trundle.report.scene import build_stage
 from trundle.report.staging import FIELD_OF_VIEW, Stage
 from trundle.report.style import unbroken
@@ -186,7 +186,7 @@ def _together(*updates: Callable[[int], None]) -> Callable[[int], None]:
     return update
 
 
-def _mesh(scene: Any, name: str, part: Part) -> Any:
+def _mesh(scene: Any, name: str, part: MeshPart) -> Any:
     return scene.add_mesh_simple(
         name,
         part.vertices.astype(np.float32),

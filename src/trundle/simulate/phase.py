@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, Law, Sliding, normal_and_tangential
 from trundle.models.tree.multibody import Dynamics
-from trundle.models.tree.system import LOCKED, Atlas, ContactSystem, Meeting
+from trundle.models.tree.system import LOCKED, Atlas, ContactPair, ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ode.ode import Integrator, OdeSystem
@@ -143,8 +143,8 @@ class Phase:
         A sign of zero: wherever it is.
         """
         projected, good = self.model.projected(laws), ca.SX(1)
-        for i, joined in enumerate(self.model.joined):
-            roundness = self.dynamics.margins.get(f"{joined.name}.roundness")
+        for i, constraint in enumerate(self.model.constraints):
+            roundness = self.dynamics.margins.get(f"{constraint.name}.roundness")
             if roundness is not None:
                 good = ca.logic_and(good, ca.logic_or(signs[i] == 0, signs[i] * roundness > _POINT))
         return projected if good.is_constant() else ca.if_else(good, projected, self.model.x)
@@ -158,8 +158,8 @@ class Phase:
 
     def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:
         margins: dict[str, ca.SX] = {}
-        sign_of = {joined.name: signs[i] for i, joined in enumerate(self.model.joined)}
-        sizes = {joined.name: joined.contact.size for joined in self.model.joined}
+        sign_of = {constraint.name: signs[i] for i, constraint in enumerate(self.model.constraints)}
+        sizes = {constraint.name: constraint.contact.size for constraint in self.model.constraints}
         named = dynamics.margins | self._shared_margins()
         for name, value in named.items():
             contact, margin = name.split(".", 1)
@@ -170,22 +170,28 @@ class Phase:
             if margin == "gap":
                 value = self._or_behind(contact, value)
             margins[name] = value - self._least(contact, margin)
-        for joined, meeting, law in zip(self.model.joined, self.system.meetings, self.mode.laws, strict=True):
+        for constraint, contact_pair, law in zip(
+            self.model.constraints, self.system.contact_pairs, self.mode.laws, strict=True
+        ):
             if not LAWS[law].touching:
                 continue
-            _, side = joined.contact.touch(joined.A, joined.B, joined.s)
-            on_B = joined.B.R.T @ side.r
-            for i, (axis, width) in enumerate(zip("xy", meeting.extent or (), strict=False)):
-                margins[f"{joined.name}.extent_{axis}"] = width / 2 - ca.fabs(on_B[i])
-            margins.update({f"{joined.name}.{name}": value for name, value in _data_margins(meeting, on_B).items()})
+            _, side = constraint.contact.touch(constraint.A, constraint.B, constraint.s)
+            on_B = constraint.B.R.T @ side.r
+            for i, (axis, width) in enumerate(zip("xy", contact_pair.extent or (), strict=False)):
+                margins[f"{constraint.name}.extent_{axis}"] = width / 2 - ca.fabs(on_B[i])
+            margins.update(
+                {f"{constraint.name}.{name}": value for name, value in _data_margins(contact_pair, on_B).items()}
+            )
         return margins
 
     def _or_behind(self, contact: str, gap: ca.SX) -> ca.SX:
         """Return a gap that stays open while the contact is not far enough ahead of every closed one."""
         points = {}
-        for joined, meeting, law in zip(self.model.joined, self.system.meetings, self.mode.laws, strict=True):
-            _, side = joined.contact.touch(joined.A, joined.B, joined.s)
-            points[joined.name] = (joined.B.p + side.r)[0], meeting.ahead, LAWS[law].touching
+        for constraint, contact_pair, law in zip(
+            self.model.constraints, self.system.contact_pairs, self.mode.laws, strict=True
+        ):
+            _, side = constraint.contact.touch(constraint.A, constraint.B, constraint.s)
+            points[constraint.name] = (constraint.B.p + side.r)[0], contact_pair.ahead, LAWS[law].touching
         here, ahead, _ = points[contact]
         if ahead is None:
             return gap
@@ -196,13 +202,13 @@ class Phase:
     def _shared_margins(self) -> dict[str, ca.SX]:
         """Normal forces and cone margins of two contacts that share their force."""
         shared: dict[str, ca.SX] = {}
-        for joined, k, before, force in zip(
-            self.model.joined, self.dynamics.kin, self.dynamics.forces, self.forces, strict=True
+        for constraint, k, before, force in zip(
+            self.model.constraints, self.dynamics.kin, self.dynamics.forces, self.forces, strict=True
         ):
             if force is not before:
                 f_n, f_t = normal_and_tangential(k, force)
-                shared[f"{joined.name}.normal_force"] = f_n
-                shared[f"{joined.name}.friction"] = joined.friction.mu * f_n - f_t
+                shared[f"{constraint.name}.normal_force"] = f_n
+                shared[f"{constraint.name}.friction"] = constraint.friction.mu * f_n - f_t
         return shared
 
     def _least(self, contact: str, margin: str) -> float:
@@ -213,9 +219,9 @@ class Phase:
             return _POINT
         if margin != "curvature":
             return 0.0
-        meeting = next(m for m in self.system.meetings if m.contact == contact)
-        per_meter = meeting.form in ("chart", "level-pair")
-        return LOCKED / meeting.shape_A.reference_length if per_meter else LOCKED
+        contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
+        per_meter = contact_pair.form in ("chart", "level-pair")
+        return LOCKED / contact_pair.shape_A.reference_length if per_meter else LOCKED
 
     def _watched(self, name: str) -> bool:
         contact, margin = name.split(".", 1)
@@ -228,7 +234,7 @@ class Phase:
 
     def _held_twice(self, name: str) -> bool:
         """Whether another contact of the same two bodies touches."""
-        contact = next(i for i, meeting in enumerate(self.system.meetings) if meeting.contact == name)
+        contact = next(i for i, contact_pair in enumerate(self.system.contact_pairs) if contact_pair.contact == name)
         return sum(LAWS[self.mode.laws[i]].touching for i in self.system.pair_of(contact)) > 1
 
     def _function(self, name: str, expression: ca.SX, u: ca.SX) -> ca.Function:
@@ -265,11 +271,11 @@ class Phase:
         return {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(self._output_names)}
 
 
-def _data_margins(meeting: Meeting, on_B: ca.SX) -> dict[str, ca.SX]:
+def _data_margins(contact_pair: ContactPair, on_B: ca.SX) -> dict[str, ca.SX]:
     """Distances (m) of a contact point on a measured graph to the ends of its data; charts know their own."""
     margins = {}
-    if meeting.form != "chart":
-        for i, r in enumerate(ends_of_data(meeting.shape_B)):
+    if contact_pair.form != "chart":
+        for i, r in enumerate(ends_of_data(contact_pair.shape_B)):
             margins |= {f"data_B{i}_low": on_B[i] - r.low - _INSIDE, f"data_B{i}_high": r.high - on_B[i] - _INSIDE}
     return margins
 

@@ -14,7 +14,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Policy, Trajectory
-from trundle.simulate.events.transitions import Instant
+from trundle.simulate.events.transitions import HybridState
 from trundle.simulate.phase import Method, Mode
 from trundle.simulate.record.recorder import record
 from trundle.simulate.runner import Runner
@@ -83,14 +83,14 @@ def simulate(
     return _recorded(runner, _first(system, initial), duration)
 
 
-def _first(system: ContactSystem, initial: Start) -> Instant:
+def _first(system: ContactSystem, initial: Start) -> HybridState:
     """Return the instant a run begins at."""
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
-    return Instant(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
+    return HybridState(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
 
 
-def _recorded(runner: Runner, first: Instant, duration: float) -> Trajectory:
+def _recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
     runner.phase(first.mode)

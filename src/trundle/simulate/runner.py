@@ -18,7 +18,7 @@ from trundle.simulate.events.chatter import chatters, goes_round
 from trundle.simulate.events.handover import has_neighbour
 from trundle.simulate.events.sinking import sunk
 from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
-from trundle.simulate.events.transitions import Event, Instant, Switchboard
+from trundle.simulate.events.transitions import Event, EventHandler, HybridState
 from trundle.simulate.events.watch import Watch
 from trundle.simulate.phase import Method, Mode, Phase, projected
 from trundle.simulate.record.log import Log, Segment
@@ -73,7 +73,7 @@ class Runner:
             method.step is None and method.relative_tolerance <= _ACCURATE and method.stabilization == "projection"
         )
         self.log = Log(controlled=policy is not None, accurate=accurate, period=self.period)
-        self.board = Switchboard(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
+        self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
         self._held: FloatArray | None = None
@@ -97,7 +97,7 @@ class Runner:
             until = min(until, end)
         return np.concatenate(values), until
 
-    def run(self, now: Instant, duration: float) -> Status:
+    def run(self, now: HybridState, duration: float) -> Status:
         """Integrate from `now` to `duration`; return how it ended."""
         try:
             if self.policy is not None:
@@ -110,7 +110,7 @@ class Runner:
             self._hold(now)
         return status
 
-    def _kicked(self, now: Instant, duration: float) -> Status:
+    def _kicked(self, now: HybridState, duration: float) -> Status:
         """Go from kick to kick."""
         for time in sorted(t for t in self.kicks if t < duration):
             status = self._through(now, time)
@@ -118,13 +118,13 @@ class Runner:
             if status is not Status.SUCCESS or last.times[-1] < time:
                 return status
             x, mode = array("kicks", self.kicks[time](np.array(last.states[-1])), now.x.shape), last.phase.mode
-            now = Instant(time, x, mode, np.zeros_like(now.onsets))
+            now = HybridState(time, x, mode, np.zeros_like(now.onsets))
         return self._through(now, duration)
 
-    def _through(self, now: Instant, duration: float) -> Status:
+    def _through(self, now: HybridState, duration: float) -> Status:
         """Go from mode to mode."""
         stuck, since, settled = 0, -1.0, -1.0
-        here: list[Instant] = []
+        here: list[HybridState] = []
         while now.t < duration:
             outcome = self._mode(now, duration)
             if isinstance(outcome, Status):
@@ -149,7 +149,7 @@ class Runner:
             now = following
         return Status.SUCCESS
 
-    def _settled(self, here: list[Instant], settled: float) -> tuple[Instant, Status | None]:
+    def _settled(self, here: list[HybridState], settled: float) -> tuple[HybridState, Status | None]:
         """Decide all contacts together where transitions undo each other, once at a time; else that is the end."""
         together = self.board.settle(here) if here[-1].t - settled > 1e-12 else None
         if together is None:
@@ -158,13 +158,13 @@ class Runner:
         self._note(here[-1], together.mode.label, "the forces of all contacts were decided together")
         return together, None
 
-    def _begin(self, now: Instant) -> Instant | Status:
+    def _begin(self, now: HybridState) -> HybridState | Status:
         """Decide the first mode: a body may start with a slip, or on a line or a face."""
         touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
         values = self.phase(now.mode).margin_values(now.t, now.x, self._parameters(now))
         for i in touching:
             roundness = values.get(f"{self.board.name(i)}.roundness", 1.0)
-            if round_on_both_sides(self.system.meetings[i]):
+            if round_on_both_sides(self.system.contact_pairs[i]):
                 roundness = abs(roundness)
             if not roundness > _ROUND:
                 self._note(now, Status.NOT_A_POINT_CONTACT.label, "the contact is no longer a point")
@@ -192,13 +192,13 @@ class Runner:
             self.log.lower(f"{self.board.name(i)}.friction", -np.inf)
         return self._onto_constraints(now)
 
-    def _onto_constraints(self, now: Instant) -> Instant:
+    def _onto_constraints(self, now: HybridState) -> HybridState:
         return replace(now, x=projected(self.phase(now.mode), now.t, now.x, self._parameters(now)))
 
-    def _parameters(self, now: Instant) -> FloatArray:
+    def _parameters(self, now: HybridState) -> FloatArray:
         return self.phase(now.mode).parameters(self.inputs(now.t)[0], now.onsets)
 
-    def _mode(self, now: Instant, duration: float) -> Status | tuple[Instant, Event, Phase]:
+    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event, Phase]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
         watch = Watch(self.system, now.mode, now.unarmed)
@@ -256,7 +256,7 @@ class Runner:
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
 
-    def _failed(self, now: Instant, status: Status) -> Status:
+    def _failed(self, now: HybridState, status: Status) -> Status:
         """Return how the run ends where a mode cannot go on; two contacts of a body may hold what cannot be held."""
         twice = any(sum(LAWS[now.mode.laws[i]].touching for i in pair) > 1 for pair in self.system.pairs)
         if status is not Status.NOT_FINITE or not twice:
@@ -264,7 +264,7 @@ class Runner:
         self._note(now, Status.SECOND_CONTACT.label, "two contacts of a body cannot be held together")
         return Status.SECOND_CONTACT
 
-    def _armed(self, phase: Phase, now: Instant) -> np.ndarray:
+    def _armed(self, phase: Phase, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = np.array(
             [name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], dtype=bool
@@ -282,10 +282,10 @@ class Runner:
 
     def _is_seam(self, name: str) -> bool:
         contact, margin = name.split(".", 1)
-        meeting = next(m for m in self.system.meetings if m.contact == contact)
-        return margin.startswith(("chart", "data")) and has_neighbour(meeting, margin)
+        contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
+        return margin.startswith(("chart", "data")) and has_neighbour(contact_pair, margin)
 
-    def _ask(self, now: Instant) -> None:
+    def _ask(self, now: HybridState) -> None:
         """Call the policy when its time has come, once each time."""
         if self.policy is None:
             return
@@ -307,7 +307,7 @@ class Runner:
         return Event(self._number(contact), margin)
 
     def _number(self, contact: str) -> int:
-        return [meeting.contact for meeting in self.system.meetings].index(contact)
+        return [contact_pair.contact for contact_pair in self.system.contact_pairs].index(contact)
 
     def _integrate(
         self,
@@ -344,7 +344,7 @@ class Runner:
         recorded = np.isin(done.times, output)
         return replace(done, times=done.times[recorded], states=done.states[recorded]), (done.times, done.states)
 
-    def _state_at(self, phase: Phase, now: Instant, p: FloatArray) -> Callable[[float], FloatArray]:
+    def _state_at(self, phase: Phase, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
             """Return the state at the time `t` (s)."""
             if t <= now.t:
@@ -363,13 +363,13 @@ class Runner:
 
         return state
 
-    def _signs(self, phase: Phase, now: Instant) -> list[float]:
+    def _signs(self, phase: Phase, now: HybridState) -> list[float]:
         """Sign of each contact's roundness at the start of a mode, for bodies that are round on both sides of zero."""
         values = phase.margin_values(now.t, now.x, phase.parameters(self.inputs(now.t)[0], now.onsets))
         signs = []
-        for meeting in self.system.meetings:
-            below = values.get(f"{meeting.contact}.roundness", 1.0) < 0
-            signs.append(-1.0 if below and round_on_both_sides(meeting) else 1.0)
+        for contact_pair in self.system.contact_pairs:
+            below = values.get(f"{contact_pair.contact}.roundness", 1.0) < 0
+            signs.append(-1.0 if below and round_on_both_sides(contact_pair) else 1.0)
         return signs
 
     def _keep(self, phase: Phase, done: Integration, p: FloatArray, ended: bool) -> None:
@@ -380,12 +380,12 @@ class Runner:
         if times.size:
             self.log.segments.append(Segment(phase, times, states, np.repeat(p[None], len(times), axis=0)))
 
-    def _hold(self, now: Instant) -> None:
+    def _hold(self, now: HybridState) -> None:
         """Record the start alone."""
         one = (np.array([now.t]), np.array(now.x)[None], self._parameters(now)[None])
         self.log.segments.append(Segment(self.phase(now.mode), *one))
 
-    def _note(self, at: Instant, following: str, reason: str, contact: int | None = None) -> None:
+    def _note(self, at: HybridState, following: str, reason: str, contact: int | None = None) -> None:
         note = {"time": at.t, "from": at.mode.label, "to": following, "reason": reason}
         if contact is not None and len(self.system.pairs) > 1:
             note["contact"] = self.board.name(contact)

@@ -65,7 +65,7 @@ def test_a_noisy_pose_gives_the_nearest_points() -> None:
     x = np.array(start.x)
     x[model.layout["base.position"]] += 0.01 * rng.normal(size=2)
     x[model.layout["base.turn"]] += 0.02
-    touching = [meeting.contact in ("rear", "front") for meeting in tree.system.meetings]
+    touching = [contact_pair.contact in ("rear", "front") for contact_pair in tree.system.contact_pairs]
     found = finder(x, touching)
     angle = x[model.layout["base.turn"]][0]
     for name, hip in (("rear", -0.4), ("front", 0.4)):
@@ -86,11 +86,11 @@ def test_contacts_that_are_apart_and_broken_states_stay_as_they_are() -> None:
     finder, layout = ContactFinder(tree.system, start.atlas), tree.system.model().layout
     hidden = np.array(start.x)
     hidden[layout["rear.coordinates"]] = hidden[layout["front.coordinates"]] = 0.1
-    found = finder(hidden, [meeting.contact == "front" for meeting in tree.system.meetings])
+    found = finder(hidden, [contact_pair.contact == "front" for contact_pair in tree.system.contact_pairs])
     np.testing.assert_array_equal(found[layout["rear.coordinates"]], 0.1)
     assert found[layout["front.coordinates"]][1] == pytest.approx(start.x[layout["front.coordinates"]][1], abs=1e-10)
     hidden[0] = np.nan
-    np.testing.assert_array_equal(finder(hidden, [True] * len(tree.system.meetings)), hidden)
+    np.testing.assert_array_equal(finder(hidden, [True] * len(tree.system.contact_pairs)), hidden)
 
 
 def test_two_contacts_of_a_body_are_two_places() -> None:
@@ -124,12 +124,12 @@ def test_the_second_contact_of_a_wheel_is_not_the_first_one_turn_later() -> None
     robot.terrain(tr.Parabola(8.0), friction=0.8)
     tree = robot.finish()
     system = tree.system
-    atlas = tuple((0, 0) for _ in system.meetings)
+    atlas = tuple((0, 0) for _ in system.contact_pairs)
     model = system.model(atlas)
     height = 0.0625 + 8 * (0.12**2 - 0.0625**2)
     x = np.zeros(model.x.shape[0])
     x[model.layout["base.position"]] = 0.0, height + 0.2
-    first, second = (f"{meeting.contact}.coordinates" for meeting in system.meetings)
+    first, second = (f"{contact_pair.contact}.coordinates" for contact_pair in system.contact_pairs)
     finder = ContactFinder(system, atlas)
     for turns in (0.0, 1.5, -1.5):
         for begin in (np.array([1.0, 0.0]), np.array([0.0, 1.0])):

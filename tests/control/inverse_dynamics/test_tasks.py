@@ -98,7 +98,7 @@ def test_limits_of_contacts_follow_the_law():
     counts = {}
     for law in LAWS.values():
         terms = model.terms([law])
-        limits = tk.contact_limits(model.joined, terms.kin, terms.split, edges=6, minimum=0.5)
+        limits = tk.contact_limits(model.constraints, terms.kin, terms.split, edges=6, minimum=0.5)
         counts[law.name] = {limit.name.split(".")[1]: limit.A.shape for limit in limits}
     assert counts == {
         "rolling": {"normal_force": (1, 3), "friction": (6, 3)},
@@ -107,7 +107,7 @@ def test_limits_of_contacts_follow_the_law():
         "separated": {},
         "fixed": {"normal_force": (1, 6), "friction": (6, 6)},
     }
-    fixed = tk.contact_limits(model.joined, model.terms([LAWS["fixed"]]).kin, [slice(0, 6)])[0]
+    fixed = tk.contact_limits(model.constraints, model.terms([LAWS["fixed"]]).kin, [slice(0, 6)])[0]
     x = np.zeros(model.x.shape[0])
     x[model.layout["object.turn"]] = [1, 0, 0, 0]
     np.testing.assert_allclose(np.array(ca.Function("A", [model.x], [fixed.A])(x)), [[0, 0, 0, 0, 0, 1]], atol=1e-15)

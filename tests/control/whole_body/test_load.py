@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
 from trundle.errors import InputError
@@ -30,7 +30,7 @@ def held(controller: WholeBodyController, q: np.ndarray, nu: np.ndarray, **furth
     terms, ends = controller.terms(q, nu)
     middle = (ends["left_hand"].p + ends["right_hand"].p) / 2
     given: dict[str, object] = {"mass": 2.0, "inertia": INERTIA, "p": middle, "R": np.eye(3), "hands": HANDS}
-    load = Load(**(given | {"aim": Aim(middle), "squeeze": 25.0} | further))  # type: ignore[arg-type]
+    load = Load(**(given | {"aim": BalanceTarget(middle), "squeeze": 25.0} | further))  # type: ignore[arg-type]
     assert terms.momentum
     com = load.joined(terms.momentum, controller.humanoid.robot.mass).com
     return WholeBodyAim(com, np.eye(3), FEET, load=load)
@@ -104,7 +104,7 @@ def test_momenta_of_robot_and_object_add_up(g1: WholeBodyController) -> None:
         omega, v = np.array([0.3, -0.2, 0.4]) + t * rates[-6:-3], np.array([0.5, 0.2, -0.1]) + t * rates[-3:]
         p = np.array([0.2, 0.1, 0.9]) + t * np.array([0.5, 0.2, -0.1]) + t**2 / 2 * rates[-3:]
         R = rotation_by(t * np.array([0.3, -0.2, 0.4]) + t**2 / 2 * rates[-6:-3])
-        return state, rate, Load(2.0, INERTIA, p, R, Aim(p), HANDS, v, omega)
+        return state, rate, Load(2.0, INERTIA, p, R, BalanceTarget(p), HANDS, v, omega)
 
     def total(t: float) -> tuple[np.ndarray, np.ndarray]:
         """Linear and angular momentum, the latter about the common centre, each body's own summed."""

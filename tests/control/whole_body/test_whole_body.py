@@ -7,8 +7,14 @@ import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, shifted
-from trundle.control.whole_body.stepping import Footsteps, Move, Travel, in_turn, steps_ahead, straight_walk, timed
-from trundle.control.whole_body.whole_body import Aim, WholeBodyAim, WholeBodyController, WholeBodyGains, rolling
+from trundle.control.whole_body.stepping import Footsteps, Move, SwingMotion, in_turn, steps_ahead, straight_walk, timed
+from trundle.control.whole_body.whole_body import (
+    BalanceTarget,
+    WholeBodyAim,
+    WholeBodyController,
+    WholeBodyGains,
+    rolling,
+)
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
@@ -66,7 +72,7 @@ def test_a_free_foot_is_served(g1: WholeBodyController) -> None:
     assert terms.momentum
     # Of a robot that tips over its foot the centre of mass cannot be held: only the foot is asked for.
     careless = WholeBodyController(g1.humanoid, WholeBodyGains(com=1e-3, momentum=1e-3, base=1e-3, posture=1e-3))
-    aims = {"right_foot": Aim(foot.p, acceleration=wanted, R=foot.R)}
+    aims = {"right_foot": BalanceTarget(foot.p, acceleration=wanted, R=foot.R)}
     command = careless(q, np.zeros(robot.nv), aim_at_rest(g1, q, contacts=("left_foot",), ends=aims))
     assert command.status is Status.SUCCESS
     assert foot.Jv @ command.nudot + foot.a == pytest.approx(wanted, rel=0.02)
@@ -93,7 +99,11 @@ def test_unknown_ends_are_refused(g1: WholeBodyController) -> None:
     with pytest.raises(InputError, match="left_foot"):
         g1(q, np.zeros(35), aim_at_rest(g1, q, contacts=("tail",)))
     with pytest.raises(InputError, match="attitude"):
-        g1(q, np.zeros(35), aim_at_rest(g1, q, contacts=("left_foot",), ends={"right_foot": Aim(np.zeros(3))}))
+        g1(
+            q,
+            np.zeros(35),
+            aim_at_rest(g1, q, contacts=("left_foot",), ends={"right_foot": BalanceTarget(np.zeros(3))}),
+        )
 
 
 def test_terms_elsewhere_are_those_computed_there(g1: WholeBodyController) -> None:
@@ -177,7 +187,7 @@ class TestFootsteps:
         target = PlacedPatch(
             "left_foot", START["left_foot"].patch, (0.3, 0.1, 0.05), rotation_by(np.array([0, 0, 0.4]))
         )
-        travel = Travel("left_foot", 1.0, 1.6, target, lift=0.06, aside=(0.0, 0.02, 0.0))
+        travel = SwingMotion("left_foot", 1.0, 1.6, target, lift=0.06, aside=(0.0, 0.02, 0.0))
         p, e = np.array([0.0, 0.1, 0.0]), 1e-6
         for time, place in ((1.0, p), (1.6, target.position)):
             aim = travel.aim(time, p, np.eye(3))
@@ -194,14 +204,14 @@ class TestFootsteps:
 
     def test_what_cannot_be_walked_is_refused(self) -> None:
         there = START["left_foot"]
-        both = [Travel(name, 1.0, 2.0, there) for name in FEET]
+        both = [SwingMotion(name, 1.0, 2.0, there) for name in FEET]
         with pytest.raises(InputError, match="something stands"):
             Footsteps(START, both)
-        twice = [Travel("left_foot", 1.0, 2.0, there), Travel("left_foot", 1.5, 3.0, there)]
+        twice = [SwingMotion("left_foot", 1.0, 2.0, there), SwingMotion("left_foot", 1.5, 3.0, there)]
         with pytest.raises(InputError, match="after the end of the travel before"):
             Footsteps(START, twice)
         with pytest.raises(InputError, match="end"):
-            Travel("left_foot", 2.0, 1.0, there)
+            SwingMotion("left_foot", 2.0, 1.0, there)
 
 
 # A hand on a support -------------------------------------------------------------------------------------------------
@@ -275,7 +285,7 @@ def test_a_rule_gives_moves_their_times() -> None:
     assert [moves for _, _, moves in asked] == [True, False] * 3
     with pytest.raises(InputError, match="left_hand"):
         timed(start, [hold], rule, [0.0])
-    lifted = Travel("left_foot", 1.0, 2.0, steps[1].target, 0.1).length(start["left_foot"].position)
+    lifted = SwingMotion("left_foot", 1.0, 2.0, steps[1].target, 0.1).length(start["left_foot"].position)
     assert 0.2 < lifted < 0.3, "up, along and down"
 
 

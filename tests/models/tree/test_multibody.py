@@ -40,7 +40,7 @@ def states(model, count: int = 5, seed: int = 0):
     """Random states; where there is a contact, put onto it and rolling by the projection."""
     rng = np.random.default_rng(seed)
     project = None
-    if model.joined:
+    if model.constraints:
         expression = model.projected([PURE_ROLLING if model.d == 3 else ROLLING])
         project = ca.Function("p", [model.x, model.u], [expression])
     for _ in range(count):

@@ -96,7 +96,7 @@ def test_the_documented_rates_as_written():
     d = model.dynamics([LAWS["rolling"]])
     k, at = d.kin[0], model.layout
     s = model.x[at["contact.coordinates"]]
-    patch_A, patch_B = model.joined[0].contact.patches(s)
+    patch_A, patch_B = model.constraints[0].contact.patches(s)
     rates = d.xdot[at["contact.coordinates"]]
     w_rel = model.x[at["object.relative_velocity"]]
     F = k.frame

@@ -35,9 +35,9 @@ def test_models_of_all_charts_share_one_layout_and_are_made_once():
 )
 def test_shapes_that_can_touch_twice_have_two_contacts_and_start_with_one(shape, base, contacts):
     system = pair(shape, base).system
-    assert [m.contact for m in system.meetings] == ["contact", "second"][:contacts]
+    assert [m.contact for m in system.contact_pairs] == ["contact", "second"][:contacts]
     assert system.start_laws == (ROLLING, SEPARATED)[:contacts]
-    assert len(system.model().joined) == contacts
+    assert len(system.model().constraints) == contacts
 
 
 def test_the_kind_and_the_names_follow_the_dimension():
@@ -46,7 +46,7 @@ def test_the_kind_and_the_names_follow_the_dimension():
     assert set(space.motions) == {"hand"}
     plane = pair(tr.Circle(0.1), tr.Ground(tr.Line())).system
     assert (plane.kind, plane.d, dict(plane.motions)) == ("planar", 2, {})
-    assert (plane.meetings[0].body_A, plane.meetings[0].body_B) == ("body", "terrain")
+    assert (plane.contact_pairs[0].body_A, plane.contact_pairs[0].body_B) == ("body", "terrain")
 
 
 def test_relative_pose_is_that_of_the_shapes():

@@ -138,7 +138,7 @@ def test_an_external_torque_rolls_a_disc_and_masses_scale():
     for tree, factor in ((disc, 1.0), (disc.scaled(mass=3.0, inertia=3.0, friction=0.5), 3.0)):
         model = tree.system.model(start.atlas)
         assert model.driven == ("disc",)
-        assert model.joined[0].friction.mu == (0.5 if factor == 1.0 else 0.25)
+        assert model.constraints[0].friction.mu == (0.5 if factor == 1.0 else 0.25)
         dynamics = model.dynamics([ROLLING])
         rate = ca.Function("rate", [model.x, model.u], [dynamics.nudot])
         alpha = float(rate(start.x, [0.7])[0])

@@ -11,7 +11,7 @@ import pytest
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.models.robots.terrain import Block, Terrain
 from trundle.numerics.rotations import rotation_of, rotation_rpy
-from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant, Imprecision, from_mujoco, to_mujoco
+from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant, SensorNoise, from_mujoco, to_mujoco
 
 pytest.importorskip("pinocchio")
 mujoco = pytest.importorskip("mujoco")
@@ -92,7 +92,7 @@ def test_a_measurement_has_joints_attitude_and_forces(g1: Humanoid) -> None:
 
 def test_noise_is_what_was_asked_for(g1: Humanoid) -> None:
     plant, policy = HumanoidPlant(g1, Terrain(floor=False)), Still()
-    noise = Imprecision(position=1e-3, rate=0.2, attitude=0.03, gyro=0.4, force=5.0)
+    noise = SensorNoise(position=1e-3, rate=0.2, attitude=0.03, gyro=0.4, force=5.0)
     plant.plant(g1.standing()).run(policy, 0.05, sensors=plant.sensors(noise, seed=1))
     exact = Still()
     plant.plant(g1.standing()).run(exact, 0.05, sensors=plant.sensors())
@@ -135,7 +135,7 @@ def test_balls_of_pads_touch_their_planes_from_inside(g1: Humanoid) -> None:
 
 @pytest.mark.parametrize("joints", [2, 3, 29])
 def test_each_number_of_a_measurement_has_its_own_noise(joints: int) -> None:
-    noise = Imprecision(position=1.0, rate=2.0, attitude=3.0, gyro=4.0, force=5.0)
+    noise = SensorNoise(position=1.0, rate=2.0, attitude=3.0, gyro=4.0, force=5.0)
     robot = SimpleNamespace(joints=("joint",) * joints)
     plant: Any = SimpleNamespace(humanoid=SimpleNamespace(robot=robot), ends=("left_foot",), measure=None)
     deviation = HumanoidPlant.sensors(plant, noise).deviation

@@ -47,8 +47,10 @@ class ContactFinder:
             raise InputError("system", system.d, "a system in the plane (d = 2)")
         self._system, self._atlas = system, atlas
         layout = system.model(atlas).layout
-        self._places = [layout[f"{meeting.contact}.coordinates"] for meeting in system.meetings]
-        self._reach = _NEAR * min((meeting.shape_A.reference_length for meeting in system.meetings), default=0.0)
+        self._places = [layout[f"{contact_pair.contact}.coordinates"] for contact_pair in system.contact_pairs]
+        self._reach = _NEAR * min(
+            (contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs), default=0.0
+        )
         function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
         # CasADi's stubs ask for a size that its code does not.
         buffer: tuple[Any, Any] = function.buffer()
@@ -142,10 +144,10 @@ def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
     after: list[ca.SX] = []
     residuals: list[ca.SX] = []
     gaps: list[ca.SX] = []
-    for joined in model.joined:
-        s = ca.SX.sym("s", joined.contact.size)
-        tA, tB = joined.contact.touch(joined.A, joined.B, s)
-        apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
+    for constraint in model.constraints:
+        s = ca.SX.sym("s", constraint.contact.size)
+        tA, tB = constraint.contact.touch(constraint.A, constraint.B, s)
+        apart = (constraint.A.p - constraint.B.p) + (tA.r - tB.r)
         residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart)[: s.shape[0]]
         error = ca.norm_inf(residual) if s.shape[0] else ca.SX(1, 1)
         rest = ca.Function("rest", [model.x, s], [error, dot(tB.n, apart)])

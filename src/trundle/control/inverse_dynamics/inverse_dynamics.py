@@ -135,7 +135,7 @@ class InverseDynamics:
     --------
     A wheel-leg vehicle that shall drive at the speed r[0] at the height r[1] (`tasks` is the module beside this one)::
 
-        dynamics = model.dynamics([ROLLING] * len(model.joined))
+        dynamics = model.dynamics([ROLLING] * len(model.constraints))
         terms, base, r = dynamics.terms, model.motions["base"], ca.SX.sym("r", 2)
         run = InverseDynamics(
             dynamics,
@@ -144,7 +144,7 @@ class InverseDynamics:
                 tasks.position(base, axes=[0, 1]).tracking("height", r[1], kp=60.0, kd=16.0),
                 tasks.smallest_torques(6, level=1),
             ],
-            [tasks.torque_limit(150.0), *tasks.contact_limits(model.joined, terms.kin, terms.split)],
+            [tasks.torque_limit(150.0), *tasks.contact_limits(model.constraints, terms.kin, terms.split)],
             reference=r,
         )
         policy = InverseDynamicsPolicy(run, lambda time: [0.5, 0.62], period=0.01)

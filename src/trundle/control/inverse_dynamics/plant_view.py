@@ -47,8 +47,10 @@ class PlantView:
                 keys = ("position", "turn", "velocity", "angular_velocity")
                 self._free.append((arm, *(here[f"{name}.{key}"] for key in keys)))
         parts = {part.name: i for i, part in enumerate(model.parts)}
-        self._part_of = [parts[meeting.contact.removesuffix(SECOND)] for meeting in plant.system.meetings]
-        contacts = [meeting.contact for meeting in model.system.meetings]
+        self._part_of = [
+            parts[contact_pair.contact.removesuffix(SECOND)] for contact_pair in plant.system.contact_pairs
+        ]
+        contacts = [contact_pair.contact for contact_pair in model.system.contact_pairs]
         self._seen = [(parts[name.removesuffix(SECOND)], 2 if name.endswith(SECOND) else 1) for name in contacts]
 
     @property

@@ -240,7 +240,7 @@ def friction(
 
 
 def contact_limits(
-    joined: Sequence[Any],
+    constraints: Sequence[Any],
     kin: Sequence[Any],
     split: Sequence[slice],
     *,
@@ -253,8 +253,8 @@ def contact_limits(
 
     Parameters
     ----------
-    joined, kin, split
-        ``model.joined`` and ``terms.kin``, ``terms.split`` of its terms. The number of rows tells the law: none
+    constraints, kin, split
+        ``model.constraints`` and ``terms.kin``, ``terms.split`` of its terms. The number of rows tells the law: none
         (apart), one (sliding: only the normal force is limited), d or d + 1 (rolling, pure rolling), k + d (fixed: the
         force's cone; its centre of pressure is for the caller to limit).
     edges, minimum, price
@@ -264,7 +264,7 @@ def contact_limits(
     """
     size = max((rows.stop for rows in split), default=0)
     limits: list[Limit] = []
-    for i, (one, k, rows) in enumerate(zip(joined, kin, split, strict=True)):
+    for i, (one, k, rows) in enumerate(zip(constraints, kin, split, strict=True)):
         d, spins, width = k.n.shape[0], k.wrel.shape[0], rows.stop - rows.start
         found: list[Limit] = []
         if width == 1:

@@ -1,4 +1,4 @@
-"""Aim: where a body that moves freely should be."""
+"""BalanceTarget: where a body that moves freely should be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ZERO.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class BalanceTarget:
     """Where a foot, hand or body should be: position (3,) m, velocity, acceleration, and the attitude (3, 3) of it."""
 
     position: FloatArray

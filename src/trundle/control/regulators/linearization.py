@@ -85,8 +85,8 @@ class Linearization:
         """Return phi': what is simple by mechanics so, the rest by differentiation along x'."""
         error = self.error
         d, model = error.d, error.model
-        meeting, k = error.pair.system.meetings[0], found.kin[0]
-        A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
+        contact_pair, k = error.pair.system.contact_pairs[0], found.kin[0]
+        A, B = model.motions[contact_pair.body_A], model.motions[contact_pair.body_B]
         to_hand = B.R.T
         al = found.nudot[: B.w.shape[0]] - B.al
         w_rel = A.w - B.w
@@ -113,11 +113,11 @@ class Linearization:
                 row[part] = model.x[part]
                 rows.append(row)
         if model.d == 2:
-            joined = model.joined[0]
+            constraint = model.constraints[0]
             relative = next(part for name, part in model.layout.items() if name.endswith(".relative_velocity"))
             along = ca.jacobian(found.kin[0].rates, model.x[relative])
             row = ca.SX(1, model.x.shape[0])
-            row[model.layout[f"{joined.name}.coordinates"]] = ca.horzcat(-along[1], along[0])
+            row[model.layout[f"{constraint.name}.coordinates"]] = ca.horzcat(-along[1], along[0])
             rows.append(row)
         return ca.vertcat(*rows)
 

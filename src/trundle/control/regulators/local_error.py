@@ -130,10 +130,10 @@ class LocalError:
 
     def features_of(self, model: TreeModel) -> tuple[ca.SX, ca.SX]:
         """Return the features of ``model.x`` and how far its contact coordinates are from the touching points (m)."""
-        meeting = self.pair.system.meetings[0]
-        joined = model.joined[0]
-        A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
-        tA, tB = joined.contact.touch(A, B, joined.s)
+        contact_pair = self.pair.system.contact_pairs[0]
+        constraint = model.constraints[0]
+        A, B = model.motions[contact_pair.body_A], model.motions[contact_pair.body_B]
+        tA, tB = constraint.contact.touch(A, B, constraint.s)
         to_hand = B.R.T
         turned = (lambda w: w) if self.d == 2 else (lambda w: to_hand @ w)
         stacked = ca.vertcat(
@@ -146,7 +146,7 @@ class LocalError:
             turned(A.w - B.w),
             ca.vec(to_hand @ tB.T),
         )
-        length = meeting.shape_A.reference_length
+        length = contact_pair.shape_A.reference_length
         amiss = ca.norm_2(A.p + tA.r - B.p - tB.r) + length * ca.norm_2(tA.n + tB.n)
         return stacked, amiss
 
@@ -219,14 +219,14 @@ class LocalError:
     @cached_property
     def _atlases(self) -> list[Atlas]:
         """The charts a state in pose coordinates may be written in."""
-        if self.pair.system.meetings[0].form not in ("chart", "support-chart"):
+        if self.pair.system.contact_pairs[0].form not in ("chart", "support-chart"):
             return [self.pair.system.first_atlas]
         charts_A, charts_B = (
             range(max(len(shape.representations.charts), 1)) for shape in (self.pair.body.shape, self.pair.base.shape)
         )
-        if self.pair.system.meetings[0].form == "support-chart":
+        if self.pair.system.contact_pairs[0].form == "support-chart":
             charts_A = range(1)
-        return [((a, b),) * len(self.pair.system.meetings) for a, b in product(charts_A, charts_B)]
+        return [((a, b),) * len(self.pair.system.contact_pairs) for a, b in product(charts_A, charts_B)]
 
     def _quick(self, atlas: Atlas) -> QuickCall:
         system = self.pair.system

@@ -30,16 +30,16 @@ def in_rolling_coordinates(pair: RollingPair, start: Start) -> Start:
     system = pair.system
     if len(start.x) == twin.system.model().x.shape[0]:
         return start  # sizes differ in every case
-    meeting, model = system.meetings[0], system.model(start.atlas)
+    contact_pair, model = system.contact_pairs[0], system.model(start.atlas)
     x_A, x_B, n_B = contact_points(system, start.atlas, start.x, 0)
     coordinates, charts = contact_coordinates(pair.body.shape, pair.base.shape, "chart", x_A, x_B, n_B)
-    values: dict[str, Any] = {f"{meeting.contact}.coordinates": coordinates}
+    values: dict[str, Any] = {f"{contact_pair.contact}.coordinates": coordinates}
     for name in ("position", "turn", "twist"):
-        key = f"{meeting.body_B}.{name}"
+        key = f"{contact_pair.body_B}.{name}"
         if key in model.layout:
             values[key] = start.x[model.layout[key]]
-    _, _, w, _ = pose_of(model, start.x, meeting.body_A)
-    turn = start.x[model.layout[f"{meeting.body_A}.turn"]]
+    _, _, w, _ = pose_of(model, start.x, contact_pair.body_A)
+    turn = start.x[model.layout[f"{contact_pair.body_A}.turn"]]
     target = twin.system.model((charts,))
     values |= rolling_values(target, values, turn, w)
     x = np.zeros(target.x.shape[0])

@@ -144,8 +144,8 @@ def walk_gains(robot: RollingTree, walk: Walk, weights: WalkWeights | None = Non
     """
     model = robot.system.model()
     n = model.nv
-    if model.x.shape[0] != 2 * n or len(model.joined) != 2:
-        raise InputError("robot", len(model.joined), 'a robot with base="joints" and two feet without coordinates')
+    if model.x.shape[0] != 2 * n or len(model.constraints) != 2:
+        raise InputError("robot", len(model.constraints), 'a robot with base="joints" and two feet without coordinates')
     array("walk.q", walk.q, (len(walk.times), n))
     sizes = _references(walk) if references is None else array("references", references, (n - 6,), above=0.0)
     chosen = WalkWeights() if weights is None else weights

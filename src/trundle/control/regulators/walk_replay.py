@@ -73,7 +73,7 @@ class WalkTracking:
         self._walk, self._gains, self._begin = walk, gains, begin
         self._period = positive("period", period, "s")
         model = robot.system.model()
-        gaps = [k.gap[2] for k in model.terms([ROLLING] * len(model.joined)).kin]
+        gaps = [k.gap[2] for k in model.terms([ROLLING] * len(model.constraints)).kin]
         self._gaps = ca.Function("gaps", [model.x], [ca.vertcat(*gaps)], {"cse": True})
         self._S = image(walk, 2 * model.nv)
         self._landings = _landings(walk)

@@ -88,8 +88,8 @@ class PoseEstimator:
         self.pair = pair
         self._alpha, self._beta, self._along = sigmas.gains(period)
         self._period = period
-        meeting = pair.system.meetings[0]
-        self._object, self._hand = meeting.body_A, meeting.body_B
+        contact_pair = pair.system.contact_pairs[0]
+        self._object, self._hand = contact_pair.body_A, contact_pair.body_B
         self.reset()
 
     def reset(self) -> None:
@@ -124,11 +124,11 @@ class PoseEstimator:
         near = min(found, key=lambda one: one.gap)
         shapes = (pair.body.shape, pair.base.shape)
         s, charts = contact_coordinates(*shapes, pair.contact, near.x_A, near.x_B, near.n_B)
-        self._atlas = (charts,) * len(pair.system.meetings)
+        self._atlas = (charts,) * len(pair.system.contact_pairs)
         model = pair.system.model(self._atlas)
         x = np.zeros(model.x.shape[0])
-        for meeting in pair.system.meetings:
-            x[model.layout[f"{meeting.contact}.coordinates"]] = s
+        for contact_pair in pair.system.contact_pairs:
+            x[model.layout[f"{contact_pair.contact}.coordinates"]] = s
         k = len(hand.twist) - len(hand.position)
         w = R_B @ hand.twist[:k] if k == 3 else hand.twist[:k]
         for name, value in (("position", position), ("turn", turn), ("angular_velocity", w)):
@@ -196,11 +196,11 @@ class PoseEstimator:
 
         Orientation and angular velocity stay what images made them (up to a spin that pure rolling forbids).
         """
-        joined, pure = model.joined[0], self.pair.law == "pure-rolling" and model.d == 3
+        constraint, pure = model.constraints[0], self.pair.law == "pure-rolling" and model.d == 3
         position, spin, velocity = (
             model.layout[f"{self._object}.{part}"] for part in ("position", "angular_velocity", "velocity")
         )
-        k = kinematics(joined.contact, joined.A, joined.B, joined.s)
+        k = kinematics(constraint.contact, constraint.A, constraint.B, constraint.s)
         touching = ca.SX(model.x)
         touching[position] = model.x[position] - k.n * ca.dot(k.n, k.gap)
         touching = ca.Function("touching", [model.x], [touching])
@@ -215,19 +215,19 @@ class PoseEstimator:
 
 def _followed(model: TreeModel) -> ca.SX:
     """Return x with the contact coordinates where the surfaces are nearest, by one Newton step."""
-    joined = model.joined[0]
-    if not joined.contact.size:
+    constraint = model.constraints[0]
+    if not constraint.contact.size:
         return model.x
-    k = kinematics(joined.contact, joined.A, joined.B, joined.s)
-    if isinstance(joined.contact, ChartContact | LevelPairContact):
+    k = kinematics(constraint.contact, constraint.A, constraint.B, constraint.s)
+    if isinstance(constraint.contact, ChartContact | LevelPairContact):
         off = ca.vertcat(k.misalignment, k.T.T @ k.gap)
-        J = ca.jacobian(off, joined.s)
+        J = ca.jacobian(off, constraint.s)
         shift = -J.T @ ca.solve(J @ J.T, off)
     else:
         shift = k.shift
-    found = joined.contact.restore(joined.s + shift)
+    found = constraint.contact.restore(constraint.s + shift)
     x = ca.SX(model.x)
-    x[model.layout[f"{joined.name}.coordinates"]] = found
+    x[model.layout[f"{constraint.name}.coordinates"]] = found
     return x
 
 

@@ -177,10 +177,10 @@ class Sensed:
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the inner policy's input for what is known at `time` (s) when the plant is in `state`."""
         plant = self.plant or self.pair
-        meeting, layout = plant.system.meetings[0], plant.system.model().layout
+        contact_pair, layout = plant.system.contact_pairs[0], plant.system.model().layout
         size = max(part.stop for part in layout.values())
         x = array("state", state, (size,))
-        position, turn, twist = (x[layout[f"{meeting.body_B}.{part}"]] for part in ("position", "turn", "twist"))
+        position, turn, twist = (x[layout[f"{contact_pair.body_B}.{part}"]] for part in ("position", "turn", "twist"))
         reading = self.encoders.reading(position, turn, twist, self._noise[1])
         origin, turn = self._true_pose(x)
         if self._estimator.started:
@@ -200,7 +200,7 @@ class Sensed:
     def _true_pose(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the position of the plant's shape's origin, world, and its turn."""
         plant = self.plant or self.pair
-        name, layout = plant.system.meetings[0].body_A, plant.system.model().layout
+        name, layout = plant.system.contact_pairs[0].body_A, plant.system.model().layout
         turn = x[layout[f"{name}.turn"]]
         return x[layout[f"{name}.position"]] + to_matrix(turn) @ np.array(plant.body.shape_origin), turn
 

@@ -13,9 +13,9 @@ import numpy as np
 from trundle.checks import FloatArray, array, integer, non_negative, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.load import Load
-from trundle.control.whole_body.stepping import Travel
+from trundle.control.whole_body.stepping import SwingMotion
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import MassChange
 from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
@@ -106,7 +106,7 @@ class Grip:
 
 
 @dataclass(frozen=True)
-class Errand:
+class PickAndPlace:
     """What is to be carried from where to where (final).
 
     Parameters
@@ -189,12 +189,12 @@ class Handling:
 
     Parameters
     ----------
-    errand : Errand
+    errand : PickAndPlace
     joints : mapping of str to (n,) rad
         Postures for the rest, the "pick", the "carry" and the "place".
     """
 
-    def __init__(self, errand: Errand, joints: Mapping[str, FloatArray]) -> None:
+    def __init__(self, errand: PickAndPlace, joints: Mapping[str, FloatArray]) -> None:
         for name in ("rest", "pick", "carry", "place"):
             if name not in joints:
                 raise InputError("joints", sorted(joints), f"a posture named {name!r} too")
@@ -262,10 +262,12 @@ class Handling:
         grip = self.errand.grip.squeeze
         squeeze = grip * self.errand.part("squeeze", self.time) * (1.0 - self.errand.part("release", self.time))
         if self._load is None:
-            self._load = Load(mass, inertia, p, R, Aim(p, R=R), HANDS, v, omega, squeeze, share)
+            self._load = Load(mass, inertia, p, R, BalanceTarget(p, R=R), HANDS, v, omega, squeeze, share)
             return self._load
         state = {"p": p, "R": R, "v": v, "omega": omega}
-        return self._load.now(mass=mass, inertia=inertia, aim=Aim(p, R=R), squeeze=squeeze, share=share, **state)
+        return self._load.now(
+            mass=mass, inertia=inertia, aim=BalanceTarget(p, R=R), squeeze=squeeze, share=share, **state
+        )
 
     def wanted(self, load: Load, com: FloatArray, rate: FloatArray, yaw: float, yaw_rate: float) -> Load:
         """Return the load with its aim: from the stand to its place beside the centre of mass `com` (3,), and down.
@@ -288,15 +290,15 @@ class Handling:
             sunk = np.array([0.0, 0.0, -errand.grip.descent])
             position, velocity = position + self.waited * sunk, velocity + sunk
         R = rotation_by(s * rotation_vector(place.R, turn)) @ place.R
-        return load.aimed(Aim(position, velocity, dds / T**2 * way, R, s * spin))
+        return load.aimed(BalanceTarget(position, velocity, dds / T**2 * way, R, s * spin))
 
-    def aims(self, ends: Mapping[str, FrameMotion]) -> dict[str, Aim]:
+    def aims(self, ends: Mapping[str, FrameMotion]) -> dict[str, BalanceTarget]:
         """Return where the hands should be while they are free."""
         if self.phase not in ("reach", "close", "open"):
             return {}
         return {name: self._aim(name, ends[name]) for name in HANDS}
 
-    def _aim(self, name: str, end: FrameMotion) -> Aim:
+    def _aim(self, name: str, end: FrameMotion) -> BalanceTarget:
         errand, phase = self.errand, self.phase
         p, R = self._left.setdefault((name, phase), (end.p.copy(), end.R.copy()))
         start, gap = errand.starts[phase], errand.grip.gap
@@ -306,7 +308,7 @@ class Handling:
             target = errand.patch(name, errand.place, gap)
         if phase == "close":
             p, R = errand.patch(name, errand.pick, gap).position, target.R_world_patch
-        aim = Travel(name, start, start + getattr(errand.durations, phase), target, 0.0).aim(self.time, p, R)
+        aim = SwingMotion(name, start, start + getattr(errand.durations, phase), target, 0.0).aim(self.time, p, R)
         if phase == "close" and self.waited > 0.0:
             into = -gap / errand.durations.close * target.R_world_patch[:, 2]
             aim = replace(aim, position=aim.position + min(self.waited, 1.0) * into)

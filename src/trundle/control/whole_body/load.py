@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, number, positive, rotation
 from trundle.contact.packed import FrameMotion
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.models.urdf.articulated import Momentum
 from trundle.numerics.rotations import cross
 
@@ -35,7 +35,7 @@ class Load:
         About the centre of mass, in the body's axes.
     p, R : (3,) m, (3, 3)
         Centre of mass and axes.
-    aim : Aim
+    aim : BalanceTarget
         Where centre and axes should be.
     hands : tuple of str
         That hold it: names of `Humanoid.hands` with "_hand".
@@ -50,7 +50,7 @@ class Load:
     inertia: Any
     p: Any
     R: Any
-    aim: Aim
+    aim: BalanceTarget
     hands: tuple[str, ...]
     v: Any = (0.0, 0.0, 0.0)
     omega: Any = (0.0, 0.0, 0.0)
@@ -66,7 +66,7 @@ class Load:
         non_negative("squeeze", self.squeeze, "N")
         number("share", self.share, minimum=0.0, maximum=1.0)
 
-    def aimed(self, aim: Aim) -> Load:
+    def aimed(self, aim: BalanceTarget) -> Load:
         """Return the same load with another aim; nothing is checked a second time."""
         load = copy(self)
         object.__setattr__(load, "aim", aim)

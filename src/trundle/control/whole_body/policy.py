@@ -15,10 +15,10 @@ from trundle.contact.patch import PlacedPatch
 from trundle.control.inverse_dynamics.command import Command
 from trundle.control.preview.plan import PreviewPlan
 from trundle.control.preview.preview import Preview
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
 from trundle.control.whole_body.handling import Handling
-from trundle.control.whole_body.stepping import Footsteps, Travel
+from trundle.control.whole_body.stepping import Footsteps, SwingMotion
 from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
@@ -67,7 +67,7 @@ class Rates:
 
 
 @dataclass(eq=False)
-class Insight:
+class ControllerDiagnostics:
     """What the controller thought at its last tick, for records.
 
     Attributes
@@ -165,7 +165,7 @@ class HumanoidPolicy:
         self.odometry = LegOdometry(period=self.rates.control)
         self.odometry.reset(self._start[:3])
         self.attitude = AttitudeFilter(period=self.rates.control)
-        self.insight, self.statuses, self.previews = Insight(), Counter[Status](), Counter[Status]()
+        self.insight, self.statuses, self.previews = ControllerDiagnostics(), Counter[Status](), Counter[Status]()
         self.plan: PreviewPlan | None = None
         self.command: Command | None = None
         if self.handling:
@@ -173,7 +173,7 @@ class HumanoidPolicy:
         self._previewed = False
         self._clock, self._next, self._late, self._lift = 0.0, 0.0, 0.0, 0.0
         self._left: dict[str, tuple[FloatArray, FloatArray]] = {}
-        self._landed: set[Travel] = set()
+        self._landed: set[SwingMotion] = set()
         self._last = np.zeros(self._n)
         self._places = self.steps.standing(0.0)
         self._standing = tuple(sorted(self._places))
@@ -268,7 +268,7 @@ class HumanoidPolicy:
         terms, ends = shifted(terms, ends, q[:3], nu[3:6])
         return q, nu, terms, ends
 
-    def _gated(self, told: Measured, ends: dict[str, FrameMotion]) -> tuple[Travel, ...]:
+    def _gated(self, told: Measured, ends: dict[str, FrameMotion]) -> tuple[SwingMotion, ...]:
         """Advance the plan's clock unless the ground is late; return what travels."""
         period, gate = self.rates.control, self.gating
         ahead = self._clock + period
@@ -303,7 +303,7 @@ class HumanoidPolicy:
                 self.odometry.settle(name, float(self._places[name].position[2]), 0.01)
         return tuple(waiting)
 
-    def _aim(self, travel: Travel, end: FrameMotion) -> Aim:
+    def _aim(self, travel: SwingMotion, end: FrameMotion) -> BalanceTarget:
         p, R = self._left[travel.name]
         rise = self._radii.get(travel.name, 0.0) * travel.target.R_world_patch[:, 2]  # of a ball's centre
         aim = travel.aim(self._clock, p - rise, R)

@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import Forecast, Held, MassChange
 from trundle.numerics.rotations import rotation_by, rotation_vector
@@ -21,7 +21,7 @@ _SAMPLES = 33
 
 
 @dataclass(frozen=True, eq=False)
-class Travel:
+class SwingMotion:
     """An end that leaves its place at `start` and stands at `target` from `end` on, s.
 
     Parameters
@@ -50,7 +50,7 @@ class Travel:
         if not isinstance(self.target, PlacedPatch):
             raise InputError("target", self.target, "a PlacedPatch")
 
-    def aim(self, time: float, p: FloatArray, R: FloatArray) -> Aim:
+    def aim(self, time: float, p: FloatArray, R: FloatArray) -> BalanceTarget:
         """Return where the end should be at `time` (s) on its way from the place p (3,), R (3, 3) it left.
 
         A polynomial of least jerk along the line and in the turn; the lift is 64 s^3 (1 - s)^3, s the share of time.
@@ -64,7 +64,7 @@ class Travel:
         rise, curl = 192 * u**2 * du, 384 * u * du**2 - 384 * u**2 / T**2
         way, up = self.target.position - p, self.aside + np.array([0.0, 0.0, self.lift])
         turn = rotation_vector(R, self.target.R_world_patch)
-        return Aim(
+        return BalanceTarget(
             p + along * way + over * up,
             rate * way + rise * up,
             bend * way + curl * up,
@@ -87,7 +87,7 @@ class Footsteps:
     ----------
     start : mapping of str to PlacedPatch
         Where the ends stand at time 0.
-    travels : sequence of Travel
+    travels : sequence of SwingMotion
         In the order of their starts; those of one end do not overlap. An end that did not stand before only arrives.
     releases : mapping of str to float
         When an end that stands leaves for good, s.
@@ -101,7 +101,7 @@ class Footsteps:
     """
 
     start: Mapping[str, PlacedPatch]
-    travels: Sequence[Travel] = ()
+    travels: Sequence[SwingMotion] = ()
     releases: Mapping[str, float] = field(default_factory=dict)
     masses: Sequence[MassChange] = ()
     forecast: Forecast = field(init=False, repr=False, compare=False)
@@ -129,7 +129,7 @@ class Footsteps:
         """When the last travel ends, s."""
         return max((travel.end for travel in self.travels), default=0.0)
 
-    def travelling(self, time: float) -> tuple[Travel, ...]:
+    def travelling(self, time: float) -> tuple[SwingMotion, ...]:
         """Return the travels under way at `time` (s)."""
         return tuple(travel for travel in self.travels if travel.start <= time < travel.end)
 
@@ -173,7 +173,7 @@ def _yaw(places: Mapping[str, PlacedPatch]) -> float:
 class Move:
     """An end that goes to `target` in `duration` s, all others at rest; then nothing moves for `pause` s.
 
-    `lift` (m) and `aside` (3,) m: see `Travel`.
+    `lift` (m) and `aside` (3,) m: see `SwingMotion`.
     """
 
     target: PlacedPatch
@@ -189,7 +189,7 @@ def in_turn(
     """Return moves one after the other from the time `first` (s) on; `masses`: see `Footsteps`."""
     travels, time = [], first
     for move in moves:
-        travels.append(Travel(move.target.name, time, time + move.duration, move.target, move.lift, move.aside))
+        travels.append(SwingMotion(move.target.name, time, time + move.duration, move.target, move.lift, move.aside))
         time += move.duration + move.pause
     return Footsteps(start, travels, masses=masses)
 
@@ -225,7 +225,7 @@ def timed(
         name = move.target.name
         if name not in points:
             raise InputError("away", name, "the point at which this end is at the start")
-        length = Travel(name, 0.0, 1.0, move.target, move.lift, move.aside).length(points[name])
+        length = SwingMotion(name, 0.0, 1.0, move.target, move.lift, move.aside).length(points[name])
         duration = rule(time, length, True)
         pause = rule(time + duration, way, False)
         made.append(replace(move, duration=duration, pause=pause))

@@ -8,7 +8,7 @@ import numpy as np
 
 from trundle.checks import non_negative, positive
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.stepping import Travel
+from trundle.control.whole_body.stepping import SwingMotion
 from trundle.errors import InputError
 
 _ROOM = 0.1
@@ -29,7 +29,7 @@ class InLine:
     length : float
         Of a step; the soles are as far apart along the way whenever both stand.
     aside : float
-        How much further out a sole passes the other, see `trundle.control.whole_body.stepping.Travel`.
+        How much further out a sole passes the other, see `trundle.control.whole_body.stepping.SwingMotion`.
     """
 
     width: float
@@ -56,7 +56,7 @@ def in_line(length: float, width: float, breadth: float, leg: float, least: floa
         raise InputError("breadth", breadth, f"at least the width of a sole, {width:g} m")
     apart, step, room = min(apart, width), max(length + _STRIDE * leg, least), _ROOM * width
     target = PlacedPatch("foot", FlatPatch.point(1.0), [2.0 * step, 0.0, 0.0])
-    way = Travel("foot", 0.0, 1.0, target, 0.0, (0.0, 1.0, 0.0))
+    way = SwingMotion("foot", 0.0, 1.0, target, 0.0, (0.0, 1.0, 0.0))
     points = np.array([way.aim(t, np.zeros(3), np.eye(3)).position for t in np.linspace(0.0, 1.0, _SAMPLES)])
     beside = np.abs(points[:, 0] - step) < length + room
     out = max(width + room - apart, 0.0)

@@ -15,7 +15,7 @@ from trundle.control.inverse_dynamics.assembly import Shape, assemble, shape_of
 from trundle.control.inverse_dynamics.command import Command, Solvers, command
 from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING
 from trundle.control.inverse_dynamics.tasks import Limit, Task
-from trundle.control.regulators.aim import Aim
+from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.load import Load
 from trundle.errors import InputError
@@ -89,7 +89,7 @@ class WholeBodyAim:
     R_base : (3, 3)
     contacts : tuple of str
         Feet, and hands, that stand where they are: names of `Humanoid.feet` and `Humanoid.hands`.
-    ends : mapping of str to Aim
+    ends : mapping of str to BalanceTarget
         Of the others; those left out follow the posture.
     angular_momentum : (3,) kg m2/s
     posture : (n,) rad, optional
@@ -107,7 +107,7 @@ class WholeBodyAim:
     com: FloatArray
     R_base: FloatArray
     contacts: tuple[str, ...]
-    ends: Mapping[str, Aim] = field(default_factory=dict)
+    ends: Mapping[str, BalanceTarget] = field(default_factory=dict)
     com_rate: FloatArray = field(default_factory=lambda: _ZERO)
     com_acceleration: FloatArray = field(default_factory=lambda: _ZERO)
     angular_momentum: FloatArray = field(default_factory=lambda: _ZERO)
@@ -359,7 +359,7 @@ class WholeBodyController:
         for name in program.held:
             program.limits[f"cone.{name}"].lower[0] = load.squeeze  # the first row is the normal force
 
-    def _swing(self, task: Task, end: FrameMotion, aim: Aim) -> None:
+    def _swing(self, task: Task, end: FrameMotion, aim: BalanceTarget) -> None:
         g, point, nv = self.gains, self.patches[task.name].is_point, self.humanoid.robot.nv
         kp, kd = (g.swing_kp, g.swing_kd) if task.name.endswith("_foot") else (g.hand_kp, g.hand_kd)
         wanted = aim.acceleration + kp * (aim.position - end.p) + kd * (aim.velocity - end.v) - end.a

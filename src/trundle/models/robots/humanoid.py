@@ -60,7 +60,7 @@ class Sole:
 
 
 @dataclass(frozen=True)
-class Palm:
+class BallHand:
     """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
 
     link: str
@@ -133,7 +133,7 @@ class Humanoid:
         Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
     urdf : CheckedUrdf
     feet : mapping of str to Sole
-    hands : mapping of str to Palm or Pad
+    hands : mapping of str to BallHand or Pad
     pads : mapping of str to Pad
         What hands may hold things with instead, see `gripping`.
     posture : (n,) rad
@@ -154,7 +154,7 @@ class Humanoid:
     base: str
     urdf: CheckedUrdf
     feet: Mapping[str, Sole]
-    hands: Mapping[str, Palm | Pad]
+    hands: Mapping[str, BallHand | Pad]
     posture: Mapping[str, float]
     armature: Mapping[str, float]
     stiffness: Mapping[str, float]
@@ -192,7 +192,7 @@ class Humanoid:
     @cached_property
     def radii(self) -> dict[str, float]:
         """Radius (m) of the ball of each hand that is one, by the name of its end."""
-        return {f"{name}_hand": hand.radius for name, hand in self.hands.items() if isinstance(hand, Palm)}
+        return {f"{name}_hand": hand.radius for name, hand in self.hands.items() if isinstance(hand, BallHand)}
 
     @cached_property
     def joint_posture(self) -> FloatArray:
@@ -361,7 +361,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     else:
         urdf = load_example_robot(source)
     ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
-    for group, kind in (("feet", Sole), ("hands", Palm), ("pads", Pad)):
+    for group, kind in (("feet", Sole), ("hands", BallHand), ("pads", Pad)):
         for end, given in _table(data, group, optional=group != "feet").items():
             try:
                 ends[group][end] = kind(**given)

@@ -166,9 +166,9 @@ class PassiveWalker:
     def ahead(self) -> ca.SX:
         """How far the swing foot's lowest point is ahead of the stance foot's, m."""
         feet = []
-        for joined in self._model.joined:
-            _, side = joined.contact.touch(joined.A, joined.B, joined.s)
-            feet.append(joined.B.p + side.r)
+        for constraint in self._model.constraints:
+            _, side = constraint.contact.touch(constraint.A, constraint.B, constraint.s)
+            feet.append(constraint.B.p + side.r)
         return self._of(feet[1] - feet[0])[0][0]
 
     @cached_property

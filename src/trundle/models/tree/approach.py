@@ -13,7 +13,7 @@ from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
 from trundle.geometry.queries.sampling import numeric_charts
-from trundle.models.tree.system import Atlas, ContactSystem, Meeting
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import contact_points
 from trundle.numerics.space import lever
 
@@ -45,14 +45,14 @@ class Approach:
     speed: float
 
 
-def on_charts(meeting: Meeting, coordinates: FloatArray, charts: tuple[int, int]) -> bool:
+def on_charts(contact_pair: ContactPair, coordinates: FloatArray, charts: tuple[int, int]) -> bool:
     """Return whether contact coordinates (size,) lie inside their charts, where those have neighbours."""
-    if meeting.form not in ("chart", "support-chart"):
+    if contact_pair.form not in ("chart", "support-chart"):
         return True
-    m = meeting.shape_A.d - 1
-    parts = [(meeting.shape_B, charts[1], coordinates[-m:])]
-    if meeting.form == "chart":
-        parts.append((meeting.shape_A, charts[0], coordinates[:m]))
+    m = contact_pair.shape_A.d - 1
+    parts = [(contact_pair.shape_B, charts[1], coordinates[-m:])]
+    if contact_pair.form == "chart":
+        parts.append((contact_pair.shape_A, charts[0], coordinates[:m]))
     for shape, index, u in parts:
         atlas = shape.representations.charts
         if len(atlas) > 1 and not _inside(atlas[index], u):
@@ -79,7 +79,7 @@ def placed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, fou
     ``atlas`` is the one with the charts of the approach.
     """
     after = np.array(x)
-    after[system.model(atlas).layout[f"{system.meetings[contact].contact}.coordinates"]] = found.coordinates
+    after[system.model(atlas).layout[f"{system.contact_pairs[contact].contact}.coordinates"]] = found.coordinates
     return after
 
 
@@ -89,7 +89,7 @@ def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
     A place that is farther apart, or elsewhere, than the nearly nearest points is another one: near a sharp edge
     Newton's iteration leaves for such. In the plane it starts again then, from much nearer.
     """
-    m = system.meetings[contact]
+    m = system.contact_pairs[contact]
     if m.form not in ("chart", "support-chart"):
         s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
         return refined(system, atlas, x, contact, s, charts)
@@ -112,12 +112,12 @@ def _is_of(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, fou
     """Whether an approach is that of the points it was looked for from."""
     there = with_charts(atlas, contact, found.charts)
     x_A, x_B, _ = contact_points(system, there, placed(system, there, x, contact, found), contact)
-    size = system.meetings[contact].shape_A.reference_length
+    size = system.contact_pairs[contact].shape_A.reference_length
     moved = max(float(np.linalg.norm(x_A - near.x_A)), float(np.linalg.norm(x_B - near.x_B)))
     return found.gap <= near.gap + _ROUND_OFF * size and moved <= _MOVES * size + 2 * abs(near.gap)
 
 
-def _closer(m: Meeting, R: FloatArray, p: FloatArray, near: Nearness) -> tuple[FloatArray, FloatArray]:
+def _closer(m: ContactPair, R: FloatArray, p: FloatArray, near: Nearness) -> tuple[FloatArray, FloatArray]:
     """Return the nearest points of outline and curve around nearly nearest ones, in their shapes' frames."""
     chart, u_A = m.shape_A.locate(near.x_A, tolerance=1e-3 * m.shape_A.reference_length)
     outline = numeric_charts(m.shape_A)[chart]
@@ -137,7 +137,7 @@ def refined(
     """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`, from chart to chart; None if it is lost."""
     for _ in range(_CHARTS):
         found = _converged(system, with_charts(atlas, contact, charts), x, contact, s)
-        if found is None or on_charts(system.meetings[contact], found.coordinates, found.charts):
+        if found is None or on_charts(system.contact_pairs[contact], found.coordinates, found.charts):
             return found
         neighbours = _neighbours(system, atlas, x, contact, found)
         if neighbours is None:
@@ -150,11 +150,13 @@ def _neighbours(
     system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, found: Approach
 ) -> tuple[FloatArray, tuple[int, int]] | None:
     """Return coordinates near an approach beyond the ends of its charts, on other charts, or None."""
-    meeting, there = system.meetings[contact], with_charts(atlas, contact, found.charts)
+    contact_pair, there = system.contact_pairs[contact], with_charts(atlas, contact, found.charts)
     x_A, x_B, n_B = contact_points(system, there, placed(system, there, x, contact, found), contact)
     try:
-        x_A, x_B = (shape.closest(p[None])[0] for shape, p in ((meeting.shape_A, x_A), (meeting.shape_B, x_B)))
-        s, charts = contact_coordinates(meeting.shape_A, meeting.shape_B, meeting.form, x_A, x_B, n_B)
+        x_A, x_B = (
+            shape.closest(p[None])[0] for shape, p in ((contact_pair.shape_A, x_A), (contact_pair.shape_B, x_B))
+        )
+        s, charts = contact_coordinates(contact_pair.shape_A, contact_pair.shape_B, contact_pair.form, x_A, x_B, n_B)
     except InputError:
         return None
     return None if charts == found.charts else (s, charts)
@@ -183,13 +185,13 @@ def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
     def build() -> ca.Function:
         """Build the function of one atlas."""
         model = system.model(atlas)
-        joined = model.joined[contact]
-        s = ca.SX.sym("s", joined.contact.size)
-        tA, tB = joined.contact.touch(joined.A, joined.B, s)
-        apart = (joined.A.p - joined.B.p) + (tA.r - tB.r)
-        restore = joined.contact.restore(s) - s
+        constraint = model.constraints[contact]
+        s = ca.SX.sym("s", constraint.contact.size)
+        tA, tB = constraint.contact.touch(constraint.A, constraint.B, s)
+        apart = (constraint.A.p - constraint.B.p) + (tA.r - tB.r)
+        restore = constraint.contact.restore(s) - s
         residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart, restore)
-        A, B = joined.A, joined.B
+        A, B = constraint.A, constraint.B
         opening = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)
         outputs = [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart), ca.dot(tB.n, opening)]
         return ca.Function("common_normal", [model.x, s], outputs)

@@ -12,7 +12,7 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.curvature_check import too_large
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
-from trundle.models.tree.system import Atlas, ContactSystem, Meeting
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import touch_function, velocities_changed
 
 _STEPS = 60
@@ -42,9 +42,9 @@ class Closure:
                 seen = refined(self.system, atlas, x, contact, before.coordinates, before.charts)
             seen = seen or nearest(self.system, atlas, x, contact)
             if seen is None:
-                meeting = self.system.meetings[contact]
-                why = "a contact whose shapes have nearest points: none was found here" + too_large(meeting)
-                raise InputError("contacts", meeting.contact, why)
+                contact_pair = self.system.contact_pairs[contact]
+                why = "a contact whose shapes have nearest points: none was found here" + too_large(contact_pair)
+                raise InputError("contacts", contact_pair.contact, why)
             atlas = with_charts(atlas, contact, seen.charts)
             x = placed(self.system, atlas, x, contact, seen)
             found[contact] = seen
@@ -92,12 +92,12 @@ def close_gaps(
         If a shape is farther from or deeper in the other than `tolerance`, or the gaps do not close.
     """
     closure, near = Closure(system, tuple(contacts), x, system.first_atlas).looked({})
-    names = [system.meetings[i].contact for i in contacts]
+    names = [system.contact_pairs[i].contact for i in contacts]
     for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
-        _refuse_far(name, system.meetings[contact], near[contact].gap, float(allowed))
+        _refuse_far(name, system.contact_pairs[contact], near[contact].gap, float(allowed))
     if not contacts:
         return closure.x, closure.atlas
-    size = min(system.meetings[i].shape_A.reference_length for i in contacts)
+    size = min(system.contact_pairs[i].shape_A.reference_length for i in contacts)
     for _ in range(_STEPS):
         gaps = np.array([near[i].gap for i in contacts])
         if np.max(np.abs(gaps)) <= 1e-15 * max(1.0, float(np.max(np.abs(x)))):
@@ -120,10 +120,10 @@ def close_gaps(
     return closure.x, closure.atlas
 
 
-def _refuse_far(name: str, meeting: Meeting, gap: float, allowed: float) -> None:
-    base = meeting.body_B
+def _refuse_far(name: str, contact_pair: ContactPair, gap: float, allowed: float) -> None:
+    base = contact_pair.body_B
     if gap < -allowed:
-        raise _inside(meeting, gap)
+        raise _inside(contact_pair, gap)
     if gap > allowed:
         raise InputError(
             name,
@@ -133,19 +133,19 @@ def _refuse_far(name: str, meeting: Meeting, gap: float, allowed: float) -> None
         )
 
 
-def _inside(meeting: Meeting, gap: float) -> InputError:
-    allowed = f"outside {meeting.body_B}: move the start up or bend a joint" + too_large(meeting)
-    return InputError(meeting.contact, f"{-gap:.4g} m inside {meeting.body_B}", allowed)
+def _inside(contact_pair: ContactPair, gap: float) -> InputError:
+    allowed = f"outside {contact_pair.body_B}: move the start up or bend a joint" + too_large(contact_pair)
+    return InputError(contact_pair.contact, f"{-gap:.4g} m inside {contact_pair.body_B}", allowed)
 
 
 def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
     """Raise `InputError` where shapes overlap at the start."""
     for numbers in system.pairs:
-        meeting = system.meetings[numbers[0]]
+        contact_pair = system.contact_pairs[numbers[0]]
         R, p = system.relative_pose(x, numbers[0], atlas)
         deepest = float(np.min(system.proximity(numbers[0]).gaps(R, p)))
-        if deepest < -_OVERLAP * meeting.shape_A.reference_length:
-            raise _inside(meeting, deepest)
+        if deepest < -_OVERLAP * contact_pair.shape_A.reference_length:
+            raise _inside(contact_pair, deepest)
 
 
 def roll(

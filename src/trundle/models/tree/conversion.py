@@ -52,12 +52,12 @@ def rolling_values(
     angular_velocity : (k,) rad/s
         World.
     """
-    joined = model.joined[0]
-    if not isinstance(joined.contact, ChartContact):
-        raise InputError("contact", type(joined.contact).__name__, "a ChartContact")
+    constraint = model.constraints[0]
+    if not isinstance(constraint.contact, ChartContact):
+        raise InputError("contact", type(constraint.contact).__name__, "a ChartContact")
     name = next(key.removesuffix(".relative_velocity") for key in model.layout if key.endswith(".relative_velocity"))
     base = next((key.removesuffix(".twist") for key in model.layout if key.endswith(".twist")), None)
-    frame_A, frame_B = _frames(joined.contact, np.asarray(values[f"{joined.name}.coordinates"]))
+    frame_A, frame_B = _frames(constraint.contact, np.asarray(values[f"{constraint.name}.coordinates"]))
     R_base = np.eye(model.d) if base is None else to_matrix(np.asarray(values[f"{base}.turn"]))
     w_base = np.zeros(model.k) if base is None else to_world(R_base, np.asarray(values[f"{base}.twist"])[: model.k])
     relative = np.ravel(angular_velocity) - w_base

@@ -16,7 +16,7 @@ from trundle.contact.motion import Motion, free, prescribed, still
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch
 from trundle.models.tree.joints import BodySpec, fixed_motion, jointed_motion
-from trundle.models.tree.multibody import Body, Joined, Multibody
+from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint, rolling_motion
 from trundle.numerics.space import angular_size, rotation, turn_rate, turn_rate_body, turn_size
 
@@ -83,8 +83,8 @@ class TreeModel(Multibody):
         self.bodies = tuple(
             Body(s.name, self.motions[s.name], s.mass, s.inertia, s.com) for s in self._specs if s.mass > 0
         )
-        self.joined = tuple(
-            Joined(
+        self.constraints = tuple(
+            ContactConstraint(
                 m.name,
                 m.contact,
                 self.motions[self._specs[m.A].name],
@@ -178,16 +178,18 @@ class TreeModel(Multibody):
         return jointed_motion(spec, parent, y[f"{name}.joint"], y[f"{name}.rate"], self.columns[name])
 
     def _roll(self, spec: BodySpec) -> None:
-        meetings = [m for m in self._meetings if self._specs[m.A].name == spec.name]
-        if len(meetings) != 1:
+        contact_pairs = [m for m in self._meetings if self._specs[m.A].name == spec.name]
+        if len(contact_pairs) != 1:
             raise InputError("rolling", spec.name, "a body with exactly one contact, in which it is body A")
-        meeting = meetings[0]
-        base = self._specs[meeting.B]
+        contact_pair = contact_pairs[0]
+        base = self._specs[contact_pair.B]
         y = self._symbols
         psi = y.get(f"{spec.name}.spin", ca.SX(1, 1))
-        if not isinstance(meeting.contact, ChartContact):
-            raise InputError("contact", type(meeting.contact).__name__, "a ChartContact: a rolling joint needs charts")
-        joint = RollingJoint(meeting.contact, y[f"{meeting.name}.coordinates"], psi, spec.rolling == "pure")
+        if not isinstance(contact_pair.contact, ChartContact):
+            raise InputError(
+                "contact", type(contact_pair.contact).__name__, "a ChartContact: a rolling joint needs charts"
+            )
+        joint = RollingJoint(contact_pair.contact, y[f"{contact_pair.name}.coordinates"], psi, spec.rolling == "pure")
         B = self.motions[base.name]
         if self._resolve == "contact":
             self.to_world = B.R @ joint.axes_on_B()
@@ -322,16 +324,16 @@ class TreeModel(Multibody):
                     rate[f"{name}.turn"] = turn_rate(y[f"{name}.turn"], y[f"{name}.angular_velocity"])
                     rate[f"{name}.angular_velocity"], rate[f"{name}.velocity"] = al, a
                 else:
-                    number_of = next(i for i, j in enumerate(self.joined) if j.A is self.motions[name])
-                    spin, relative = self._joints[name].rates(kin[number_of], self.joined[number_of].B, al)
+                    number_of = next(i for i, j in enumerate(self.constraints) if j.A is self.motions[name])
+                    spin, relative = self._joints[name].rates(kin[number_of], self.constraints[number_of].B, al)
                     rate[f"{name}.spin"], rate[f"{name}.relative_velocity"] = spin, relative
             elif spec.jointed:
                 rate[f"{name}.joint"] = y[f"{name}.rate"]
                 rate[f"{name}.rate"] = nudot[self.columns[name]]
         at = 0
-        for joined in self.joined:
-            rate[f"{joined.name}.coordinates"] = s_rate[at : at + joined.contact.size]
-            at += joined.contact.size
+        for constraint in self.constraints:
+            rate[f"{constraint.name}.coordinates"] = s_rate[at : at + constraint.contact.size]
+            at += constraint.contact.size
         return ca.vertcat(*(rate[name] for name in self.layout))
 
     def moved(self, step: ca.SX) -> ca.SX:
@@ -353,9 +355,9 @@ class TreeModel(Multibody):
         """Return x with other contact coordinates and velocities (rolling joints keep theirs)."""
         y, d, k = self._symbols, self.d, self.k
         changed, at = dict(y), 0
-        for joined in self.joined:
-            changed[f"{joined.name}.coordinates"] = s[at : at + joined.contact.size]
-            at += joined.contact.size
+        for constraint in self.constraints:
+            changed[f"{constraint.name}.coordinates"] = s[at : at + constraint.contact.size]
+            at += constraint.contact.size
         for spec in self._specs:
             c = self.columns.get(spec.name, 0)
             if spec.kind == "free" and spec.rolling is None:

@@ -41,7 +41,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Joined:
+class ContactConstraint:
     """A contact of the model: body A touches body B with the coordinates `s`."""
 
     name: str
@@ -117,7 +117,7 @@ class Multibody(ABC):
     Contract for a subclass:
 
     1. Attributes: ``d``, ``nv``, ``x`` (n_x,), ``u`` (n_u,), ``nu`` (nv,), ``bodies`` (tuple of `Body`),
-       ``joined`` (tuple of `Joined`), ``S`` (nv, n_u), ``gravity`` (d,) m/s2, resolved.
+       ``constraints`` (tuple of `ContactConstraint`), ``S`` (nv, n_u), ``gravity`` (d,) m/s2, resolved.
     2. ``state_rate(nudot, kin, s_rate)`` returns x' (n_x,) from nudot, the kinematics of the contacts and
        the rates of all contact coordinates, stacked.
     3. ``moved(step)`` returns x after its poses moved by the displacement `step` (nv,) = nu dt, to first
@@ -133,7 +133,7 @@ class Multibody(ABC):
     u: ca.SX
     nu: ca.SX
     bodies: tuple[Body, ...]
-    joined: tuple[Joined, ...]
+    constraints: tuple[ContactConstraint, ...]
     S: ca.SX
     gravity: ca.SX
     branches: tuple[Branch, ...] = ()
@@ -193,7 +193,7 @@ class Multibody(ABC):
         self._check_mode(mode)
         rows = [
             law.rows(kinematics(j.contact, j.A, j.B, j.s, slipping=law.slipping), j.friction)
-            for j, law in zip(self.joined, mode, strict=True)
+            for j, law in zip(self.constraints, mode, strict=True)
         ]
         if any(r.GA is not None for r in rows):
             raise InputError(
@@ -234,10 +234,12 @@ class Multibody(ABC):
         M, h = self.inertia_terms()
         parts: list[tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]] = []
         kins, split, at, pushed = [], [], 0, False
-        for joined, law in zip(self.joined, mode, strict=True):
-            k = kinematics(joined.contact, joined.A, joined.B, joined.s, slipping=law.slipping, align=align)
-            rows = law.rows(k, joined.friction)
-            JA, JB = ca.vertcat(joined.A.Jw, joined.A.Jv), ca.vertcat(joined.B.Jw, joined.B.Jv)
+        for constraint, law in zip(self.constraints, mode, strict=True):
+            k = kinematics(
+                constraint.contact, constraint.A, constraint.B, constraint.s, slipping=law.slipping, align=align
+            )
+            rows = law.rows(k, constraint.friction)
+            JA, JB = ca.vertcat(constraint.A.Jw, constraint.A.Jv), ca.vertcat(constraint.B.Jw, constraint.B.Jv)
             J = rows.LA @ JA - rows.LB @ JB
             G = J
             if rows.GA is not None and rows.GB is not None:
@@ -276,16 +278,16 @@ class Multibody(ABC):
             leaves_first=bool(self.branches),
         )
         forces, moments, margins = [], [], {}
-        for joined, law, k, rows in zip(self.joined, mode, terms.kin, terms.split, strict=True):
-            force, moment = law.wrench(k, lam[rows], joined.friction)
+        for constraint, law, k, rows in zip(self.constraints, mode, terms.kin, terms.split, strict=True):
+            force, moment = law.wrench(k, lam[rows], constraint.friction)
             forces.append(force)
             moments.append(moment)
-            named = law.margins(k, lam[rows], joined.friction)
+            named = law.margins(k, lam[rows], constraint.friction)
             if law.touching:
-                named = {**named, **joined.contact.limits(joined.A, joined.B, joined.s)}
+                named = {**named, **constraint.contact.limits(constraint.A, constraint.B, constraint.s)}
                 if k.curvature is not None:
                     named["curvature"] = k.curvature
-            margins.update({f"{joined.name}.{name}": value for name, value in named.items()})
+            margins.update({f"{constraint.name}.{name}": value for name, value in named.items()})
         return Dynamics(
             x=self.x,
             u=self.u,
@@ -314,8 +316,8 @@ class Multibody(ABC):
         terms = self.terms(mode)
         touching = [law.touching for law in mode]
         s = [
-            joined.contact.restore(joined.s + k.shift) if on else joined.s
-            for joined, k, on in zip(self.joined, terms.kin, touching, strict=True)
+            constraint.contact.restore(constraint.s + k.shift) if on else constraint.s
+            for constraint, k, on in zip(self.constraints, terms.kin, touching, strict=True)
         ]
         renamed = self.replaced(ca.vertcat(*s), self.nu)
         after = ca.Function("moved", [self.x], [self._moved_onto(mode)])
@@ -332,18 +334,18 @@ class Multibody(ABC):
         nu = self.nu + correction(
             terms.M, terms.J, terms.velocity, self._proximal(mode), leaves_first=bool(self.branches)
         )
-        return self.replaced(ca.vertcat(*(j.s for j in self.joined)), nu)
+        return self.replaced(ca.vertcat(*(j.s for j in self.constraints)), nu)
 
     def _proximal(self, mode: Sequence[Law]) -> float:
         """Contacts that may depend on each other need unique multipliers."""
-        bodies = [id(joined.A) for joined, law in zip(self.joined, mode, strict=True) if law.touching]
+        bodies = [id(constraint.A) for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
         if len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
             return 0.0
         return PROXIMAL / sum(body.mass for body in self.bodies)
 
     def _check_mode(self, mode: Sequence[Law]) -> None:
-        if len(mode) != len(self.joined):
-            raise InputError("mode", [law.name for law in mode], f"{len(self.joined)} laws, one a contact")
+        if len(mode) != len(self.constraints):
+            raise InputError("mode", [law.name for law in mode], f"{len(self.constraints)} laws, one a contact")
 
 
 def _at_com(body: Body) -> Motion:

@@ -56,7 +56,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class ContactPair:
     """Two shapes that may touch, by the names of the tree.
 
     Attributes
@@ -101,7 +101,7 @@ class ContactSystem:
         ``juggling``, ``planar`` or ``spatial``: the layout of the recorded files.
     build : callable
         Returns the `TreeModel` for an atlas (one pair of chart numbers a contact); all share one layout.
-    meetings : tuple of Meeting
+    contact_pairs : tuple of ContactPair
         One a contact of the tree, in the same order; several between the same bodies for shapes that
         can touch at several points.
     start_laws : tuple of Law
@@ -119,7 +119,7 @@ class ContactSystem:
 
     kind: str
     build: Callable[[Atlas], TreeModel]
-    meetings: tuple[Meeting, ...]
+    contact_pairs: tuple[ContactPair, ...]
     start_laws: tuple[Law, ...]
     rules: Rules
     motions: Mapping[str, HandMotion]
@@ -168,7 +168,7 @@ class ContactSystem:
     @property
     def first_atlas(self) -> Atlas:
         """The first chart of every shape."""
-        return ((0, 0),) * len(self.meetings)
+        return ((0, 0),) * len(self.contact_pairs)
 
     @property
     def d(self) -> int:
@@ -179,7 +179,7 @@ class ContactSystem:
     def pairs(self) -> tuple[tuple[int, ...], ...]:
         """Numbers of the contacts, those of the same two shapes together."""
         together: dict[Any, list[int]] = {}
-        for i, m in enumerate(self.meetings):
+        for i, m in enumerate(self.contact_pairs):
             together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
         return tuple(tuple(numbers) for numbers in together.values())
 
@@ -189,28 +189,28 @@ class ContactSystem:
 
     def proximity(self, contact: int) -> Proximity:
         """Return the finder of near points of the two shapes of a contact."""
-        meeting = self.meetings[contact]
-        A, B = meeting.shape_A, meeting.shape_B
+        contact_pair = self.contact_pairs[contact]
+        A, B = contact_pair.shape_A, contact_pair.shape_B
         return self.kept(("proximity", id(A), id(B)), lambda: Proximity(A, B))
 
     def relative_pose(
-        self, x: FloatArray, meeting: int = 0, atlas: Atlas | None = None
+        self, x: FloatArray, contact_pair: int = 0, atlas: Atlas | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return (R_B_A, p_B_A): pose of A's SHAPE in B's frame at the state `x` (n_x,) or states (N, n_x).
 
         ``atlas`` matters to rolling coordinates only (default: the first chart of every shape).
         """
         key = atlas or self.first_atlas
-        poses = self.kept(("poses", meeting, key), lambda: self._poses(meeting, key))
+        poses = self.kept(("poses", contact_pair, key), lambda: self._poses(contact_pair, key))
         d, states = self.d, np.atleast_2d(x)
         values = [np.asarray(v) for v in poses(states.T)]
         R_A, R_B = (np.swapaxes(values[i].reshape(d, -1, d), 0, 1) for i in (0, 2))
-        origin = values[1].T + R_A @ np.array(self.meetings[meeting].center_A)
+        origin = values[1].T + R_A @ np.array(self.contact_pairs[contact_pair].center_A)
         R = np.swapaxes(R_B, 1, 2) @ R_A
         p = np.einsum("nji,nj->ni", R_B, origin - values[3].T)
         return (R, p) if np.ndim(x) == 2 else (R[0], p[0])
 
     def _poses(self, index: int, atlas: Atlas) -> ca.Function:
-        model, meeting = self.model(atlas), self.meetings[index]
-        A, B = model.motions[meeting.body_A], model.motions[meeting.body_B]
+        model, contact_pair = self.model(atlas), self.contact_pairs[index]
+        A, B = model.motions[contact_pair.body_A], model.motions[contact_pair.body_B]
         return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])

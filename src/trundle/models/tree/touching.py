@@ -16,15 +16,15 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
     def build() -> ca.Function:
         """Build the function of one atlas."""
         model = system.model(atlas)
-        joined = model.joined[contact]
+        joined = model.constraints[contact]
         W = model.to_world
         law = LAWS["pure-rolling"] if model.d == 3 else LAWS["rolling"]
-        laws = [law if i == contact else LAWS["separated"] for i in range(len(model.joined))]
+        laws = [law if i == contact else LAWS["separated"] for i in range(len(model.constraints))]
         terms = model.terms(laws)
         k = terms.kin[contact]
         d = model.d
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
-        center = ca.SX(ca.DM(system.meetings[contact].center_A))
+        center = ca.SX(ca.DM(system.contact_pairs[contact].center_A))
         spin_row = terms.J[d:, :] if d == 3 else ca.SX(1, model.nv)
         spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
         outputs = [
@@ -60,7 +60,7 @@ def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump:
     def build() -> ca.Function:
         model = system.model(atlas)
         step = ca.SX.sym("jump", model.nv)
-        s = ca.vertcat(*(joined.s for joined in model.joined))
+        s = ca.vertcat(*(joined.s for joined in model.constraints))
         return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
 
     return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()

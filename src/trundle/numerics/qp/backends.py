@@ -38,7 +38,7 @@ class Start(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawSolution:
     """What a solver says: x (n,), multipliers push (n + m,), its iterations and its own word."""
 
     x: FloatArray
@@ -47,8 +47,8 @@ class Answer:
     word: str
 
 
-Backend = Callable[[Any, FloatArray, Any, Limits, Start | None], Answer]
-"""(H, g, A, limits, start) -> Answer: dense arrays, or scipy sparse matrices H and A."""
+Backend = Callable[[Any, FloatArray, Any, Limits, Start | None], RawSolution]
+"""(H, g, A, limits, start) -> RawSolution: dense arrays, or scipy sparse matrices H and A."""
 
 
 def solvers() -> list[str]:
@@ -91,7 +91,7 @@ class _Daqp:
         # An iteration limit of its own: a program with NaN or cycling rows may not hang a control loop.
         self._options: dict[str, Any] = {"primal_tol": ACCURACY, "iter_limit": max_iterations or 1000}
 
-    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> RawSolution:
         options = self._options
         if callable(getattr(H, "toarray", None)):
             H, A = H.toarray(), A.toarray()
@@ -103,7 +103,7 @@ class _Daqp:
         x, _, word, info = self._solve(
             _writable(H), _writable(g), _writable(A), _writable(high), _writable(low), sense, **options
         )
-        return Answer(x, info["lam"], info["iterations"], f"exit flag {word}")
+        return RawSolution(x, info["lam"], info["iterations"], f"exit flag {word}")
 
 
 def _writable(array: FloatArray) -> FloatArray:
@@ -112,7 +112,9 @@ def _writable(array: FloatArray) -> FloatArray:
     return array if flags.writeable and flags.c_contiguous else np.array(array, order="C")
 
 
-def _piqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+def _piqp(
+    max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None
+) -> RawSolution:
     """PIQP, a proximal interior-point solver, dense or sparse (Schwan, Jiang, Kuhn, Jones 2023)."""
     import piqp
 
@@ -138,10 +140,12 @@ def _piqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Lim
     push[:n] = result.z_bu - result.z_bl
     push[n:][equal] = result.y
     push[n:][rest] = result.z_u - result.z_l
-    return Answer(np.array(result.x), push, result.info.iter, word.name)
+    return RawSolution(np.array(result.x), push, result.info.iter, word.name)
 
 
-def _proxqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+def _proxqp(
+    max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None
+) -> RawSolution:
     """ProxQP, an augmented-Lagrangian solver (Bambade and others 2022), of the package proxsuite."""
     from proxsuite import proxqp  # pyright: ignore[reportMissingImports]
 
@@ -165,10 +169,12 @@ def _proxqp(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: L
     push[:n] = result.z[len(C) :]
     push[n:][equal] = result.y
     push[n:][rest] = result.z[: len(C)]
-    return Answer(np.array(result.x), push, result.info.iter, str(result.info.status))
+    return RawSolution(np.array(result.x), push, result.info.iter, str(result.info.status))
 
 
-def _clarabel(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+def _clarabel(
+    max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None
+) -> RawSolution:
     """Clarabel, an interior-point solver with a homogeneous embedding (Goulart, Chen 2024): one-sided rows E x <= f."""
     import clarabel  # pyright: ignore[reportMissingImports]
     from scipy import sparse
@@ -191,7 +197,7 @@ def _clarabel(max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits:
     push[same] = z[: len(same)]
     push[top] += z[len(same) : len(same) + len(top)]
     push[bottom] -= z[len(same) + len(top) :]
-    return Answer(np.array(found.x), push, int(found.iterations), str(found.status))
+    return RawSolution(np.array(found.x), push, int(found.iterations), str(found.status))
 
 
 class _Conic:
@@ -215,7 +221,7 @@ class _Conic:
         self._limit = max_iterations
         self._built: dict[Any, Any] = {}
 
-    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> RawSolution:
         import casadi as ca
 
         n, m = len(g), len(limits.low) - len(g)
@@ -236,12 +242,12 @@ class _Conic:
             return _nothing(n, m, str(error).splitlines()[-1][:120])
         stats = solver.stats()
         x, z, y = (found[key].full().ravel() for key in ("x", "lam_x", "lam_a"))
-        return Answer(
+        return RawSolution(
             x, np.concatenate((z, y)), max(int(stats.get("iter_count", 0)), 0), str(stats.get("return_status", ""))
         )
 
 
-def _qpsolvers(name: str, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> Answer:
+def _qpsolvers(name: str, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> RawSolution:
     """Any solver that qpsolvers has installed; two one-sided rows for each two-sided one."""
     import qpsolvers
 
@@ -277,8 +283,8 @@ def _qpsolvers(name: str, H: Any, g: FloatArray, A: Any, limits: Limits, start: 
         push[n + equal] = found.y
     if found.z_box is not None and np.size(found.z_box) == n:
         push[:n] = found.z_box
-    return Answer(np.asarray(found.x), push, 0, "found" if found.found else "not found")
+    return RawSolution(np.asarray(found.x), push, 0, "found" if found.found else "not found")
 
 
-def _nothing(n: int, m: int, word: str) -> Answer:
-    return Answer(np.full(n, np.nan), np.full(n + m, np.nan), 0, word)
+def _nothing(n: int, m: int, word: str) -> RawSolution:
+    return RawSolution(np.full(n, np.nan), np.full(n + m, np.nan), 0, word)

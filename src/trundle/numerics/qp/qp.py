@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.errors import InputError, TrundleError
-from trundle.numerics.qp.backends import Answer, Limits, Start, backend
+from trundle.numerics.qp.backends import Limits, RawSolution, Start, backend
 from trundle.status import Status
 
 __all__ = ["QpError", "QpSolution", "QpSolver", "QuadraticProgram", "Start", "solve_qp"]
@@ -222,7 +222,7 @@ class QpSolver:
                 return QpSolution(x, push, Status.SUCCESS, *judged, answer.iterations, spent, answer.word)
             return self._explain(H, g, A, limits, answer, began)
 
-    def _explain(self, H: Any, g: FloatArray, A: Any, limits: Limits, answer: Answer, began: float) -> QpSolution:
+    def _explain(self, H: Any, g: FloatArray, A: Any, limits: Limits, answer: RawSolution, began: float) -> QpSolution:
         """Say why there is no solution, by proofs of our own; without one the solver has merely failed."""
         from trundle.numerics.qp.proofs import conflict, descent
 
@@ -306,11 +306,11 @@ def residuals(
     return primal, dual, gap, max(primal / max(1.0, size), dual / max(1.0, most_bent, most_slope), gap / cost)
 
 
-def without_pushes_at_infinity(answer: Answer, limits: Limits) -> Answer:
+def without_pushes_at_infinity(answer: RawSolution, limits: Limits) -> RawSolution:
     """Drop multipliers of infinite bounds, which solvers leave as crumbs; the dual residual then shows them."""
     push = answer.push
     nowhere = ((push > 0) & (limits.high == math.inf)) | ((push < 0) & (limits.low == -math.inf))
-    return Answer(answer.x, np.where(nowhere, 0.0, push), answer.iterations, answer.word)
+    return RawSolution(answer.x, np.where(nowhere, 0.0, push), answer.iterations, answer.word)
 
 
 def violations(A: Any, low: FloatArray, high: FloatArray, x: FloatArray) -> FloatArray:

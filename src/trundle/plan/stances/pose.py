@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError, MissingExtraError, TrundleError
-from trundle.models.robots.humanoid import Humanoid, Palm
+from trundle.models.robots.humanoid import BallHand, Humanoid
 from trundle.plan.stances.equilibrium import Equilibrium, end_of, standing_still
 
 
@@ -152,7 +152,7 @@ def where(humanoid: Humanoid, q: FloatArray, name: str) -> tuple[FloatArray, Flo
 def radius_of(humanoid: Humanoid, name: str) -> float:
     """Return the radius (m) of a hand's ball; 0 of a sole."""
     hand = humanoid.hands.get(name.removesuffix("_hand")) if name.endswith("_hand") else None
-    return hand.radius if isinstance(hand, Palm) else 0.0
+    return hand.radius if isinstance(hand, BallHand) else 0.0
 
 
 def _default_com(humanoid: Humanoid, contacts: Sequence[PlacedPatch], settings: PoseSettings) -> FloatArray:

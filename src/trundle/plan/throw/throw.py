@@ -19,7 +19,7 @@ from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
 from trundle.plan.throw.shooting import Outcome, Parameter, Shooting, Shot
 from trundle.records import Trajectory
 from trundle.simulate import simulate
-from trundle.simulate.events.transitions import Instant
+from trundle.simulate.events.transitions import HybridState
 from trundle.simulate.phase import Method, Mode
 from trundle.simulate.record.log import Log
 from trundle.simulate.runner import Runner
@@ -218,7 +218,7 @@ class ThrowCatch:
         left = (self.goal_angle - catch.angle) * np.sign(self.goal_angle - self._goal.start_angle)
         spin = float(catch.after[self._goal.at("object.angular_velocity")][0]) * np.sign(self.goal_angle - catch.angle)
         normal, use = self._goal.carried(log, float(values[0]))
-        extent = self.pair.system.meetings[0].extent
+        extent = self.pair.system.contact_pairs[0].extent
         edge = np.inf if extent is None else extent[0] / 2
         margins = [
             (catch.release - catch.slipped - float(values[0])) / 0.1,
@@ -289,7 +289,7 @@ class ThrowCatch:
         samples = np.union1d(np.arange(0.0, end, _STEP), [carry])
         runner = Runner(system, Method(relative_tolerance=tolerance), None, samples, None)
         mode = Mode(tuple(law.name for law in system.start_laws), self.start.atlas)
-        first = Instant(0.0, np.array(self.start.x), mode, np.zeros((len(mode.laws), system.d)))
+        first = HybridState(0.0, np.array(self.start.x), mode, np.zeros((len(mode.laws), system.d)))
         runner.until = lambda before, after: not touches(before) and touches(after)
         if runner.run(first, end) is Status.INTERRUPTED:
             raise KeyboardInterrupt

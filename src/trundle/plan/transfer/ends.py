@@ -81,7 +81,7 @@ class Ends:
 
     def _contact(self) -> list[Condition]:
         task, target, model, m = self.task, self.target, self.model, self.task.d - 1
-        where = model.layout[f"{model.joined[0].name}.coordinates"]
+        where = model.layout[f"{model.constraints[0].name}.coordinates"]
         s, end = model.x[where], []
         if task.d == 2:
             # Rolling has tied the object's angle, the contact on the hand and that on the object: one says all.

@@ -20,7 +20,7 @@ from trundle.models.tree.tree import TreeModel
 from trundle.numerics.space import rotation
 from trundle.plan.transfer.charts import chart_bounds, common_charts
 from trundle.plan.transfer.ends import Ends
-from trundle.plan.transfer.goal import Instant, goal_errors, hand_pose, make_target, names_of
+from trundle.plan.transfer.goal import HandInstant, goal_errors, hand_pose, make_target, names_of
 from trundle.plan.transfer.planar_goal import rolled_goal
 from trundle.plan.transfer.reduction import Reduction, reduce_phase
 from trundle.plan.transfer.transfer import Transfer
@@ -86,7 +86,7 @@ class Formulation:
         model = self.task.pair.system.model(start.atlas)
         R, _, w, _ = pose_of(model, start.x, names_of(self.task)[0])
         hand = names_of(self.task)[1]
-        values: dict[str, Any] = {f"{self.model.joined[0].name}.coordinates": coordinates}
+        values: dict[str, Any] = {f"{self.model.constraints[0].name}.coordinates": coordinates}
         for quantity in ("position", "turn", "twist"):
             values[f"{hand}.{quantity}"] = start.x[model.layout[f"{hand}.{quantity}"]]
         turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if self.task.d == 2 else to_wxyz(R)
@@ -184,8 +184,8 @@ class Formulation:
         if task.d == 2 and limits.tilt is not None:
             angle = self.start[self._where("turn")]
             low[self._where("turn")], high[self._where("turn")] = angle - limits.tilt, angle + limits.tilt
-        at = model.layout[f"{model.joined[0].name}.coordinates"].start
-        contact: Any = model.joined[0].contact
+        at = model.layout[f"{model.constraints[0].name}.coordinates"].start
+        contact: Any = model.constraints[0].contact
         for chart in (contact.chart_A, contact.chart_B):
             for i in range(task.d - 1):
                 low[at], high[at] = chart_bounds(chart, i)
@@ -221,13 +221,13 @@ class Formulation:
         return ca.horzcat(patch.T, patch.n)
 
     def _patches(self) -> Any:
-        joined = self.model.joined[0]
+        joined = self.model.constraints[0]
         contact: Any = joined.contact
         return contact.patches(joined.s)
 
     def _relative_curvature(self) -> ca.SX:
         """Return det(K_A + K_B) times body size^(d-1): smooth, and positive until the bodies conform."""
-        joined, size = self.model.joined[0], self.task.pair.body.shape.reference_length
+        joined, size = self.model.constraints[0], self.task.pair.body.shape.reference_length
         contact: Any = joined.contact
         A, B = contact.patches(joined.s)
         if self.task.d == 2:
@@ -250,12 +250,12 @@ class Formulation:
         outputs = [self.on_hand(), W @ A.R, W @ B.R, W @ B.p, w, W @ A.v, model.x[self._where("twist")]]
         return ca.Function("poses", [model.x], outputs)
 
-    def instant(self, x: FloatArray) -> Instant:
+    def instant(self, x: FloatArray) -> HandInstant:
         """Return pose and velocities at a state (n_x,) of the twin."""
         on_hand, R, R_hand, *rest = (np.asarray(v) for v in self._poses(x))
-        return Instant(on_hand.ravel(), R, R_hand, *(v.ravel() for v in rest))
+        return HandInstant(on_hand.ravel(), R, R_hand, *(v.ravel() for v in rest))
 
-    def goal_errors(self, first: Instant, last: Instant) -> dict[str, float]:
+    def goal_errors(self, first: HandInstant, last: HandInstant) -> dict[str, float]:
         """Return `trundle.plan.transfer.goal.goal_errors` of a motion from its first and last instant."""
         target = self.target
         if self.task.goal.periodic:

@@ -46,7 +46,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Instant:
+class HandInstant:
     """Pose and velocities of object and hand at one time.
 
     Attributes
@@ -81,7 +81,7 @@ ERRORS = ("position", "rotation", "hand_rotation", "hand_position")
 RATES = ("velocity", "angular_velocity", "hand_velocity", "hand_angular_velocity")
 
 
-def goal_errors(target: Target, now: Instant) -> dict[str, float]:
+def goal_errors(target: Target, now: HandInstant) -> dict[str, float]:
     """Return how far an instant is from the goal; zero where the goal leaves it free.
 
     ``position`` (m, of the contact on the hand), ``rotation`` (rad, of the object), ``hand_rotation`` (rad),
@@ -128,8 +128,8 @@ def hand_angle(task: Transfer) -> float:
 
 def names_of(task: Transfer) -> tuple[str, str]:
     """Return the names of the object and of the hand in the models."""
-    meeting = task.pair.system.meetings[0]
-    return meeting.body_A, meeting.body_B
+    contact_pair = task.pair.system.contact_pairs[0]
+    return contact_pair.body_A, contact_pair.body_B
 
 
 def hand_pose(task: Transfer) -> tuple[FloatArray, FloatArray]:

@@ -47,7 +47,7 @@ def rolled_goal(
     else:
         return None, target  # a release from anywhere
     end = np.array(start)
-    end[model.layout[f"{model.joined[0].name}.coordinates"]] = coordinates
+    end[model.layout[f"{model.constraints[0].name}.coordinates"]] = coordinates
     end[model.layout[f"{hand}.turn"]] = hand_angle(task)
     if target.hand_position is not None:
         end[model.layout[f"{hand}.position"]] = target.hand_position
@@ -82,13 +82,13 @@ def _angle(model: TreeModel, x: FloatArray, body: str) -> float:
 
 
 def _on_hand(model: TreeModel) -> ca.Function:
-    joined = model.joined[0]
+    joined = model.constraints[0]
     return ca.Function("on_hand", [model.x], [joined.contact.patches(joined.s)[1].x])  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _rolling(model: TreeModel, dynamics: Dynamics, start: FloatArray) -> Callable[[float], FloatArray]:
     """Return the function: angle (rad) relative to the hand -> contact coordinates (n, 2) on the way, by RK4."""
-    where = model.layout[f"{model.joined[0].name}.coordinates"]
+    where = model.layout[f"{model.constraints[0].name}.coordinates"]
     x = ca.SX(ca.DM(start))
     for name, part in model.layout.items():
         if name.endswith((".twist", ".relative_velocity")):
@@ -112,7 +112,7 @@ def _reaching(
     """Return the contact coordinates at the goal's contact: the nearest by angle, in the sense asked for."""
     from scipy.optimize import brentq
 
-    where = model.layout[f"{model.joined[0].name}.coordinates"]
+    where = model.layout[f"{model.constraints[0].name}.coordinates"]
     contact, size = _on_hand(model), task.pair.body.shape.reference_length
     senses = {"nearest": (1.0, -1.0), "counter-clockwise": (1.0,), "clockwise": (-1.0,)}[task.goal.rolled]
 

@@ -15,7 +15,7 @@ from trundle.models.tree.conversion import pose_of, to_matrix, to_wxyz
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.plan.transcription.transcription import Arc
 from trundle.plan.transfer.formulation import Formulation
-from trundle.plan.transfer.goal import Instant, names_of
+from trundle.plan.transfer.goal import HandInstant, names_of
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 
@@ -106,7 +106,7 @@ class Replayer:
         """Return `Formulation.goal_errors` of a run of the user's pair."""
         return self.formulation.goal_errors(self._instant(run, 0), self._instant(run, -1))
 
-    def _instant(self, run: Trajectory, sample: int) -> Instant:
+    def _instant(self, run: Trajectory, sample: int) -> HandInstant:
         def at(name: str) -> FloatArray:
             return np.asarray(run[name][sample])
 
@@ -116,11 +116,11 @@ class Replayer:
         )
         on_hand, p_hand = at("contact_on_hand"), at("hand_position")
         if self.formulation.task.d == 3:
-            return Instant(on_hand, R, R_hand, p_hand, w, v, np.concatenate([R_hand.T @ w_hand, R_hand.T @ v_hand]))
+            return HandInstant(on_hand, R, R_hand, p_hand, w, v, np.concatenate([R_hand.T @ w_hand, R_hand.T @ v_hand]))
         # Recorded in space, as x and z; counter-clockwise there is about -y.
         R, R_hand = R[::2, ::2], R_hand[::2, ::2]
         twist = np.concatenate([-w_hand[1:2], R_hand.T @ v_hand[::2]])
-        return Instant(on_hand[::2], R, R_hand, p_hand[::2], -w[1:2], v[::2], twist)
+        return HandInstant(on_hand[::2], R, R_hand, p_hand[::2], -w[1:2], v[::2], twist)
 
 
 def _fine_times(nodes: FloatArray) -> tuple[FloatArray, np.ndarray]:

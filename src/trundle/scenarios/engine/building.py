@@ -48,12 +48,12 @@ JOBS: dict[tuple[str, str], str] = {
 """(kind, task) -> the names of its jobs beside the main run: a part of such a name would overwrite what they left."""
 
 
-Share = Callable[[float], None]
+PartProgress = Callable[[float], None]
 """Called with the share of a job that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True)
-class Job:
+class Part:
     """One computation of a run that leaves one trajectory.
 
     Attributes
@@ -61,20 +61,20 @@ class Job:
     name : str
         Of the part; empty for the main run.
     run : callable
-        Given a `Share` or None, returns the Trajectory.
+        Given a `PartProgress` or None, returns the Trajectory.
     phase : "simulate" or "solve"
         Under which wall time it counts.
     """
 
     name: str
-    run: Callable[[Share | None], Trajectory]
+    run: Callable[[PartProgress | None], Trajectory]
     phase: str = "simulate"
 
 
-class Work(Protocol):
+class Experiment(Protocol):
     """What a scenario asks for, built and checked: jobs, in the order they are done."""
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the jobs one by one, each after the last was run: a later one may read what an earlier one left."""
         ...
 
@@ -93,17 +93,17 @@ class Simulation:
 
         return simulate(self.model, self.initial, **self.settings, **further)
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the simulation as the only job."""
         length = self.settings["duration"]
 
-        def run(share: Share | None) -> Trajectory:
+        def run(share: PartProgress | None) -> Trajectory:
             return self.run(**({"progress": lambda t: share(t / length)} if share else {}))
 
-        yield Job("", run)
+        yield Part("", run)
 
 
-def build(scenario: Scenario) -> Work:
+def build(scenario: Scenario) -> Experiment:
     """Return the work of `scenario` (without its parts; give a part for that part).
 
     Raises
@@ -116,7 +116,7 @@ def build(scenario: Scenario) -> Work:
     return getattr(import_module(module), name)(scenario)
 
 
-def build_all(scenario: Scenario) -> dict[str, Work]:
+def build_all(scenario: Scenario) -> dict[str, Experiment]:
     """Return the works of `scenario`, under "", and of its parts, by their names.
 
     The whole is built first: what is wrong in a part then is what its own table changes, so errors name that table.

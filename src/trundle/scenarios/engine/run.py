@@ -15,7 +15,7 @@ from trundle import __version__
 from trundle.errors import MissingExtraError, SimulationError, TrundleError
 from trundle.scenarios.engine import acceptance as metrics
 from trundle.scenarios.engine import folder as files
-from trundle.scenarios.engine.building import Job, Work, build_all
+from trundle.scenarios.engine.building import Experiment, Part, build_all
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.status import Status
 
@@ -138,7 +138,7 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> dict[str, A
     return dict(result.summary)
 
 
-def _jobs(works: Mapping[str, Work]) -> Iterator[Job]:
+def _jobs(works: Mapping[str, Experiment]) -> Iterator[Part]:
     """Yield the jobs of the main run, then those of its parts, named "part" or "part-job"."""
     for part, work in works.items():
         for job in work.jobs():
@@ -146,7 +146,7 @@ def _jobs(works: Mapping[str, Work]) -> Iterator[Job]:
 
 
 def _do_all(
-    scenario: Scenario, jobs: Iterator[Job], directory: Path, clock: _Clock, progress: Progress | None
+    scenario: Scenario, jobs: Iterator[Part], directory: Path, clock: _Clock, progress: Progress | None
 ) -> Result:
     """Do the jobs in their order; save what each leaves as soon as it is there."""
     done: dict[str, Trajectory] = {}
@@ -193,7 +193,7 @@ def _saved(trajectory: Trajectory, directory: Path, name: str, fate: tuple[Statu
     return fate
 
 
-def _do(job: Job, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
+def _do(job: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
     """Return how one job ended, a message, and what it computed.
 
     A `late` job that cannot be done leaves what earlier ones computed.

@@ -88,7 +88,7 @@ def decided(
     if (system.d != 2 and not system.patches) or not 0 < len(groups) <= _MOST:
         return None
     slips = {i: slip_and_spin(system, atlas, x, i)[1] for i in contacts}
-    laws = ["separated"] * len(system.meetings)
+    laws = ["separated"] * len(system.contact_pairs)
     for i in contacts:
         laws[i] = "sliding" if float(np.linalg.norm(slips[i])) > _SLIPS and not sticky else "rolling"
     M, force, *parts = (np.asarray(v, dtype=np.float64) for v in _terms(system, atlas, tuple(laws))(x, u))
@@ -97,7 +97,7 @@ def decided(
     choices: dict[int, list[Choice]] = {}
     for place, i in enumerate(contacts):
         J, b, G, n = parts[4 * place : 4 * place + 4]
-        mu = np.inf if sticky else float(model.joined[i].friction.mu)
+        mu = np.inf if sticky else float(model.constraints[i].friction.mu)
         of_one = _slipping(J, b.ravel(), G) if laws[i] == "sliding" else _still(J, b.ravel(), n.ravel(), mu)
         choices[i] = list(of_one)
     together = [_of_group(group, choices) for group in groups]

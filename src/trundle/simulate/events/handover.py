@@ -11,7 +11,7 @@ from trundle.geometry.queries.locate import refine
 from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
-from trundle.models.tree.system import Atlas, ContactSystem, Meeting
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import contact_points
 
 _AHEAD = 1e-5
@@ -21,12 +21,12 @@ _SAME = 1e-6
 """How far (in sizes of the shape) a contact point may be from the one before the hand-over."""
 
 
-def has_neighbour(meeting: Meeting, margin: str) -> bool:
+def has_neighbour(contact_pair: ContactPair, margin: str) -> bool:
     """Return whether the chart that ends at the margin ``chart_A``, ``data_B0_low``, ... is not the only one."""
-    if meeting.form not in ("chart", "support-chart"):
+    if contact_pair.form not in ("chart", "support-chart"):
         return False
     side = margin.split("_")[1][:1]
-    shape = meeting.shape_A if side == "A" else meeting.shape_B
+    shape = contact_pair.shape_A if side == "A" else contact_pair.shape_B
     return len(shape.representations.charts) > 1
 
 
@@ -43,14 +43,14 @@ def handed_over(
     rate : ca.Function
         (t, x, p) -> x' on the charts `atlas`.
     """
-    meeting = system.meetings[contact]
-    where = system.model(atlas).layout[f"{meeting.contact}.coordinates"]
+    contact_pair = system.contact_pairs[contact]
+    where = system.model(atlas).layout[f"{contact_pair.contact}.coordinates"]
     rates = np.asarray(rate(t, x, p)).ravel()[where]
     points = contact_points(system, atlas, x, contact)[:2]
-    shapes = (meeting.shape_A, meeting.shape_B)
+    shapes = (contact_pair.shape_A, contact_pair.shape_B)
     ahead = _ahead(system, x, atlas, contact, rates)
     charts, coordinates = list(atlas[contact]), []
-    for i in (0, 1) if meeting.form == "chart" else (1,):
+    for i in (0, 1) if contact_pair.form == "chart" else (1,):
         found = _on_chart(shapes[i], ahead[i], points[i])
         if found is None:
             return None
@@ -70,7 +70,7 @@ def _ahead(
     system: ContactSystem, x: FloatArray, atlas: Atlas, contact: int, rates: FloatArray
 ) -> tuple[FloatArray, ...]:
     """Return the contact points (d,), m, a little later."""
-    where = system.model(atlas).layout[f"{system.meetings[contact].contact}.coordinates"]
+    where = system.model(atlas).layout[f"{system.contact_pairs[contact].contact}.coordinates"]
     points = contact_points(system, atlas, x, contact)[:2]
     trial, dt = np.array(x), 1e-7
     trial[where] += rates * dt
@@ -78,7 +78,7 @@ def _ahead(
     fastest = max(float(np.linalg.norm(b - a)) for a, b in zip(points, moved, strict=True)) / dt
     if not fastest > 0:
         return points
-    trial[where] = x[where] + rates * (_AHEAD * system.meetings[contact].shape_A.reference_length / fastest)
+    trial[where] = x[where] + rates * (_AHEAD * system.contact_pairs[contact].shape_A.reference_length / fastest)
     return contact_points(system, atlas, trial, contact)[:2]
 
 
@@ -101,12 +101,12 @@ def _renamed(
     charts: tuple[int, int],
 ) -> tuple[FloatArray, Atlas]:
     """Return the state and the atlas with other contact coordinates; pose and velocities stay."""
-    meeting, model = system.meetings[contact], system.model(atlas)
+    contact_pair, model = system.contact_pairs[contact], system.model(atlas)
     renamed: Atlas = tuple(charts if i == contact else old for i, old in enumerate(atlas))
     after = np.array(x)
-    after[model.layout[f"{meeting.contact}.coordinates"]] = coordinates
-    if f"{meeting.body_A}.relative_velocity" in model.layout:
-        R, _, w, _ = pose_of(model, x, meeting.body_A)
+    after[model.layout[f"{contact_pair.contact}.coordinates"]] = coordinates
+    if f"{contact_pair.body_A}.relative_velocity" in model.layout:
+        R, _, w, _ = pose_of(model, x, contact_pair.body_A)
         other = system.model(renamed)
         values = {key: after[where] for key, where in other.layout.items()}
         turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if model.d == 2 else to_wxyz(R)

@@ -66,7 +66,7 @@ def _share_patch(model: TreeModel, dynamics: Dynamics, corners: Sequence[int], f
     """
     n, points = dynamics.kin[corners[0]].n, []
     for i in corners:
-        joined = model.joined[i]
+        joined = model.constraints[i]
         points.append(joined.B.p + joined.contact.touch(joined.A, joined.B, joined.s)[1].r)
     loads = [dot(n, forces[i]) for i in corners]
     total = sum(loads[1:], loads[0])
@@ -87,7 +87,7 @@ def _share_patch(model: TreeModel, dynamics: Dynamics, corners: Sequence[int], f
 def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces: list[ca.SX]) -> None:
     points, tangential = [], []
     for i in rolling:
-        joined, k = model.joined[i], dynamics.kin[i]
+        joined, k = model.constraints[i], dynamics.kin[i]
         _, side = joined.contact.touch(joined.A, joined.B, joined.s)
         points.append(joined.B.p + side.r)
         tangential.append(k.T @ k.T.T)
@@ -111,7 +111,7 @@ def _push_apart(forces: list[ca.SX], numbers: Sequence[int], push: ca.SX) -> Non
 
 def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, way: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
     """Return (a, b) of what is not negative in the cone of a contact in the plane, a + b c, for `force` + c `way`."""
-    k, mu = dynamics.kin[i], model.joined[i].friction.mu
+    k, mu = dynamics.kin[i], model.constraints[i].friction.mu
     rows = [k.n]
     if not np.isinf(mu):
         rows = [mu * k.n + k.T, mu * k.n - k.T]

@@ -56,6 +56,6 @@ def sunk(
             return phase.margin_values(t, state_at(t), p)[name] + DEPTH
 
         instant = float(brentq(above, begin, done.t_end, xtol=_TIME_ROUND_OFF)) if above(begin) > 0 else begin
-        contact = [meeting.contact for meeting in system.meetings].index(name.split(".", 1)[0])
+        contact = [contact_pair.contact for contact_pair in system.contact_pairs].index(name.split(".", 1)[0])
         found.append((instant, Event(contact, "gap")))
     return min(found, key=lambda one: one[0], default=None)

@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
-from trundle.models.tree.system import Atlas, ContactSystem, Meeting
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import touch_function
 from trundle.simulate.events.impact import held_impact, plastic_impact
 from trundle.simulate.events.impact_sets import Candidate, Impact
@@ -59,7 +59,7 @@ def impact_at(
     for i in sorted({new, *closed}):
         J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch_function(system, atlas, i)(x))
         M = mass
-        mu = np.inf if sticky else model.joined[i].friction.mu
+        mu = np.inf if sticky else model.constraints[i].friction.mu
         candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
     return held_impact(M, candidates) if held else plastic_impact(M, candidates, new, system.patches)
 
@@ -71,13 +71,13 @@ def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas
     for i, push in impulses.items():
         n = slip_and_spin(system, atlas, x, i)[0]
         normal = float(n @ push)
-        margins.append(model.joined[i].friction.mu * normal - float(np.linalg.norm(push - normal * n)))
+        margins.append(model.constraints[i].friction.mu * normal - float(np.linalg.norm(push - normal * n)))
     return min(margins)
 
 
 def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
     """Return the unit vectors (contacts, d) against the tangential impulses of the contacts that slide on."""
-    onsets = np.zeros((len(system.meetings), system.d))
+    onsets = np.zeros((len(system.contact_pairs), system.d))
     for i, law in impact.laws.items():
         if law == "sliding":
             push, normal = impact.impulses[i], slip_and_spin(system, atlas, x, i)[0]
@@ -100,9 +100,9 @@ def ends_of_data(shape: Shape) -> tuple[Range, ...]:
     return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()
 
 
-def round_on_both_sides(meeting: Meeting) -> bool:
+def round_on_both_sides(contact_pair: ContactPair) -> bool:
     """Return whether the roundness of a body changes its sign between round parts (capsule, box) or has a face."""
-    shapes = (meeting.shape_A, meeting.shape_B) if meeting.form == "pair" else (meeting.shape_A,)
+    shapes = (contact_pair.shape_A, contact_pair.shape_B) if contact_pair.form == "pair" else (contact_pair.shape_A,)
     lowest = 0.0
     for shape in shapes:
         roundness, d = shape.representations.roundness, shape.d

@@ -41,7 +41,7 @@ _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
 @dataclass(frozen=True)
-class Instant:
+class HybridState:
     """Where a simulation stands: time, state, mode, and the directions of slips that are still zero.
 
     ``onsets`` (contacts, d); ``unarmed`` names margins that start at zero in this mode, at this instant.
@@ -64,10 +64,10 @@ class Event:
     charts: tuple[int, int] | None = None
 
 
-Resolve = Callable[["Switchboard", Instant, Event, Phase], "Instant | Status"]
+Resolve = Callable[["EventHandler", HybridState, Event, Phase], "HybridState | Status"]
 
 
-class Switchboard:
+class EventHandler:
     """Resolves events of one system.
 
     Parameters
@@ -91,20 +91,20 @@ class Switchboard:
         self.system, self.phase_of, self.inputs, self.ignored = system, phase_of, inputs, ignored
         self.weight = float(system.physics["mass"]) * (float(np.linalg.norm(system.physics["gravity"])) or 1.0)
 
-    def next(self, now: Instant, event: Event, phase: Phase) -> tuple[Instant | Status, str]:
+    def next(self, now: HybridState, event: Event, phase: Phase) -> tuple[HybridState | Status, str]:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         family = event.margin.split("_")[0] if event.margin.startswith(("chart", "data", "extent")) else event.margin
-        if family == "data" and has_neighbour(self.system.meetings[event.contact], event.margin):
+        if family == "data" and has_neighbour(self.system.contact_pairs[event.contact], event.margin):
             family = "chart"
         if family == "friction" and self._at_the_tip(now, event, phase):
             family = "normal_force"
         reason, resolve = TRANSITIONS[(law, family)]
         following = resolve(self, now, event, phase)
-        stays = isinstance(following, Instant) and following.mode.laws[event.contact] != "separated"
+        stays = isinstance(following, HybridState) and following.mode.laws[event.contact] != "separated"
         return following, JAM if stays and resolve is _separate and law == "sliding" else reason
 
-    def settle(self, here: Sequence[Instant]) -> Instant | None:
+    def settle(self, here: Sequence[HybridState]) -> HybridState | None:
         """Return how the last of the instants `here` of one time goes on, decided for all contacts at once, or None.
 
         Margins decide one contact after the other; of several that share a body each may take back what the other
@@ -123,36 +123,38 @@ class Switchboard:
         if found is None:
             return None
         names = {"rolling": rolling_law(self.system)}
-        laws = tuple(names.get(law, law) for law in (found.laws.get(i, "separated") for i in range(len(model.joined))))
+        laws = tuple(
+            names.get(law, law) for law in (found.laws.get(i, "separated") for i in range(len(model.constraints)))
+        )
         onsets = np.zeros_like(now.onsets)
         for i, onset in found.onsets.items():
             onsets[i] = onset
         born = {i: law for i, law in found.laws.items() if law == "separated" or i in found.onsets}
         unarmed = frozenset(f"{self.name(i)}.{_BORN_ZERO[law]}" for i, law in born.items())
-        return Instant(now.t, now.x, Mode(laws, atlas), onsets, unarmed)
+        return HybridState(now.t, now.x, Mode(laws, atlas), onsets, unarmed)
 
-    def _at_the_tip(self, now: Instant, event: Event, phase: Phase) -> bool:
+    def _at_the_tip(self, now: HybridState, event: Event, phase: Phase) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
         if not phase.watched[phase.margins.index(f"{self.name(event.contact)}.normal_force")]:
             return False
         force, normal = _force(self, now, event.contact, phase)
         return float(normal @ force) <= _NO_FORCE * self.weight
 
-    def with_law(self, now: Instant, contact: int, law: str) -> Mode:
+    def with_law(self, now: HybridState, contact: int, law: str) -> Mode:
         """Return the mode with one law changed."""
         laws = tuple(law if i == contact else old for i, old in enumerate(now.mode.laws))
         return replace(now.mode, laws=laws)
 
     def name(self, contact: int) -> str:
         """Return the contact's name."""
-        return self.system.meetings[contact].contact
+        return self.system.contact_pairs[contact].contact
 
 
 def _stop(status: Status) -> Resolve:
     return lambda board, now, event, phase: status
 
 
-def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+def _separate(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.rules.on_separation != "fly":
         return Status.SEPARATED
@@ -163,7 +165,7 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
             return together
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
-    after = Instant(now.t, now.x, mode, now.onsets, frozenset({gap}))
+    after = HybridState(now.t, now.x, mode, now.onsets, frozenset({gap}))
     if not _falls_in(board, after, gap):
         # Corners of a patch that come apart at one instant all have gaps that are still zero.
         others = {name for name in now.unarmed if name.endswith(".gap") and not _falls_in(board, after, name)}
@@ -175,20 +177,20 @@ def _separate(board: Switchboard, now: Instant, event: Event, phase: Phase) -> I
     return Status.JAMMED
 
 
-def _stopped_by_a_jam(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+def _stopped_by_a_jam(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
     """A slip in space whose force has grown without bound stops: an impact without approach.
 
     Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve). A slip that comes to rest may turn so far and stops
     without an impulse. In the plane only too much friction leads there: the run says so and ends.
     """
     after = _landed(board, now, event)
-    if isinstance(after, Instant) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):
+    if isinstance(after, HybridState) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):
         return _resting(board, after)
     slip = slip_and_spin(board.system, now.mode.atlas, now.x, event.contact)[1]
     return _stick(board, now, event, phase) if float(np.linalg.norm(slip)) < REST_SPEED else Status.JAMMED
 
 
-def _falls_in(board: Switchboard, now: Instant, gap: str) -> bool:
+def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
     """Whether the gap closes again at once: then the contact cannot come apart. Only where a margin knows the gap."""
     flight = board.phase_of(now.mode)
     if gap not in flight.margins:
@@ -199,13 +201,13 @@ def _falls_in(board: Switchboard, now: Instant, gap: str) -> bool:
     return flight.margin_values(soon.t_end, soon.x_end, p)[gap] < -_CLOSES
 
 
-def _slip(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+def _slip(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
     if board.system.rules.on_slip != "slide":
         return Status.SLIPPED
     return _start_sliding(board, now, event.contact, phase)
 
 
-def _start_sliding(board: Switchboard, now: Instant, contact: int, phase: Phase) -> Instant:
+def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> HybridState:
     """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
 
     Corners of one patch are of one rigid body: they start together.
@@ -220,12 +222,12 @@ def _start_sliding(board: Switchboard, now: Instant, contact: int, phase: Phase)
         if size > 0:
             onsets[i] = -tangential / size
         mode = board.with_law(replace(now, mode=mode), i, "sliding")
-    after = Instant(now.t, now.x, mode, onsets)
+    after = HybridState(now.t, now.x, mode, onsets)
     unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
     return replace(after, unarmed=unarmed)
 
 
-def _still_starting(board: Switchboard, now: Instant, unarmed: frozenset[str]) -> frozenset[str]:
+def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[str]) -> frozenset[str]:
     """Return the slips of `unarmed` that start at this very instant, from zero, and grow the way they were meant to.
 
     Of several contacts that begin to slide at once each is decided after the other: what the later ones change may
@@ -243,29 +245,29 @@ def _still_starting(board: Switchboard, now: Instant, unarmed: frozenset[str]) -
     return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i]) > 0)
 
 
-def _spin(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+def _spin(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
     if board.system.rules.on_slip != "slide":
         return Status.SPUN
-    return Instant(now.t, now.x, board.with_law(now, event.contact, "rolling"), now.onsets)
+    return HybridState(now.t, now.x, board.with_law(now, event.contact, "rolling"), now.onsets)
 
 
-def _stick(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+def _stick(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
     """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not."""
     mode = board.with_law(now, event.contact, _law_after_slip(board.system, now, event.contact))
     rolling = board.phase_of(mode)
     p = rolling.parameters(board.inputs(now.t), now.onsets)
     stopped = projected(rolling, now.t, now.x, p)
-    after = Instant(now.t, stopped, mode, _without(now.onsets, event.contact))
+    after = HybridState(now.t, stopped, mode, _without(now.onsets, event.contact))
     after = replace(after, unarmed=_still_starting(board, after, now.unarmed))
     margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
     return after if margin >= 0 else _start_sliding(board, after, event.contact, rolling)
 
 
-def _law_after_slip(system: ContactSystem, now: Instant, contact: int) -> str:
+def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> str:
     """Return the law of rolling to go on with: a bounded moment cannot stop a spin at once."""
     chosen = rolling_law(system)
     _, _, spin = slip_and_spin(system, now.mode.atlas, now.x, contact)
-    bounded = system.model(now.mode.atlas).joined[contact].friction.torsional > 0
+    bounded = system.model(now.mode.atlas).constraints[contact].friction.torsional > 0
     return "rolling" if bounded and abs(spin) > _NO_SPIN else chosen
 
 
@@ -275,7 +277,7 @@ def _without(onsets: FloatArray, contact: int) -> FloatArray:
     return left
 
 
-def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+def _land(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
     """A gap closed: plastic impact of the new contact with those that are closed.
 
     Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
@@ -290,7 +292,7 @@ def _land(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Insta
     return after if isinstance(after, Status) else _resting(board, after)
 
 
-def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) -> Instant | Status:
+def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> HybridState | Status:
     system, contact, rule = board.system, event.contact, board.system.rules.on_slip
     atlas, x = now.mode.atlas, np.array(now.x)
     if event.coordinates is not None and event.charts is not None:
@@ -309,14 +311,14 @@ def _landed(board: Switchboard, now: Instant, event: Event, held: bool = False) 
     names_of = {"rolling": rolling_law(system), "spinning": "rolling"}
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
     mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
-    names = [joined.name for joined in system.model(atlas).joined]
+    names = [joined.name for joined in system.model(atlas).constraints]
     # What reaches the ground in flight at this very instant lands next: its gap stays armed.
     moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]
     unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law, new in zip(names, laws, moved, strict=True) if new}
-    return Instant(now.t, x, mode, slip_directions(impact, system, atlas, x), frozenset(unarmed))
+    return HybridState(now.t, x, mode, slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
 
-def _resting(board: Switchboard, now: Instant) -> Instant:
+def _resting(board: EventHandler, now: HybridState) -> HybridState:
     """Two contacts lock a planar body: on a base that stays still it rests for good if its forces fit the cones."""
     locked = len(now.mode.laws) > 1 and all(law == "rolling" for law in now.mode.laws)
     if board.system.d != 2 or not locked or not _base_is_still(board, now):
@@ -328,13 +330,13 @@ def _resting(board: Switchboard, now: Instant) -> Instant:
     out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
     sticky = board.system.rules.on_slip == "ignore"
     holds = []
-    for joined in phase.model.joined:
+    for joined in phase.model.constraints:
         point, normal, force = (out[f"{joined.name}.{what}"][0] for what in ("point", "normal", "force"))
         holds.append(Hold(point, normal, force, np.inf if sticky else joined.friction.mu))
     return replace(now, mode=replace(now.mode, rest=True)) if can_rest(holds) else now
 
 
-def _base_is_still(board: Switchboard, now: Instant) -> bool:
+def _base_is_still(board: EventHandler, now: HybridState) -> bool:
     """Whether the ground, or a hand that neither turns nor moves nor will: under a policy nobody knows."""
     if board.system.motions and board.phase_of(now.mode).held:
         return False
@@ -345,7 +347,7 @@ def _base_is_still(board: Switchboard, now: Instant) -> bool:
     )
 
 
-def _rechart(board: Switchboard, now: Instant, event: Event, phase: Phase) -> Instant | Status:
+def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
     after = handed_over(board.system, phase.integrator.system.rate, now.t, now.x, p, now.mode.atlas, event.contact)
@@ -382,7 +384,7 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
 """(law, margin) -> (reason for the record, what resolves it)."""
 
 
-def _force(board: Switchboard, now: Instant, contact: int, phase: Phase) -> tuple[FloatArray, FloatArray]:
+def _force(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> tuple[FloatArray, FloatArray]:
     p = phase.parameters(board.inputs(now.t), now.onsets)
     out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
     name = board.name(contact)

@@ -94,9 +94,9 @@ class PairWatch:
         self.touching = [i for i in numbers if LAWS[mode.laws[i]].touching]
         self.apart = [i for i in numbers if not LAWS[mode.laws[i]].touching]
         # A body that has just left a contact is still near it: wait until it is away, or has sunk in to be seen.
-        left = any(f"{system.meetings[i].contact}.gap" in unarmed for i in self.apart)
+        left = any(f"{system.contact_pairs[i].contact}.gap" in unarmed for i in self.apart)
         self._armed = bool(self.touching) and not left
-        shape = system.meetings[numbers[0]].shape_B
+        shape = system.contact_pairs[numbers[0]].shape_B
         self._data = system.kept(("data", shape), lambda: ends_of_data(shape))
         self._proximity = system.proximity(numbers[0])
 
@@ -105,7 +105,7 @@ class PairWatch:
         """Whether anything can happen that the compiled margins do not see."""
         if not self.apart or self.mode.rest:
             return False
-        return bool(self.touching) or self.system.meetings[self.apart[0]].form != "support"
+        return bool(self.touching) or self.system.contact_pairs[self.apart[0]].form != "support"
 
     @property
     def full(self) -> bool:
@@ -183,9 +183,9 @@ class PairWatch:
         """Whether the shapes leave no room for another contact while the states (N, n_x) are passed through."""
         if len(self.touching) != 1:
             return False
-        meeting = self.system.meetings[self.touching[0]]
-        key = ("exclusion", meeting.shape_A, meeting.shape_B)
-        shapes = self.system.kept(key, lambda: exclusion(meeting.shape_A, meeting.shape_B))
+        contact_pair = self.system.contact_pairs[self.touching[0]]
+        key = ("exclusion", contact_pair.shape_A, contact_pair.shape_B)
+        shapes = self.system.kept(key, lambda: exclusion(contact_pair.shape_A, contact_pair.shape_B))
         if shapes.always or shapes.bend is None:
             return shapes.always
         path = abscissae(self.system, self.mode.atlas, states, self.touching[0])
@@ -207,5 +207,5 @@ class PairWatch:
             # It came apart and falls back without ever being away, but by round-off: it lands where that is sure.
             instant = float(brentq(lambda t: look(t).gap - floor, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
         found = self.nearest(state_at(instant)) or after
-        deep = found.gap < -_DEEP * self.system.meetings[self.apart[0]].shape_A.reference_length
+        deep = found.gap < -_DEEP * self.system.contact_pairs[self.apart[0]].shape_A.reference_length
         return instant, Event(self.apart[0], "overlap" if deep else "touch", found.coordinates, found.charts)

@@ -60,7 +60,7 @@ class FreeBox:
 
 
 @dataclass(frozen=True)
-class Imprecision:
+class SensorNoise:
     """Standard deviations of what a robot's sensors tell.
 
     Parameters
@@ -255,7 +255,7 @@ class HumanoidPlant:
         limit = robot.torque_limit
         return MujocoPlant(self._model, lambda view, u: np.clip(u, -limit, limit), falls, put)
 
-    def sensors(self, noise: Imprecision | None = None, delay: float = 0.0, seed: int = 0) -> Sensors:
+    def sensors(self, noise: SensorNoise | None = None, delay: float = 0.0, seed: int = 0) -> Sensors:
         """Return the sensors with this noise and delay (s)."""
         n = len(self.humanoid.robot.joints)
         if noise is None:

@@ -59,7 +59,7 @@ def nearest_in_flight(
     from trundle.simulate.events.watch import PairWatch
 
     first, phase = numbers[0], segment.phase
-    watch, meeting = PairWatch(system, phase.mode, numbers), system.meetings[first]
+    watch, contact_pair = PairWatch(system, phase.mode, numbers), system.contact_pairs[first]
     near: Approach | None = None
     found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
     for i, x in enumerate(segment.states):
@@ -72,11 +72,11 @@ def nearest_in_flight(
         other = phase if atlas == phase.mode.atlas else _phase_on(system, phase, atlas)
         rows = [i for i, _ in places]
         moved = np.array(segment.states[rows])
-        moved[:, other.model.layout[f"{meeting.contact}.coordinates"]] = [s for _, s in places]
+        moved[:, other.model.layout[f"{contact_pair.contact}.coordinates"]] = [s for _, s in places]
         out = other.outputs(segment.times[rows], moved, segment.parameters[rows])
         for quantity in ("point", "normal", "gap", "slip", "on_A", "on_B"):
-            contact[quantity][rows, slot] = out[f"{meeting.contact}.{quantity}"]
-        contact["on_A"][rows, slot] -= np.array(meeting.center_A)
+            contact[quantity][rows, slot] = out[f"{contact_pair.contact}.{quantity}"]
+        contact["on_A"][rows, slot] -= np.array(contact_pair.center_A)
 
 
 def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:

@@ -28,7 +28,7 @@ def output_expressions(model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX
         out[f"{name}.position"], out[f"{name}.velocity"] = W @ motion.p, W @ motion.v
         out[f"{name}.angular_velocity"] = motion.w if model.d == 2 else W @ motion.w
         out[f"{name}.rotation"] = ca.vec(W @ motion.R)
-    for joined, k, force, moment in zip(model.joined, dynamics.kin, forces, dynamics.moments, strict=True):
+    for joined, k, force, moment in zip(model.constraints, dynamics.kin, forces, dynamics.moments, strict=True):
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
         A, B, c = seen.get(id(joined.A), joined.A), seen.get(id(joined.B), joined.B), joined.name
         vrel = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)

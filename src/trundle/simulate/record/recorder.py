@@ -88,8 +88,8 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
         system.kind,
         times,
         arrays,
-        bodies=(system.meetings[0].body_A,),
-        contacts=tuple(meeting.contact for meeting in system.meetings[:slots]),
+        bodies=(system.contact_pairs[0].body_A,),
+        contacts=tuple(contact_pair.contact for contact_pair in system.contact_pairs[:slots]),
     )
     if system.kind == "juggling" and slots > 1:
         say_which_contact(dataset)
@@ -159,20 +159,20 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
     laws = phase.mode.laws
     order = sorted(range(len(laws)), key=lambda i: not LAWS[laws[i]].touching)
     touching = max(sum(LAWS[law].touching for law in laws), 1)
-    names = [system.meetings[i].contact for i in order[:touching]]
-    meeting = system.meetings[0]
+    names = [system.contact_pairs[i].contact for i in order[:touching]]
+    contact_pair = system.contact_pairs[0]
     layout = phase.model.layout
     bodies = {}
-    for role, body in (("A", meeting.body_A), ("B", meeting.body_B)):
+    for role, body in (("A", contact_pair.body_A), ("B", contact_pair.body_B)):
         key = f"{body}.turn"
         bodies[f"{role}.turn"] = segment.states[:, layout[key]] if key in layout else turn(out[f"{body}.rotation"])
         for quantity in ("position", "velocity", "angular_velocity"):
             bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
-    center = np.array(meeting.center_A)
+    center = np.array(contact_pair.center_A)
     contact = {quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1) for quantity in OF_CONTACT}
     contact["on_A"] = contact["on_A"] - center
     without_a_point(contact, bodies["A.position"])
-    if not LAWS[laws[order[0]]].touching and meeting.form != "support":
+    if not LAWS[laws[order[0]]].touching and contact_pair.form != "support":
         nearest_in_flight(system, segment, system.pairs[0], contact)
     names_of_laws = ["rest" if phase.mode.rest else laws[i] for i in order[:touching]]
     modes = [names_of_laws] * len(segment.times)

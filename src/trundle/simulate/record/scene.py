@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.geometry.sampled.sampled import SampledCurve
 from trundle.geometry.shape import Shape
-from trundle.models.tree.system import ContactSystem, Meeting
+from trundle.models.tree.system import ContactPair, ContactSystem
 from trundle.records.scenebodies import SceneBody
 
 _TYPES = {
@@ -29,12 +29,12 @@ _MEASURED = 1000
 
 def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, ...]:
     """Return both bodies of a pair; an endless base is cut around the contact's path on it (n, d), m."""
-    meeting = system.meetings[0]
+    contact_pair = system.contact_pairs[0]
     roles = ("object", "hand") if system.kind == "juggling" else ("body", "terrain")
-    com = -np.array(meeting.center_A)
+    com = -np.array(contact_pair.center_A)
     return (
-        _body(meeting.shape_A, meeting.body_A, roles[0], com, {}),
-        _body(meeting.shape_B, meeting.body_B, roles[1], None, _window(meeting, path_on_B)),
+        _body(contact_pair.shape_A, contact_pair.body_A, roles[0], com, {}),
+        _body(contact_pair.shape_B, contact_pair.body_B, roles[1], None, _window(contact_pair, path_on_B)),
     )
 
 
@@ -53,11 +53,11 @@ def tree_scene(
     coms = {name: np.array(com) for name, com in bodies.items()}
     scene = []
     for numbers in system.pairs:
-        meeting = system.meetings[numbers[0]]
-        name, R, p = model.carrier(meeting.body_A)
-        center = np.array(meeting.center_A)
-        scene.append(_turned(_body(meeting.shape_A, name, "body", None, {}), R, coms[name] - p - R @ center))
-    carriers = {model.carrier(meeting.body_A)[0] for meeting in system.meetings}
+        contact_pair = system.contact_pairs[numbers[0]]
+        name, R, p = model.carrier(contact_pair.body_A)
+        center = np.array(contact_pair.center_A)
+        scene.append(_turned(_body(contact_pair.shape_A, name, "body", None, {}), R, coms[name] - p - R @ center))
+    carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in system.contact_pairs}
     for name, com in coms.items():
         if name in system.motions:
             continue
@@ -74,11 +74,11 @@ def tree_scene(
         if len(points) > 1:
             line = np.array(points) if own else np.array(points)[np.lexsort(np.array(points).T)]
             scene.append(SceneBody(name, "link", line, closed=False, center_of_mass=com))
-    if system.meetings:
-        sizes = [meeting.shape_A.reference_length for meeting in system.meetings]
+    if system.contact_pairs:
+        sizes = [contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs]
         window = {"around": (path.min(axis=0) + path.max(axis=0)) / 2}
         window["radius"] = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
-        terrain = _body(system.meetings[0].shape_B, system.meetings[0].body_B, "terrain", None, window)
+        terrain = _body(system.contact_pairs[0].shape_B, system.contact_pairs[0].body_B, "terrain", None, window)
         _, R, p = model.carrier(terrain.name)
         scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
     return tuple(scene)
@@ -94,9 +94,9 @@ def _centers_apart(system: ContactSystem, body: str, known: list[FloatArray]) ->
     """Return where the shapes of a body are centred, away from the points known: what its link also leads to."""
     found: list[FloatArray] = []
     for numbers in system.pairs:
-        meeting = system.meetings[numbers[0]]
-        carrier, R, p = system.model().carrier(meeting.body_A)
-        center = p + R @ np.array(meeting.center_A)
+        contact_pair = system.contact_pairs[numbers[0]]
+        carrier, R, p = system.model().carrier(contact_pair.body_A)
+        center = p + R @ np.array(contact_pair.center_A)
         if carrier == body and all(_far(center, other) for other in [*known, *found]):
             found.append(center)
     return found if known else []
@@ -106,12 +106,12 @@ def _far(a: FloatArray, b: FloatArray) -> bool:
     return float(np.linalg.norm(a - b)) > 1e-9
 
 
-def _window(meeting: Meeting, path: FloatArray) -> dict[str, Any]:
-    if meeting.extent and meeting.shape_B.d == 2:  # a plate is drawn as wide as it is
-        return {"around": np.zeros(2), "radius": meeting.extent[0] / 2}
+def _window(contact_pair: ContactPair, path: FloatArray) -> dict[str, Any]:
+    if contact_pair.extent and contact_pair.shape_B.d == 2:  # a plate is drawn as wide as it is
+        return {"around": np.zeros(2), "radius": contact_pair.extent[0] / 2}
     low, high = np.min(path, axis=0), np.max(path, axis=0)
     center = (low + high) / 2
-    size = _MARGIN * (float(np.linalg.norm(high - low)) / 2 + 1.5 * meeting.shape_A.reference_length)
+    size = _MARGIN * (float(np.linalg.norm(high - low)) / 2 + 1.5 * contact_pair.shape_A.reference_length)
     return {"around": center, "radius": size}
 
 

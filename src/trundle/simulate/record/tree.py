@@ -27,7 +27,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     parts = [{**_bodies(model, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     arrays = _spatial(columns) if system.kind == "spatial" else _planar(columns)
-    names = [system.meetings[i].contact for i in slots]
+    names = [system.contact_pairs[i].contact for i in slots]
     dataset = make_dataset(
         system.kind,
         np.concatenate([segment.times for segment in segments]),
@@ -36,7 +36,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
         contacts=names,
         joints=_joints(model),
     )
-    where = {name: model.carrier(system.meetings[i].body_A)[0] for name, i in zip(names, slots, strict=True)}
+    where = {name: model.carrier(system.contact_pairs[i].body_A)[0] for name, i in zip(names, slots, strict=True)}
     path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
     travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
     scene = tree_scene(system, bodies, path, travels)
@@ -54,14 +54,17 @@ def _surfaces(
     ``body`` is left out of what stands still: its place is that in the world.
     """
     model, found = system.model(), {}
-    for meeting in (system.meetings[i] for i in slots):
-        sides = ((meeting.body_A, meeting.shape_A, meeting.center_A), (meeting.body_B, meeting.shape_B, (0.0,) * 3))
-        found[meeting.contact] = []
+    for contact_pair in (system.contact_pairs[i] for i in slots):
+        sides = (
+            (contact_pair.body_A, contact_pair.shape_A, contact_pair.center_A),
+            (contact_pair.body_B, contact_pair.shape_B, (0.0,) * 3),
+        )
+        found[contact_pair.contact] = []
         for name, shape, center in sides:
             carrier, R, p = model.carrier(name)
             place = p + R @ np.array(center) - np.array(bodies.get(carrier, (0.0,) * 3))
             surface = {"shape": describe(shape), "turn": R.tolist(), "place": place.tolist()}
-            found[meeting.contact].append(surface | ({"body": carrier} if carrier in bodies else {}))
+            found[contact_pair.contact].append(surface | ({"body": carrier} if carrier in bodies else {}))
     return found
 
 
@@ -72,15 +75,15 @@ def recorded_bodies(system: ContactSystem) -> dict[str, tuple[float, ...]]:
     """
     model = system.model()
     coms = {body.name: body.com or (0.0,) * model.d for body in model.bodies}
-    others = [model.carrier(meeting.body_A)[0] for meeting in system.meetings] + list(system.motions)
+    others = [model.carrier(contact_pair.body_A)[0] for contact_pair in system.contact_pairs] + list(system.motions)
     return coms | {name: (0.0,) * model.d for name in others if name not in coms}
 
 
 def _seen_from_terrain(system: ContactSystem, points: FloatArray) -> FloatArray:
     """Return points (n, d), world, m, in the terrain's frame where that is fixed in the world."""
-    if not system.meetings or system.motions:
+    if not system.contact_pairs or system.motions:
         return points[:0] if system.motions else points
-    _, R, p = system.model().carrier(system.meetings[0].body_B)
+    _, R, p = system.model().carrier(system.contact_pairs[0].body_B)
     return (points - p) @ R
 
 
@@ -155,20 +158,20 @@ def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> 
     phase = segment.phase
     laws, n = phase.mode.laws, len(segment.times)
     out = phase.outputs(segment.times, segment.states, segment.parameters)
-    meetings = system.meetings
+    contact_pairs = system.contact_pairs
     contact = {
-        quantity: np.stack([out[f"{meetings[i].contact}.{quantity}"] for i in slots], axis=1)
+        quantity: np.stack([out[f"{contact_pairs[i].contact}.{quantity}"] for i in slots], axis=1)
         if slots
         else np.zeros((n, 0, system.d))
         for quantity in OF_CONTACT
     }
     if not slots:
         return {**contact, "mode": np.zeros((n, 0), dtype="<U16")}
-    without_a_point(contact, out[f"{meetings[slots[0]].body_A}.position"])
+    without_a_point(contact, out[f"{contact_pairs[slots[0]].body_A}.position"])
     for numbers in system.pairs:
         touching = [i for i in numbers if LAWS[laws[i]].touching]
         slot = slots.index(numbers[0])
-        if not touching and meetings[numbers[0]].form != "support":
+        if not touching and contact_pairs[numbers[0]].form != "support":
             nearest_in_flight(system, segment, numbers, contact, slot)
         # A second place that does not touch is recorded as the first one, without force, and the other way round.
         shown = slots.index(touching[0]) if touching else slot

@@ -15,7 +15,7 @@ from trundle import geometry
 from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
@@ -102,32 +102,32 @@ class TransferWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield plan, main run, open loops, and trials; after a plan that failed only its best attempt."""
         made: list[Plan] = []
-        yield Job("plan", lambda share: self._plan(made, share), "solve")
+        yield Part("plan", lambda share: self._plan(made, share), "solve")
         if not made or not made[0].success:
-            yield Job("", lambda share: self._attempt(made))
+            yield Part("", lambda share: self._attempt(made))
             return
         plan, offset = made[0], self.tables.offset
         if offset is not None:
             start = self.offset_start()
-            yield Job("", lambda share: self._judged(self._closed(plan.reference, start, share)))
-            yield Job("open-loop", lambda share: self._open(plan.reference, start, share))
+            yield Part("", lambda share: self._judged(self._closed(plan.reference, start, share)))
+            yield Part("open-loop", lambda share: self._open(plan.reference, start, share))
         elif self.trials:
-            yield Job("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
+            yield Part("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
         else:
-            yield Job("", lambda share: self._judged(self._closed(plan.reference, self.start, share)))
+            yield Part("", lambda share: self._judged(self._closed(plan.reference, self.start, share)))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
         for k, draw in enumerate(self.trials, 1):
-            yield Job(f"closed-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=True, share=share))
+            yield Part(f"closed-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=True, share=share))
             if self.tables.trials.open_loop:
-                yield Job(f"open-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=False, share=share))
+                yield Part(f"open-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=False, share=share))
 
     # the plan -----------------------------------------------------------------------------------------
 
-    def _plan(self, made: list[Plan], share: Share | None) -> Trajectory:
+    def _plan(self, made: list[Plan], share: PartProgress | None) -> Trajectory:
         table = self.tables.plan
         found = self._planned(share, nodes=table.nodes, seed=self.scenario.seed)
         made.append(found)
@@ -146,7 +146,7 @@ class TransferWork:
         run = found.trajectory or self._standstill()
         return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)})
 
-    def _planned(self, share: Share | None, **settings: Any) -> Plan:
+    def _planned(self, share: PartProgress | None, **settings: Any) -> Plan:
         from trundle.plan import plan
 
         table = self.tables.plan
@@ -161,7 +161,7 @@ class TransferWork:
         report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
         return plan(self.task, progress=report, **given)
 
-    def _successes(self, share: Share | None) -> int | None:
+    def _successes(self, share: PartProgress | None) -> int | None:
         """Count perturbed first guesses from which the goal is reached; None if interrupted."""
         table, count = self.tables.plan, 0
         try:
@@ -207,11 +207,11 @@ class TransferWork:
 
     # runs ---------------------------------------------------------------------------------------------
 
-    def _coarse(self) -> Iterator[Job]:
+    def _coarse(self) -> Iterator[Part]:
         """Yield the coarse plan's controls without and with feedback, as in figure 10 of paper 2."""
         made: list[Reference] = []
 
-        def opened(share: Share | None) -> Trajectory:
+        def opened(share: PartProgress | None) -> Trajectory:
             count = self.tables.plan.coarse_nodes
             found = self._planned(None, nodes=count, method="trapezoid", max_refinements=0, seed=self.scenario.seed)
             if found.status is Status.INTERRUPTED:
@@ -219,8 +219,8 @@ class TransferWork:
             made.append(Reference(found.times, found.states, found.inputs, found.atlas))
             return self._open(made[0], self.start, share)
 
-        yield Job("coarse-open-loop", opened)
-        yield Job("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
+        yield Part("coarse-open-loop", opened)
+        yield Part("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
 
     def offset_start(self) -> Start:
         """Return the start of [offset]."""
@@ -240,18 +240,23 @@ class TransferWork:
     def _controllers(self) -> dict[int, tuple[Reference, Policy]]:
         return {}
 
-    def _closed(self, reference: Reference, start: Start, share: Share | None) -> Trajectory:
+    def _closed(self, reference: Reference, start: Start, share: PartProgress | None) -> Trajectory:
         duration = reference.duration + self.tables.controller.hold
         return self._simulated(self.pair, start, duration, share, policy=self._controller(reference))
 
     def _open(
-        self, reference: Reference, start: Start, share: Share | None, pair: RollingPair | None = None, bias: Any = 0.0
+        self,
+        reference: Reference,
+        start: Start,
+        share: PartProgress | None,
+        pair: RollingPair | None = None,
+        bias: Any = 0.0,
     ) -> Trajectory:
         """Run the planned inputs without feedback; afterwards the hand does not accelerate, but for the bias."""
         duration = reference.duration + self.tables.controller.hold
         return self._simulated(with_inputs(pair or self.pair, reference, bias), start, duration, share)
 
-    def _trial(self, plan: Plan, draw: Draw, closed: bool, share: Share | None) -> Trajectory:
+    def _trial(self, plan: Plan, draw: Draw, closed: bool, share: PartProgress | None) -> Trajectory:
         start = moved_start(draw.pair, self.tables, draw.contact, draw.turn)
         if not closed:
             return self._open(plan.reference, start, share, draw.pair, draw.bias)
@@ -262,7 +267,9 @@ class TransferWork:
     def _judged(self, run: Trajectory) -> Trajectory:
         return judged(run, self.tables, self.tables.controller.hold)
 
-    def _simulated(self, pair: RollingPair, start: Start, duration: float, share: Share | None, **more: Any) -> Any:
+    def _simulated(
+        self, pair: RollingPair, start: Start, duration: float, share: PartProgress | None, **more: Any
+    ) -> Any:
         run = simulated(pair, start, duration, self.tables, share, **more)
         return self._labelled(run, noted(more["policy"]) if "policy" in more else {})
 
@@ -286,12 +293,12 @@ class BalanceWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the controlled run, the one with the hand at rest, and trials."""
-        yield Job("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
-        yield Job("uncontrolled", lambda share: self._run(share))
+        yield Part("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
+        yield Part("uncontrolled", lambda share: self._run(share))
         for k, draw in enumerate(self.trials, 1):
-            yield Job(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
+            yield Part(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
 
     def controller(self) -> Policy:
         """Return the regulator about the goal."""
@@ -300,7 +307,7 @@ class BalanceWork:
     def _policy(self, draw: Draw | None) -> Policy:
         return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
 
-    def _run(self, share: Share | None, draw: Draw | None = None, **more: Any) -> Trajectory:
+    def _run(self, share: PartProgress | None, draw: Draw | None = None, **more: Any) -> Trajectory:
         pair, start = self.pair, self.start
         if draw is not None:
             pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
@@ -309,7 +316,7 @@ class BalanceWork:
 
 
 def simulated(
-    pair: RollingPair, start: Start, duration: float, tables: Any, share: Share | None, **more: Any
+    pair: RollingPair, start: Start, duration: float, tables: Any, share: PartProgress | None, **more: Any
 ) -> Trajectory:
     """Simulate with the settings of [simulation] for `duration` (s)."""
     settings = tables.simulation

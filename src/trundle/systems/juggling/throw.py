@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.systems.juggling.build import pair_and_start, xz
@@ -70,17 +70,17 @@ class ThrowWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield plan, main run and trials; after a plan that failed only its best attempt."""
         made: list[ThrowPlan] = []
-        yield Job("plan", lambda share: self._plan(made, share), "solve")
+        yield Part("plan", lambda share: self._plan(made, share), "solve")
         if not made or not made[0].status.label == "success":
             if made:
-                yield Job("", lambda share: self._labelled(replace(made[0].trajectory, status=made[0].status)))
+                yield Part("", lambda share: self._labelled(replace(made[0].trajectory, status=made[0].status)))
             return
-        yield Job("", lambda share: self._run(made[0], 0.0, 0.0, 0, share))
+        yield Part("", lambda share: self._run(made[0], 0.0, 0.0, 0, share))
         for k, (angle, rate) in enumerate(self.errors(), 1):
-            yield Job(f"closed-loop-{k}", lambda share, a=angle, r=rate, n=k: self._run(made[0], a, r, n, share))
+            yield Part(f"closed-loop-{k}", lambda share, a=angle, r=rate, n=k: self._run(made[0], a, r, n, share))
 
     def errors(self) -> list[tuple[float, float]]:
         """Return (angle, rate) of each trial's catch: corners first, then uniform draws."""
@@ -90,7 +90,7 @@ class ThrowWork:
         more = rng.uniform(-1.0, 1.0, size=(max(table.count - 4, 0), 2)) * [table.angle, table.rate]
         return [*corners, *((float(a), float(r)) for a, r in more)][: table.count]
 
-    def _plan(self, made: list[ThrowPlan], share: Share | None) -> Trajectory:
+    def _plan(self, made: list[ThrowPlan], share: PartProgress | None) -> Trajectory:
         table, count = self.tables.throw, 0
 
         def report(_: dict[str, float]) -> None:
@@ -105,7 +105,7 @@ class ThrowWork:
         run = replace(found.trajectory, status=found.status)
         return replace(self._labelled(run), metadata=dict(self._labelled(run).metadata) | {"plan": left})
 
-    def _run(self, plan: ThrowPlan, angle: float, rate: float, number: int, share: Share | None) -> Trajectory:
+    def _run(self, plan: ThrowPlan, angle: float, rate: float, number: int, share: PartProgress | None) -> Trajectory:
         from trundle.plan.throw.policy import PlayThenHold
 
         if plan.catch is None or plan.standing is None:

@@ -27,9 +27,9 @@ from trundle.plan.stances.equilibrium import bearable
 from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
-from trundle.simulate.mujoco.humanoid import HumanoidPlant, Imprecision
+from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.layout import hand_of, steps_of, terrain_of, with_hand
 from trundle.systems.multicontact.obstacles import check_start, read_obstacles, read_rows, read_shunned
 from trundle.systems.multicontact.stances import check_stances
@@ -91,11 +91,11 @@ class MulticontactWork:
             if self.rests is None:
                 self._reaches()
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield all trials as one job."""
-        yield Job("", self._run)
+        yield Part("", self._run)
 
-    def _run(self, share: Share | None) -> Trajectory:
+    def _run(self, share: PartProgress | None) -> Trajectory:
         outcomes: list[Outcome] = []
         with keys(self.way, self.scenario):
             _ = self.path
@@ -374,6 +374,6 @@ class MulticontactWork:
             shunned=read_shunned(self.scenario, humanoid),
         )
 
-    def noise(self) -> Imprecision:
+    def noise(self) -> SensorNoise:
         """Return the noise of the sensors."""
-        return Imprecision(**{k: v for k, v in self.tables.noise.model_dump().items() if k != "delay"})
+        return SensorNoise(**{k: v for k, v in self.tables.noise.model_dump().items() if k != "delay"})

@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
 from trundle.control.preview.nominal import gross_path
-from trundle.control.whole_body.handling import HANDS, PHASES, Durations, Errand, Grip, Handling, Place
+from trundle.control.whole_body.handling import HANDS, PHASES, Durations, Grip, Handling, PickAndPlace, Place
 from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, turn_in_place
 from trundle.control.whole_body.whole_body import WholeBodyController
@@ -136,7 +136,7 @@ class CarryWork(MulticontactWork):
         return center_of_mass_of(self.controller.humanoid, self.controller.humanoid.standing())
 
     @cached_property
-    def errand(self) -> Errand:
+    def errand(self) -> PickAndPlace:
         """What the hands do when."""
         box, hands = self.tables.box, self.tables.hands
         way = sum(move.duration + move.pause for move in self.moves)
@@ -156,7 +156,7 @@ class CarryWork(MulticontactWork):
             places.append(Place(middle + out, yaw))
         inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
         durations = Durations(**given, carry=carry)
-        return Errand(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, Grip(**grip))
+        return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, Grip(**grip))
 
     @cached_property
     def steps(self) -> Footsteps:

@@ -29,7 +29,7 @@ Factor = Annotated[float, Field(ge=0.01, le=100)]
 Factors = Annotated[
     tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors, each from 0.01 to 100")
 ]
-Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
+PositiveFraction = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
 Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
 Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the arm's length)")]
@@ -114,8 +114,8 @@ class GainsTable(Table):
     damping: NonNegative = Field(default=20.0, description="1/s, of what slips at contacts")
     height: NonNegative = Field(default=100.0, description="1/s^3, integral of the height's error")
     height_most: NonNegative = Field(default=1.5, description="m/s^2, most of it")
-    torque_part: Share = Field(default=0.95, description="of the torque limits that may be used")
-    sole_part: Share = Field(default=0.9, description="of the soles' sides that may carry")
+    torque_part: PositiveFraction = Field(default=0.95, description="of the torque limits that may be used")
+    sole_part: PositiveFraction = Field(default=0.9, description="of the soles' sides that may carry")
     friction: Positive = Field(default=0.6, description="coefficient of friction that may be used")
 
 
@@ -124,7 +124,7 @@ class PreviewTable(Table):
 
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
     period: Period = Field(default=0.04, description="s, between two plans")
-    sole_part: Share = Field(default=0.75, description="of the soles' sides that plans may load")
+    sole_part: PositiveFraction = Field(default=0.75, description="of the soles' sides that plans may load")
     ankle: bool | None = Field(
         default=None,
         description="whether plans load a sole only as far as its ankle's torque bears the weight; left out: true but "
@@ -166,8 +166,12 @@ class PlantTable(Table):
 
     friction: Positive = Field(default=0.8, description="coefficient of friction of soles and ground")
     step: Period = Field(default=0.001, description="s")
-    sole_part: Share = Field(default=1.0, description="of the soles' sides, between the corners that touch the ground")
-    fallen_height: Share = Field(default=0.6, description="of the base's height at the start: below, it has fallen")
+    sole_part: PositiveFraction = Field(
+        default=1.0, description="of the soles' sides, between the corners that touch the ground"
+    )
+    fallen_height: PositiveFraction = Field(
+        default=0.6, description="of the base's height at the start: below, it has fallen"
+    )
     fallen_tilt: Positive = Field(default=1.05, description="rad, of the base: beyond, it has fallen")
 
 

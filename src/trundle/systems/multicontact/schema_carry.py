@@ -8,7 +8,7 @@ from pydantic import Field
 
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Seconds, Sizes3, Table
-from trundle.systems.multicontact.schema import Length, Lift, MulticontactTables, Share, TrialsTable
+from trundle.systems.multicontact.schema import Length, Lift, MulticontactTables, PositiveFraction, TrialsTable
 from trundle.systems.planar.schema_control import Positive
 
 Few = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]
@@ -92,7 +92,9 @@ class RouteTable(Table):
         default=0.0,
         description="m, by which that path is behind the middle of the soles: ankles can brake less far ahead",
     )
-    rise: Share = Field(default=0.3, description="share of a step's height that the coarse path has risen meanwhile")
+    rise: PositiveFraction = Field(
+        default=0.3, description="share of a step's height that the coarse path has risen meanwhile"
+    )
 
 
 class MulticontactCarry(MulticontactTables):

@@ -20,7 +20,7 @@ from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.visuals import visual_meshes
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
-from trundle.report.meshes import Part
+from trundle.report.meshes import MeshPart
 from trundle.report.staging import Actor, Stage, frame_times, sampled
 from trundle.systems.wallbounce.stage import sphere
 
@@ -55,7 +55,7 @@ def multicontact_stage(run: Trajectory) -> Stage:
     if run.metadata.get("box"):
         place, turn = run["box_position"][index], run["box_quaternion"][index]
         actors.append(
-            Actor("box", (Part(_corners(run.metadata["box"]), _BOX, _PARCEL, None, True, True),), place, turn)
+            Actor("box", (MeshPart(_corners(run.metadata["box"]), _BOX, _PARCEL, None, True, True),), place, turn)
         )
     look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
@@ -125,7 +125,7 @@ def _sticks(bodies: Sequence[Mapping[str, Any]], q: Array) -> list[Actor]:
     return actors
 
 
-def _bar(end: Array, width: float = 0.03) -> Part:
+def _bar(end: Array, width: float = 0.03) -> MeshPart:
     """Return a square bar from the origin to `end` (3,)."""
     along = end / np.linalg.norm(end)
     side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
@@ -135,16 +135,16 @@ def _bar(end: Array, width: float = 0.03) -> Part:
     faces = [[i, (i + 1) % 4, 4 + (i + 1) % 4] for i in range(4)] + [[i, 4 + (i + 1) % 4, 4 + i] for i in range(4)]
     faces += [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]]
     corners = np.asarray(np.vstack([ring, ring + end]), dtype=np.float64)
-    return Part(corners, np.array(faces), (120, 130, 142), None, True, True)
+    return MeshPart(corners, np.array(faces), (120, 130, 142), None, True, True)
 
 
-def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[Part, ...]]:
+def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[MeshPart, ...]]:
     """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
-    found: dict[str, tuple[Part, ...]] = {}
+    found: dict[str, tuple[MeshPart, ...]] = {}
     for visual in visual_meshes(urdf):
         vertices, faces = read_coarse(visual.file)
         placed = np.asarray(vertices * visual.scale @ visual.R_link_mesh.T + visual.position, dtype=np.float64)
-        part = Part(placed, faces, _shade(visual.link), None, True, True)
+        part = MeshPart(placed, faces, _shade(visual.link), None, True, True)
         found[visual.link] = (*found.get(visual.link, ()), part)
     return found
 
@@ -179,10 +179,10 @@ def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:
     actors = []
     for one in run.metadata.get("obstacles", []):
         if one["kind"] == "box":
-            part = Part(_corners(one["size"]), _BOX, _OBSTACLE, None, True, True)
+            part = MeshPart(_corners(one["size"]), _BOX, _OBSTACLE, None, True, True)
         elif one["kind"] == "half-space":
             square = 0.3 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
-            part = Part(square, np.array([[0, 1, 2], [0, 2, 3]]), _OBSTACLE, 0.5, True, True)
+            part = MeshPart(square, np.array([[0, 1, 2], [0, 2, 3]]), _OBSTACLE, 0.5, True, True)
         else:
             ball, half = sphere(one["size"][0], _OBSTACLE, None), 0.5 * sum(one["size"][1:])
             part = replace(ball, vertices=ball.vertices + half * np.sign(ball.vertices) * [0.0, 0.0, 1.0])
@@ -204,14 +204,14 @@ def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Ac
     terrain = run.metadata.get("terrain", {"floor": True, "blocks": []})
     actors = []
     if terrain["floor"]:
-        floor = Part(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
+        floor = MeshPart(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
         actors.append(Actor("floor", (floor,), zero, still))
     for i, block in enumerate(terrain["blocks"]):
-        box = Part(np.array(block["corners"]), _BOX, _BLOCK, None, True, True)
+        box = MeshPart(np.array(block["corners"]), _BOX, _BLOCK, None, True, True)
         actors.append(Actor(block["name"] or f"block_{i}", (box,), zero, still))
     for i, place in enumerate(run.metadata.get("footholds", [])):
         corners = np.array(place["corners"]) + np.array([0.0, 0.0, 0.003])
         if len(corners) >= 3:
             fan = np.array([[0, j, j + 1] for j in range(1, len(corners) - 1)])
-            actors.append(Actor(f"foothold_{i}", (Part(corners, fan, _HOLD, 0.8, True, True),), zero, still))
+            actors.append(Actor(f"foothold_{i}", (MeshPart(corners, fan, _HOLD, 0.8, True, True),), zero, still))
     return actors

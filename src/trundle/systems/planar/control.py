@@ -23,7 +23,7 @@ from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
 from trundle.scenarios.curves import curve
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
@@ -65,11 +65,11 @@ class TrackWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the controlled run as the only job."""
-        yield Job("", self._run)
+        yield Part("", self._run)
 
-    def _run(self, share: Share | None) -> Trajectory:
+    def _run(self, share: PartProgress | None) -> Trajectory:
         tables = self.tables
         length = tables.simulation.duration
         further: dict[str, Any] = {"progress": lambda t: share(t / length)} if share else {}
@@ -119,7 +119,7 @@ class TrackWork:
         if not table.enabled:
             return None
         model = self._model
-        driven = Contacts(model, model.terms([LAWS[self.tree.law]] * len(model.joined)), self.tree.system.pairs)
+        driven = Contacts(model, model.terms([LAWS[self.tree.law]] * len(model.constraints)), self.tree.system.pairs)
         reference = ca.SX.sym("reference", 3 * len(table.tasks))
         last = ca.SX.sym("last", model.u.shape[0]) if table.torque_rate_limit else None
         wishes = []
@@ -157,7 +157,7 @@ class TrackWork:
             limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
         if table.cone:
             cones = {"minimum": table.normal_force_min, "price": table.friction_price, "touching": driven.touching}
-            limits += tk.contact_limits(self._model.joined, terms.kin, terms.split, **cones)
+            limits += tk.contact_limits(self._model.constraints, terms.kin, terms.split, **cones)
         return limits
 
     def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
@@ -229,7 +229,7 @@ class Contacts:
 
     def __init__(self, model: TreeModel, terms: Any, pairs: Sequence[Sequence[int]]) -> None:
         self.x, self.u, self.terms = model.x, model.u, terms
-        self.names = [joined.name for joined in model.joined]
+        self.names = [joined.name for joined in model.constraints]
         self.touching = ca.SX.sym("touching", len(self.names))
         mass = sum(body.mass for body in model.bodies)
         self.compliance = [0.0] * len(self.names)

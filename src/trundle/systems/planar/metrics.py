@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
 
 SETTLED = 0.02
-"""Part of a reference within which a task counts as settled."""
+"""MeshPart of a reference within which a task counts as settled."""
 STEADY, BALANCED = 2.0, 5.0
 """Times (s) after which a rover and a leg have to be at their references."""
 FALLEN = np.pi / 3

@@ -14,7 +14,7 @@ from trundle.systems.planar.schema import Name, Named, PlanarTable
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
 MaybePositive = Annotated[Positive | None, Allowed("a number > 0, at most 1e12")]
 Factor = Annotated[float, Field(gt=0, le=100), Allowed("a factor > 0, at most 100")]
-Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
+PositiveFraction = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
 Factors = Annotated[dict[str, Factor], Allowed("a table of factors > 0, at most 100, by the bodies' names")]
 Offsets = Annotated[dict[str, Vector2], Allowed("a table of points [x, z] (m) by the bodies' names")]
@@ -68,7 +68,9 @@ class PlanarControllerTable(Table):
     torque_limits: Named = Field(default={}, description="N m (N), by the bodies' names, instead of torque_limit")
     torque_rate_limit: MaybePositive = Field(default=None, description="N m/s, of every joint")
     cone: bool = Field(default=True, description="whether contact forces are kept in the friction cone")
-    friction_share: Share = Field(default=1.0, description="part of the coefficient of friction that may be used")
+    friction_share: PositiveFraction = Field(
+        default=1.0, description="part of the coefficient of friction that may be used"
+    )
     normal_force_min: NonNegative = Field(default=0.0, description="N, least normal force of every contact")
     friction_price: MaybePositive = Field(
         default=None,

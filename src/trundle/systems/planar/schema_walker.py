@@ -10,7 +10,7 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, Duration, Mass, NonNegative, ScenarioTable, Size, Table, fault
 from trundle.scenarios.schema import Tolerance as ToleranceOf
 
-Share = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
+PositiveFraction = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Slope = Annotated[float, Field(ge=0, lt=0.5), Allowed("an angle from 0, below 0.5 (rad)")]
 Angle = Annotated[float, Field(gt=0, lt=1), Allowed("an angle > 0, below 1 (rad)")]
 Error = Annotated[float, Field(ge=0, le=0.5), Allowed("a share from 0 to 0.5")]
@@ -28,7 +28,7 @@ class WalkerTable(Table):
     foot_radius: Size = Field(default=0.3, description="m, below leg")
     hip_mass: NonNegative = Field(default=0.5, description="kg")
     leg_mass: Mass = Field(default=0.25, description="kg, of each leg")
-    leg_center: Share = Field(default=0.5, description="legs, from the hip to a leg's centre of mass")
+    leg_center: PositiveFraction = Field(default=0.5, description="legs, from the hip to a leg's centre of mass")
     leg_inertia: NonNegative = Field(default=0.0, description="kg m^2, about it; 0: a point mass")
     slope: Slope = Field(default=0.02, description="rad, downwards")
 

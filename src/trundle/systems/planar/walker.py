@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models.robots.passive_walker import PassiveWalker
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 
@@ -48,14 +48,14 @@ class WalkWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the motion on the cycle, the main run, off it by `initial.error`, and one beside the unstable twin."""
-        yield Job("cycle", self._on_cycle, "solve")
+        yield Part("cycle", self._on_cycle, "solve")
         if "" not in self._found:
             return
-        yield Job("", self._main)
+        yield Part("", self._main)
         if self.tables.cycle.twin_durations is not None:
-            yield Job("twin", self._twin)
+            yield Part("twin", self._twin)
 
     def _cycle(self, durations: tuple[float, float]) -> LimitCycle:
         from trundle.plan.walk.limit_cycle import limit_cycle
@@ -63,20 +63,20 @@ class WalkWork:
         table = self.tables.cycle
         return limit_cycle(self.walker, durations, nodes=table.nodes, angle=table.angle)
 
-    def _on_cycle(self, share: Share | None) -> Trajectory:
+    def _on_cycle(self, share: PartProgress | None) -> Trajectory:
         cycle = self._cycle(self.tables.cycle.durations)
         self._found[""] = cycle
         run = self._run(cycle.start, share)
         return self._labelled(run, cycle)
 
-    def _main(self, share: Share | None) -> Trajectory:
+    def _main(self, share: PartProgress | None) -> Trajectory:
         cycle = self._found[""]
         random = np.random.default_rng(self.scenario.seed)
         start = _beside(cycle, random, self.tables.initial.error)
         run = self._run(start, share)
         return self._labelled(run, cycle, error=self.tables.initial.error, trials=self._trials())
 
-    def _twin(self, share: Share | None) -> Trajectory:
+    def _twin(self, share: PartProgress | None) -> Trajectory:
         twin = self._cycle(self.tables.cycle.twin_durations)
         start = _beside(twin, np.random.default_rng(self.scenario.seed), _TWIN_ERROR)
         run = self._run(start, share)
@@ -88,7 +88,7 @@ class WalkWork:
         scene = tuple(_foot(body) if body.role == "body" else body for body in run.scene)
         return replace(run, metadata=dict(run.metadata) | {"walk": walk}, scene=scene)
 
-    def _run(self, start: FloatArray, share: Share | None) -> Trajectory:
+    def _run(self, start: FloatArray, share: PartProgress | None) -> Trajectory:
         table = self.tables.simulation
         length = (table.strides + 0.5) * self._found[""].duration
         further: dict[str, Any] = {"progress": lambda t: share(t / length)} if share else {}

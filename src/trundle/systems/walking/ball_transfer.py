@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 
@@ -65,11 +65,11 @@ class BallWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the replay of the plan as the only job."""
-        yield Job("", self._run, "solve")
+        yield Part("", self._run, "solve")
 
-    def _run(self, share: Share | None) -> Trajectory:
+    def _run(self, share: PartProgress | None) -> Trajectory:
         from trundle.plan.transfer.rolling_ball import plan_ball
         from trundle.systems.walking.record import as_walking
 

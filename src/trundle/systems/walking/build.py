@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.problems.gait import TORQUES, Gait
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 
@@ -84,15 +84,15 @@ class PlannedWalk:
     guess: WalkPlan | None = None
     found: dict[str, WalkPlan] = field(default_factory=dict)
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the plan, then its replay in the simulator, if one is asked for."""
-        yield Job("", self.plan, "solve")
+        yield Part("", self.plan, "solve")
         table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
         plan = self.found.get("plan")
         if table.steps and plan is not None and plan.status is Status.SUCCESS and self.gait.sole == "rolling":
-            yield Job("replay", self.replay)
+            yield Part("replay", self.replay)
 
-    def replay(self, share: Share | None) -> Trajectory:
+    def replay(self, share: PartProgress | None) -> Trajectory:
         """Return the plan's replay."""
         from trundle.control.regulators.walk_replay import replay_walk, walking_robot
 
@@ -109,7 +109,7 @@ class PlannedWalk:
         }
         return replace(found.run, metadata=dict(found.run.metadata) | {"replay": told})
 
-    def plan(self, share: Share | None) -> Trajectory:
+    def plan(self, share: PartProgress | None) -> Trajectory:
         """Return the record of the optimal walk."""
         from trundle.plan.walk.record import record_walk
         from trundle.plan.walk.walking import plan_walk

@@ -20,7 +20,7 @@ from trundle.models.tree.closing import nearest
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.lock import joint_ranges, lock_joints
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.systems.juggling.build import motion_of, shape_of
@@ -81,11 +81,11 @@ class RobotRun:
     start: Start
     base: str
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield the simulation as the only job."""
-        yield Job("", self.run)
+        yield Part("", self.run)
 
-    def run(self, share: Share | None) -> Trajectory:
+    def run(self, share: PartProgress | None) -> Trajectory:
         """Return the record of kind `walking`: joint torques are those of springs and dampers."""
         from trundle.systems.walking.record import as_walking
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from trundle.records import SceneBody, Trajectory
-from trundle.report.meshes import Part
+from trundle.report.meshes import MeshPart
 from trundle.report.staging import Actor, Stage, frame_times, framed, sampled
 from trundle.systems.walking.figures import tilt, uphill
 
@@ -61,7 +61,7 @@ def _actor(run: Trajectory, body: SceneBody, times: Array, lean: Rotation) -> Ac
     sign = np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))
     at = sampled(run, q * sign[:, None], times)
     colour = _COLOURS.get(body.name.split("_")[0], _MIDDLE)
-    part = Part(np.asarray(body.vertices), np.asarray(body.faces), colour)
+    part = MeshPart(np.asarray(body.vertices), np.asarray(body.faces), colour)
     positions = sampled(run, lean.apply(origin), times)
     return Actor(f"body_{body.name}", (part,), positions, at / np.linalg.norm(at, axis=1, keepdims=True))
 
@@ -78,6 +78,6 @@ def _ground(low: float, high: float, times: Array, lean: Rotation) -> Actor:
     parts = []
     for colour, quads in zip(_GROUND, squares, strict=True):
         faces = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * i for i in range(len(quads))])
-        parts.append(Part(np.concatenate(quads), faces, colour, double=True))
+        parts.append(MeshPart(np.concatenate(quads), faces, colour, double=True))
     still = np.tile(lean.as_quat(scalar_first=True), (len(times), 1))
     return Actor("ground", tuple(parts), np.zeros((len(times), 3)), still)

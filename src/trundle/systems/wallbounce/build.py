@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.errors import InputError
-from trundle.scenarios.engine.building import Job, Share, keys
+from trundle.scenarios.engine.building import Part, PartProgress, keys
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 from trundle.systems.wallbounce.checks import MOVED
@@ -52,11 +52,11 @@ class TrialsWork:
     scenario: Scenario
     setup: Setup
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Part]:
         """Yield all trials as one job."""
-        yield Job("", self._run)
+        yield Part("", self._run)
 
-    def _run(self, share: Share | None) -> Trajectory:
+    def _run(self, share: PartProgress | None) -> Trajectory:
         trials, outcomes = self.setup.trials(), []
         for k, trial in enumerate(trials):
             if share:

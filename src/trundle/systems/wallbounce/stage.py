@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.records import Trajectory
-from trundle.report.meshes import Part
+from trundle.report.meshes import MeshPart
 from trundle.report.recompute import rotation_matrices
 from trundle.report.staging import Actor, Stage, frame_times, sampled
 from trundle.systems.wallbounce import metrics as metrics_wallbounce
@@ -98,7 +98,7 @@ def _walls(run: Trajectory, count: int) -> list[Actor]:
     zero = np.zeros((count, 3))
     square = np.array([[-half, -half, 0], [half, -half, 0], [half, half, 0], [-half, half, 0]], dtype=float)
     faces = np.array([[0, 1, 2], [0, 2, 3]])
-    floor = Part(square + np.array([middle[0], middle[1], -0.002]), faces, _FLOOR, None, True)
+    floor = MeshPart(square + np.array([middle[0], middle[1], -0.002]), faces, _FLOOR, None, True)
     actors = [Actor("floor", (floor,), zero, still)]
     for i, wall in enumerate(run.metadata.get("walls", [])):
         n, p = np.array(wall["normal"]), np.array(wall["point"])
@@ -109,7 +109,7 @@ def _walls(run: Trajectory, count: int) -> list[Actor]:
         start = start - up * (start[2] / up[2] if abs(up[2]) > 1e-6 else 0.0)
         corners = [start - half * along, start + half * along]
         corners += [corners[1] + 1.4 * up, corners[0] + 1.4 * up]
-        actors.append(Actor(f"wall_{i}", (Part(np.array(corners), faces, _WALL, 0.55, True),), zero, still))
+        actors.append(Actor(f"wall_{i}", (MeshPart(np.array(corners), faces, _WALL, 0.55, True),), zero, still))
     return actors
 
 
@@ -124,10 +124,12 @@ def _box(run: Trajectory, times: Array) -> list[Actor]:
     there = times >= float(first["change"]) - 1e-9
     place = np.where(there[:, None], [*first["box"], half[2]], [0.0, 0.0, -50.0])
     still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
-    return [Actor("box", (Part(corners, faces, _BOX, 0.85, True, True),), place, still)]
+    return [Actor("box", (MeshPart(corners, faces, _BOX, 0.85, True, True),), place, still)]
 
 
-def cylinder(radius: float, low: float, high: float, colour: Colour, opacity: float | None, sides: int = 28) -> Part:
+def cylinder(
+    radius: float, low: float, high: float, colour: Colour, opacity: float | None, sides: int = 28
+) -> MeshPart:
     """Return a closed cylinder along z."""
     a = 2 * math.pi * np.arange(sides) / sides
     ring = np.column_stack([radius * np.cos(a), radius * np.sin(a)])
@@ -141,10 +143,10 @@ def cylinder(radius: float, low: float, high: float, colour: Colour, opacity: fl
         np.column_stack([np.full(sides, 2 * sides), j, i]),
         np.column_stack([np.full(sides, 2 * sides + 1), sides + i, sides + j]),
     ])  # fmt: skip
-    return Part(vertices, np.vstack([side, ends]), colour, opacity, False)
+    return MeshPart(vertices, np.vstack([side, ends]), colour, opacity, False)
 
 
-def sphere(radius: float, colour: Colour, opacity: float | None, along: float = 0.0, n: int = 14) -> Part:
+def sphere(radius: float, colour: Colour, opacity: float | None, along: float = 0.0, n: int = 14) -> MeshPart:
     """Return a sphere, its centre at z = `along`."""
     polar, around = np.meshgrid(np.linspace(0, math.pi, n), np.linspace(0, 2 * math.pi, 2 * n), indexing="ij")
     vertices = radius * np.column_stack([
@@ -153,7 +155,7 @@ def sphere(radius: float, colour: Colour, opacity: float | None, along: float = 
     grid = np.arange(n * 2 * n).reshape(n, 2 * n)
     a, b, c, d = grid[:-1, :-1].ravel(), grid[1:, :-1].ravel(), grid[1:, 1:].ravel(), grid[:-1, 1:].ravel()
     faces = np.vstack([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
-    return Part(vertices + np.array([0.0, 0.0, along]), faces, colour, opacity, False)
+    return MeshPart(vertices + np.array([0.0, 0.0, along]), faces, colour, opacity, False)
 
 
 def _quaternions(angles: Array) -> Array:

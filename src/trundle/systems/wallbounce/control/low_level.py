@@ -13,7 +13,7 @@ from trundle.checks import FloatArray, array, non_negative
 from trundle.numerics.compiled.buffered import QuickCall
 from trundle.systems.wallbounce.robot import BallBalancer, body_rotation
 
-__all__ = ["Answer", "LowLevel", "LowLevelGains"]
+__all__ = ["LowLevel", "LowLevelCommand", "LowLevelGains"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class LowLevelGains:
             object.__setattr__(self, entry.name, non_negative(entry.name, getattr(self, entry.name)))
 
 
-class Answer(NamedTuple):
+class LowLevelCommand(NamedTuple):
     """Command (f_d (2), t_z, joint torques (6)), error (2,) of the centre of mass, m, and the model's state (16,)."""
 
     command: FloatArray
@@ -91,7 +91,9 @@ class LowLevel:
     def __post_init__(self) -> None:
         object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,), minimum=0.0, unit="kg"))
 
-    def __call__(self, measured: FloatArray, state: FloatArray, inputs: FloatArray, integral: FloatArray) -> Answer:
+    def __call__(
+        self, measured: FloatArray, state: FloatArray, inputs: FloatArray, integral: FloatArray
+    ) -> LowLevelCommand:
         """Return the command.
 
         Parameters
@@ -105,7 +107,7 @@ class LowLevel:
         integral : (2,) m s
             Of the position's error.
         """
-        return Answer(*self._quick(measured, state, inputs, integral))
+        return LowLevelCommand(*self._quick(measured, state, inputs, integral))
 
     def state(self, measured: FloatArray) -> FloatArray:
         """Return the model's state (16,) of a measurement."""

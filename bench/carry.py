@@ -18,7 +18,7 @@ import numpy as np
 
 from trundle.control.whole_body.handling import PHASES
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.carry import CarryWork
+from trundle.systems.multicontact.carry import CarryExperiment
 from trundle.systems.multicontact.metrics import carry
 from trundle.systems.multicontact.trials import Outcome, trajectory
 
@@ -42,7 +42,7 @@ def main() -> None:
     settings += [f"object.{key}={use * 200.0}" for key in ("place", "turn")]
     settings += [text for text in sys.argv[1:] if "=" in text]
     work = build(load_scenario("humanoid-carry", settings))
-    if not isinstance(work, CarryWork):
+    if not isinstance(work, CarryExperiment):
         raise TypeError("humanoid-carry is no task carry")
     _ = work.path
     print(HEAD, flush=True)

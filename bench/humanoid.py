@@ -17,7 +17,7 @@ from rich.table import Table
 
 from trundle.records import Trajectory
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.build import MulticontactWork
+from trundle.systems.multicontact.build import MulticontactExperiment
 from trundle.systems.multicontact.metrics import trials
 from trundle.systems.multicontact.trials import trajectory
 
@@ -35,7 +35,7 @@ def trial_run(name: str, seeds: int, first: int, overrides: tuple[str, ...] = ()
     if scenario.task != "stand":
         scenario = load_scenario(name, [f"trials.count={seeds}", f"seed={first}", *overrides])
     work, outcomes = build(scenario), []
-    if not isinstance(work, MulticontactWork):
+    if not isinstance(work, MulticontactExperiment):
         raise SystemExit(f"{name} is no scenario of kind multicontact")
     for trial in work.trials(outcomes):
         outcomes.append(work.outcome(trial))

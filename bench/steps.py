@@ -115,7 +115,7 @@ def ended(variant: Variant) -> tuple[str, Any]:
         except TrundleError as error:
             return f"refused: {error}", None
         try:
-            (job,) = work.jobs()
+            (job,) = work.parts()
             run: Any = job.run(None)
         except Exception as error:
             return f"crash: {type(error).__name__}: {error}", None

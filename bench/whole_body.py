@@ -20,7 +20,7 @@ from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.carry import CarryWork
+from trundle.systems.multicontact.carry import CarryExperiment
 
 LIMIT, LIMIT_LOADED = 1.0, 2.0  # ms, median
 
@@ -72,7 +72,7 @@ def carrying(name: str) -> np.ndarray:
     """Return the state in which a robot of `HUMANOIDS` holds the box of `humanoid-carry`, palms towards each other."""
     still = ["route.turn=0.0", "route.turn_steps=0", "route.ways=[]"]
     work = build(load_scenario("humanoid-carry", [f'robot.name="{name}"', *still]))
-    if not isinstance(work, CarryWork):
+    if not isinstance(work, CarryExperiment):
         raise TypeError(f"humanoid-carry is built by {type(work).__name__}")
     return np.concatenate([work.start[:7], work.joints["carry"]])
 

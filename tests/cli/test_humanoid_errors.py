@@ -10,7 +10,7 @@ import pytest
 from tests.cli.test_cli import trundle
 from tests.scenarios.files import own_robot
 from trundle.models.urdf import examples as example_robots
-from trundle.systems.multicontact.build import MulticontactWork
+from trundle.systems.multicontact.build import MulticontactExperiment
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
@@ -27,7 +27,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     def outcome(*_: object) -> None:
         raise AssertionError("a trial was run")
 
-    monkeypatch.setattr(MulticontactWork, "outcome", outcome)
+    monkeypatch.setattr(MulticontactExperiment, "outcome", outcome)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     short = ["trials.count=1", "hold=0.5", "simulation.settle=0.5", "hands.retreat=0.8"]
     only = [*short, "controller.period=0.004"]
     work = build(load_scenario(CARRY, [*only, "route.turn_steps=0", "route.ways=[]", "route.turn=0.0"]))
-    run = next(iter(work.jobs())).run(None)
+    run = next(iter(work.parts())).run(None)
     facts = run.metadata["trials"][0]
     assert facts["survived"], facts
     values = compute("humanoid-carry", run)
@@ -134,7 +134,7 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
 @pytest.mark.slow
 def test_talos_carries_the_box_over_the_same_step_and_slope() -> None:
     work = build(load_scenario(CARRY, ['robot.name="talos"', "trials.count=1", "controller.period=0.004"]))
-    run = next(iter(work.jobs())).run(None)
+    run = next(iter(work.parts())).run(None)
     facts, values = run.metadata["trials"][0], compute("humanoid-carry", run)
     assert facts["crossed"], facts
     assert values["seeds_ok"] == 1

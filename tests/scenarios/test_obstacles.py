@@ -16,7 +16,7 @@ from trundle.report.metrics import compute, unit
 from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.systems.multicontact.build import MulticontactWork
+from trundle.systems.multicontact.build import MulticontactExperiment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "humanoid_past_post.toml"
 pytest.importorskip("pinocchio")
@@ -31,7 +31,7 @@ AROUND = (
 
 
 def passed(*overrides: str) -> Any:
-    (job,) = build(load_scenario(EXAMPLE, ["trials.count=1", *overrides])).jobs()
+    (job,) = build(load_scenario(EXAMPLE, ["trials.count=1", *overrides])).parts()
     return job.run(None)
 
 
@@ -60,7 +60,7 @@ def test_what_is_hit_without_rows_is_passed_with_them() -> None:
 @pytest.mark.parametrize("robot", ["g1", "talos"])
 def test_the_plant_is_as_far_from_obstacles_as_the_rows_say(robot: str) -> None:
     work = build(load_scenario("humanoid-stand", [f'robot.name="{robot}"']))
-    assert isinstance(work, MulticontactWork)
+    assert isinstance(work, MulticontactExperiment)
     humanoid = work.controller.humanoid
     assert humanoid.clearance
     plant = HumanoidPlant(humanoid, obstacles=AROUND)
@@ -81,7 +81,7 @@ def test_the_plant_is_as_far_from_obstacles_as_the_rows_say(robot: str) -> None:
 
 def test_obstacles_change_nothing_of_a_plant_without_them() -> None:
     work = build(load_scenario("humanoid-stand"))
-    assert isinstance(work, MulticontactWork)
+    assert isinstance(work, MulticontactExperiment)
     plant = HumanoidPlant(work.controller.humanoid)
     names = [geom.name for geom in plant.specification().geoms]
     assert not any(name.startswith(("limb_", "obstacle_")) for name in names)

@@ -11,7 +11,7 @@ import trundle as tr
 from bench.steps import Variant, ended
 from trundle.scenarios import build, load_scenario
 from trundle.systems.planar import metrics as metrics_planar
-from trundle.systems.planar.control import TrackWork
+from trundle.systems.planar.control import TrackExperiment
 
 STEP = Path(__file__).resolve().parents[2] / "examples" / "rover_step.toml"
 FASTER = ["simulation.relative_tolerance=1e-7"]
@@ -20,8 +20,8 @@ FASTER = ["simulation.relative_tolerance=1e-7"]
 def run_of(*sets: str, part: str = "") -> tr.Trajectory:
     scenario = load_scenario(STEP, [*FASTER, *sets])
     work = build(scenario.parts[part] if part else scenario)
-    assert isinstance(work, TrackWork)
-    (job,) = work.jobs()
+    assert isinstance(work, TrackExperiment)
+    (job,) = work.parts()
     return job.run(None)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from trundle.cli import check, doctor, export, fit_foot, listing, report, reproduce, run, schema, show, sweep
+from trundle.cli import check, doctor, export, listing, report, reproduce, run, schema, show, sweep
 from trundle.cli.guard import guarded
+from trundle.scenarios.system import load, systems
 
 app = typer.Typer(
     name="trundle",
@@ -27,10 +28,13 @@ for _name, _function in {
     "sweep": sweep.sweep,
     "reproduce": reproduce.reproduce,
     "export": export.export,
-    "fit-foot": fit_foot.fit_foot,
     "doctor": doctor.doctor,
 }.items():
     app.command(_name)(guarded(_function))
+
+for _system in systems():
+    for _name, _reference in _system.commands.items():
+        app.command(_name)(guarded(load(_reference)))
 
 
 def _version(wanted: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 def report(directory: Path = typer.Argument(metavar="DIR", help="Folder of a run.")) -> None:
     """Make the plots and the viewer page of a run again from its files."""
     from trundle.errors import InputError
-    from trundle.report import write_report
+    from trundle.scenarios.engine.pictures import write_report
 
     if not (directory / "trajectory.nc").is_file():
         raise InputError("DIR", str(directory), "the folder of a run, with its trajectory.nc")

@@ -7,18 +7,22 @@ from trundle.records.plan import Plan, load_plan
 from trundle.records.policy import ContactSensing, Policy, tell_contacts
 from trundle.records.scenebodies import SceneBody
 from trundle.records.trajectory import Trajectory
-from trundle.records.variables import Variable, make_dataset, table
+from trundle.records.variables import Variable, View, make_dataset
+from trundle.records.views import PAIR, ROBOT, tree_view
 
 __all__ = [
+    "PAIR",
+    "ROBOT",
     "ContactSensing",
     "Plan",
     "Policy",
     "SceneBody",
     "Trajectory",
     "Variable",
+    "View",
     "load_plan",
     "load_trajectory",
     "make_dataset",
-    "table",
     "tell_contacts",
+    "tree_view",
 ]

@@ -65,7 +65,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
         status, feasible = Status.from_label(content["status"]), content["feasible"]
         metadata, scene = content["metadata"], _scene(content["scene"], extra)
         dataset = _plain(dataset)
-        check_dataset(metadata["kind"], dataset)
+        check_dataset(dataset, content.get("variables"))
         return Trajectory(dataset, status, feasible, metadata, scene)
 
 
@@ -97,6 +97,7 @@ def _group(trajectory: Trajectory) -> xarray.Dataset:
         "feasible": trajectory.feasible,
         "metadata": dict(trajectory.metadata),
         "scene": scene,
+        "variables": {str(name): [str(d) for d in v.dims] for name, v in trajectory.dataset.data_vars.items()},
     }
     try:
         text = json.dumps(content, allow_nan=False)

@@ -6,14 +6,14 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
-from trundle.records.variables import table
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -29,14 +29,15 @@ class Trajectory:
     Parameters
     ----------
     dataset : xarray.Dataset
-        The variables of the run's kind, see `trundle.records.make_dataset`; SI units, world frame unless the
+        The variables of the run's view, see `trundle.records.make_dataset`; SI units, world frame unless the
         variable's attribute ``frame`` says otherwise.
     status : Status
         How the run ended.
     feasible : bool
         Whether the contact force stayed inside the friction cone and never pulled.
     metadata : mapping
-        JSON-able. ``kind`` is required; known keys are ``scenario``, ``seed``, ``version``, ``physics`` (gravity,
+        JSON-able. Known keys are ``kind`` (name of the system that made the run, if one did), ``scenario``,
+        ``seed``, ``version``, ``physics`` (gravity,
         friction, torsional_friction, mass, inertia, law), ``statistics`` (steps, evaluations, average_step),
         ``wall_time`` (s, by phase) and ``transitions`` (a list of ``{"time", "from", "to", "reason"}``).
     scene : tuple of SceneBody
@@ -50,18 +51,30 @@ class Trajectory:
     scene: tuple[SceneBody, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Check the kind and copy the metadata, so that a later change of the argument changes nothing here."""
-        if "kind" not in self.metadata:
-            raise InputError("metadata", sorted(self.metadata), "a mapping with the key 'kind'")
-        table(self.metadata["kind"])
+        """Copy the metadata, so that a later change of the argument changes nothing here."""
         object.__setattr__(self, "metadata", copy.deepcopy(dict(self.metadata)))
         object.__setattr__(self, "scene", tuple(self.scene))
         object.__setattr__(self, "feasible", bool(self.feasible))
 
     @property
     def kind(self) -> str:
-        """``juggling``, ``planar`` or ``spatial``."""
-        return str(self.metadata["kind"])
+        """Name of the system that made the run; of a run by `trundle.simulate`, its `layout`."""
+        return str(self.metadata.get("kind", self.layout))
+
+    @property
+    def layout(self) -> Literal["pair", "tree", "other"]:
+        """What the record is of: an object on a hand, a tree of bodies, or what a system recorded in its own way."""
+        if "object_position" in self.dataset:
+            return "pair"
+        return "tree" if "body_position" in self.dataset else "other"
+
+    @property
+    def dimension(self) -> int:
+        """2 in the plane, else 3; a pair lies in the plane if its object is an outline."""
+        if self.layout == "pair":
+            body = self.body("object")
+            return 3 if body is None else body.dimension
+        return 2 if "xz" in self.dataset.dims else 3
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -118,9 +131,9 @@ class Trajectory:
     def plot(self, name: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw one variable, or one of the report's figures by its name, into `ax`.
 
-        Without a `name` the run's main picture is drawn. See `trundle.report.plots.draw`.
+        Without a `name` the run's main picture is drawn. See `trundle.scenarios.engine.pictures.draw`.
         """
-        return _report("plots").draw(self, name, ax)
+        return _pictures().draw(self, name, ax)
 
     def view(self) -> Path:
         """Open the moving picture in the browser and return the page's file.
@@ -130,11 +143,11 @@ class Trajectory:
         MissingExtraError
             If the extra ``viewer`` is not installed.
         """
-        return _report("viewer").open_viewer(self)
+        return _pictures().open_viewer(self)
 
 
-def _report(module: str) -> Any:
+def _pictures() -> ModuleType:
     # The one agreed step up the floors: a record can draw itself, and learns how only when it is asked to.
     import importlib
 
-    return importlib.import_module(f"trundle.report.{module}")
+    return importlib.import_module("trundle.scenarios.engine.pictures")

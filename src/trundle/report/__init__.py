@@ -1,8 +1,35 @@
-"""Reports: metrics recomputed from a run's record, figures, the moving picture, and the files they go to."""
+"""The drawing kit: metrics recomputed from records, figures, moving pictures, and the files they go to.
+
+Nothing here knows a kind of scenario: a system chooses what it shows of its runs (`RunSet`) from `measure`,
+`figures_of_runs` and the functions of `metrics`, `plots` and `scene`, and adds its own.
+"""
 
 from __future__ import annotations
 
-from trundle.report.files import trajectories, write_plots, write_report
-from trundle.report.metrics import compute, general
+from trundle.report.files import trajectories, write_figures
+from trundle.report.metrics import general
+from trundle.report.plots import figures, variable
+from trundle.report.runs import Count, Figure, Metric, MetricGroup, Quantity, RunSet, figures_of_runs, measure, sized
+from trundle.report.scene import build_stage
+from trundle.report.staging import Stage
+from trundle.report.viewer import write_viewer
 
-__all__ = ["compute", "general", "trajectories", "write_plots", "write_report"]
+__all__ = [
+    "Count",
+    "Figure",
+    "Metric",
+    "MetricGroup",
+    "Quantity",
+    "RunSet",
+    "Stage",
+    "build_stage",
+    "figures",
+    "figures_of_runs",
+    "general",
+    "measure",
+    "sized",
+    "trajectories",
+    "variable",
+    "write_figures",
+    "write_viewer",
+]

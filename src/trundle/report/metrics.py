@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,62 +12,20 @@ from numpy.typing import NDArray
 from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import recompute
+from trundle.report.runs import Quantity
 from trundle.report.trees import moving_terrain
 
 Array = NDArray[np.float64]
 
-#: Units of the general metrics.
-UNITS = {
-    "gap": "m",
-    "slip": "m/s",
-    "recomputed_share": "1",
-    "normal_force_min": "N",
-    "friction_use": "1",
-    "torsional_use": "1",
-    "energy_drift": "1",
-    "base_residual": "N",
-    "torque_residual": "N m",
-    "stance_gap": "m",
-    "swing_clearance": "m",
-    "touch_down_behind": "m",
-    "lift_off_ahead": "m",
-    "arm_leg_phase": "deg",
-    "heel_strike": "%",
-    "double_support": "%",
-    "step_duration": "s",
-    "step_length": "m",
-    "tick": "s",
-    "ticks": "1",
-}
-#: End of the name of a task's largest error over the second half of a run, ``<task>_late_error``, in the task's unit.
-LATE = "_late_error"
-#: Scenario -> the function (main run, parts) of its own metrics.
-SPECIAL = {
-    "plate-spinning": "metrics_passive:plate_spinning",
-    "plate-tilted": "metrics_passive:plate_tilted",
-    "ellipsoid-dish": "metrics_passive:ellipsoid_dish",
-    "rock-undulating": "metrics_passive:rock_undulating",
-    "plate-reorient": "metrics_control:plate_reorient",
-    "ellipse-damping": "metrics_control:ellipse_damping",
-    "ellipse-flip-up": "metrics_control:flip_up",
-    "ellipse-throw-catch": "metrics_control:throw_catch",
-    "butterfly": "metrics_control:butterfly",
-    "rock-hill": "metrics_planar:rock_hill",
-    "leg-balance": "metrics_planar:leg_balance",
-    "rover-sinusoid": "metrics_planar:rover_sinusoid",
-    "rover-sinusoid-4legs": "metrics_planar:rover_4legs",
-    "passive-walker": "metrics_walker:passive_walker",
-    "humanoid-stand": "metrics_multicontact:stand",
-    "humanoid-walk": "metrics_multicontact:walk",
-    "humanoid-carry": "metrics_multicontact:carry",
-    "humanoid-ledge": "metrics_multicontact:ledge",
-    "walk-flat": "metrics_walking:walk_flat",
-    "walk-flat-foot": "metrics_walking:flat_foot",
-    "ball-transfer": "metrics_ball:ball_transfer",
-    "wallbounce-recover": "metrics_wallbounce:recover",
-    "wallbounce-avoid": "metrics_wallbounce:avoid",
-    "wallbounce-turn": "metrics_wallbounce:turn",
-    "wallbounce-models": "metrics_wallbounce:models",
+#: Unit and meaning of the general metrics.
+QUANTITIES = {
+    "gap": Quantity("m", "largest |gap| while touching, recomputed"),
+    "slip": Quantity("m/s", "largest relative speed of the two material points while rolling, recomputed"),
+    "recomputed_share": Quantity("1", "share of samples whose contact was found again from the shapes"),
+    "normal_force_min": Quantity("N", "least normal force while touching"),
+    "friction_use": Quantity("1", "largest |f_t| / (mu f_n)"),
+    "torsional_use": Quantity("1", "largest |m_n| / (mu_t f_n)"),
+    "energy_drift": Quantity("1", "largest change of the energy, relative; passive runs"),
 }
 #: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
 TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
@@ -78,81 +35,12 @@ SLIDING = ("sliding", "impact")
 _TORQUES = ("torque", "joint_torque", "body_torque")
 
 
-def compute(name: str, trajectory: Trajectory, parts: Mapping[str, Trajectory] | None = None) -> dict[str, float]:
-    """Return the metrics of scenario `name` (any other name: the general ones) as plain floats.
-
-    The general ones are ``gap`` (m), ``slip`` (m/s), ``normal_force_min`` (N), ``friction_use`` (1, where friction is
-    known), ``torsional_use`` (1), for passive runs ``energy_drift`` (1), for controlled robots in the plane those of
-    `trundle.systems.planar.metrics.tracking`, for a walk beside its part ``rolling`` those of
-    `trundle.systems.walking.metrics.flat_foot`. Those of a part carry its name behind:
-    ``slip_pure_rolling``; trials have none.
-
-    Parameters
-    ----------
-    name : str
-        Name of the scenario.
-    trajectory : Trajectory
-        The main run.
-    parts : mapping of str to Trajectory, optional
-        Comparison runs.
-
-    Raises
-    ------
-    InputError
-        If the record lacks what a metric of the scenario needs.
-    """
-    values = general(trajectory)
-    if name in SPECIAL:
-        module, function = SPECIAL[name].split(":")
-        values |= getattr(import_module(f"trundle.report.{module}"), function)(trajectory, parts or {})
-    elif "walk" in trajectory.metadata and "rolling" in (parts or {}):
-        values |= getattr(import_module("trundle.systems.walking.metrics"), "flat_foot")(trajectory, parts or {})  # noqa: B009
-    for part, run in (parts or {}).items():
-        if TRIAL.fullmatch(part):
-            continue
-        suffix = part.replace("-", "_")
-        values |= {f"{key}_{suffix}": value for key, value in general(run).items()}
-    return values
-
-
-def unit(name: str) -> str:
-    """Return the unit of a general metric, also of a part's (``slip_pure_rolling``); empty if there is none."""
-    from trundle.systems.multicontact.metrics import UNITS as MULTICONTACT
-    from trundle.systems.wallbounce.metrics import UNITS as WALLBOUNCE
-
-    known = UNITS | MULTICONTACT | WALLBOUNCE
-    return known.get(max((key for key in known if name == key or name.startswith(f"{key}_")), key=len, default=""), "")
-
-
-def units_of_tasks(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, str]:
-    """Return the units of the metrics ``<task>_late_error``, see `compute`, of a controlled robot in the plane.
-
-    m or rad where a task follows a value, m/s or rad/s where it follows a rate alone.
-    """
-    units: dict[str, str] = {}
-    for part, one in {"": run, **parts}.items():
-        if one.kind != "planar" or "control" not in one.metadata:
-            continue
-        from trundle.systems.planar.metrics import tracked
-
-        suffix = f"_{part.replace('-', '_')}" if part else ""
-        for name, task in tracked(one).items():
-            units[f"{name}{LATE}{suffix}"] = task.unit if task.follows else f"{task.unit}/s"
-    return units
-
-
 def general(run: Trajectory) -> dict[str, float]:
-    """Return the metrics that mean something for every run: the worst over all contacts."""
-    if run.kind == "multicontact":
-        from trundle.systems.multicontact import metrics as metrics_multicontact
+    """Return the metrics that mean something for every pair and tree: the worst over all contacts.
 
-        return metrics_multicontact.general(run)
-    if run.kind == "walking" and "walk" in run.metadata:
-        return getattr(import_module("trundle.systems.walking.metrics"), "general")(run)  # noqa: B009
-    if run.kind == "wallbounce":
-        from trundle.systems.wallbounce import metrics as metrics_wallbounce
-
-        return metrics_wallbounce.general(run)
+    ``gap`` (m), ``slip`` (m/s), ``normal_force_min`` (N), ``friction_use`` (1, where friction is known),
+    ``torsional_use`` (1), and for passive runs ``energy_drift`` (1).
+    """
     each = [_of_contact(run, slot) for slot in range(contacts(run))]
     values = {key: max(one[key] for one in each if key in one) for key in each[0]}
     for key in ("normal_force_min", "recomputed_share"):
@@ -161,10 +49,6 @@ def general(run: Trajectory) -> dict[str, float]:
         kinetic, potential = energy(run)
         scale = max(float(np.max(kinetic)), float(np.ptp(potential)))
         values["energy_drift"] = relative_drift(kinetic + potential, scale)
-    if "control" in run.metadata:
-        from trundle.systems.planar.metrics import tracking
-
-        values |= tracking(run)
     return values
 
 
@@ -201,14 +85,14 @@ def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
 
 def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:
     """Return the relative speed (n,) of the two material points in m/s; in the plane that along the tangent."""
-    if run.kind != "planar":
+    if touch.slip.shape[1] == 3:
         return np.linalg.norm(touch.slip, axis=1)
     return np.abs(_along(touch))
 
 
 def phases(run: Trajectory, slot: int = 0) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return at which samples a contact touches, and at which of those it may not slip."""
-    mode = run["mode"] if run.kind == "juggling" else run["mode"][:, slot]
+    mode = run["mode"] if run.layout == "pair" else run["mode"][:, slot]
     names, where = np.unique(mode, return_inverse=True)
     # A second contact in space is named behind the first: "rolling + separated".
     first = np.array([str(name).split(" + ")[0] for name in names])[where]
@@ -227,7 +111,7 @@ def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) 
         a force that pulls counts as a use of 1e9. In space all are zero, too, while two contacts touch.
     """
     touch = touch or recompute.touch(run, slot)
-    force = run["contact_force"] if run.kind == "juggling" else run["contact_force"][:, slot]
+    force = run["contact_force"] if run.layout == "pair" else run["contact_force"][:, slot]
     force = np.where(_several(run)[:, None], 0.0, force)
     normal = np.sum(force * touch.normal, axis=1)
     tangential = np.linalg.norm(force - normal[:, None] * touch.normal, axis=1)
@@ -237,14 +121,14 @@ def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) 
         name = str(run["contact"][slot]).removesuffix("-second") if "frictions" in known else ""
         mu = float(known.get("frictions", {}).get(name, known["friction"]))
         values["friction_use"] = _share(tangential, mu * normal)
-    if run.kind == "juggling" and known.get("torsional_friction"):
+    if run.layout == "pair" and known.get("torsional_friction"):
         values["torsional_use"] = _share(np.abs(run["contact_moment"]), float(known["torsional_friction"]) * normal)
     return values
 
 
 def _several(run: Trajectory) -> NDArray[np.bool_]:
     """Return where (n,) a recorded force in space is the sum of several contacts: their shares are not known here."""
-    if run.kind != "juggling":
+    if run.layout != "pair":
         return np.zeros(len(run), dtype=bool)
     modes = run["mode"].astype(np.str_)
     many = [m for m in np.unique(modes) if m == "rest" or sum(law != "separated" for law in m.split(" + ")) > 1]
@@ -260,7 +144,7 @@ def energy(run: Trajectory) -> tuple[Array, Array]:
     if "inertias" in known:
         return _energy_of_tree(run, known)
     mass, inertia, gravity = (needed(known, key) for key in ("mass", "inertia", "gravity"))
-    if run.kind == "juggling":
+    if run.layout == "pair":
         R = recompute.rotation_matrices(run["object_quaternion"])
         w_body = np.einsum("nji,nj->ni", R, run["object_angular_velocity"])
         J = inertia_matrix(inertia)
@@ -281,7 +165,7 @@ def _energy_of_tree(run: Trajectory, known: Mapping[str, Any]) -> tuple[Array, A
         mass, v, w = known["masses"][name], run["body_velocity"][:, k], run["body_angular_velocity"][:, k]
         kinetic += 0.5 * mass * np.sum(v * v, axis=1)
         potential -= mass * (run["body_position"][:, k] @ np.asarray(known["gravity"], dtype=float))
-        if run.kind == "planar":
+        if run.dimension == 2:
             kinetic += 0.5 * known["inertias"][name] * w * w
         else:
             R = recompute.rotation_matrices(run["body_quaternion"][:, k])
@@ -297,7 +181,7 @@ def is_passive(run: Trajectory) -> bool:
         return False
     if not all(np.all(phases(run, slot)[1]) for slot in range(contacts(run))):
         return False
-    if run.kind == "juggling":
+    if run.layout == "pair":
         return not (np.any(run["hand_velocity"]) or np.any(run["hand_angular_velocity"]))
     if moving_terrain(run) is not None or physics(run).get("resisting"):
         return False

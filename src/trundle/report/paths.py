@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, style
 from trundle.report.plane import PlanarView, Pose, planar_view
+from trundle.report.runs import sized
 from trundle.report.trees import is_tree, tree_motion
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Array = NDArray[np.float64]
 _SNAPSHOTS = 7
 
 
+@sized(6.0, 6.2)
 def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the contact's path on the hand, seen along its z axis, and what it looks like to somebody at rest.
 
@@ -53,6 +55,7 @@ def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@sized(9.0, 5.0)
 def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw base and body at a few instants, with the contact's path and the contact force.
 

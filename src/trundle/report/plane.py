@@ -1,4 +1,4 @@
-"""What every run in the x-z plane looks like, of kind `planar` or of kind `juggling` with planar shapes."""
+"""What every run in the x-z plane looks like, recorded in the plane, or of a pair with planar shapes."""
 
 from __future__ import annotations
 
@@ -59,14 +59,13 @@ class PlanarView:
 
 
 def lies_in_plane(run: Trajectory) -> bool:
-    """Return whether a run is planar: by its kind, or because its object is an outline."""
-    body = run.body("object")
-    return run.kind == "planar" or (run.kind == "juggling" and body is not None and body.dimension == 2)
+    """Return whether a run is planar: recorded in the plane, or its object is an outline."""
+    return run.dimension == 2
 
 
 def planar_view(run: Trajectory, slot: int = 0) -> PlanarView:
     """Return the view of a run for which `lies_in_plane` holds, of the contact in `slot`."""
-    if run.kind == "juggling":
+    if run.layout == "pair":
         return PlanarView(
             run.body("object"),
             run.body("hand"),

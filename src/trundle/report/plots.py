@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import metrics, recompute, style
 from trundle.report.paths import contact_path, planar_motion
 from trundle.report.plane import lies_in_plane
+from trundle.report.runs import DrawRun
 from trundle.report.trees import is_tree
-from trundle.systems.multicontact import figures as multicontact_plots
-from trundle.systems.planar import figures_control as control_plots
-from trundle.systems.planar import figures_walker as walker_plots
-from trundle.systems.walking import figures_ball as ball_plots
-from trundle.systems.wallbounce import figures as wallbounce_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,58 +22,22 @@ FLOOR = 1e-17
 _POINTS = 300
 
 
-def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw a variable or a figure of the report by its name.
-
-    ``contact_on_hand`` draws the path on the hand; any other variable is drawn over time.
-
-    Parameters
-    ----------
-    run : Trajectory
-        What to draw.
-    name : str, optional
-        A variable, or one of `figures`; the kind's first figure unless given.
-    ax : Axes, optional
-        Where to draw; a new pyplot figure unless given.
-
-    Raises
-    ------
-    InputError
-        If there is no such variable or figure.
-    """
-    plane = lies_in_plane(run)
-    known = figures(run.kind, plane)
-    name = name or next(iter(known))
-    known |= further(run)
-    if name in known:
-        return known[name](run, ax)
-    if name == "contact_on_hand" and not plane:
-        return contact_path(run, ax)
-    if name not in run or name == "time":
-        raise InputError("name", name, "one of " + ", ".join([*known, *map(str, run.dataset.data_vars)]))
-    return variable(run, name, ax)
-
-
-def figures(kind: str, plane: bool = False) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return the report's figures of a `kind` by name, the most telling first; ``plane``: the shapes are planar."""
-    if kind == "multicontact":
-        return multicontact_plots.figures()
-    if kind == "wallbounce":
-        return wallbounce_plots.figures()
-    flat = plane or kind == "planar"
-    first = {"motion": planar_motion} if flat else {"contact_path": contact_path} if kind == "juggling" else {}
-    common = {"force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals}
-    if kind != "juggling":
-        return {**first, **common, "position": position}
-    where = {"position": position} if flat else {"motion": position}
-    return {**first, **common, **where, "rotation": rotation}
-
-
-def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return figures that only some runs have: a hand's acceleration, those of robots, walkers, boxes, balls."""
-    hand = {"hand_acceleration": hand_acceleration} if "hand_acceleration" in run else {}
-    robots = control_plots.figures(run) | walker_plots.figures(run) | multicontact_plots.further(run)
-    return hand | robots | ball_plots.figures(run)
+def figures(run: Trajectory) -> dict[str, DrawRun]:
+    """Return the figures of a pair or a tree by name, the most telling first."""
+    flat = lies_in_plane(run)
+    first: dict[str, DrawRun] = {}
+    if flat:
+        first["motion"] = planar_motion
+    elif run.layout == "pair":
+        first["contact_path"] = contact_path
+    common: dict[str, DrawRun] = {
+        "force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals,
+    }  # fmt: skip
+    hand: dict[str, DrawRun] = {"hand_acceleration": hand_acceleration} if "hand_acceleration" in run else {}
+    if run.layout != "pair":
+        return {**first, **common, "position": position, **hand}
+    where: dict[str, DrawRun] = {"position": position} if flat else {"motion": position}
+    return {**first, **common, **where, "rotation": rotation, **hand}
 
 
 def hand_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
@@ -141,7 +99,7 @@ def force(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
     style.mark_transitions(ax, run)
     _steady_limits(ax)
-    on = "object" if run.kind == "juggling" else "body"
+    on = "object" if run.layout == "pair" else "body"
     style.dress(ax, f"Contact force on the {on}", "time (s)", "force (N)", run)
     style.legend(ax)
     return ax
@@ -183,7 +141,7 @@ def energy(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(run.time, potential, color=style.GREEN, linewidth=1.3, label="potential, above its least value")
     style.mark_transitions(ax, run)
     _steady_limits(ax)
-    of = "object" if run.kind == "juggling" else "body"
+    of = "object" if run.layout == "pair" else "body"
     note = f"; drift {metrics.general(run)['energy_drift']:.1e}" if metrics.is_passive(run) else ""
     style.dress(ax, f"Energy of the {of}{note}", "time (s)", "energy (J)", run)
     style.legend(ax)
@@ -237,12 +195,12 @@ def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: s
 def position(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw positions over time: the object's centre of mass and the hand, or the body and its angle in the plane."""
     ax = ax or style.new_axes()
-    name = "object_position" if run.kind == "juggling" else "body_position"
+    name = "object_position" if run.layout == "pair" else "body_position"
     values = _components(run, run[name].reshape(len(run), -1))
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
-        who = "object" if run.kind == "juggling" else "body"
+        who = "object" if run.layout == "pair" else "body"
         ax.plot(run.time, column, color=colour, linewidth=1.5, label=f"{who} ${label}$")
-    if run.kind == "juggling":
+    if run.layout == "pair":
         title = "Centre of mass of the object; the hand's origin rests"
         if np.any(np.ptp(run["hand_position"], axis=0) > 0):
             title = "Centre of mass of the object and origin of the hand"
@@ -289,7 +247,7 @@ def _axes(run: Trajectory) -> str:
 
 def _components(run: Trajectory, vectors: np.ndarray) -> np.ndarray:
     """Return the columns of vectors (n, 3 or more) that `_axes` names: in the plane x and z."""
-    if run.kind == "juggling" and lies_in_plane(run):
+    if run.layout == "pair" and lies_in_plane(run):
         return vectors[:, [0, 2]]
     return vectors[:, : len(_axes(run))]
 

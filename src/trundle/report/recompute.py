@@ -66,12 +66,12 @@ def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
     Where a shape has no simple form here, or no point of nearest approach is found, the recorded contact points take
     its place: in space the gap is then the distance between the two recorded material points.
     """
-    if trajectory.kind in ("spatial", "walking"):
+    if trajectory.layout == "tree" and trajectory.dimension == 3:
         return _touch_tree(trajectory, slot)
     if not lies_in_plane(trajectory):
         return _touch_space(trajectory)
     found = _touch_plane(planar_view(trajectory, slot))
-    if trajectory.kind == "planar":
+    if trajectory.layout == "tree":
         return found
     return replace(found, slip=lift(found.slip), normal=lift(found.normal), lever=lift(found.lever))
 

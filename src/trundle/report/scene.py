@@ -19,9 +19,6 @@ from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, pl
 from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
-from trundle.systems.multicontact.stage import multicontact_stage
-from trundle.systems.walking.stage import walking_stage
-from trundle.systems.wallbounce.stage import wallbounce_stage
 
 Array = NDArray[np.float64]
 
@@ -29,21 +26,15 @@ _RED, _ORANGE, _BLUE = (197, 27, 58), (224, 130, 20), (33, 102, 172)
 
 
 def build_stage(run: Trajectory) -> Stage:
-    """Return the stage of a run.
+    """Return the stage of a pair or a tree.
 
     Raises
     ------
     InputError
         If the record holds no surfaces to draw.
     """
-    if run.kind == "multicontact":
-        return multicontact_stage(run)
-    if run.kind == "wallbounce":
-        return wallbounce_stage(run)
     if not run.scene:
         raise InputError("scene", "empty", "filled with the bodies' surfaces, for a moving picture")
-    if run.kind == "walking" and "walk" in run.metadata:
-        return walking_stage(run)
     if is_tree(run):
         return tree_stage(run)
     return _stage_plane(run) if lies_in_plane(run) else _stage_space(run)
@@ -129,9 +120,9 @@ def _sampled_pose(run: Trajectory, pose: Pose, times: Array) -> tuple[Array, Arr
 
 def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, size: float) -> Actor:
     """Return the ground near the contact's path, or the hand, with the contact's path on it."""
-    base = _role(run, "terrain" if run.kind == "planar" else "hand")
+    base = _role(run, "terrain" if run.layout == "tree" else "hand")
     position, q = _sampled_pose(run, view.of_base, times)
-    if run.kind == "planar":
+    if run.layout == "tree":
         surface, path = extruded_terrain(base, view.contact, -0.225 * size, 3 * size), lift(view.contact)
     else:
         surface, path = extruded_hand(base, 0.45 * size, 0.25 * size), run["contact_on_hand"]

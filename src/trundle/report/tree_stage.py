@@ -24,7 +24,7 @@ def tree_stage(run: Trajectory) -> Stage:
     """Return the stage of a tree, in the plane or in space; the cone is that of the first contact."""
     times, seconds, lapse = frame_times(run)
     size = trees.size_of(run)
-    plane = run.kind == "planar"
+    plane = run.dimension == 2
     actors = [_actor(run, body, i, times, size) for i, body in enumerate(trees.moving_bodies(run))]
     paths = run["contact_position"].reshape(len(run), -1, 2 if plane else 3)
     before = np.array([0.0, -0.26 * size, 0.0]) if plane else np.zeros(3)
@@ -81,7 +81,7 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
     k = trees.body_index(run, body)
     centre = sampled(run, run["body_position"][:, k], times)
     com = np.asarray(body.center_of_mass)
-    if run.kind == "planar":
+    if run.dimension == 2:
         q = quaternions(np.interp(times, run.time, run["body_angle"][:, k]))
         com, centre = lift(com[None])[0], lift(centre)
         parts = _slabs(body, size)

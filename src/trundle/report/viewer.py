@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import html
 import io
-import tempfile
-import webbrowser
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,30 +14,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import MissingExtraError
-from trundle.records import Trajectory
 from trundle.records.whole import whole
 from trundle.report.meshes import MeshPart, arrow_mesh
-from trundle.report.scene import build_stage
 from trundle.report.staging import FIELD_OF_VIEW, Stage
 from trundle.report.style import unbroken
 
 Array = NDArray[np.float64]
 
 
-def write_viewer(run: Trajectory, path: str | Path) -> Path:
-    """Write the moving picture of `run` to `path`, one self-contained HTML file.
+def write_viewer(stage: Stage, path: str | Path, notice: str = "") -> Path:
+    """Write the moving picture of a stage to `path`, one self-contained HTML file.
+
+    Parameters
+    ----------
+    stage : Stage
+    path : path
+    notice : str
+        What a licence asks to go wherever the shapes go.
 
     Raises
     ------
     MissingExtraError
         If the extra ``viewer`` is not installed.
     InputError
-        If the record holds no surfaces to draw, or the folder cannot be written to.
+        If the folder cannot be written to.
     """
     target = Path(path)
-    page = render(build_stage(run))
-    if run.metadata.get("notice"):
-        page = with_notice(page, str(run.metadata["notice"]))
+    page = render(stage)
+    if notice:
+        page = with_notice(page, notice)
     with whole(target) as part:
         part.write_text(page, encoding="utf-8")
     return target
@@ -53,13 +56,6 @@ def with_notice(page: str, notice: str) -> str:
     box = f'<details style="{style}"><summary>Licence of the meshes</summary><pre>{text}</pre></details>'
     before, end, after = page.rpartition("</body>")
     return f"{before}{box}\n{end}{after}" if end else f"{page}\n{box}\n"
-
-
-def open_viewer(run: Trajectory) -> Path:
-    """Write the moving picture to a temporary file, open it in the browser and return the file."""
-    path = write_viewer(run, Path(tempfile.mkdtemp(prefix="trundle-")) / "viewer.html")
-    webbrowser.open(path.as_uri())
-    return path
 
 
 def render(stage: Stage) -> str:

@@ -1,4 +1,4 @@
-"""The named scenarios that come with trundle."""
+"""The named scenarios that come with the installed systems."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-_SYSTEMS = Path(__file__).parents[1] / "systems"
-LIBRARY = Path(__file__).parent / "library"
-_LIMITS = "metrics"
+from trundle.scenarios.system import systems
 
 
 @dataclass(frozen=True)
@@ -22,14 +20,19 @@ class Entry:
     paper: str
 
 
+def _files() -> dict[str, Path]:
+    found = {path.stem: path for one in systems() for path in one.library.glob("*.toml")}
+    return dict(sorted(found.items()))
+
+
 def names() -> list[str]:
     """Return the names of all scenarios, sorted."""
-    return sorted(path.stem for path in _SYSTEMS.glob("*/*.toml"))
+    return list(_files())
 
 
 def path_of(name: str) -> Path:
     """Return where the file of scenario `name` stands."""
-    return next(_SYSTEMS.glob(f"*/{name}.toml"), LIBRARY / f"{name}.toml")
+    return _files()[name]
 
 
 def text_of(name: str) -> str:
@@ -42,10 +45,5 @@ def entries() -> list[Entry]:
     result = []
     for name in names():
         data = tomllib.loads(text_of(name))
-        result.append(Entry(name, data["kind"], data["task"], data["title"], data["paper"]))
+        result.append(Entry(name, data["kind"], data["task"], data["title"], data.get("paper", "")))
     return result
-
-
-def limits_text() -> str:
-    """Return the file with the metrics and limits of the named scenarios."""
-    return path_of(_LIMITS).read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trundle import geometry
-from trundle.scenarios.engine.building import data, keys, measured
+from trundle.scenarios.engine.building import data, error_context, measured
 from trundle.scenarios.scenario import Scenario
 
 _CURVES: Mapping[str, Callable[[Any], geometry.Shape]] = {
@@ -24,7 +24,7 @@ _CURVES: Mapping[str, Callable[[Any], geometry.Shape]] = {
 def curve(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
     """Return the curve of the table at `key`; ``closed``: whether measured points go round."""
     if table.type in _CURVES:
-        with keys(key, scenario):
+        with error_context(key, scenario):
             return _CURVES[table.type](table)
     with measured(f"{key}.file", table.file, scenario):
         points = data(scenario, f"{key}.file", table.file, ("x", "z"))

@@ -37,8 +37,6 @@ class Scenario:
         Where data files are looked for.
     file : str
         The file as the user named it, for messages.
-    named : bool
-        Whether it is a scenario of the library, so that its metrics have limits.
     allow_path : tuple of Path
         Further folders data files may lie in.
     parts : mapping of str to Scenario
@@ -51,7 +49,6 @@ class Scenario:
     tables: ScenarioTable
     folder: Path
     file: str
-    named: bool = False
     allow_path: tuple[Path, ...] = ()
     parts: Mapping[str, Scenario] = field(default_factory=dict)
     set_keys: tuple[str, ...] = ()
@@ -95,10 +92,7 @@ class Scenario:
     def with_seed(self, seed: int) -> Scenario:
         """Return the same scenario with another seed, in its parts too."""
         data = self.resolved()
-        name = self.name if self.named else None
-        return scenario_from(
-            data, folder=self.folder, file=self.file, library_name=name, seed=seed, allow_path=self.allow_path
-        )
+        return scenario_from(data, folder=self.folder, file=self.file, seed=seed, allow_path=self.allow_path)
 
     def data_contents(self) -> dict[str, bytes]:
         """Return the contents of all data files, and of what they name in turn, for a digest."""
@@ -234,21 +228,17 @@ def _loaded(
 ) -> Scenario:
     if seed is not None:
         data["seed"] = seed
-    own_name = data.get("name")
     stem = library_name or Path(file).stem
     data.setdefault("name", stem if _NAME.fullmatch(stem) else "scenario")
     tables = _checked(data, file, "")
     name = str(tables.name)
-    named = library_name is not None or (own_name is not None and _is_library_kind(name, data.get("kind")))
     whole = plain(tables)
     parts: dict[str, Scenario] = {}
     for part, change in tables.parts.items():
         _check_part(part, change, type(tables), file)
         merged = overrides.merge({k: v for k, v in whole.items() if k != "parts"}, change)
-        parts[part] = Scenario(
-            name, _checked(merged, file, f"parts.{part}."), folder, file, False, allow_path, {}, set_keys
-        )
-    scenario = Scenario(name, tables, folder, file, named, allow_path, parts, set_keys)
+        parts[part] = Scenario(name, _checked(merged, file, f"parts.{part}."), folder, file, allow_path, {}, set_keys)
+    scenario = Scenario(name, tables, folder, file, allow_path, parts, set_keys)
     scenario.data_files()  # a path outside the folder is refused here, before anything reads it
     return scenario
 
@@ -257,9 +247,10 @@ def plain(tables: Table) -> dict[str, Any]:
     """Return `tables` as TOML values (lists, no None), the keys that say what the file is first."""
     data = _lists(tables.model_dump(by_alias=True, exclude_none=True))
     first = ("schema", "kind", "task", "name", "title", "paper", "seed")
-    parts = data.pop("parts", {})
+    acceptance, parts = data.pop("acceptance", {}), data.pop("parts", {})
     ordered = {key: data.pop(key) for key in first if key in data} | data
-    return {**ordered, "parts": parts} if parts else ordered
+    last = {"acceptance": acceptance, "parts": parts}
+    return ordered | {key: table for key, table in last.items() if table}
 
 
 def _checked(data: dict[str, Any], file: str, prefix: str) -> ScenarioTable:
@@ -277,15 +268,11 @@ def _check_part(part: str, change: Mapping[str, Any], schema: type[ScenarioTable
     if not _NAME.fullmatch(part):
         fault = "must be a name of at most 100 letters, digits, '.', '_' and '-'"
         raise ScenarioError([Problem("parts", part, fault)], file)
-    fixed = {"schema", "kind", "task", "name", "paper", "seed", "parts"}
+    fixed = {"schema", "kind", "task", "name", "paper", "seed", "parts", "acceptance"}
     known = [key for key in keys_of(schema) if key not in fixed]
     for key, value in change.items():
         if key not in known:
             raise ScenarioError([Problem(f"parts.{part}.{key}", value, "unknown key; " + suggestion(key, known))], file)
-
-
-def _is_library_kind(name: str, kind: object) -> bool:
-    return any(entry.name == name and entry.kind == kind for entry in catalogue.entries())
 
 
 def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:

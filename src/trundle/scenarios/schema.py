@@ -1,15 +1,15 @@
-"""What every scenario file shares: strict tables, the types of their keys, and the register of kinds and tasks."""
+"""What every scenario file shares: strict tables and the types of their keys."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, suggestion
+from trundle.scenarios.system import names, system
 
 LARGEST = 1e12
 """Largest magnitude of any number in a file; every integer below it is an exact float."""
@@ -78,6 +78,27 @@ class Table(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class Criterion(Table):
+    """What a metric has to be for a run to be acceptable, and what was published for it."""
+
+    minimum: Real | None = Field(default=None, description="least acceptable value")
+    maximum: Real | None = Field(default=None, description="largest acceptable value")
+    of: Annotated[int, Field(ge=1, le=10**6), Allowed("an integer from 1 to 1000000")] | None = Field(
+        default=None, description="of a count: out of so many trials; another number of trials scales the limit"
+    )
+    baseline: bool = Field(default=False, description="whether it judges a baseline: only with so many trials, or more")
+    published: Real | None = Field(default=None, description="published value")
+    source: Text = Field(default="", description="where it was published")
+
+    @model_validator(mode="after")
+    def _check(self) -> Criterion:
+        if self.minimum is not None and self.maximum is not None:
+            raise fault("maximum", "must be left out beside minimum")
+        if self.of is None and self.baseline:
+            raise fault("of", "is missing; a baseline is a count of trials")
+        return self
+
+
 class ScenarioTable(Table):
     """Keys at the top of every scenario file."""
 
@@ -95,36 +116,20 @@ class ScenarioTable(Table):
     parts: Annotated[dict[str, dict[str, Any]], Allowed("tables of tables, [parts.NAME.TABLE]")] = Field(
         default={}, description="runs to compare with: [parts.NAME.TABLE] holds what differs from the main run"
     )
-
-
-SCHEMAS: dict[tuple[str, str], str] = {
-    ("juggling", "simulate"): "trundle.systems.juggling.schema:JugglingSimulate",
-    ("juggling", "transfer"): "trundle.systems.juggling.schema_control:JugglingTransfer",
-    ("juggling", "balance"): "trundle.systems.juggling.schema_control:JugglingBalance",
-    ("juggling", "throw"): "trundle.systems.juggling.schema_control:JugglingThrow",
-    ("multicontact", "stand"): "trundle.systems.multicontact.schema:MulticontactStand",
-    ("multicontact", "walk"): "trundle.systems.multicontact.schema:MulticontactWalk",
-    ("multicontact", "carry"): "trundle.systems.multicontact.schema_carry:MulticontactCarry",
-    ("wallbounce", "recover"): "trundle.systems.wallbounce.schema:WallbounceRecover",
-    ("wallbounce", "navigate"): "trundle.systems.wallbounce.schema:WallbounceNavigate",
-    ("planar", "simulate"): "trundle.systems.planar.schema:PlanarSimulate",
-    ("planar", "track"): "trundle.systems.planar.schema_control:PlanarTrack",
-    ("planar", "walk"): "trundle.systems.planar.schema_walker:PlanarWalk",
-    ("walking", "simulate"): "trundle.systems.walking.schema_robot:WalkingSimulate",
-    ("walking", "walk"): "trundle.systems.walking.schema:WalkingWalk",
-    ("walking", "transfer"): "trundle.systems.walking.schema_ball:WalkingTransfer",
-}
-"""(kind, task) -> where its schema stands; a new kind or task is one line here."""
+    acceptance: dict[str, Criterion] = Field(
+        default={},
+        description="limits of metrics, and their published values: METRIC = { minimum, maximum, ... }",
+    )
 
 
 def kinds() -> list[str]:
     """Return the kinds of scenario, sorted."""
-    return sorted({kind for kind, _ in SCHEMAS})
+    return names()
 
 
 def tasks(kind: str) -> list[str]:
     """Return the tasks of `kind`, sorted."""
-    return sorted(task for k, task in SCHEMAS if k == kind)
+    return sorted(system(kind).tasks)
 
 
 def schema_of(data: dict[str, Any], file: str | None = None) -> type[ScenarioTable]:
@@ -141,8 +146,7 @@ def schema_of(data: dict[str, Any], file: str | None = None) -> type[ScenarioTab
 
 def schema_for(kind: str, task: str) -> type[ScenarioTable]:
     """Return the schema of a known (kind, task)."""
-    module, _, name = SCHEMAS[kind, task].partition(":")
-    return getattr(import_module(module), name)
+    return system(kind).tasks[task].table()
 
 
 def json_schema(kind: str) -> dict[str, Any]:

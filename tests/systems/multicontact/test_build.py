@@ -19,7 +19,7 @@ from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
 from trundle.systems.juggling.comparisons import comparisons
 from trundle.systems.multicontact import metrics as metrics_multicontact
-from trundle.systems.multicontact.build import MulticontactWork
+from trundle.systems.multicontact.build import MulticontactExperiment
 from trundle.systems.multicontact.trials import _sole_shift
 
 pytest.importorskip("pinocchio")
@@ -27,7 +27,7 @@ pytest.importorskip("mujoco")
 
 
 def only(name: str, *overrides: str):
-    (job,) = build(load_scenario(name, list(overrides))).jobs()
+    (job,) = build(load_scenario(name, list(overrides))).parts()
     return job.run(None)
 
 
@@ -302,7 +302,7 @@ def test_a_robot_of_ones_own_is_laid_out_by_its_own_file(tmp_path: Path) -> None
     ledge = files("trundle.scenarios") / "library" / "humanoid-ledge.toml"
     text = ledge.read_text(encoding="utf-8").replace('name = "g1"', 'name = "mine.toml"')
     (tmp_path / "ledge.toml").write_text(text, encoding="utf-8")
-    work = MulticontactWork(load_scenario(tmp_path / "ledge.toml"))
+    work = MulticontactExperiment(load_scenario(tmp_path / "ledge.toml"))
     assert work.walk.width == pytest.approx(0.15 - 0.09)
     assert 0.2 < work.walk.length < 0.32, "shorter legs than those of Talos"
     with pytest.raises(InputError, match="of the torque there is"):
@@ -381,7 +381,7 @@ def test_what_is_wrong_is_said_before_anything_starts(override: str, key: str) -
 @pytest.mark.slow
 def test_a_robot_of_ones_own_stands_and_steps() -> None:
     short = ["steps.count=1", "trials.count=1", "simulation.settle=0.6"]
-    (job,) = build(load_scenario(EXAMPLES / "romeo_walk.toml", short)).jobs()
+    (job,) = build(load_scenario(EXAMPLES / "romeo_walk.toml", short)).parts()
     run = job.run(None)
     (facts,) = run.metadata["trials"]
     assert facts["survived"], facts

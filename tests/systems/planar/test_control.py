@@ -14,7 +14,7 @@ from trundle.report.metrics import compute, units_of_tasks
 from trundle.report.plots import further
 from trundle.scenarios import build, load_scenario
 from trundle.systems.planar import metrics as metrics_planar
-from trundle.systems.planar.control import TrackWork
+from trundle.systems.planar.control import TrackExperiment
 
 THREE_WHEELS = """
 kind = "planar"
@@ -86,15 +86,15 @@ relative_tolerance = 1e-9
 LEG = ["simulation.duration=0.4"]
 
 
-def work_of(name: str, *sets: str, part: str = "") -> TrackWork:
+def work_of(name: str, *sets: str, part: str = "") -> TrackExperiment:
     scenario = load_scenario(name, sets)
     work = build(scenario.parts[part] if part else scenario)
-    assert isinstance(work, TrackWork)
+    assert isinstance(work, TrackExperiment)
     return work
 
 
 def run_of(name: str, *sets: str, part: str = "") -> tr.Trajectory:
-    (job,) = work_of(name, *sets, part=part).jobs()
+    (job,) = work_of(name, *sets, part=part).parts()
     return job.run(None)
 
 

@@ -16,7 +16,7 @@ from trundle.systems.planar import metrics_walker
 @pytest.fixture(scope="module")
 def runs():
     scenario = load_scenario("passive-walker", ["trials.count=2"])
-    return {job.name: job.run(None) for job in build(scenario).jobs()}
+    return {job.name: job.run(None) for job in build(scenario).parts()}
 
 
 def test_runs_and_their_metrics(runs):
@@ -58,7 +58,7 @@ def test_too_few_strides_leave_no_metrics(runs):
     with pytest.raises(InputError, match="parts"):
         metrics_walker.passive_walker(runs[""], {})
     scenario = load_scenario("passive-walker", ["trials.count=0", "simulation.strides=3"])
-    few = {job.name: job.run(None) for job in build(scenario).jobs()}
+    few = {job.name: job.run(None) for job in build(scenario).parts()}
     with pytest.raises(InputError, match="strides"):
         metrics_walker.passive_walker(few[""], short)
 

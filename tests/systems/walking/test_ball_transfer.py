@@ -19,7 +19,7 @@ QUICK = ["plan.nodes=60", "plan.starts=1", "plan.parts=30", "simulation.output_s
 @pytest.fixture(scope="module")
 def runs():
     scenario = load_scenario("ball-transfer", [*QUICK])
-    return {part: next(iter(work.jobs())).run(None) for part, work in build_all(scenario).items()}
+    return {part: next(iter(work.parts())).run(None) for part, work in build_all(scenario).items()}
 
 
 def test_study_and_its_metrics(runs):

@@ -17,8 +17,7 @@ from trundle.models.robots.body_shapes import avatar_scene
 from trundle.plan.walk.plan import WalkPlan, repeat
 from trundle.problems.soles import FlatSole, RollingSole
 from trundle.problems.walking import SIDES, Walking
-from trundle.records import Trajectory
-from trundle.records.variables import make_dataset
+from trundle.records import ROBOT, Trajectory, make_dataset
 from trundle.status import Status
 
 _FRICTION_SLACK = 1e-6
@@ -61,7 +60,7 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
         "body_position": places.reshape(len(places), -1, 3),
         "body_quaternion": _quaternions(turns.reshape(len(turns), -1, 3, 3)),
     }
-    dataset = make_dataset("walking", whole.times, arrays, bodies=names, contacts=SIDES, joints=walking.joints)
+    dataset = make_dataset(ROBOT, whole.times, arrays, bodies=names, contacts=SIDES, joints=walking.joints)
     return Trajectory(dataset, plan.status, feasible(plan), _metadata(walking, plan, steps), scene)
 
 
@@ -83,7 +82,7 @@ def walk_of(run: Trajectory) -> WalkPlan:
         If the run is no planned walk.
     """
     walk = run.metadata.get("walk")
-    if run.kind != "walking" or walk is None or "gait" not in walk:
+    if walk is None or "gait" not in walk:
         raise InputError("run", run.kind, "the record of a planned walk")
     count = (len(run) - 1) // int(walk["steps"])
     times = run.time[: count + 1]
@@ -192,7 +191,6 @@ def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
     elif isinstance(sole, FlatSole):
         shape["corners"] = sole.corners.tolist()
     return {
-        "kind": "walking",
         "message": "" if plan.status is Status.SUCCESS else str(plan.statistics.get("worst", "")),
         "physics": {
             "gravity": plan.gravity.tolist(),

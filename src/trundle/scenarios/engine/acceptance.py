@@ -1,75 +1,70 @@
-"""Metrics of a run beside their limits, as they stand in `summary.json`."""
+"""Metrics of a run beside the limits of its scenario, as they stand in `summary.json`."""
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trundle.scenarios import catalogue
-
-_SENSES = {"<=": lambda value, limit: value <= limit, ">=": lambda value, limit: value >= limit}
-
-
-@cache
-def _library() -> dict[str, Any]:
-    return tomllib.loads(catalogue.limits_text())
+if TYPE_CHECKING:
+    from trundle.report import Metric
+    from trundle.scenarios.schema import Criterion
 
 
-def limits(name: str) -> dict[str, tuple[str, float, str, str]]:
-    """Return metric -> (sense, limit, unit, what it is) of scenario `name`; empty for a user's own."""
-    return {key: tuple(entry) for key, entry in _library().get(name, {}).items()} if name != "published" else {}
-
-
-def published(name: str) -> dict[str, tuple[float, str]]:
-    """Return metric -> (published value, where it stands) of scenario `name`."""
-    return {key: tuple(entry) for key, entry in _library().get("published", {}).get(name, {}).items()}
-
-
-def judge(name: str, values: Mapping[str, float], units: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
-    """Return the entries of `summary.json` for scenario `name`: limited metrics first, further values after them.
+def judge(acceptance: Mapping[str, Criterion], metrics: Mapping[str, Metric]) -> dict[str, dict[str, Any]]:
+    """Return the entries of `summary.json`: the metrics that the scenario judges first, further ones after them.
 
     A metric that has a limit and is missing or not finite does not hold; its value is null.
 
     Parameters
     ----------
-    name : str
-        Scenario; one without limits has only further values.
-    values : mapping of str to float
+    acceptance : mapping of str to Criterion
+        Table [acceptance] of the scenario.
+    metrics : mapping of str to Metric
         What was computed from the run.
-    units : mapping of str to str, optional
-        Of further values whose names depend on the scenario.
     """
-    from trundle.report.metrics import unit
+    return {name: _entry(acceptance.get(name), metrics.get(name)) for name in {**acceptance, **metrics}}
 
-    entries: dict[str, dict[str, Any]] = {}
-    known = published(name)
-    for key, (sense, limit, unit_, _) in limits(name).items():
-        value = _finite(values.get(key))
-        entry = {"value": value, "unit": unit_, "sense": sense, "limit": limit}
-        entry["holds"] = value is not None and _SENSES[sense](value, limit)
-        entry["published"], entry["source"] = known.get(key, (None, ""))
-        entries[key] = entry
-    for key, value in values.items():
-        if key not in entries:
-            further = {
-                "value": _finite(value),
-                "unit": (units or {}).get(key, unit(key)),
-                "sense": None,
-                "limit": None,
-                "holds": None,
-            }
-            figure, source = known.get(key, (None, ""))
-            entries[key] = further | {"published": figure, "source": source}
-    return entries
+
+def _entry(criterion: Criterion | None, metric: Metric | None) -> dict[str, Any]:
+    value = metric.value if metric is not None and math.isfinite(metric.value) else None
+    sense, limit = (None, None) if criterion is None else limit_of(criterion, None if metric is None else metric.of)
+    return {
+        "value": value,
+        "unit": "" if metric is None else metric.unit,
+        "meaning": "" if metric is None else metric.meaning,
+        "sense": sense,
+        "limit": limit,
+        "holds": _holds(value, sense, limit),
+        "published": None if criterion is None else criterion.published,
+        "source": "" if criterion is None else criterion.source,
+    }
+
+
+def _holds(value: float | None, sense: str | None, limit: float | None) -> bool | None:
+    if limit is None:
+        return None
+    return value is not None and (value >= limit if sense == ">=" else value <= limit)
+
+
+def limit_of(criterion: Criterion, trials: int | None) -> tuple[str | None, float | None]:
+    """Return sense and limit of a criterion for a number of `trials`; (None, None) where it judges nothing.
+
+    A limit L on a count of N trials becomes, for n trials, at least max(1, floor(n L/N)) or at most ceil(n L/N); a
+    baseline is judged for n >= N alone.
+    """
+    sense, limit = (">=", criterion.minimum) if criterion.minimum is not None else ("<=", criterion.maximum)
+    if limit is None:
+        return None, None
+    if criterion.of is None or trials is None or trials == criterion.of:
+        return sense, limit
+    if criterion.baseline and trials < criterion.of:
+        return None, None
+    share = limit * trials / criterion.of
+    # Round-off of the product must not cost a whole trial.
+    return sense, float(max(1, math.floor(share + 1e-9)) if sense == ">=" else math.ceil(share - 1e-9))
 
 
 def hold(entries: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether every metric that has a limit holds."""
     return all(entry["holds"] is not False for entry in entries.values())
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None

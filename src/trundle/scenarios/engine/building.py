@@ -1,4 +1,4 @@
-"""From a checked scenario to what `simulate` takes; one short builder a kind."""
+"""From a checked scenario to an experiment: parts that are run one after the other and leave a trajectory each."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,40 +15,13 @@ from trundle.errors import InputError
 from trundle.scenarios.files import read_table
 from trundle.scenarios.overrides import mark
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.system import system
 
 if TYPE_CHECKING:
-    from trundle.records import Trajectory
-
-BUILDERS: dict[tuple[str, str], str] = {
-    ("juggling", "simulate"): "trundle.systems.juggling.build:build",
-    ("juggling", "transfer"): "trundle.systems.juggling.control:build_transfer",
-    ("juggling", "balance"): "trundle.systems.juggling.control:build_balance",
-    ("juggling", "throw"): "trundle.systems.juggling.throw:build",
-    ("multicontact", "stand"): "trundle.systems.multicontact.build:build",
-    ("multicontact", "walk"): "trundle.systems.multicontact.build:build",
-    ("multicontact", "carry"): "trundle.systems.multicontact.build:build",
-    ("wallbounce", "recover"): "trundle.systems.wallbounce.build:build",
-    ("wallbounce", "navigate"): "trundle.systems.wallbounce.build:build",
-    ("planar", "simulate"): "trundle.systems.planar.build:build",
-    ("planar", "track"): "trundle.systems.planar.control:build",
-    ("planar", "walk"): "trundle.systems.planar.walker:build",
-    ("walking", "simulate"): "trundle.systems.walking.robot:build",
-    ("walking", "walk"): "trundle.systems.walking.build:build",
-    ("walking", "transfer"): "trundle.systems.walking.ball_transfer:build",
-}
-"""(kind, task) -> its builder; a new kind or task is one line here."""
-JOBS: dict[tuple[str, str], str] = {
-    ("juggling", "transfer"): r"plan|open-loop|coarse-(open|closed)-loop|(open|closed)-loop-\d+",
-    ("juggling", "balance"): r"uncontrolled|closed-loop-\d+",
-    ("juggling", "throw"): r"plan|closed-loop-\d+",
-    ("planar", "walk"): "cycle|twin",
-    ("walking", "walk"): "replay",
-}
-"""(kind, task) -> the names of its jobs beside the main run: a part of such a name would overwrite what they left."""
-
+    from trundle.records import Policy, Trajectory
 
 PartProgress = Callable[[float], None]
-"""Called with the share of a job that is done, from 0 to 1."""
+"""Called with the share of a part that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +44,19 @@ class Part:
 
 
 class Experiment(Protocol):
-    """What a scenario asks for, built and checked: jobs, in the order they are done."""
+    """What a scenario asks for, built and checked: parts, in the order they are run."""
 
-    def jobs(self) -> Iterator[Part]:
-        """Yield the jobs one by one, each after the last was run: a later one may read what an earlier one left."""
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts one by one, each after the last was run: a later one may read what an earlier one left."""
+        ...
+
+
+@runtime_checkable
+class Regulated(Protocol):
+    """An experiment whose controller can be exported."""
+
+    def regulator(self) -> Policy:
+        """Return the controller, after its plan where it has one."""
         ...
 
 
@@ -93,8 +74,8 @@ class Simulation:
 
         return simulate(self.model, self.initial, **self.settings, **further)
 
-    def jobs(self) -> Iterator[Part]:
-        """Yield the simulation as the only job."""
+    def parts(self) -> Iterator[Part]:
+        """Yield the simulation as the only part."""
         length = self.settings["duration"]
 
         def run(share: PartProgress | None) -> Trajectory:
@@ -104,7 +85,7 @@ class Simulation:
 
 
 def build(scenario: Scenario) -> Experiment:
-    """Return the work of `scenario` (without its parts; give a part for that part).
+    """Return the experiment of `scenario` (without its parts; give a part for that part).
 
     Raises
     ------
@@ -112,48 +93,49 @@ def build(scenario: Scenario) -> Experiment:
         If the tables do not fit each other (a start in penetration, a shape that is not convex where it has to be,
         a data file that cannot be read); the message names file, key, value and what is allowed.
     """
-    module, _, name = BUILDERS[scenario.kind, scenario.task].partition(":")
-    return getattr(import_module(module), name)(scenario)
+    return system(scenario.kind).tasks[scenario.task].builder()(scenario)
 
 
 def build_all(scenario: Scenario) -> dict[str, Experiment]:
-    """Return the works of `scenario`, under "", and of its parts, by their names.
+    """Return the experiments of `scenario`, under "", and of its parts, by their names.
 
     The whole is built first: what is wrong in a part then is what its own table changes, so errors name that table.
     """
     _check_names(scenario)
-    works = {"": build(scenario)}
+    experiments = {"": build(scenario)}
     for name, part in scenario.parts.items():
         try:
-            works[name] = build(part)
+            experiments[name] = build(part)
         except InputError as error:
             raise error.within(f"parts.{name}") from None
-    return works
+    return experiments
 
 
 def _check_names(scenario: Scenario) -> None:
     """Refuse parts whose trajectories would bear the name of another one's."""
-    jobs = re.compile(JOBS.get((scenario.kind, scenario.task), "(?!)"))
+    own = re.compile(system(scenario.kind).tasks[scenario.task].parts)
     for name in scenario.parts:
         owners = ["", *(f"{other}-" for other in scenario.parts)]
-        if any(name.startswith(owner) and jobs.fullmatch(name[len(owner) :]) for owner in owners):
-            raise InputError(f"parts.{name}", name, "another name: a job of this task bears this one", scenario.file)
+        if any(name.startswith(owner) and own.fullmatch(name[len(owner) :]) for owner in owners):
+            raise InputError(
+                f"parts.{name}", name, "another name: a part that this task makes bears this one", scenario.file
+            )
 
 
 @contextmanager
-def keys(prefix: str, scenario: Scenario, moved: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Give errors of constructors the keys of the file: `prefix` before the key, or its place in `moved`."""
+def error_context(prefix: str, scenario: Scenario, rename: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Rewrite the keys of constructors' errors as scenario keys: `prefix` before the key, or what `rename` says."""
     try:
         yield
     except InputError as error:
         if error.file is not None:
             raise
-        place = (moved or {}).get(error.key)
+        place = (rename or {}).get(error.key)
         if place is not None:
             raise _told(error, place, _given(scenario, place), scenario) from None
         head, _, rest = error.key.partition(".")
-        if rest and moved and head in moved:
-            raise _told(error, f"{moved[head]}.{rest}", error.value, scenario) from None
+        if rest and rename and head in rename:
+            raise _told(error, f"{rename[head]}.{rest}", error.value, scenario) from None
         inside = error.key == prefix or error.key.startswith(f"{prefix}.")
         raise _told(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
 

@@ -15,9 +15,9 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
-from trundle.errors import InputError, SimulationError
+from trundle.errors import InputError
 from trundle.scenarios.engine import export_text as text
-from trundle.scenarios.engine.building import Simulation, build
+from trundle.scenarios.engine.building import Regulated, Simulation, build
 from trundle.scenarios.engine.folder import write_bytes
 from trundle.scenarios.files import reason
 from trundle.scenarios.scenario import Scenario, load_scenario
@@ -114,7 +114,9 @@ def _model(scenario: Scenario, work: Any) -> tuple[ca.Function, FloatArray]:
     start = work.initial if simple else getattr(work, "start", None)
     plant = work.model if simple else getattr(work, "pair", getattr(work, "tree", None))
     if start is None or plant is None:
-        raise InputError("NAME", scenario.name, f"a scenario of kind 'juggling' or 'planar' (it is '{scenario.kind}')")
+        raise InputError(
+            "NAME", scenario.name, f"a scenario of one model and one start, which kind '{scenario.kind}' has not"
+        )
     system = plant.system
     laws = [LAWS[law] for law in start.laws] or list(system.start_laws)
     found = system.model(start.atlas).dynamics(laws)
@@ -154,24 +156,10 @@ def _controller(work: Any) -> tuple[Feedback | None, str]:
 
 
 def _policy(work: Any) -> BalancingLQR | TrackingLQR | None:
-    """Return the gains of a work, after its plan where it has one."""
-    from trundle.systems.juggling.control import BalanceWork, TransferWork, regulator
-    from trundle.systems.juggling.throw import ThrowWork
-
-    policy: Any = None
-    if isinstance(work, BalanceWork):
-        policy = work.controller()
-    elif isinstance(work, TransferWork):
-        plan = work._planned(None, nodes=work.tables.plan.nodes, seed=work.scenario.seed)
-        if not plan.success:
-            raise SimulationError("there is no plan whose controller could be written", plan.status)
-        policy = work._controller(plan.reference)
-    elif isinstance(work, ThrowWork):
-        table = work.tables.throw
-        thrown = work.task.plan(None, seed=work.scenario.seed, wanted=table.wanted, time_limit=table.time_limit)
-        if thrown.standing is None:
-            raise SimulationError("there is no throw whose balance could be written", thrown.status)
-        policy = regulator(work.pair, thrown.standing, work.tables)
+    """Return the gains of an experiment, after its plan where it has one."""
+    if not isinstance(work, Regulated):
+        return None
+    policy = work.regulator()
     return policy if isinstance(policy, BalancingLQR | TrackingLQR) else None
 
 

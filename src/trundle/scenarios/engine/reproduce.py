@@ -11,11 +11,12 @@ from pathlib import Path
 from trundle import __version__
 from trundle.errors import InputError, TrundleError
 from trundle.scenarios import catalogue
-from trundle.scenarios.engine import acceptance as metrics
+from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine.folder import write_bytes
 from trundle.scenarios.engine.run import Progress, run
 from trundle.scenarios.files import reason
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion
+from trundle.scenarios.scenario import load_scenario
 from trundle.status import Status
 
 COLUMNS = ("scenario", "figure", "published", "where", "ours", "limit", "unit", "verdict", "run")
@@ -136,17 +137,21 @@ def _one(
     try:
         result = run(name, folder, plots=plots, progress=progress)
     except TrundleError as error:
-        entries, status, code = metrics.judge(name, {}), f"{Status.FAILED.label}: {error}", 1
+        asked = load_scenario(name).tables.acceptance
+        entries, status, code = acceptance.judge(asked, {}), f"{Status.FAILED.label}: {error}", 1
     else:
         entries, status, code = result.summary["metrics"], result.summary["status"], result.exit_code
     statuses[name] = status
-    limits, paper = metrics.limits(name), _paper(name)
+    paper = _paper(name)
     for figure, entry in entries.items():
         if entry["limit"] is None and entry["published"] is None:
             continue  # of no paper and without limit: summary.json has it
-        what = limits[figure][3] if figure in limits else ""
-        seen = (entry["sense"], entry["limit"], entry["unit"], what, entry["holds"], status, str(folder))
-        lines.append(Line(name, figure, entry["published"], entry["source"] or paper, entry["value"], *seen))
+        limit = (entry["sense"], entry["limit"], entry["unit"], entry["meaning"], entry["holds"])
+        lines.append(
+            Line(
+                name, figure, entry["published"], entry["source"] or paper, entry["value"], *limit, status, str(folder)
+            )
+        )
     return code
 
 

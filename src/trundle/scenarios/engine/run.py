@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from trundle import __version__
 from trundle.errors import MissingExtraError, SimulationError, TrundleError
-from trundle.scenarios.engine import acceptance as metrics
+from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, build_all
 from trundle.scenarios.scenario import Scenario, load_scenario
+from trundle.scenarios.system import system
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -105,12 +106,12 @@ def run(
         scenario = scenario.with_seed(seed)
     clock = _Clock()
     with clock("build"):
-        works = build_all(scenario)
+        experiments = build_all(scenario)
     directory = files.prepare(out, scenario.name)
     with _logged(directory):
         files.write_scenario(directory, scenario)
         _log.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, _jobs(works), directory, clock, progress)
+        result = _do_all(scenario, _all_parts(experiments), directory, clock, progress)
         result = _report(result, clock, plots)
         _log.info("exit code %d", result.exit_code)
     if view and not result.interrupted:
@@ -130,77 +131,77 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> dict[str, A
     """
     clock = _Clock()
     with clock("build"):
-        works = build_all(scenario)
+        experiments = build_all(scenario)
     with TemporaryDirectory(prefix="trundle-") as directory:
-        result = _do_all(scenario, _jobs(works), Path(directory), clock, progress)
+        result = _do_all(scenario, _all_parts(experiments), Path(directory), clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
     return dict(result.summary)
 
 
-def _jobs(works: Mapping[str, Experiment]) -> Iterator[Part]:
-    """Yield the jobs of the main run, then those of its parts, named "part" or "part-job"."""
-    for part, work in works.items():
-        for job in work.jobs():
-            yield replace(job, name="-".join(name for name in (part, job.name) if name))
+def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
+    """Yield the parts of the main run, then those of the scenario's parts, named "part" or "part-own"."""
+    for name, experiment in experiments.items():
+        for part in experiment.parts():
+            yield replace(part, name="-".join(word for word in (name, part.name) if word))
 
 
 def _do_all(
-    scenario: Scenario, jobs: Iterator[Part], directory: Path, clock: _Clock, progress: Progress | None
+    scenario: Scenario, parts_to_run: Iterator[Part], directory: Path, clock: _Clock, progress: Progress | None
 ) -> Result:
-    """Do the jobs in their order; save what each leaves as soon as it is there."""
+    """Do the parts_to_run in their order; save what each leaves as soon as it is there."""
     done: dict[str, Trajectory] = {}
     times: dict[str, float] = {}
-    fates: dict[str, tuple[Status, str]] = {}
-    for job in jobs:
-        name, begin = job.name, time.perf_counter()
-        fates[name], trajectory = _do(job, progress, late=bool(fates))
+    outcomes: dict[str, tuple[Status, str]] = {}
+    for part in parts_to_run:
+        name, begin = part.name, time.perf_counter()
+        outcomes[name], trajectory = _do(part, progress, late=bool(outcomes))
         times[name] = time.perf_counter() - begin
-        _log.info("%s: %s after %.3f s", name or "main run", fates[name][0].label, times[name])
+        _log.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
         if trajectory is not None:
             own = trajectory.metadata.get("wall_time", {})
-            times[name] = own.get(job.phase, times[name])
+            times[name] = own.get(part.phase, times[name])
             clock.add("build", own.get("build", 0.0))
-            done[name] = _labelled(trajectory, scenario, job.phase, times[name])
-            fates[name] = _saved(done[name], directory, name, fates[name])
-        if job.phase == "solve" or not name:
-            clock.add(job.phase, times[name])
-        if fates[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
+            done[name] = _labelled(trajectory, scenario, part.phase, times[name])
+            outcomes[name] = _saved(done[name], directory, name, outcomes[name])
+        if part.phase == "solve" or not name:
+            clock.add(part.phase, times[name])
+        if outcomes[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
             break
-    if "" not in fates:  # stopped before its main run: what there is stands for it
-        first = next(iter(fates))
-        fates[""], times[""] = fates[first], times[first]
+    if "" not in outcomes:  # stopped before its main run: what there is stands for it
+        first = next(iter(outcomes))
+        outcomes[""], times[""] = outcomes[first], times[first]
         if first in done:
             done[""] = done[first]
-            fates[""] = _saved(done[first], directory, "", fates[first])
+            outcomes[""] = _saved(done[first], directory, "", outcomes[first])
     main, parts = done.get(""), {name: value for name, value in done.items() if name}
-    interrupted = any(status is Status.INTERRUPTED for status, _ in fates.values())
+    interrupted = any(status is Status.INTERRUPTED for status, _ in outcomes.values())
     try:
         entries = _metrics(scenario, main, parts)
     except KeyboardInterrupt:
         entries, interrupted = {}, True
-    summary = _summary(scenario, fates, entries, done, times, clock)
+    summary = _summary(scenario, outcomes, entries, done, times, clock)
     files.write_summary(directory, summary)
     return Result(directory, summary, main, parts, interrupted)
 
 
-def _saved(trajectory: Trajectory, directory: Path, name: str, fate: tuple[Status, str]) -> tuple[Status, str]:
+def _saved(trajectory: Trajectory, directory: Path, name: str, outcome: tuple[Status, str]) -> tuple[Status, str]:
     """Save a trajectory and return how its run ended: by an interrupt, if one came while it was written."""
     try:
         trajectory.save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
     except KeyboardInterrupt:
         return Status.INTERRUPTED, ""
-    return fate
+    return outcome
 
 
-def _do(job: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
-    """Return how one job ended, a message, and what it computed.
+def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
+    """Return how one part ended, a message, and what it computed.
 
-    A `late` job that cannot be done leaves what earlier ones computed.
+    A `late` part that cannot be done leaves what earlier ones computed.
     """
-    share = (lambda done: progress(job.name or job.phase, done)) if progress else None
+    share = (lambda done: progress(part.name or part.phase, done)) if progress else None
     try:
-        trajectory = job.run(share)
+        trajectory = part.run(share)
     except SimulationError as error:
         _log.warning("%s", error)
         return (error.status, str(error)), error.result
@@ -216,14 +217,14 @@ def _do(job: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status,
 
 def _summary(
     scenario: Scenario,
-    fates: Mapping[str, tuple[Status, str]],
+    outcomes: Mapping[str, tuple[Status, str]],
     entries: Mapping[str, Mapping[str, Any]],
     done: Mapping[str, Trajectory],
     times: Mapping[str, float],
     clock: _Clock,
 ) -> dict[str, Any]:
-    status, message = fates[""]
-    if status in _DONE and not metrics.hold(entries):
+    status, message = outcomes[""]
+    if status in _DONE and not acceptance.hold(entries):
         status = Status.LIMIT_VIOLATED
     return {
         "scenario": scenario.name,
@@ -237,38 +238,42 @@ def _summary(
         "metrics": entries,
         "parts": {
             name: {
-                "status": fates[name][0].label,
-                "advice": fates[name][0].advice,
+                "status": outcomes[name][0].label,
+                "advice": outcomes[name][0].advice,
                 "feasible": name in done and done[name].feasible,
                 "wall_time": {"simulate": times[name]},
             }
-            for name in fates
+            for name in outcomes
             if name
         },
     }
 
 
 def _metrics(scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]) -> dict[str, dict[str, Any]]:
-    """Return the metrics; those of a named scenario have limits, and one that cannot be computed does not hold."""
-    from trundle.report.metrics import compute, units_of_tasks
+    """Return the metrics beside the scenario's limits; one with a limit that cannot be computed does not hold."""
+    from trundle.report import Metric, RunSet
 
-    limited = scenario.name if scenario.named else ""
-    values: Mapping[str, float] = {}
-    units: dict[str, str] = {}
+    asked = scenario.tables.acceptance
+    values: Mapping[str, Metric] = {}
     if main is not None and len(main) > 1:
         try:
-            values = compute(limited, main, parts)
-            units = units_of_tasks(main, parts)
+            values = system(scenario.kind).metrics(RunSet(main, parts, frozenset(asked)))
         except TrundleError as error:
             _log.warning("metrics: %s", error)
-    return metrics.judge(limited, values, units)
+    return acceptance.judge(asked, values)
 
 
 def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:
     """Return the trajectory with what the run knows and the simulation does not."""
     known = dict(trajectory.metadata)
     times = dict(known.get("wall_time", {})) | {phase: seconds}
-    known |= {"scenario": scenario.name, "seed": scenario.seed, "version": __version__, "wall_time": times}
+    known |= {
+        "kind": scenario.kind,
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "version": __version__,
+        "wall_time": times,
+    }
     return replace(trajectory, metadata=known)
 
 
@@ -279,7 +284,7 @@ def _report(result: Result, clock: _Clock, plots: bool) -> Result:
     interrupted = result.interrupted
     with clock("report"):
         try:
-            from trundle.report import write_report
+            from trundle.scenarios.engine.pictures import write_report
 
             for path in write_report(result.directory, plots=plots, viewer=True):
                 _log.info("wrote %s", path.name)

@@ -12,7 +12,7 @@ import numpy as np
 from trundle import __version__
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
-from trundle.records import Trajectory, make_dataset
+from trundle.records import PAIR, Trajectory, make_dataset, tree_view
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
 from trundle.simulate.record.pair import juggling_arrays, lifted, say_which_contact
 from trundle.simulate.record.plane import planar_arrays
@@ -54,7 +54,6 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         status = Status.NOT_A_POINT_CONTACT
     steps = max(log.steps, 1)
     metadata: dict[str, Any] = {
-        "kind": system.kind,
         "version": __version__,
         "physics": _physics(system),
         "statistics": {
@@ -85,7 +84,7 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
     }
     arrays = juggling_arrays(columns, log.controlled) if system.kind == "juggling" else planar_arrays(columns)
     dataset = make_dataset(
-        system.kind,
+        PAIR if system.kind == "juggling" else tree_view(system.d),
         times,
         arrays,
         bodies=(system.contact_pairs[0].body_A,),

@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
-from trundle.records import make_dataset
+from trundle.records import make_dataset, tree_view
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
 from trundle.simulate.record.scene import describe, tree_scene
 
@@ -29,7 +29,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     arrays = _spatial(columns) if system.kind == "spatial" else _planar(columns)
     names = [system.contact_pairs[i].contact for i in slots]
     dataset = make_dataset(
-        system.kind,
+        tree_view(system.d),
         np.concatenate([segment.times for segment in segments]),
         arrays,
         bodies=list(bodies),

@@ -1,1 +1,59 @@
-"""Juggling."""
+"""Juggling: an object that rolls on a moving hand, in space or in the plane (paper 2).
+
+`build` makes pair and start of a file, `control` and `throw` the experiments with plans, controllers and trials
+(`policies`, `plants`, `goals`); `metrics` and `metrics_passive` judge runs, `figures` compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trundle.scenarios.system import TaskSpec
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+    from trundle.report import Figure, Metric, RunSet, Stage
+
+
+class Juggling:
+    """An object on a moving hand."""
+
+    name = "juggling"
+    library = Path(__file__).parent
+    tasks: Mapping[str, TaskSpec] = {
+        "simulate": TaskSpec(__name__, "schema:JugglingSimulate", "build:build"),
+        "transfer": TaskSpec(
+            __name__,
+            "schema_control:JugglingTransfer",
+            "control:build_transfer",
+            parts=r"plan|open-loop|coarse-(open|closed)-loop|(open|closed)-loop-\d+",
+        ),
+        "balance": TaskSpec(
+            __name__, "schema_control:JugglingBalance", "control:build_balance", parts=r"uncontrolled|closed-loop-\d+"
+        ),
+        "throw": TaskSpec(__name__, "schema_control:JugglingThrow", "throw:build", parts=r"plan|closed-loop-\d+"),
+    }
+    commands: Mapping[str, str] = {}
+
+    def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
+        """Return the metrics of a finished run."""
+        from trundle.systems.juggling.metrics import metrics
+
+        return metrics(runs)
+
+    def figures(self, runs: RunSet) -> Mapping[str, Figure]:
+        """Return the figures of a finished run by the names of their files."""
+        from trundle.systems.juggling.figures import figures
+
+        return figures(runs)
+
+    def stage(self, run: Trajectory) -> Stage:
+        """Return what the moving picture of a run shows."""
+        from trundle.report import build_stage
+
+        return build_stage(run)
+
+
+SYSTEM = Juggling()

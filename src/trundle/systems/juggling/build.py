@@ -9,7 +9,7 @@ from trundle import geometry
 from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
 from trundle.models.tree.system import Start
 from trundle.scenarios.curves import curve
-from trundle.scenarios.engine.building import Simulation, data, keys, measured
+from trundle.scenarios.engine.building import Simulation, data, error_context, measured
 from trundle.scenarios.files import grid
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema_shapes import is_planar
@@ -43,7 +43,7 @@ def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
     hand = _hand(scenario, tables.hand)
     contact, gravity = tables.contact, tables.simulation.gravity
     moved = {"gravity": "simulation.gravity", "body": "object.shape", "base": "hand.shape"}
-    with keys("contact", scenario, moved):
+    with error_context("contact", scenario, moved):
         pair = RollingPair(
             body,
             hand,
@@ -54,7 +54,7 @@ def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
-    with keys("initial", scenario, {"contact": "initial.contact_on_hand"}):
+    with error_context("initial", scenario, {"contact": "initial.contact_on_hand"}):
         return pair, pair.place(**initial(tables.initial, tables.planar))
 
 
@@ -83,14 +83,14 @@ def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
 def _object(scenario: Scenario, table: Any) -> RigidBody:
     shape = shape_of(scenario, table.shape, "object.shape", closed=True)
     center = xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
-    with keys("object", scenario):
+    with error_context("object", scenario):
         return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=center)
 
 
 def _hand(scenario: Scenario, table: Any) -> Hand:
     shape = shape_of(scenario, table.shape, "hand.shape", closed=False)
     motion = motion_of(scenario, table.motion, shape.d, "hand.motion")
-    with keys("hand", scenario, {"twist": "hand.angular_velocity"}):
+    with error_context("hand", scenario, {"twist": "hand.angular_velocity"}):
         if shape.d == 2:
             twist = (_counter_clockwise(table.angular_velocity), *xz(table.velocity))
             position, angle = xz(table.position), table.angle or 0.0
@@ -104,7 +104,7 @@ def shape_of(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry
     if is_planar(table):
         return curve(scenario, table, key, closed)
     if table.type in _SHAPES:
-        with keys(key, scenario):
+        with error_context(key, scenario):
             return _SHAPES[table.type](table)
     with measured(f"{key}.file", table.file, scenario):
         values = data(scenario, f"{key}.file", table.file, ("x", "y", "z"))
@@ -119,7 +119,7 @@ def motion_of(scenario: Scenario, table: Any, d: int, key: str) -> HandMotion:
     if table.type == "coast":
         return Coast()
     if table.type == "sinusoid":
-        with keys(key, scenario):
+        with error_context(key, scenario):
             return SinusoidMotion(table.amplitude, table.frequency, table.phase)
     with measured(f"{key}.file", table.file, scenario):
         columns = ("t", "w", "vx", "vz") if d == 2 else ("t", "wx", "wy", "wz", "vx", "vy", "vz")

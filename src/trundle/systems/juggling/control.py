@@ -12,10 +12,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from trundle import geometry
+from trundle.errors import SimulationError
 from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
@@ -33,7 +34,7 @@ _GEOMETRIC_ROLLS = 5
 _log = logging.getLogger("trundle.run")
 
 
-def build_transfer(scenario: Scenario) -> TransferWork:
+def build_transfer(scenario: Scenario) -> TransferExperiment:
     """Return the work of a scenario of task `transfer`."""
     from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
     from trundle.plan.transfer.formulation import Formulation
@@ -41,7 +42,7 @@ def build_transfer(scenario: Scenario) -> TransferWork:
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
     limits, plan = tables.limits, tables.plan
-    with keys("goal", scenario, _moved(limits) | {"contact": "goal.contact_on_hand"}):
+    with error_context("goal", scenario, _moved(limits) | {"contact": "goal.contact_on_hand"}):
         task = Transfer(
             pair,
             start,
@@ -53,25 +54,25 @@ def build_transfer(scenario: Scenario) -> TransferWork:
         )
         goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
         Formulation(task)
-    with keys("trials", scenario):
+    with error_context("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)
-    work = TransferWork(scenario, pair, start, task, tuple(trials))
+    work = TransferExperiment(scenario, pair, start, task, tuple(trials))
     if tables.offset is not None:
-        with keys("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
+        with error_context("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
             work.offset_start()
     return work
 
 
-def build_balance(scenario: Scenario) -> BalanceWork:
+def build_balance(scenario: Scenario) -> BalanceExperiment:
     """Return the work of a scenario of task `balance`."""
     tables: Any = scenario.tables
     pair, start = pair_and_start(scenario)
-    with keys("trials", scenario):
+    with error_context("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)
-    with keys("goal", scenario):
+    with error_context("goal", scenario):
         goal = pair.place(**resting_pose(tables, pair.d))
-    work = BalanceWork(scenario, pair, start, goal, tuple(trials))
-    with keys("controller", scenario, {"state": "goal"}):
+    work = BalanceExperiment(scenario, pair, start, goal, tuple(trials))
+    with error_context("controller", scenario, {"state": "goal"}):
         work.controller()
     return work
 
@@ -88,7 +89,7 @@ _HAND_LIMITS = ("freedoms", "angular_acceleration", "linear_acceleration", "angu
 
 
 @dataclass(frozen=True)
-class TransferWork:
+class TransferExperiment:
     """Plan, main run, comparison runs and trials of a transfer."""
 
     scenario: Scenario
@@ -102,7 +103,14 @@ class TransferWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Part]:
+    def regulator(self) -> Policy:
+        """Return the controller that tracks the plan, for export."""
+        plan = self._planned(None, nodes=self.tables.plan.nodes, seed=self.scenario.seed)
+        if not plan.success:
+            raise SimulationError("there is no plan whose controller could be written", plan.status)
+        return self._controller(plan.reference)
+
+    def parts(self) -> Iterator[Part]:
         """Yield plan, main run, open loops, and trials; after a plan that failed only its best attempt."""
         made: list[Plan] = []
         yield Part("plan", lambda share: self._plan(made, share), "solve")
@@ -141,7 +149,8 @@ class TransferWork:
         if found.success and self._ball_on_plate():
             left["geometric_path_length"] = self._geometric_length()
         if found.success and table.starts:
-            left |= {"start_sigma": table.start_sigma, "start_successes": self._successes(share)}
+            left |= {"start_sigma": table.start_sigma, "starts": table.starts}
+            left |= {"start_successes": self._successes(share)}
             status = Status.INTERRUPTED if left["start_successes"] is None else status
         run = found.trajectory or self._standstill()
         return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)})
@@ -279,7 +288,7 @@ class TransferWork:
 
 
 @dataclass(frozen=True)
-class BalanceWork:
+class BalanceExperiment:
     """A regulator about an equilibrium, and the same start without it."""
 
     scenario: Scenario
@@ -293,7 +302,11 @@ class BalanceWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Part]:
+    def regulator(self) -> Policy:
+        """Return the controller, for export."""
+        return self.controller()
+
+    def parts(self) -> Iterator[Part]:
         """Yield the controlled run, the one with the hand at rest, and trials."""
         yield Part("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
         yield Part("uncontrolled", lambda share: self._run(share))

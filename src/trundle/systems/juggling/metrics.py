@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,9 +12,10 @@ from scipy.spatial.transform import Rotation
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
-from trundle.report import recompute
-from trundle.report.metrics import TRIAL, general, input_jumps, phases, usage
+from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure, recompute
+from trundle.report.metrics import QUANTITIES, general, input_jumps, phases, usage
 from trundle.status import Status
+from trundle.systems.juggling import metrics_passive
 
 Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
@@ -57,7 +59,7 @@ def relative_speed(run: Trajectory) -> Array:
 
 def trials(parts: Parts, loop: str) -> dict[str, Trajectory]:
     """Return the trials in ``"open"`` or ``"closed"`` loop by name."""
-    return {name: run for name, run in parts.items() if TRIAL.fullmatch(name) and name.startswith(f"{loop}-loop-")}
+    return {name: run for name, run in parts.items() if is_trial(name) and name.startswith(f"{loop}-loop-")}
 
 
 def balanced(run: Trajectory) -> bool:
@@ -143,6 +145,8 @@ def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
     for name in ("start_successes", "kkt_residual", "geometric_path_length"):
         if left.get(name) is not None:
             values[name] = float(left[name])
+    if "start_successes" in values:
+        values["start_successes"] = Count(values["start_successes"], int(left["starts"]))
     for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
         if part in parts:
             errors = goal_errors(parts[part], _goal(parts[part]))
@@ -167,12 +171,12 @@ def flip_up(run: Trajectory, parts: Parts) -> dict[str, float]:
     """Trials that end balanced, friction until then, and the goal error of the replayed plan."""
     closed, opened, plan = trials(parts, "closed"), trials(parts, "open"), _part(parts, "plan")
     values = {
-        "closed_loop_successes": float(sum(balanced(trial) for trial in closed.values())),
+        "closed_loop_successes": _count(balanced, closed),
         "friction_use": _friction_use([run, *closed.values()], _until_balanced),
         "plan_error": goal_errors(plan, _goal(plan))["rotation"],
     }
     if opened:
-        values["open_loop_successes"] = float(sum(balanced(trial) for trial in opened.values()))
+        values["open_loop_successes"] = _count(balanced, opened)
     return values | _planning(plan)
 
 
@@ -187,7 +191,7 @@ def throw_catch(run: Trajectory, parts: Parts) -> dict[str, float]:
         flight = float(run.time[last] - run.time[max(first - 1, 0)])
     closed = trials(parts, "closed")
     return {
-        "balanced_successes": float(sum(balanced(trial) for trial in closed.values())),
+        "balanced_successes": _count(balanced, closed),
         "flight_time": flight,
     }
 
@@ -199,12 +203,16 @@ def butterfly(run: Trajectory, parts: Parts) -> dict[str, float]:
     errors = goal_errors(plan, _goal(plan))
     values |= {
         "final_speed": float(relative_speed(run)[-1]),
-        "closed_loop_successes": float(sum(arrived(trial) for trial in closed.values())),
+        "closed_loop_successes": _count(arrived, closed),
         "plan_error": max(errors.values()),
     }
     if opened:
-        values["open_loop_successes"] = float(sum(arrived(trial) for trial in opened.values()))
+        values["open_loop_successes"] = _count(arrived, opened)
     return values | _planning(plan)
+
+
+def _count(holds: Callable[[Trajectory], bool], of: Parts) -> Count:
+    return Count(sum(holds(trial) for trial in of.values()), len(of))
 
 
 def _planning(plan: Trajectory) -> dict[str, float]:
@@ -236,3 +244,87 @@ def _part(parts: Parts, name: str) -> Trajectory:
     if name not in parts:
         raise InputError(f"parts.{name}", None, "a part of the run, for this metric")
     return parts[name]
+
+
+TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
+"""Names of parts that are trials: a scenario counts them, and they have no metrics of their own."""
+
+
+def is_trial(part: str) -> bool:
+    """Whether a part of this name is a trial."""
+    return TRIAL.fullmatch(part) is not None
+
+
+def _has_goal(key: str) -> Callable[[Trajectory, Parts], bool]:
+    return lambda run, parts: (run.metadata.get("goal") or {}).get(key) is not None
+
+
+_SUCCESSES = {
+    "closed_loop_successes": Quantity("1", "trials in closed loop that end at the goal, at rest"),
+    "open_loop_successes": Quantity("1", "trials in open loop that end at the goal, at rest"),
+    "plan_error": Quantity("rad", "goal error of the plan, re-simulated accurately"),
+    "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
+}
+GROUPS = (
+    MetricGroup(
+        {
+            "radius_error_percent": Quantity("%", "largest deviation of the path's radius from the analytic circle"),
+            "centre_drift": Quantity("m", "distance of the fitted centre from the analytic one"),
+            "normal_force_error": Quantity("N", "largest |f_z - m g|"),
+        },
+        metrics_passive.plate_spinning,
+    ),
+    MetricGroup(
+        {"drift_velocity_error": Quantity("1", "relative error of the drift velocity against 5/2 g sin(tilt)/omega")},
+        metrics_passive.plate_tilted,
+    ),
+    MetricGroup(
+        {"energy_drift": Quantity("1", "largest change of the energy over the largest kinetic energy")},
+        metrics_passive.ellipsoid_dish,
+    ),
+    MetricGroup(
+        {
+            "goal_position_error": Quantity("m", "plan re-simulated accurately: contact on the hand against the goal"),
+            "goal_rotation_error": Quantity("deg", "the same, orientation"),
+            "tracked_position_error": Quantity("m", "closed loop from the offset, contact on the hand"),
+            "tracked_rotation_error": Quantity("deg", "the same, orientation"),
+            "start_successes": Quantity("1", "perturbed initial guesses that reach the goal"),
+            "friction_use": Quantity("1", "largest |f_t| / (mu f_n), plan and closed loop"),
+            "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
+            "path_length": Quantity("m", "of the contact on the hand, planned"),
+            "geometric_path_length": Quantity("m", "of a purely geometric plan, a few straight rolls"),
+        },
+        plate_reorient,
+        applies=lambda run, parts: "plan" in parts and "open-loop" in parts,
+    ),
+    MetricGroup(
+        {
+            "wobble_reduction": Quantity("1", "rms angle without over with control, last second"),
+            "wobble_uncontrolled": Quantity("rad", "rms angle without control, last second"),
+            "wobble_controlled": Quantity("rad", "rms angle with control, last second"),
+        },
+        ellipse_damping,
+    ),
+    MetricGroup(
+        _SUCCESSES | {"friction_use": Quantity("1", "largest |f_t| / (mu f_n), closed loops until balanced")},
+        flip_up,
+        applies=_has_goal("object_angle"),
+    ),
+    MetricGroup(
+        {
+            "balanced_successes": Quantity("1", "trials that end balanced after the catch"),
+            "flight_time": Quantity("s", "free flight between release and catch"),
+        },
+        throw_catch,
+    ),
+    MetricGroup(
+        _SUCCESSES | {"final_speed": Quantity("m/s", "of the object relative to the hand at the end, without noise")},
+        butterfly,
+        applies=_has_goal("contact_on_hand"),
+    ),
+)
+
+
+def metrics(runs: RunSet) -> Mapping[str, Metric]:
+    """Return the metrics of a run of kind `juggling`."""
+    return measure(runs, GROUPS, general, QUANTITIES, is_trial)

@@ -71,14 +71,6 @@ def ellipsoid_dish(run: Trajectory, parts: Parts) -> dict[str, float]:
     return {"energy_drift": relative_drift(kinetic + potential, float(np.max(kinetic)))}
 
 
-def rock_undulating(run: Trajectory, parts: Parts) -> dict[str, float]:
-    """Energy drift relative to m g 0.2 m."""
-    kinetic, potential = energy(run)
-    known = physics(run)
-    weight = float(known["mass"]) * float(np.linalg.norm(known["gravity"]))
-    return {"energy_drift": relative_drift(kinetic + potential, weight * 0.2)}
-
-
 def _ball_on_plate(run: Trajectory) -> tuple[float, float, float, float]:
     """Return mass, radius, k = J/(m r^2) and the plate's spin; the plate must turn steadily about its own origin."""
     body = run.body("object")

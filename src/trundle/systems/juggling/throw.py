@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trundle.errors import SimulationError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.systems.juggling.build import pair_and_start, xz
@@ -20,13 +21,13 @@ from trundle.systems.juggling.policies import regulator, sensed
 
 if TYPE_CHECKING:
     from trundle.plan.throw.throw import ThrowCatch, ThrowPlan
-    from trundle.records import Trajectory
+    from trundle.records import Policy, Trajectory
 
 _SETTLE = 5e-3
 """Time (s) after the catch at which the regulator may take over."""
 
 
-def build(scenario: Scenario) -> ThrowWork:
+def build(scenario: Scenario) -> ThrowExperiment:
     """Return the work of a scenario of task `throw`."""
     from trundle.plan.throw.throw import ThrowCatch
 
@@ -36,7 +37,7 @@ def build(scenario: Scenario) -> ThrowWork:
     linear = limits.linear_acceleration
     moved = {"goal_angle": "goal.object_angle", "goal_place": "goal.contact_on_hand", "pair": "contact.on_slip"}
     moved |= {"friction_use": "limits.friction_margin", "normal_force": "limits.normal_force", "pair.base": "hand"}
-    with keys("throw", scenario, moved):
+    with error_context("throw", scenario, moved):
         task = ThrowCatch(
             pair,
             start,
@@ -53,11 +54,11 @@ def build(scenario: Scenario) -> ThrowWork:
             ramp=throw.ramp,
             tolerance=(throw.energy_tolerance, throw.place_tolerance),
         )
-    return ThrowWork(scenario, pair, start, task)
+    return ThrowExperiment(scenario, pair, start, task)
 
 
 @dataclass(frozen=True)
-class ThrowWork:
+class ThrowExperiment:
     """Plan of a throw, its main run with the regulator after the catch, and trials with errors of the catch."""
 
     scenario: Scenario
@@ -70,7 +71,15 @@ class ThrowWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Part]:
+    def regulator(self) -> Policy:
+        """Return the controller that balances the object after the catch, for export."""
+        table = self.tables.throw
+        thrown = self.task.plan(None, seed=self.scenario.seed, wanted=table.wanted, time_limit=table.time_limit)
+        if thrown.standing is None:
+            raise SimulationError("there is no throw whose balance could be written", thrown.status)
+        return regulator(self.pair, thrown.standing, self.tables)
+
+    def parts(self) -> Iterator[Part]:
         """Yield plan, main run and trials; after a plan that failed only its best attempt."""
         made: list[ThrowPlan] = []
         yield Part("plan", lambda share: self._plan(made, share), "solve")

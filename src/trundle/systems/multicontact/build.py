@@ -27,7 +27,7 @@ from trundle.plan.stances.equilibrium import bearable
 from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.layout import hand_of, steps_of, terrain_of, with_hand
@@ -44,15 +44,15 @@ _UP = np.array([0.0, 0.0, 1.0])
 _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
 
 
-def build(scenario: Scenario) -> MulticontactWork:
+def build(scenario: Scenario) -> MulticontactExperiment:
     """Return the work of a `multicontact` scenario, robot and footholds checked."""
-    work = MulticontactWork(scenario)
+    work = MulticontactExperiment(scenario)
     if work.tables.task == "carry":
-        from trundle.systems.multicontact.carry import CarryWork
+        from trundle.systems.multicontact.carry import CarryExperiment
 
-        work = CarryWork(scenario)
+        work = CarryExperiment(scenario)
     moved = {"robot": "robot.name", "pads": "robot.name"} | {key: key for key in ("controller.avoid", "box.size")}
-    with keys("robot", scenario, moved):
+    with error_context("robot", scenario, moved):
         try:
             _ = work.controller, work.plant(Trial(scenario.seed, 1.0)).specification()
         except MissingExtraError as error:
@@ -67,7 +67,7 @@ def build(scenario: Scenario) -> MulticontactWork:
 
 
 @dataclass(frozen=True, eq=False)
-class MulticontactWork:
+class MulticontactExperiment:
     """A humanoid, its footholds and its trials; the first trial is the trajectory."""
 
     scenario: Scenario
@@ -86,18 +86,18 @@ class MulticontactWork:
         moved = {"hand": "hand", "loadable": "robot.name", "lowered": "robot.lowered"}
         if not self.tables.terrain.floor and not self.tables.terrain.blocks:
             moved["place"] = "terrain.floor"
-        with keys("steps", self.scenario, moved):
+        with error_context("steps", self.scenario, moved):
             _ = self.steps, self.rests
             if self.rests is None:
                 self._reaches()
 
-    def jobs(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield all trials as one job."""
         yield Part("", self._run)
 
     def _run(self, share: PartProgress | None) -> Trajectory:
         outcomes: list[Outcome] = []
-        with keys(self.way, self.scenario):
+        with error_context(self.way, self.scenario):
             _ = self.path
         most = len(self._pushes()) if self.tables.task == "stand" else self.tables.trials.count
         for trial in self.trials(outcomes):
@@ -154,13 +154,13 @@ class MulticontactWork:
     def terrain(self) -> Terrain:
         """What the robot stands and leans on."""
         moved = {"block": "hand.support", "place": "terrain.floor"}
-        with keys("hand", self.scenario, moved):
+        with error_context("hand", self.scenario, moved):
             return terrain_of(self.tables, self.controller.humanoid)
 
     @cached_property
     def walk(self) -> Any:
         """The table `[steps]` as this robot takes it."""
-        with keys("steps", self.scenario, {"breadth": "steps.width", "end": "hand.end"}):
+        with error_context("steps", self.scenario, {"breadth": "steps.width", "end": "hand.end"}):
             return steps_of(self.tables, self.controller.humanoid, self.terrain)
 
     @cached_property
@@ -168,7 +168,7 @@ class MulticontactWork:
         """State q (nq,) at the start: over the ground at the origin."""
         humanoid = self.controller.humanoid
         q = humanoid.standing()
-        with keys("terrain", self.scenario, {"place": "terrain.floor"}):
+        with error_context("terrain", self.scenario, {"place": "terrain.floor"}):
             q[2] += self.terrain.ground(0.0, 0.0)[0][2]
         table = self.walk if self.tables.task == "walk" else None
         if table is None or table.width is None:
@@ -221,7 +221,7 @@ class MulticontactWork:
         kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
         moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
         if self.tables.hand is not None:
-            with keys("hand", self.scenario):
+            with error_context("hand", self.scenario):
                 hand = hand_of(self.tables, humanoid, t.length)
             moves = with_hand(hand, start, moves, self.terrain, self.tables.controller.preview.friction)
         if t.timing is not None:

@@ -22,9 +22,9 @@ from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
 from trundle.plan.stances.arms import Arms, arm_pose, arms
 from trundle.plan.stances.pose import center_of_mass_of
 from trundle.problems.paths import PointPath
-from trundle.scenarios.engine.building import keys
+from trundle.scenarios.engine.building import error_context
 from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant
-from trundle.systems.multicontact.build import MulticontactWork
+from trundle.systems.multicontact.build import MulticontactExperiment
 from trundle.systems.multicontact.stances import check_turn
 from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
 
@@ -34,7 +34,7 @@ _LEVEL = float(np.cos(np.radians(1.0)))
 """Height of the normal of a foothold that counts as level."""
 
 
-class CarryWork(MulticontactWork):
+class CarryExperiment(MulticontactExperiment):
     """A humanoid that carries a box."""
 
     way: ClassVar[str] = "route"
@@ -42,12 +42,12 @@ class CarryWork(MulticontactWork):
 
     def check(self) -> None:
         """Raise `InputError` where footholds, or places of the box, are impossible."""
-        with keys("route", self.scenario):
+        with error_context("route", self.scenario):
             _ = self.moves
         check_turn(self)
-        with keys("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
+        with error_context("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
             _ = self.joints
-        with keys("route", self.scenario, {"lowered": "robot.lowered"}):
+        with error_context("route", self.scenario, {"lowered": "robot.lowered"}):
             self._reaches()
 
     @cached_property
@@ -77,7 +77,7 @@ class CarryWork(MulticontactWork):
         _, ends = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
         turn, found = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn])), {}
         for name in (f"{foot}_foot" for foot in self.controller.humanoid.feet):
-            with keys("terrain", self.scenario, {"place": "terrain.floor"}):
+            with error_context("terrain", self.scenario, {"place": "terrain.floor"}):
                 point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
             found[name] = PlacedPatch(name, self._sole(name), point, R @ turn)
         if set(found) != {"left_foot", "right_foot"}:
@@ -90,13 +90,13 @@ class CarryWork(MulticontactWork):
         t, places, moves = self.tables.route, dict(self.soles), []
         kinds = {"single": t.single, "double": t.double, "lift": t.lift}
         if t.turn_steps:
-            with keys("route", self.scenario, {"steps": "route.turn_steps"}):
+            with error_context("route", self.scenario, {"steps": "route.turn_steps"}):
                 moves += turn_in_place(places, t.turn_steps, t.turn, **kinds)
             places |= {move.target.name: move.target for move in moves}
         for way in t.ways:
             for name in ("right_foot", "left_foot"):
                 old = places[name]
-                with keys("route", self.scenario, {"place": "route.ways"}):
+                with error_context("route", self.scenario, {"place": "route.ways"}):
                     point, R = self.terrain.ground(float(old.position[0]) + way, float(old.position[1]))
                 places[name] = PlacedPatch(name, old.patch, point, R)
                 uneven = abs(point[2] - old.position[2]) > 1e-3
@@ -238,7 +238,7 @@ def _given(said: float | None, found: float) -> float:
     return round(float(found), 2) if said is None else said
 
 
-def judged(work: CarryWork, outcome: Outcome) -> dict[str, Any]:
+def judged(work: CarryExperiment, outcome: Outcome) -> dict[str, Any]:
     """Return what became of the box: `slip` (m), `tilt` (deg), whether it was lifted, held and set down.
 
     `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from trundle.numerics.rotations import rotation_of
 from trundle.records import Trajectory
-from trundle.report import style
+from trundle.report import Figure, RunSet, figures_of_runs, style
+from trundle.report.runs import DrawRun
 from trundle.systems.multicontact import metrics as metrics_multicontact
 
 if TYPE_CHECKING:
@@ -25,9 +26,14 @@ _CURVES = 100
 _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
 
 
-def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return the figures of a run of the kind by name, the most telling first."""
-    return {
+def figures(runs: RunSet) -> dict[str, Figure]:
+    """Return the figures of a run of kind `multicontact`."""
+    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials})
+
+
+def _of_run(run: Trajectory) -> dict[str, DrawRun]:
+    """Return the figures of one run by name, the most telling first."""
+    found: dict[str, DrawRun] = {
         "com_path": com_path,
         "com": com,
         "forces": forces,
@@ -36,19 +42,11 @@ def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
         "torque_use": torque_use,
         "solve_times": solve_times,
     }
-
-
-def further(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return the figures of a run with something in the hands, and of one with previews."""
-    if run.kind != "multicontact":
-        return {}
-    found = {"hands": hands} if "box_position" in run else {}
-    return found | ({"dropped_momentum": dropped_momentum} if run.metadata.get("plans") else {})
-
-
-def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
-    """Return the figures that set trials and parts beside each other."""
-    return {"trials": all_trials} if runs[""].kind == "multicontact" else {}
+    if "box_position" in run:
+        found["hands"] = hands
+    if run.metadata.get("plans"):
+        found["dropped_momentum"] = dropped_momentum
+    return found
 
 
 def com_path(run: Trajectory, ax: Axes | None = None) -> Axes:

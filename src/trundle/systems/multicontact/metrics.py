@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
+from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Runs = Mapping[str, Trajectory]
-
-#: Units of the metrics every run of the kind has.
-UNITS = {
-    "trials_ok": "1",
-    "trials": "1",
-    "com_rms_xy": "m",
-    "torque_use": "1",
-    "real_time_factor": "1",
-    "solve_time_wholebody": "s",
-    "solve_time_preview": "s",
-    "solve_time_wholebody_p99": "s",
-    "solve_time_preview_p99": "s",
-    "odometry_drift": "m",
-    "friction_use": "1",
-    "ticks_unsolved": "1",
-    "previews_relaxed": "1",
-    "previews_unsolved": "1",
-    "cone_margin": "N",
-    "dropped_momentum_error": "kg m2/s",
-    "dropped_momentum_error_ahead": "kg m2/s",
-    "box_slip": "m",
-    "box_tilt": "deg",
-    "grip": "N",
-    "sole_shift": "m",
-    "hand_load_most": "N",
-    "com_behind": "m",
-    "obstacle_force": "N",
-    "obstacle_gap": "m",
-}
 
 
 def trials(run: Trajectory) -> list[dict[str, Any]]:
@@ -63,7 +35,7 @@ def general(run: Trajectory) -> dict[str, float]:
     held = [one for one in facts if one["survived"]] or facts
     preview = run["solve_time_preview"][run["solve_time_preview"] > 0]
     return {
-        "trials_ok": float(sum(one["survived"] for one in facts)),
+        "trials_ok": Count(sum(one["survived"] for one in facts), len(facts)),
         "trials": float(len(facts)),
         "com_rms_xy": max(one["com_rms_xy"] for one in held),
         "torque_use": max(one["torque_use"] for one in facts),
@@ -145,7 +117,7 @@ def walk(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `humanoid-walk`: the worst of all its trials."""
     facts = trials(run)
     return {
-        "seeds_ok": float(sum(one["survived"] for one in facts)),
+        "seeds_ok": Count(sum(one["survived"] for one in facts), len(facts)),
         "com_rms_xy": max(one["com_rms_xy"] for one in facts),
     }
 
@@ -159,7 +131,7 @@ def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
     facts = trials(run)
     good = [one for one in facts if one["survived"]] or facts
     return {
-        "seeds_ok": float(sum(one["crossed"] for one in facts)),
+        "seeds_ok": Count(sum(one["crossed"] for one in facts), len(facts)),
         **{f"box_{key}": max(_known(one[key]) for one in good) for key in ("slip", "tilt")},
         "grip": float(np.mean([one["grip"] for one in good])),
     }
@@ -176,7 +148,7 @@ def ledge(run: Trajectory, parts: Runs) -> dict[str, float]:
     crossed = [one for one in facts if one["survived"] and one["placements"] >= 2]
     judged = crossed or facts
     return {
-        "seeds_ok": float(len(crossed)),
+        "seeds_ok": Count(len(crossed), len(facts)),
         "hand_load_share": min(one["hand_load_share"] for one in judged),
         "static_without_hand": without_hand(run),
         "self_clearance": min(one["self_clearance"] for one in judged),
@@ -205,3 +177,70 @@ def without_hand(run: Trajectory, foot: str = "right_foot") -> float:
 
 def _soles(stance: Mapping[str, Any]) -> list[str]:
     return [name for name in stance["contacts"] if name.endswith("_foot")]
+
+
+def _told(key: str) -> Callable[[Trajectory, Runs], bool]:
+    """Return whether the trials of a run tell of `key`."""
+    return lambda run, parts: all(key in one for one in trials(run))
+
+
+QUANTITIES = {
+    "trials_ok": Quantity("1", "trials that did not fall"),
+    "trials": Quantity("1"),
+    "com_rms_xy": Quantity("m", "worst seed, against a nominal plan"),
+    "torque_use": Quantity("1", "largest |tau|/limit"),
+    "real_time_factor": Quantity("1", "control side, one core"),
+    "solve_time_wholebody": Quantity("s"),
+    "solve_time_preview": Quantity("s"),
+    "solve_time_wholebody_p99": Quantity("s"),
+    "solve_time_preview_p99": Quantity("s"),
+    "odometry_drift": Quantity("m"),
+    "friction_use": Quantity("1", "of planned forces, largest |f_t| / (mu f_n)"),
+    "ticks_unsolved": Quantity("1"),
+    "previews_relaxed": Quantity("1"),
+    "previews_unsolved": Quantity("1"),
+    "cone_margin": Quantity("N", "of all contacts of all plans: friction, centre of pressure and yaw"),
+    "dropped_momentum_error": Quantity("kg m2/s"),
+    "dropped_momentum_error_ahead": Quantity("kg m2/s"),
+    "box_slip": Quantity("m", "in the hands"),
+    "box_tilt": Quantity("deg"),
+    "grip": Quantity("N"),
+    "sole_shift": Quantity("m"),
+    "hand_load_most": Quantity("N", "largest load of the hand"),
+    "com_behind": Quantity("m", "of the centre of mass across from its nominal place, on one foot, at most"),
+    "obstacle_force": Quantity("N", "largest force on an obstacle"),
+    "obstacle_gap": Quantity("m", "smallest gap to an obstacle"),
+}
+_SEEDS = {"seeds_ok": Quantity("1", "trials that reach their end upright, with what is asked on the way")}
+GROUPS = (
+    MetricGroup(
+        {
+            "push_fore_aft": Quantity("N s", "largest 0.1 s push survived without stepping, both directions"),
+            "push_lateral": Quantity("N s", "the same, sideways"),
+            "push_talos": Quantity("N s", "part talos, the weaker of both axes"),
+        },
+        stand,
+    ),
+    MetricGroup(_SEEDS, walk),
+    MetricGroup(
+        _SEEDS | {"box_slip": QUANTITIES["box_slip"], "box_tilt": QUANTITIES["box_tilt"], "grip": QUANTITIES["grip"]},
+        carry,
+        applies=_told("crossed"),
+    ),
+    MetricGroup(
+        _SEEDS
+        | {
+            "hand_load_share": Quantity("1", "mean share of the weight while the hand is placed"),
+            "static_without_hand": Quantity("1", "1 if the robot could rest without the hand, on one foot"),
+            "self_clearance": Quantity("m", "smallest distance among the robot's own bodies"),
+            "hand_placements": Quantity("1", "least number of placements of the hand"),
+        },
+        ledge,
+        applies=_told("hand_load_share"),
+    ),
+)
+
+
+def metrics(runs: RunSet) -> Mapping[str, Metric]:
+    """Return the metrics of a run of kind `multicontact`."""
+    return measure(runs, GROUPS, general, QUANTITIES)

@@ -14,7 +14,7 @@ from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.numerics.rotations import rotation_rpy
-from trundle.scenarios.engine.building import keys
+from trundle.scenarios.engine.building import error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.systems.multicontact.layout import terrain_of
 
@@ -47,7 +47,7 @@ def read_obstacles(scenario: Scenario, humanoid: Humanoid) -> tuple[Obstacle, ..
         size = table.shape.model_dump()
         kind = size.pop("type")
         numbers = size["size"] if kind == "box" else [size[part] for part in ("radius", "length") if part in size]
-        with keys(key, scenario):
+        with error_context(key, scenario):
             R = rotation_rpy(np.array(table.rpy))
             found.append(Obstacle(table.name, np.array(numbers, dtype=float), table.center, against, R, kind))
     return tuple(found)

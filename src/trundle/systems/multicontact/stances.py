@@ -11,7 +11,7 @@ from trundle.plan.stances.pose import StanceError
 
 
 def check_stances(work: Any) -> None:
-    """Raise `InputError` where the robot of a `MulticontactWork` cannot rest at some stance of its steps.
+    """Raise `InputError` where the robot of a `MulticontactExperiment` cannot rest at some stance of its steps.
 
     Poses at rest along the way of the centre of mass (`steps.rest`) are stricter: nothing is left to check.
     """

@@ -54,7 +54,7 @@ class Outcome:
 
 
 def run_trial(work: Any, trial: Trial) -> Outcome:
-    """Run one trial; `work` is a `trundle.systems.multicontact.build.MulticontactWork`."""
+    """Run one trial; `work` is a `trundle.systems.multicontact.build.MulticontactExperiment`."""
     tables, plant, policy = work.tables, work.plant(trial), work.policy()
     pushes = []
     if any(trial.push):
@@ -263,6 +263,7 @@ def pictured(humanoid: Humanoid) -> dict[str, Any]:
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
+    from trundle.systems.multicontact.record import VIEW
 
     run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
     ends = tuple(work.controller.humanoid.ends)
@@ -293,7 +294,7 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "solve_time_wholebody": r["tick"],
     }
     arrays |= _plans(r["planned"], hands) | _box(r["box"])
-    dataset = make_dataset("multicontact", run.time, arrays, contacts=ends, joints=robot.joints)
+    dataset = make_dataset(VIEW, run.time, arrays, contacts=ends, joints=robot.joints)
     metadata = {
         "kind": "multicontact",
         "task": tables.task,

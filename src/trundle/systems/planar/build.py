@@ -6,7 +6,7 @@ from typing import Any
 
 from trundle.models import Ground, RigidBody, RollingPair, Start
 from trundle.scenarios.curves import curve
-from trundle.scenarios.engine.building import Simulation, keys
+from trundle.scenarios.engine.building import Simulation, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.systems.planar.tree import build_tree
 
@@ -30,17 +30,17 @@ def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
     tables: Any = scenario.tables
     contact, simulation = tables.contact, tables.simulation
     outline = curve(scenario, tables.body.curve, "body.curve", closed=True)
-    with keys("body", scenario):
+    with error_context("body", scenario):
         body = RigidBody(
             outline,
             mass=tables.body.mass,
             inertia=tables.body.inertia,
             center_of_mass=tables.body.center_of_mass,
         )
-    with keys("terrain", scenario):
+    with error_context("terrain", scenario):
         ground = Ground(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False))
     moved = {"gravity": "simulation.gravity", "body": "body.curve", "base": "terrain.curve"}
-    with keys("contact", scenario, moved):
+    with error_context("contact", scenario, moved):
         pair = RollingPair(
             body,
             ground,
@@ -49,6 +49,6 @@ def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
-    with keys("initial", scenario, {"contact": "initial.contact_x"}):
+    with error_context("initial", scenario, {"contact": "initial.contact_x"}):
         names = ("contact_x", "angle", "angular_velocity")
         return pair, pair.place(**{name: getattr(tables.initial, name) for name in names})

@@ -23,7 +23,7 @@ from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
 from trundle.scenarios.curves import curve
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
@@ -42,18 +42,18 @@ _TOLD = ("name", "type", "body", "axis", "relative_to", "kp", "kd", "active", "c
 """What a record keeps of a task."""
 
 
-def build(scenario: Scenario) -> TrackWork:
+def build(scenario: Scenario) -> TrackExperiment:
     """Return the work of a scenario of task `track`, its controller compiled."""
     tree, start = build_tree(scenario)
-    work = TrackWork(scenario, tree, start)
-    with keys("controller", scenario):
+    work = TrackExperiment(scenario, tree, start)
+    with error_context("controller", scenario):
         _ = work.controller
     _ = work.plant
     return work
 
 
 @dataclass(frozen=True)
-class TrackWork:
+class TrackExperiment:
     """A robot, its start and the tables of its controller."""
 
     scenario: Scenario
@@ -65,7 +65,7 @@ class TrackWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the controlled run as the only job."""
         yield Part("", self._run)
 
@@ -94,7 +94,7 @@ class TrackWork:
         if error == PlantError():
             return self.tree, self.start
         moved = {"base": "plant.terrain", "contact": "plant.terrain"}
-        with keys("plant", self.scenario, moved | {name: f"plant.{key}" for name, key in names.items()}):
+        with error_context("plant", self.scenario, moved | {name: f"plant.{key}" for name, key in names.items()}):
             plant = error.of(self.tree)
         return plant, self._closed(plant) if error.geometric else self.start
 

@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from trundle.control.inverse_dynamics.signals import SecondOrder, signal
 from trundle.errors import InputError
 from trundle.records import Trajectory
+from trundle.report import Metric, MetricGroup, Quantity, RunSet, general, measure
+from trundle.report.metrics import QUANTITIES, energy, physics, relative_drift
 from trundle.status import Status
+from trundle.systems.planar.metrics_walker import WALKER
 
 Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
 
+LATE = "_late_error"
+"""End of the name of a task's largest error over the second half of a run, in the task's unit."""
 SETTLED = 0.02
-"""MeshPart of a reference within which a task counts as settled."""
+"""Share of a reference within which a task counts as settled."""
 STEADY, BALANCED = 2.0, 5.0
 """Times (s) after which a rover and a leg have to be at their references."""
 FALLEN = np.pi / 3
@@ -122,8 +127,6 @@ def tracking(run: Trajectory) -> dict[str, float]:
 
     What happens while a task is not served does not count; one that is not served at all there has no error.
     """
-    from trundle.report.metrics import LATE
-
     late = run.time >= (run.time[0] + run.time[-1]) / 2
     errors = {name: np.abs(task.error[late & task.served]) for name, task in tracked(run).items()}
     return {f"{name}{LATE}": float(np.max(error)) for name, error in errors.items() if error.size} | loop(run)
@@ -174,8 +177,8 @@ def fall_time(run: Trajectory, body: str) -> float:
 
 
 def rover_sinusoid(run: Trajectory, parts: Parts) -> dict[str, float]:
-    """Settling of the speed to 2 percent, and the largest errors of speed, height and pitch after 2 s."""
-    return rover_4legs(run, parts) | {"settling_time": settling_time(run, "speed")}
+    """Settling of the speed to 2 percent."""
+    return {"settling_time": settling_time(run, "speed")}
 
 
 def rover_4legs(run: Trajectory, parts: Parts) -> dict[str, float]:
@@ -203,3 +206,68 @@ def _late(run: Trajectory, name: str, after: float) -> float:
     if not np.any(late):
         raise InputError("simulation.duration", float(run.time[-1]), f"longer than {after:g} s, for this metric")
     return float(np.max(np.abs(tasks[name].error[late])))
+
+
+def rock_undulating(run: Trajectory, parts: Parts) -> dict[str, float]:
+    """Energy drift relative to m g 0.2 m."""
+    kinetic, potential = energy(run)
+    known = physics(run)
+    weight = float(known["mass"]) * float(np.linalg.norm(known["gravity"]))
+    return {"energy_drift": relative_drift(kinetic + potential, weight * 0.2)}
+
+
+_RATES = {
+    "velocity_error": Quantity("m/s", "largest error of the task `speed` after 2 s"),
+    "height_error": Quantity("m", "largest error of the task `height` after 2 s"),
+    "pitch_error": Quantity("rad", "largest error of the task `pitch` after 2 s"),
+}
+_LOOP = {
+    "tick": Quantity("s", "time of a controller's call"),
+    "ticks": Quantity("1", "calls of the controller: missed their period, relaxed their limits, or without solution"),
+}
+GROUPS = (
+    MetricGroup(
+        {"energy_drift": Quantity("1", "largest change of the energy over m g 0.2 m")},
+        rock_undulating,
+        applies=lambda run, parts: "mass" in run.metadata.get("physics", {}),
+    ),
+    MetricGroup(
+        {
+            "ideal_deviation": Quantity("m", "largest |x - ideal linear response|"),
+            "ideal_deviation_free": Quantity("m", "the same, part no-cone, 100 Hz"),
+            "ideal_deviation_free_1khz": Quantity("m", "the same, part no-cone-1khz"),
+        },
+        rock_hill,
+    ),
+    MetricGroup(
+        {
+            "shin_error": Quantity("rad", "largest error of the task `shin` after 5 s"),
+            "ankle_error": Quantity("m", "largest error of the task `ankle` after 5 s"),
+            "uncontrolled_fall_time": Quantity("s", "until the shin of the part `uncontrolled` is down"),
+        },
+        leg_balance,
+    ),
+    MetricGroup({"settling_time": Quantity("s", "of the task `speed`, to 2 %")}, rover_sinusoid),
+    MetricGroup(_RATES, rover_4legs),
+    WALKER,
+)
+
+
+def metrics(runs: RunSet) -> Mapping[str, Metric]:
+    """Return the metrics of a run of kind `planar`."""
+    return measure(runs, GROUPS, _of_run, QUANTITIES | _LOOP | _tasks(runs))
+
+
+def _of_run(run: Trajectory) -> dict[str, float]:
+    return general(run) | (tracking(run) if is_controlled(run) else {})
+
+
+def _tasks(runs: RunSet) -> dict[str, Quantity]:
+    """Return the quantities ``<task>_late_error``: m or rad where a task follows a value, over s where a rate alone."""
+    found: dict[str, Quantity] = {}
+    for part, run in runs.all.items():
+        suffix = f"_{part.replace('-', '_')}" if part else ""
+        for name, task in (tracked(run) if is_controlled(run) else {}).items():
+            unit = task.unit if task.follows else f"{task.unit}/s"
+            found[f"{name}{LATE}{suffix}"] = Quantity(unit, "largest error of the task over the second half of the run")
+    return found

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
+from trundle.report import Count, MetricGroup, Quantity
 
 Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
@@ -25,7 +26,7 @@ LEGS = ("left", "right")
 
 def is_walker(run: Trajectory) -> bool:
     """Return whether a run is one of task `walk`."""
-    return run.kind == "planar" and "walk" in run.metadata
+    return run.dimension == 2 and "walk" in run.metadata
 
 
 def landings(run: Trajectory) -> tuple[Array, Array]:
@@ -115,7 +116,7 @@ def passive_walker(run: Trajectory, parts: Parts) -> dict[str, float]:
         "iterations": float(found["cycle"]["iterations"]),
     }
     for trial in found.get("trials", ()):
-        values[f"trials_returned_{100 * trial['error']:g}_percent"] = float(trial["returned"])
+        values[f"trials_returned_{100 * trial['error']:g}_percent"] = Count(trial["returned"], trial["count"])
     if "twin" in parts:
         twin = parts["twin"].metadata["walk"]["cycle"]
         values |= {
@@ -124,3 +125,22 @@ def passive_walker(run: Trajectory, parts: Parts) -> dict[str, float]:
             "twin_multiplier": float(np.max(twin["multipliers"])),
         }
     return values
+
+
+WALKER = MetricGroup(
+    {
+        "stride_duration": Quantity("1", "simulated stride in sqrt(leg/gravity)"),
+        "stride_duration_error": Quantity("1", "simulated stride in sqrt(leg/gravity) against 2.25671"),
+        "multiplier": Quantity("1", "largest Floquet multiplier"),
+        "multiplier_error": Quantity("1", "largest Floquet multiplier against 0.448"),
+        "error_after_10_strides": Quantity("1", "what is left of the start's error, simulated with impacts"),
+        "error_growth": Quantity("1", "largest error after a touch-down over the start's"),
+        "collocation_difference": Quantity("1", "periodic collocation against the accurate stride map"),
+        "iterations": Quantity("1", "of the collocation"),
+        "trials_returned": Quantity("1", "starts in random directions that return"),
+        "trials_returned_1_percent": Quantity("1", "starts with an error of 1 % that return to a hundredth of it"),
+        "trials_returned_5_percent": Quantity("1", "starts with an error of 5 % that return to a hundredth of it"),
+        "twin": Quantity("1", "of the walker with another program's numbers"),
+    },
+    passive_walker,
+)

@@ -8,7 +8,7 @@ from typing import Any
 from trundle.models import Robot, RollingTree, Start
 from trundle.models.tree.tree import Link
 from trundle.scenarios.curves import curve
-from trundle.scenarios.engine.building import keys
+from trundle.scenarios.engine.building import error_context
 from trundle.scenarios.scenario import Scenario
 
 
@@ -16,13 +16,13 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
     """Return the tree of a `planar` scenario and its start."""
     tables: Any = scenario.tables
     contact = tables.contact
-    with keys("contact", scenario, {"gravity": "simulation.gravity"}):
+    with error_context("contact", scenario, {"gravity": "simulation.gravity"}):
         robot = Robot(tables.simulation.gravity, on_slip=contact.on_slip, on_separation=contact.on_separation)
     links: dict[str, Link] = {}
     for i, table in _parents_first(tables.bodies):
         key = f"bodies[{i}]"
         outline = None if table.curve is None else curve(scenario, table.curve, f"{key}.curve", closed=True)
-        with keys(key, scenario):
+        with error_context(key, scenario):
             shared = {
                 "center_of_mass": table.center_of_mass,
                 "shape": outline,
@@ -38,9 +38,9 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
             else:
                 shared |= {"actuated": table.driven, "axis": table.axis}
                 links[table.name] = robot.prismatic(links[table.parent], table.at, table.mass, table.inertia, **shared)
-    with keys("terrain", scenario):
+    with error_context("terrain", scenario):
         robot.terrain(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False), contact.friction)
-    with keys("terrain", scenario, {"contact": "terrain.curve"}):
+    with error_context("terrain", scenario, {"contact": "terrain.curve"}):
         tree = robot.finish()
     return tree, start_of(scenario, tree, "initial.positions")
 
@@ -49,7 +49,7 @@ def start_of(scenario: Scenario, tree: RollingTree, key: str) -> Start:
     """Return the start of [initial] for a tree; what is wrong with a body's place is said of `key`."""
     initial = scenario.tables.initial  # type: ignore[attr-defined]
     moved = {name: f"initial.{name}" for name in ("rates", "contacts", "hold", "tolerance")}
-    with keys(key, scenario, moved):
+    with error_context(key, scenario, moved):
         return tree.place(
             rates=initial.rates,
             contacts=initial.contacts,

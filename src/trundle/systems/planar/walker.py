@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models.robots.passive_walker import PassiveWalker
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 
@@ -25,18 +25,18 @@ _SOLE = 0.5
 """Half the angle (rad) of the arc a foot is drawn with."""
 
 
-def build(scenario: Scenario) -> WalkWork:
+def build(scenario: Scenario) -> WalkExperiment:
     """Return the work of a scenario of task `walk`."""
     tables: Any = scenario.tables
-    with keys("walker", scenario, {"gravity": "simulation.gravity", "friction": "contact.friction"}):
+    with error_context("walker", scenario, {"gravity": "simulation.gravity", "friction": "contact.friction"}):
         shared = {"gravity": tables.simulation.gravity, "friction": tables.contact.friction}
         walker = PassiveWalker(**tables.walker.model_dump(), **shared)
         _ = walker.robot
-    return WalkWork(scenario, walker)
+    return WalkExperiment(scenario, walker)
 
 
 @dataclass(frozen=True)
-class WalkWork:
+class WalkExperiment:
     """A walker, and what is found of it on the way."""
 
     scenario: Scenario
@@ -48,7 +48,7 @@ class WalkWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the motion on the cycle, the main run, off it by `initial.error`, and one beside the unstable twin."""
         yield Part("cycle", self._on_cycle, "solve")
         if "" not in self._found:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 
@@ -30,12 +30,12 @@ _MOVED = {
 }
 
 
-def build(scenario: Scenario) -> BallWork:
+def build(scenario: Scenario) -> BallExperiment:
     """Return the work of a scenario of task `transfer`."""
     from trundle.plan.transfer.rolling_ball import BallTransfer
 
     tables: Any = scenario.tables
-    with keys("plan", scenario, _MOVED):
+    with error_context("plan", scenario, _MOVED):
         task = BallTransfer(
             radius=tables.object.shape.radius,
             mass=tables.object.mass,
@@ -50,11 +50,11 @@ def build(scenario: Scenario) -> BallWork:
             friction=tables.contact.friction,
         )
         task.place()
-    return BallWork(scenario, task)
+    return BallExperiment(scenario, task)
 
 
 @dataclass(frozen=True)
-class BallWork:
+class BallExperiment:
     """One transfer of a ball."""
 
     scenario: Scenario
@@ -65,7 +65,7 @@ class BallWork:
         """The scenario's tables."""
         return self.scenario.tables
 
-    def jobs(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the replay of the plan as the only job."""
         yield Part("", self._run, "solve")
 

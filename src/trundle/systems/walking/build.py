@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.problems.gait import TORQUES, Gait
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def build(scenario: Scenario) -> PlannedWalk:
     """Return the work of a scenario of task `walk`."""
     tables: Any = scenario.tables
-    with keys("avatar", scenario):
+    with error_context("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
     if tables.foot is not None:
-        with keys("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
+        with error_context("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
             avatar = avatar.on_foot(tables.foot.shape.semi_axes, tables.foot.center)
     walk, phases, cost, limits = tables.walk, tables.phases, tables.cost, tables.limits
-    with keys("walk", scenario):
+    with error_context("walk", scenario):
         gait = Gait(
             speed=walk.speed,
             slope=radians(walk.slope),
@@ -53,14 +53,14 @@ def build(scenario: Scenario) -> PlannedWalk:
             ranges=dict(limits.joints),
             intervals=tables.plan.intervals,
         )
-    with keys("walk", scenario, {"ranges": "limits.joints"}):
+    with error_context("walk", scenario, {"ranges": "limits.joints"}):
         gait.check(avatar)
     guess = None
     if tables.plan.warm_from is not None:
         from trundle.plan.walk.record import walk_of
         from trundle.records import load_trajectory
 
-        with keys("plan.warm_from", scenario, {"path": "plan.warm_from"}):
+        with error_context("plan.warm_from", scenario, {"path": "plan.warm_from"}):
             guess = walk_of(load_trajectory(scenario.data_path("plan.warm_from", tables.plan.warm_from)))
     return PlannedWalk(scenario, avatar, gait, guess)
 
@@ -84,7 +84,7 @@ class PlannedWalk:
     guess: WalkPlan | None = None
     found: dict[str, WalkPlan] = field(default_factory=dict)
 
-    def jobs(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the plan, then its replay in the simulator, if one is asked for."""
         yield Part("", self.plan, "solve")
         table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009

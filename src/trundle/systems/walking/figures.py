@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from trundle.records import SceneBody, Trajectory
-from trundle.report import recompute, style
+from trundle.report import Figure, RunSet, figures_of_runs, recompute, sized, style
+from trundle.report import figures as figures_of_kit
+from trundle.report.runs import DrawRun
+from trundle.systems.walking import figures_ball
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,10 +27,14 @@ _PUBLISHED = {0.0: 40.0, 10.0: 55.0, -10.0: 55.0}
 """Paper 1, section 4.2: heel strike, % of the cycle, on slopes of 0, 10 and -10 degrees."""
 
 
-def figures(run: Trajectory) -> Figures:
-    """Return the figures of a walk by name, the most telling first."""
-    if run.kind != "walking" or "walk" not in run.metadata:
-        return {}
+def figures(runs: RunSet) -> dict[str, Figure]:
+    """Return the figures of a run of kind `walking`."""
+    return figures_of_runs(runs, _of_run, figures_ball.comparisons)
+
+
+def _of_run(run: Trajectory) -> dict[str, DrawRun]:
+    if "walk" not in run.metadata:
+        return figures_of_kit(run) | figures_ball.figures(run)
     return {
         "snapshots": snapshots,
         "torques": torques,
@@ -60,6 +67,7 @@ def outlines(run: Trajectory, body: SceneBody, i: int) -> list[Array]:
     return [part[ConvexHull(part).vertices] for part in parts]
 
 
+@sized(11.0, 4.6)
 def snapshots(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the walker at a few instants of one cycle, seen from its right; far limbs are pale. Forces are arrows."""
     ax = ax or style.new_axes(11.0, 4.6)
@@ -165,6 +173,7 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@sized(7.0, 2.4)
 def phases(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw which foot stands when, over one cycle, beside the paper's heel strike."""
     ax = ax or style.new_axes(7.0, 2.6)

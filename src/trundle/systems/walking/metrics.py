@@ -15,6 +15,10 @@ from scipy.spatial.transform import Rotation
 
 from trundle.errors import InputError, MissingExtraError
 from trundle.records import Trajectory
+from trundle.report import Metric, MetricGroup, Quantity, RunSet, measure
+from trundle.report.metrics import QUANTITIES
+from trundle.report.metrics import general as general_of_kit
+from trundle.systems.walking.metrics_ball import BALL
 
 Array = NDArray[np.float64]
 SIDES = ("left", "right")
@@ -334,3 +338,48 @@ def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
 def _other(name: str) -> str:
     swap = {"left": "right", "right": "left"}
     return " ".join(swap.get(word, word) for word in name.split())
+
+
+_WALK = {
+    "base_residual": Quantity("N", "largest residual of the base's dynamics, recomputed with Pinocchio"),
+    "torque_residual": Quantity("N m", "largest residual of the joints' dynamics, recomputed with Pinocchio"),
+    "stance_gap": Quantity("m", "largest |gap| of feet that stand, at nodes and between them"),
+    "slip_nodes": Quantity("m/s", "largest speed of the contact points of feet that stand, at nodes"),
+    "swing_clearance": Quantity("m", "least height of the swing foot at mid-swing"),
+    "energy_balance": Quantity("1", "joint work + gravity work against kinetic change, relative"),
+    "impact_residual": Quantity("N s", "of the impact equations"),
+    "impact_loss": Quantity("J", "kinetic energy lost at touch-downs"),
+    "touch_down_behind": Quantity("m", "contact behind the ankle at touch-down"),
+    "lift_off_ahead": Quantity("m", "contact ahead of the ankle at lift-off"),
+    "arm_leg_phase": Quantity("deg", "of the arm against the leg of its side"),
+    "heel_strike": Quantity("%", "of the cycle from lift-off"),
+    "cost_of_transport": Quantity("1", "joint work per weight and distance"),
+    "double_support": Quantity("%", "of the cycle"),
+    "step_duration": Quantity("s"),
+    "step_length": Quantity("m"),
+    "iterations": Quantity("1", "from the built-in guess"),
+    "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
+    "cost": Quantity("", "of the plan"),
+}
+GROUPS = (
+    MetricGroup({"replay_steps": Quantity("steps", "plan tracked in the simulator with touch-downs")}, walk_flat),
+    MetricGroup(
+        {
+            "iteration_ratio": Quantity("1", "iterations of the rolling foot over the flat foot's"),
+            "cost_ratio": Quantity("1", "cost of the rolling foot over the flat foot's, same problem otherwise"),
+        },
+        flat_foot,
+        always=True,
+        applies=lambda run, parts: "walk" in run.metadata and "rolling" in parts,
+    ),
+    BALL,
+)
+
+
+def metrics(runs: RunSet) -> Mapping[str, Metric]:
+    """Return the metrics of a run of kind `walking`."""
+    return measure(runs, GROUPS, _of_run, QUANTITIES | _WALK)
+
+
+def _of_run(run: Trajectory) -> dict[str, float]:
+    return general(run) if "walk" in run.metadata else general_of_kit(run)

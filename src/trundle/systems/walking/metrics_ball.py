@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
+from trundle.report import MetricGroup, Quantity
 
 Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
@@ -133,3 +134,19 @@ def ball_transfer(run: Trajectory, parts: Parts) -> dict[str, float]:
         elif known["straight"]:
             values["straight_cost_error"] = abs(torque_cost(one) / float(known["straight_cost"]) - 1)
     return values
+
+
+BALL = MetricGroup(
+    {
+        "straight_cost_error": Quantity("1", "relative, against the exact straight natural roll"),
+        "elastica_residual": Quantity("1", "of kappa'' + kappa^3/2 - c kappa = const, over max |kappa|^3"),
+        "goal_error": Quantity("1", "position (m) and rotation (rad), re-simulated, all parts"),
+        "goal_position_error": Quantity("m", "of the main run, re-simulated"),
+        "goal_rotation_error": Quantity("rad", "of the main run, re-simulated"),
+        "rest_error": Quantity("rad/s", "angular speed at the end"),
+        "cost": Quantity("N2 m2 s", "int |tau|^2 dt"),
+        "optima": Quantity("1", "different optima found"),
+        "kkt_residual": Quantity("1", "of all plans, scaled, recomputed"),
+    },
+    ball_transfer,
+)

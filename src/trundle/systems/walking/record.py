@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from trundle.checks import FloatArray, choice
-from trundle.records import Trajectory, make_dataset
+from trundle.records import ROBOT, Trajectory, make_dataset
 
 _KEPT = (
     "joint_position", "joint_velocity", "contact_position", "contact_force", "gap", "slip", "body_position",
@@ -57,5 +57,5 @@ def as_walking(
         "phase": np.full(len(run), phases) if isinstance(phases, str) else np.asarray(phases),
     }
     contacts, joints = (tuple(str(n) for n in run[axis]) if axis in run else () for axis in ("contact", "joint"))
-    dataset = make_dataset("walking", run.time, arrays, bodies=bodies, contacts=contacts, joints=joints)
-    return replace(run, dataset=dataset, metadata=dict(run.metadata) | {"kind": "walking"})
+    dataset = make_dataset(ROBOT, run.time, arrays, bodies=bodies, contacts=contacts, joints=joints)
+    return replace(run, dataset=dataset, metadata=dict(run.metadata))

@@ -20,7 +20,7 @@ from trundle.models.tree.closing import nearest
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.lock import joint_ranges, lock_joints
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.systems.juggling.build import motion_of, shape_of
@@ -45,13 +45,13 @@ def build(scenario: Scenario) -> RobotRun:
     ground, contact = tables.ground, tables.contact
     surface = shape_of(scenario, ground.shape, "ground.shape", closed=False)
     motion = motion_of(scenario, ground.motion, 3, "ground.motion")
-    with keys("ground", scenario, {"twist": "ground.velocity"}):
+    with error_context("ground", scenario, {"twist": "ground.velocity"}):
         twist = (*ground.angular_velocity, *ground.velocity)
         hand = Hand(surface, ground.position, ground.rpy, twist, motion)
     source = next(key for key in ("urdf", "example", "avatar") if getattr(tables.robot, key) is not None)
     moved = {"contact": "feet", "gravity": "simulation.gravity", "on_slip": "contact.on_slip"}
     moved["urdf"] = f"robot.{source}"
-    with keys("feet", scenario, moved):
+    with error_context("feet", scenario, moved):
         robot = robot_from_urdf(
             urdf,
             feet,
@@ -81,7 +81,7 @@ class RobotRun:
     start: Start
     base: str
 
-    def jobs(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the simulation as the only job."""
         yield Part("", self.run)
 
@@ -116,7 +116,7 @@ def _description(scenario: Scenario, table: Any) -> CheckedUrdf:
     if table.avatar is not None:
         return check_urdf(build_avatar(table.avatar).robot.urdf())
     if table.example is not None:
-        with keys("robot", scenario, {"name": "robot.example"}):
+        with error_context("robot", scenario, {"name": "robot.example"}):
             return load_example_robot(table.example, repair=table.repair is not False)
     path = scenario.data_path("robot.urdf", table.urdf)
     try:
@@ -155,7 +155,7 @@ def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) 
 def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
     key = f"feet.{name}"
     shape: geometry.Shape | FlatPatch
-    with keys(key, scenario):
+    with error_context(key, scenario):
         if table.shape.type == "box":
             shape = geometry.Rounded(geometry.Box(table.shape.half_lengths), table.shape.rounding)
         elif table.shape.type == "flat":
@@ -200,7 +200,7 @@ def _start(
     twist = (*initial.angular_velocity, *initial.velocity)
     contacts = _contacts(scenario, initial.contacts)
     moved = dict.fromkeys((base, *angles), "initial.position") | {"contacts": "initial.contacts", "rates": "initial"}
-    with keys("initial", scenario, moved | {part.name: "initial.position" for part in robot.parts}):
+    with error_context("initial", scenario, moved | {part.name: "initial.position" for part in robot.parts}):
         if initial.clearance is not None:
             pose = _lifted(robot, base, pose, angles, 0.0 if contacts else initial.clearance)
         return robot.place(rates={base: twist, **rates}, contacts=contacts, **{base: pose, **angles})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.errors import InputError
-from trundle.scenarios.engine.building import Part, PartProgress, keys
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 from trundle.systems.wallbounce.checks import MOVED
@@ -28,31 +28,31 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def build(scenario: Scenario) -> TrialsWork:
+def build(scenario: Scenario) -> TrialsExperiment:
     """Return the work of a `wallbounce` scenario."""
     tables: Any = scenario.tables
     setup = Setup(tables, scenario.seed)
     moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
     moved["range"] = "controller.torso_range"
     moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}
-    with keys("robot", scenario, moved | MOVED):
+    with error_context("robot", scenario, moved | MOVED):
         try:
             setup.check()
         except InputError as error:
             if error.key.startswith("walls["):
                 raise InputError(error.key, error.value, error.allowed, scenario.file) from None
             raise
-    return TrialsWork(scenario, setup)
+    return TrialsExperiment(scenario, setup)
 
 
 @dataclass(frozen=True, eq=False)
-class TrialsWork:
+class TrialsExperiment:
     """The trials of a scenario, one after another; the first is the trajectory."""
 
     scenario: Scenario
     setup: Setup
 
-    def jobs(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield all trials as one job."""
         yield Part("", self._run)
 
@@ -68,6 +68,7 @@ class TrialsWork:
 def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset
+    from trundle.systems.wallbounce.record import VIEW
 
     shown = min(setup.tables.trials.record, len(outcomes)) - 1
     run = outcomes[shown].run
@@ -82,7 +83,7 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
         "hand_force_measured": y[:, 22:28].reshape(n, 2, 3),
     }
     joints = [f"{side}_{i}" for side in _HANDS for i in (1, 2, 3)]
-    dataset = make_dataset("wallbounce", run.time, arrays, contacts=_HANDS, joints=joints)
+    dataset = make_dataset(VIEW, run.time, arrays, contacts=_HANDS, joints=joints)
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     metadata = {
         "kind": "wallbounce",

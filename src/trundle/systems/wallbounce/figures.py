@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.records import Trajectory
-from trundle.report import style
+from trundle.report import Figure, RunSet, figures_of_runs, style
+from trundle.report.runs import DrawRun
 from trundle.systems.wallbounce import metrics as metrics_wallbounce
 
 if TYPE_CHECKING:
@@ -22,8 +23,13 @@ _COLOURS = (style.BLUE, style.ORANGE)
 _PARTS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
 
 
-def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
-    """Return the figures of a run of the kind by name, the most telling first."""
+def figures(runs: RunSet) -> dict[str, Figure]:
+    """Return the figures of a run of kind `wallbounce`."""
+    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials, "paths": paths})
+
+
+def _of_run(run: Trajectory) -> dict[str, DrawRun]:
+    """Return the figures of one run by name, the most telling first."""
     return {
         "hand_forces": hand_forces,
         "acceleration": acceleration,
@@ -36,13 +42,6 @@ def figures() -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
         "planned_hand_force": _both_plans("hand_press", "Normal force of the hands in plans", "force (N)"),
         "solve_times": solve_times,
     }
-
-
-def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
-    """Return the figures that set parts beside each other."""
-    if runs[""].kind != "wallbounce":
-        return {}
-    return {"trials": all_trials, "paths": paths}
 
 
 def hand_forces(run: Trajectory, ax: Axes | None = None) -> Axes:

@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from trundle.errors import InputError
 from trundle.records import Trajectory
+from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
 
 Runs = Mapping[str, Trajectory]
 
-_TURN = {"lateral_time": "s", "goal_time": "s", "peak_acceleration": "m/s^2"}
-_QUALITY = {"penetration": "m", "slip": "m/s", "off_wall_force": "N"}
-#: Units of the metrics of the kind that have no limit.
-UNITS = {
-    **_TURN,
-    **{f"{name}_drive_only": unit for name, unit in _TURN.items()},
-    **{f"{name}_ratio": "1" for name in _TURN},
-    **{
-        f"{name}_{share}{level}": unit
-        for name, unit in _QUALITY.items()
-        for share in ("p50", "p95")
-        for level in ("", "_implicit")
-    },
-    "torso_distance_min": "m",
-    "lean_max": "rad",
-    "force_planned_max": "N",
-    "force_measured_max": "N",
-    "solve_time_implicit": "s",
-    "solve_time_hybrid": "s",
-    "trials_fallen": "1",
-    "trials_safe": "1",
-    "safe_drive_only": "1",
-    "safe_implicit_only": "1",
-    "safe_paper_presets": "1",
-    "safe_gentle": "1",
-    "gentle_force_measured": "N",
-    "gentle_hands_used": "1",
-    "cleared_drive_only": "1",
-    "clearance": "m",
-}
+_TURN = ("lateral_time", "goal_time", "peak_acceleration")
+_QUALITY = ("penetration", "slip", "off_wall_force")
 
 
 def general(run: Trajectory) -> dict[str, float]:
@@ -49,8 +22,8 @@ def general(run: Trajectory) -> dict[str, float]:
     facts = trials(run)
     implicit, hybrid = (run[f"solve_time_{level}"] for level in ("implicit", "hybrid"))
     return {
-        "trials_safe": float(sum(safe(one) for one in facts)),
-        "trials_fallen": float(sum(one["status"] != "success" for one in facts)),
+        "trials_safe": _count(run, safe),
+        "trials_fallen": _count(run, _fell),
         "torso_distance_min": min(one["torso_min"] for one in facts),
         "lean_max": max(one["lean"] for one in facts),
         "force_planned_max": max(one["force_planned"] for one in facts),
@@ -78,10 +51,14 @@ def safe(one: Mapping[str, Any]) -> bool:
     return bool(one["status"] == "success" and one["torso_min"] > 0.0 and one["away"] <= 0.3)
 
 
+def _fell(one: Mapping[str, Any]) -> bool:
+    return bool(one["status"] != "success")
+
+
 def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `wallbounce-recover`; forces are those of gentle trials in which a hand pushes."""
-    values = {
-        "falls_two_level": _count(run, lambda one: one["status"] != "success"),
+    values: dict[str, float] = {
+        "falls_two_level": _count(run, _fell),
         "safe_two_level": _count(run, safe),
     }
     for part in ("drive-only", "implicit-only", "paper-presets", "gentle"):
@@ -93,7 +70,7 @@ def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
             values["gentle_force_planned"] = float(np.median([one["force_planned"] for one in used]))
             values["gentle_force_mismatch"] = float(np.median([one["force_mismatch"] for one in used]))
             values["gentle_force_measured"] = float(np.median([one["force_measured"] for one in used]))
-        values["gentle_hands_used"] = float(len(used))
+        values["gentle_hands_used"] = Count(len(used), len(trials(parts["gentle"])))
     return values
 
 
@@ -121,7 +98,7 @@ def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
     A time that is never reached counts as infinite in the median; an infinite median is left out, so that its limit
     does not hold.
     """
-    values = {"falls": _count(run, lambda one: one["status"] != "success")}
+    values: dict[str, float] = {"falls": _count(run, _fell)}
     for key in _TURN:
         values[key] = _median(run, key)
     if "drive-only" in parts:
@@ -148,9 +125,68 @@ def models(run: Trajectory, parts: Runs) -> dict[str, float]:
     return values
 
 
-def _count(run: Trajectory, holds: Any) -> float:
-    return float(sum(bool(holds(one)) for one in trials(run)))
+def _count(run: Trajectory, holds: Callable[[Mapping[str, Any]], bool]) -> Count:
+    return Count(sum(holds(one) for one in trials(run)), len(trials(run)))
 
 
 def _median(run: Trajectory, key: str) -> float:
     return float(np.median([float("inf") if one[key] is None else one[key] for one in trials(run)]))
+
+
+_RATIO = {
+    "lateral_time": Quantity("s", "time to 0.25 m sideways, median"),
+    "goal_time": Quantity("s", "time to the goal, median"),
+    "peak_acceleration": Quantity("m/s^2", "largest horizontal acceleration, median"),
+    "lateral_time_ratio": Quantity("1", "time to 0.25 m sideways with arms over without"),
+    "goal_time_ratio": Quantity("1", "time to the goal with arms over without"),
+    "peak_acceleration_ratio": Quantity("1", "peak acceleration with arms over without"),
+}
+_PLANS = {
+    "penetration": Quantity("m", "of hands in plans in closed loop, at stages with contact, percentiles"),
+    "slip": Quantity("m/s", "of hands in plans, at stages with contact, percentiles"),
+    "off_wall_force": Quantity("N", "planned where the hand is more than 5 mm off the wall, percentiles"),
+}
+QUANTITIES = {
+    "trials_safe": Quantity("1", "trials that end upright within 0.3 m of the goal, the torso never touching"),
+    "trials_fallen": Quantity("1", "trials that fell"),
+    "torso_distance_min": Quantity("m", "least distance of the torso from walls and boxes"),
+    "lean_max": Quantity("rad", "largest lean"),
+    "force_planned_max": Quantity("N", "largest planned force on a hand"),
+    "force_measured_max": Quantity("N", "largest measured force on a hand"),
+    "solve_time_implicit": Quantity("s", "median time of a contact-implicit plan"),
+    "solve_time_hybrid": Quantity("s", "median time of a hybrid plan"),
+}
+GROUPS = (
+    MetricGroup(
+        {
+            "falls_two_level": Quantity("1", "trials that fell"),
+            "safe_two_level": Quantity("1", "torso never touches, back within 0.3 m"),
+            "safe_drive_only": Quantity("1", "the same without hands: the pushes are hard enough to need the wall"),
+            "safe_implicit_only": Quantity("1", "the same with the upper level alone"),
+            "safe_paper_presets": Quantity("1", "the same with the paper's presets"),
+            "safe_gentle": Quantity("1", "the same under gentle pushes"),
+            "gentle_force_planned": Quantity("N", "median peak over the gentle pushes"),
+            "gentle_force_measured": Quantity("N", "median peak over the gentle pushes"),
+            "gentle_force_mismatch": Quantity("1", "median |measured - planned| / planned"),
+            "gentle_hands_used": Quantity("1", "gentle trials in which a hand pushes"),
+        },
+        recover,
+    ),
+    MetricGroup(
+        {
+            "cleared_seeds": Quantity("1", "torso clears the box by 2 cm and the robot reaches its goal"),
+            "late_contact": Quantity("s", "hand on the wall later than 1 s after the box appeared, median"),
+            "clearance": Quantity("m", "least distance of the torso from the box, median"),
+            "drive_only_hits": Quantity("1", "the same seeds without hands: the torso touches"),
+            "cleared_drive_only": Quantity("1", "the same seeds without hands: cleared"),
+        },
+        avoid,
+    ),
+    MetricGroup({"falls": Quantity("1", "trials that fell, with arms")} | _RATIO, turn),
+    MetricGroup({f"{name}_{share}": quantity for name, quantity in _PLANS.items() for share in ("p50", "p95")}, models),
+)
+
+
+def metrics(runs: RunSet) -> Mapping[str, Metric]:
+    """Return the metrics of a run of kind `wallbounce`."""
+    return measure(runs, GROUPS, general, QUANTITIES)

@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation, RotationSpline
 
 from trundle.records import Trajectory
-from trundle.report import metrics, style
+from trundle.report import Figure, RunSet, figures_of_runs, style
+from trundle.report import figures as figures_of_run
 from trundle.report.plane import lies_in_plane
-from trundle.systems.juggling.metrics import object_angle, trials
-from trundle.systems.multicontact import figures as multicontact_plots
-from trundle.systems.planar import figures_control as control_plots
-from trundle.systems.planar import figures_walker as walker_plots
-from trundle.systems.walking import figures_ball as ball_plots
-from trundle.systems.wallbounce import figures as wallbounce_plots
+from trundle.systems.juggling.metrics import is_trial, object_angle, trials
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,12 +25,14 @@ _FLOOR = 1e-9
 _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
 
 
+def figures(runs: RunSet) -> dict[str, Figure]:
+    """Return the figures of a run of kind `juggling`."""
+    return figures_of_runs(runs, figures_of_run, comparisons, is_trial)
+
+
 def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
     """Return the figures that fit the runs of a scenario (the main run under the empty name), by name."""
     found: dict[str, Callable[[Runs, Axes | None], Axes]] = {}
-    if runs[""].kind != "juggling":
-        planar = control_plots.comparisons(runs) | walker_plots.comparisons(runs) | ball_plots.comparisons(runs)
-        return planar | multicontact_plots.comparisons(runs) | wallbounce_plots.comparisons(runs)
     if "plan" in runs and others(runs):
         found["tracking"] = tracking
     if lies_in_plane(runs[""]) and len(trials(runs, "closed")) > 1:
@@ -49,7 +47,7 @@ def others(runs: Runs) -> dict[str, Trajectory]:
     return {
         name or "closed loop": run
         for name, run in runs.items()
-        if name != "plan" and not metrics.TRIAL.fullmatch(name) and len(run) > 1
+        if name != "plan" and not is_trial(name) and len(run) > 1
     }
 
 

@@ -1,0 +1,114 @@
+"""Pictures of a finished run: ``plots/*.png`` and ``viewer.html``, and the figures and page of one trajectory."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import webbrowser
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trundle.errors import InputError, MissingExtraError
+from trundle.records import Trajectory
+from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
+from trundle.report import figures as figures_of_kit
+from trundle.report.runs import figures_of_runs
+from trundle.scenarios.system import names, system
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def write_report(
+    directory: str | Path,
+    plots: bool = True,
+    viewer: bool = True,
+    notify: Callable[[str], None] | None = None,
+) -> list[Path]:
+    """Write the plots of every trajectory in `directory` and the main run's moving picture; return what was written.
+
+    Parameters
+    ----------
+    directory : path
+        A run's folder with ``trajectory.nc``, and ``trajectory-<part>.nc`` for its parts.
+    plots, viewer : bool
+        Which of the two to write.
+    notify : callable, optional
+        Called with one line for each picture that could not be made, for want of an extra or of data; the log of
+        ``trundle`` unless given. The others are made all the same.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no ``trajectory.nc``.
+    """
+    folder = Path(directory)
+    say = notify or logging.getLogger("trundle").warning
+    written: list[Path] = []
+    found = trajectories(folder)
+    runs = RunSet(found[""], {name: run for name, run in found.items() if name})
+    if viewer:
+        try:
+            written.append(write_viewer(stage(runs.main), folder / "viewer.html", _notice(runs.main)))
+        except (MissingExtraError, InputError) as error:
+            say(f"viewer.html: {error}")
+    return written + (write_figures(figures(runs), folder / "plots", say) if plots else [])
+
+
+def figures(runs: RunSet) -> Mapping[str, Figure]:
+    """Return the figures of a run by name: those of its system, or the kit's where no system made it."""
+    if runs.main.kind in names():
+        return system(runs.main.kind).figures(runs)
+    return figures_of_runs(runs, figures_of_kit)
+
+
+def stage(run: Trajectory) -> Stage:
+    """Return what the moving picture of a run shows."""
+    return system(run.kind).stage(run) if run.kind in names() else build_stage(run)
+
+
+def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw a variable or a figure of the report by its name.
+
+    Parameters
+    ----------
+    run : Trajectory
+        What to draw.
+    name : str, optional
+        A variable, or a figure of the run's system; the first figure unless given.
+    ax : Axes, optional
+        Where to draw; a new pyplot figure unless given.
+
+    Raises
+    ------
+    InputError
+        If there is no such variable or figure.
+    """
+    known = figures(RunSet(run))
+    wanted = name or next(iter(known))
+    if wanted == "contact_on_hand" and "contact_path" in known:
+        wanted = "contact_path"
+    if wanted in known:
+        if ax is None:
+            from trundle.report import style
+
+            ax = style.new_axes(*known[wanted].size)
+        known[wanted].draw(ax)
+        return ax
+    if wanted not in run or wanted == "time":
+        allowed = [*known, *map(str, run.dataset.data_vars)]
+        raise InputError("name", wanted, "one of " + ", ".join(allowed))
+    return variable(run, wanted, ax)
+
+
+def open_viewer(run: Trajectory) -> Path:
+    """Write the moving picture to a temporary file, open it in the browser and return the file."""
+    path = Path(tempfile.mkdtemp(prefix="trundle-")) / "viewer.html"
+    write_viewer(stage(run), path, _notice(run))
+    webbrowser.open(path.as_uri())
+    return path
+
+
+def _notice(run: Trajectory) -> str:
+    return str(run.metadata.get("notice") or "")

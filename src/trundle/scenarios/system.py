@@ -1,0 +1,144 @@
+"""The protocol of a system, and the register of those that are installed.
+
+A system is everything that knows what one kind of run is: its file format, how it is built, what it records, its
+metrics, figures and stage, and the named scenarios that come with it. It is found through the entry-point group
+``trundle.systems`` of installed packages; the systems that come with trundle register in the same way::
+
+    [project.entry-points."trundle.systems"]
+    yoyo = "my_package:SYSTEM"
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from trundle.errors import InputError
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+    from trundle.report import Figure, Metric, RunSet, Stage
+    from trundle.scenarios.engine.building import Experiment
+    from trundle.scenarios.scenario import Scenario
+    from trundle.scenarios.schema import ScenarioTable
+
+T = TypeVar("T")
+
+GROUP = "trundle.systems"
+_log = logging.getLogger("trundle.systems")
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """One task of a system.
+
+    Parameters
+    ----------
+    package : str
+        In which `schema` and `build` stand; they are references, so that listing scenarios loads nothing heavy.
+    schema : str
+        ``"module:Table"``, a subclass of `trundle.scenarios.schema.ScenarioTable`.
+    build : str
+        ``"module:build"``, a function from `Scenario` to `Experiment`.
+    parts : str
+        Regular expression of the names of the parts that the experiment yields beside its main run: a part of a
+        scenario file may not bear such a name.
+    """
+
+    package: str
+    schema: str
+    build: str
+    parts: str = "(?!)"
+
+    def table(self) -> type[ScenarioTable]:
+        """Return the table of a scenario file of this task."""
+        return load(f"{self.package}.{self.schema}")
+
+    def builder(self) -> Callable[[Scenario], Experiment]:
+        """Return the function that builds a scenario of this task."""
+        return load(f"{self.package}.{self.build}")
+
+
+class System(Protocol):
+    """What a package gives to add a kind of scenario.
+
+    Attributes
+    ----------
+    name : str
+        The ``kind`` in a scenario file, and the name of the entry point.
+    library : Path
+        Folder of its named scenarios, ``<name>.toml`` each.
+    tasks : mapping of str to TaskSpec
+        By the ``task`` in a scenario file.
+    commands : mapping of str to str
+        Further commands of ``trundle``: name -> ``"package.module:function"``, arguments declared for typer.
+    """
+
+    name: str
+    library: Path
+    tasks: Mapping[str, TaskSpec]
+    commands: Mapping[str, str]
+
+    def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
+        """Return value, unit and meaning of every metric of a finished run; limits stand in the scenario's own file."""
+        ...
+
+    def figures(self, runs: RunSet) -> Mapping[str, Figure]:
+        """Return the figures of a finished run by the names of their files."""
+        ...
+
+    def stage(self, run: Trajectory) -> Stage:
+        """Return what the moving picture of a run shows."""
+        ...
+
+
+def load(reference: str) -> T:  # pyright: ignore[reportInvalidTypeVarUse] - the caller says what it refers to
+    """Return the object that ``"package.module:name"`` refers to."""
+    return EntryPoint("", reference, "").load()
+
+
+@cache
+def _found() -> Mapping[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+
+
+def names() -> list[str]:
+    """Return the kinds of scenario, sorted."""
+    return list(_found())
+
+
+@cache
+def system(name: str) -> System:
+    """Return the system of a kind.
+
+    Raises
+    ------
+    InputError
+        If there is none, or the package that registers it cannot be loaded.
+    """
+    known = _found()
+    if name not in known:
+        raise InputError("kind", name, "one of " + ", ".join(repr(kind) for kind in known))
+    try:
+        found: System = known[name].load()
+    except Exception as error:  # a package of somebody else
+        raise InputError("kind", name, f"registered by a package that can be loaded ({error})") from error
+    if found.name != name:
+        raise InputError("kind", name, f"registered under the name of its system, {found.name!r}")
+    return found
+
+
+def systems() -> list[System]:
+    """Return every system that can be loaded; one that cannot is logged and left out."""
+    found = []
+    for name in names():
+        try:
+            found.append(system(name))
+        except InputError as error:
+            _log.warning("%s", error)
+    return found

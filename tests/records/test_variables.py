@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.synthetic import ball_on_plate, disk_down_slope
 from trundle.errors import InputError
-from trundle.records import make_dataset, table
+from trundle.records import PAIR, ROBOT, Variable, View, make_dataset, tree_view
 
 CONTRACT = {
     "juggling": "object_position object_quaternion object_velocity object_angular_velocity hand_position "
@@ -28,19 +28,26 @@ def arrays(run):
     return {str(name): run[str(name)] for name in run.dataset.data_vars}
 
 
+VIEWS = {"juggling": PAIR, "planar": tree_view(2), "spatial": tree_view(3), "walking": ROBOT}
+
+
 @pytest.mark.parametrize("kind", CONTRACT)
-def test_the_table_has_the_names_that_others_rely_on(kind):
-    assert set(table(kind)) == set(CONTRACT[kind].split())
-    for variable in table(kind).values():
+def test_the_view_has_the_names_that_others_rely_on(kind):
+    variables = VIEWS[kind].variables
+    assert set(variables) == set(CONTRACT[kind].split())
+    for variable in variables.values():
         assert variable.dims[0] == "time"
         assert variable.units
         assert variable.frame
         assert variable.long_name
 
 
-def test_unknown_kinds_are_refused():
-    with pytest.raises(InputError, match="'juggling', 'planar'"):
-        table("walkin")
+def test_a_view_may_have_labels_of_its_own():
+    view = View("mine", {"load": Variable(("time", "cell"), "N", "none", "load of a cell")}, {"cell": ("fore", "aft")})
+    data = make_dataset(view, [0.0, 1.0], {"load": np.ones((2, 2))})
+    assert data["cell"].values.tolist() == ["fore", "aft"]
+    with pytest.raises(InputError, match=r"variables of the view mine: load"):
+        make_dataset(view, [0.0, 1.0], {"lode": np.ones((2, 2))})
 
 
 def test_dimensions_follow_the_kind():
@@ -58,7 +65,7 @@ def test_dimensions_follow_the_kind():
 
 def test_a_driven_hand_brings_its_twist_rate():
     given = arrays(ball_on_plate(duration=0.1))
-    data = make_dataset("juggling", np.arange(11) * 0.01, given | {"hand_acceleration": np.zeros((11, 6))})
+    data = make_dataset(PAIR, np.arange(11) * 0.01, given | {"hand_acceleration": np.zeros((11, 6))})
     assert data["hand_acceleration"].sizes == {"time": 11, "twist": 6}
     assert data["twist"].values[0] == "angular_x"
 
@@ -66,10 +73,10 @@ def test_a_driven_hand_brings_its_twist_rate():
 def test_modes_are_names_however_they_are_given():
     given = arrays(ball_on_plate(duration=0.1))
     given["mode"] = np.array([0] * 5 + [1] * 6)
-    data = make_dataset("juggling", np.arange(11) * 0.01, given, mode_names=("rolling", "sliding"))
+    data = make_dataset(PAIR, np.arange(11) * 0.01, given, mode_names=("rolling", "sliding"))
     assert data["mode"].values.tolist() == ["rolling"] * 5 + ["sliding"] * 6
     with pytest.raises(InputError, match="mode_names"):
-        make_dataset("juggling", np.arange(11) * 0.01, given, mode_names=("rolling",))
+        make_dataset(PAIR, np.arange(11) * 0.01, given, mode_names=("rolling",))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -78,27 +85,27 @@ def test_values_that_are_not_finite_are_refused_with_their_place(bad):
     force = given["contact_force"].copy()
     force[7, 2] = bad
     with pytest.raises(InputError, match=r"contact_force.*at sample 7"):
-        make_dataset("juggling", np.arange(11) * 0.01, given | {"contact_force": force})
+        make_dataset(PAIR, np.arange(11) * 0.01, given | {"contact_force": force})
 
 
 def test_missing_unknown_and_misshapen_variables_are_refused():
     given = arrays(ball_on_plate(duration=0.1))
     time = np.arange(11) * 0.01
     with pytest.raises(InputError, match="missing: gap"):
-        make_dataset("juggling", time, {k: v for k, v in given.items() if k != "gap"})
+        make_dataset(PAIR, time, {k: v for k, v in given.items() if k != "gap"})
     with pytest.raises(InputError, match="gab"):
-        make_dataset("juggling", time, given | {"gab": given["gap"]})
+        make_dataset(PAIR, time, given | {"gab": given["gap"]})
     with pytest.raises(InputError, match=r"slip.*\(11, 3\)"):
-        make_dataset("juggling", time, given | {"slip": given["slip"].T})
+        make_dataset(PAIR, time, given | {"slip": given["slip"].T})
     with pytest.raises(InputError, match="not decreasing"):
-        make_dataset("juggling", time[::-1], given)
+        make_dataset(PAIR, time[::-1], given)
     with pytest.raises(InputError, match="energy"):
-        make_dataset("juggling", time, given | {"energy": ["a"] * 11})
+        make_dataset(PAIR, time, given | {"energy": ["a"] * 11})
 
 
 def test_two_samples_at_one_time_are_allowed_for_an_impact():
     given = arrays(ball_on_plate(duration=0.02))
-    data = make_dataset("juggling", [0.0, 0.01, 0.01], given)
+    data = make_dataset(PAIR, [0.0, 0.01, 0.01], given)
     assert data.sizes["time"] == 3
 
 

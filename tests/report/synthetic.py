@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from trundle.records import SceneBody, Trajectory, make_dataset
+from trundle.records import PAIR, SceneBody, Trajectory, make_dataset, tree_view
 from trundle.report.implicit import curve
 from trundle.report.recompute import rotation_matrices
 from trundle.status import Status
@@ -213,7 +213,7 @@ def changed(run, **arrays):
 
 def _juggling(t, arrays, physics, scene):
     return Trajectory(
-        make_dataset("juggling", t, arrays), Status.SUCCESS, True,
+        make_dataset(PAIR, t, arrays), Status.SUCCESS, True,
         {"kind": "juggling", "scenario": "synthetic", "seed": 0, "version": "0", "physics": physics, "transitions": []},
         scene,
     )  # fmt: skip
@@ -227,7 +227,9 @@ def _planar(t, arrays, shape, terrain, physics, com=(0.0, 0.0)):
         SceneBody("terrain", "terrain", curve(terrain).at(x)[0], closed=False, shape=terrain),
     )
     metadata = {"kind": "planar", "scenario": "synthetic", "seed": 0, "version": "0", "physics": physics}
-    return Trajectory(make_dataset("planar", t, arrays), Status.SUCCESS, True, metadata | {"transitions": []}, scene)
+    return Trajectory(
+        make_dataset(tree_view(2), t, arrays), Status.SUCCESS, True, metadata | {"transitions": []}, scene
+    )
 
 
 def _product(p, q):

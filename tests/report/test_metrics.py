@@ -5,10 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tests.measuring import compute, measured
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
-from trundle.records import make_dataset
-from trundle.report.metrics import compute, energy, general, is_passive, unit, usage
+from trundle.records import make_dataset, tree_view
+from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
+from trundle.report.metrics import energy, general, is_passive, usage
 from trundle.report.recompute import touch
 
 
@@ -218,7 +220,7 @@ def two_contacts(run, second):
     given["contact_force"][:, 1] *= np.where(np.arange(n) < 100, 0.0, 0.5)[:, None]
     given["mode"] = given["mode"].astype("<U16")
     given["mode"][:, 1] = np.where(np.arange(n) < 100, "separated", second)
-    dataset = make_dataset("planar", run.time, given, contacts=("first", "second"))
+    dataset = make_dataset(tree_view(2), run.time, given, contacts=("first", "second"))
     return dataclasses.replace(run, dataset=dataset)
 
 
@@ -256,13 +258,25 @@ def test_inertia_and_gravity_are_read_in_every_form():
 
 def test_every_general_metric_has_a_unit():
     run = ellipsoid_in_dish()
-    assert all(unit(name) for name in compute("", run, {"pure-rolling": run}))
-    assert (unit("slip"), unit("slip_pure_rolling"), unit("normal_force_min_no_cone")) == ("m/s", "m/s", "N")
-    assert unit("radius_error_percent") == ""
+    found = measured("", run, {"pure-rolling": run})
+    assert all(metric.unit for metric in found.values())
+    assert all(metric.meaning for metric in found.values())
+    assert (found["slip"].unit, found["slip_pure_rolling"].unit) == ("m/s", "m/s")
+    assert found["normal_force_min_pure_rolling"].unit == "N"
 
 
 def test_the_unit_is_that_of_the_longest_name_that_fits() -> None:
-    assert unit("goal_time_ratio") == "1"
-    assert unit("goal_time_drive_only") == "s"
-    assert unit("slip_pure_rolling") == "m/s"
-    assert unit("nothing") == ""
+    known = {"goal_time": Quantity("s"), "goal_time_ratio": Quantity("1"), "slip": Quantity("m/s")}
+    values = dict.fromkeys(("goal_time_ratio", "goal_time_drive_only", "slip_pure_rolling", "nothing"), 1.0)
+    found = measure(RunSet(disk_down_slope(duration=0.1)), (), lambda run: values, known)
+    assert [metric.unit for metric in found.values()] == ["1", "s", "m/s", ""]
+
+
+def test_counts_say_out_of_how_many_and_groups_are_computed_where_they_are_asked_for() -> None:
+    run = disk_down_slope(duration=0.1)
+    group = MetricGroup({"held": Quantity("1", "trials that held")}, lambda run, parts: {"held": Count(3, 4)})
+    assert measure(RunSet(run), (group,), lambda run: {}, {}) == {}
+    asked = measure(RunSet(run, {}, frozenset({"held"})), (group,), lambda run: {}, {})
+    assert asked == {"held": Metric(3.0, "of 4", "trials that held", 4)}
+    elsewhere = dataclasses.replace(group, applies=lambda run, parts: "other" in parts)
+    assert measure(RunSet(run, {}, frozenset({"held"})), (elsewhere,), lambda run: {}, {}) == {}

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
 from trundle.report import plots
+from trundle.scenarios.engine.pictures import draw
 
 RUNS = {
     "ball": lambda: ball_on_plate(duration=2.0),
@@ -30,9 +31,9 @@ def axes():
 
 def test_every_figure_has_title_units_and_something_drawn(run):
     before = dict(mpl.rcParams)
-    for name in plots.figures(run.kind):
+    for name in plots.figures(run):
         ax = axes()
-        assert plots.draw(run, name, ax) is ax
+        assert draw(run, name, ax) is ax
         assert ax.get_title(loc="left")
         assert ax.get_xlabel()
         assert ax.get_ylabel()
@@ -44,15 +45,15 @@ def test_every_figure_has_title_units_and_something_drawn(run):
 
 def test_every_variable_can_be_drawn(run):
     for name in map(str, run.dataset.data_vars):
-        ax = plots.draw(run, name, axes())
+        ax = draw(run, name, axes())
         assert len(ax.lines) > 0
 
 
 def test_unknown_names_are_answered_with_the_known_ones(run):
     with pytest.raises(InputError, match="friction_use"):
-        plots.draw(run, "fricton", axes())
+        draw(run, "fricton", axes())
     with pytest.raises(InputError, match="residuals"):
-        plots.draw(run, "time", axes())
+        draw(run, "time", axes())
 
 
 def test_a_run_draws_itself(run):
@@ -72,7 +73,7 @@ def test_an_axes_is_made_when_none_is_given():
 
 def test_the_path_seen_at_rest_is_the_circle_of_the_ball():
     run = ball_on_plate(duration=4.0)
-    ax = plots.draw(run, "contact_path", axes())
+    ax = draw(run, "contact_path", axes())
     resting = next(line for line in ax.lines if "at rest" in str(line.get_label()))
     points = np.column_stack(resting.get_data())
     assert np.linalg.norm(points - [0.1, 0.0], axis=1) == pytest.approx(np.full(len(points), 0.1), abs=1e-12)
@@ -82,20 +83,20 @@ def test_changes_of_mode_are_marked():
     run = disk_down_slope(duration=1.0)
     change = {"time": 0.4, "from": "rolling", "to": "sliding", "reason": "friction cone"}
     run = dataclasses.replace(run, metadata=dict(run.metadata) | {"transitions": [change]})
-    ax = plots.draw(run, "force", axes())
+    ax = draw(run, "force", axes())
     assert "sliding" in [text.get_text() for text in ax.texts]
 
 
 def test_a_run_that_was_not_feasible_says_so_in_every_title():
     run = dataclasses.replace(disk_down_slope(duration=1.0), feasible=False)
-    assert "not feasible" in plots.draw(run, "energy", axes()).get_title(loc="right")
+    assert "not feasible" in draw(run, "energy", axes()).get_title(loc="right")
 
 
 def test_round_off_is_not_blown_up_into_a_picture():
     run = disk_down_slope(duration=1.0)
-    low, high = plots.draw(run, "force", axes()).get_ylim()
+    low, high = draw(run, "force", axes()).get_ylim()
     assert high - low > 1.0
-    residuals = plots.draw(run, "residuals", axes())
+    residuals = draw(run, "residuals", axes())
     assert residuals.get_yscale() == "log"
     assert residuals.get_ylim()[0] > 0
 
@@ -107,9 +108,9 @@ def test_flight_is_no_residual_and_breaks_the_path():
     contact = run["contact_position"].copy()
     contact[60:] += 1.0
     flown = changed(run, mode=mode, contact_position=contact)
-    gap = plots.draw(flown, "residuals", axes()).lines[0].get_ydata()
+    gap = draw(flown, "residuals", axes()).lines[0].get_ydata()
     assert np.array_equal(np.isnan(gap), mode == "separated")
-    path = next(line for line in plots.draw(flown, "motion", axes()).lines if line.get_label() == "contact path")
+    path = next(line for line in draw(flown, "motion", axes()).lines if line.get_label() == "contact path")
     assert np.flatnonzero(np.isnan(path.get_xdata())).tolist() == [60]
 
 
@@ -117,14 +118,14 @@ def test_names_of_modes_do_not_lie_on_each_other():
     run = disk_down_slope(duration=1.0)
     changes = [{"time": 0.4 + 0.001 * i, "from": "a", "to": "sliding", "reason": ""} for i in range(9)]
     run = dataclasses.replace(run, metadata=dict(run.metadata) | {"transitions": changes})
-    ax = plots.draw(run, "force", axes())
+    ax = draw(run, "force", axes())
     assert [text.get_text() for text in ax.texts] == ["sliding"]
 
 
 def test_labels_of_contour_lines_lie_inside_the_frame_and_off_the_path():
     run = ellipsoid_in_dish(n=60)
     ax = Figure(figsize=(6, 6.2)).add_subplot()
-    plots.draw(run, "contact_path", ax)
+    draw(run, "contact_path", ax)
     ax.figure.canvas.draw()
     frame = ax.get_window_extent()
     labels = [text for text in ax.texts if text.get_text().endswith(" m")]
@@ -140,7 +141,7 @@ def test_labels_of_contour_lines_lie_inside_the_frame_and_off_the_path():
 @pytest.mark.parametrize("make", [RUNS["disk"], RUNS["rock"]])
 def test_instants_are_written_where_nothing_is_drawn(make):
     ax = Figure(figsize=(9, 5), dpi=150).add_subplot()
-    plots.draw(make(), "motion", ax)
+    draw(make(), "motion", ax)
     ax.figure.canvas.draw()
     boxes = [text.get_window_extent() for text in ax.texts if text.get_text().endswith(" s")]
     assert boxes
@@ -153,7 +154,7 @@ def test_instants_are_written_where_nothing_is_drawn(make):
 def test_a_noisy_residual_is_drawn_by_its_largest_values():
     run = ball_on_plate(duration=20.0)
     assert len(run) > 600
-    ax = plots.draw(run, "residuals", axes())
+    ax = draw(run, "residuals", axes())
     for every, largest in zip(ax.lines[0::2], ax.lines[1::2], strict=False):
         if not str(largest.get_label()).startswith("|"):
             continue
@@ -177,7 +178,7 @@ def leaves_the_butterfly(duration):
 def test_a_body_that_has_left_for_good_does_not_shrink_the_hand():
     run = leaves_the_butterfly(1.5)
     assert run["mode"][-1] == "separated"
-    ax = plots.draw(run, "motion", axes())
+    ax = draw(run, "motion", axes())
     assert ax.get_ylim()[0] > 0.2  # the ball falls to -2 m
     assert np.ptp(ax.get_xlim()) < 0.7
     touching = run.time[run["mode"] != "separated"][-1]
@@ -188,7 +189,7 @@ def test_a_body_that_has_left_for_good_does_not_shrink_the_hand():
 
 
 def test_a_hand_that_moves_is_drawn_at_every_instant_and_fades():
-    ax = plots.draw(leaves_the_butterfly(0.5), "motion", axes())
+    ax = draw(leaves_the_butterfly(0.5), "motion", axes())
     outlines = [line for line in ax.lines if len(line.get_xdata()) > 200 and line.get_label().startswith("_")]
     wide = [line for line in outlines if np.ptp(line.get_xdata()) > 0.1]
     assert len(wide) == 7

@@ -7,8 +7,9 @@ import pytest
 
 from tests.report.synthetic import ball_on_plate, disk_down_slope
 from trundle.errors import InputError
-from trundle.report import trajectories, write_plots, write_report
-from trundle.report.plots import figures
+from trundle.report import RunSet, figures, trajectories, write_figures
+from trundle.scenarios.engine import pictures
+from trundle.scenarios.engine.pictures import write_report
 
 
 def is_png(path):
@@ -21,7 +22,7 @@ def test_a_folder_with_a_trajectory_is_enough_for_every_picture(tmp_path):
     said = []
     written = write_report(tmp_path, notify=said.append)
     names = {str(path.relative_to(tmp_path)) for path in written}
-    known = figures("planar")
+    known = figures(disk_down_slope(duration=0.3))
     assert names == {f"plots/{n}.png" for n in known} | {f"plots/no-cone-{n}.png" for n in known} | {"viewer.html"}
     assert all(path.is_file() for path in written)
     assert all(is_png(path) for path in written if path.suffix == ".png")
@@ -34,7 +35,7 @@ def test_without_viser_the_plots_are_made_and_one_line_is_said(tmp_path, monkeyp
     ball_on_plate(duration=0.3).save(tmp_path / "trajectory.nc")
     said = []
     written = write_report(tmp_path, notify=said.append)
-    assert len(written) == len(figures("juggling"))
+    assert len(written) == len(figures(ball_on_plate(duration=0.3)))
     assert said == ["viewer.html: viser is not installed: pip install 'trundle[viewer]'"]
     assert not (tmp_path / "viewer.html").exists()
 
@@ -46,11 +47,12 @@ def test_either_kind_of_picture_can_be_left_out(tmp_path):
     assert not (tmp_path / "plots").exists()
 
 
-def test_a_picture_that_lacks_its_data_is_named_and_the_others_are_made(tmp_path, caplog):
-    run = dataclasses.replace(disk_down_slope(duration=0.3), metadata={"kind": "planar"})
-    written = write_plots(run, tmp_path)
-    assert {path.stem for path in written} == set(figures("planar")) - {"energy"}
-    assert "energy.png: metadata.physics.mass" in caplog.text
+def test_a_picture_that_lacks_its_data_is_named_and_the_others_are_made(tmp_path):
+    run = dataclasses.replace(disk_down_slope(duration=0.3), metadata={})
+    said = []
+    written = write_figures(pictures.figures(RunSet(run)), tmp_path, said.append)
+    assert {path.stem for path in written} == set(figures(run)) - {"energy"}
+    assert "energy.png: metadata.physics.mass" in said[0]
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):

@@ -27,7 +27,7 @@ def recording(page: str) -> dict:
 @pytest.mark.parametrize("make", [lambda: ball_on_plate(duration=1.0), lambda: rock_on_terrain(n=60)])
 def test_the_page_is_one_small_file_that_plays_the_motion(make, tmp_path, capfd):
     run = make()
-    path = viewer.write_viewer(run, tmp_path / "viewer.html")
+    path = viewer.write_viewer(build_stage(run), tmp_path / "viewer.html")
     out, _ = capfd.readouterr()
     assert out == ""
     assert [p.name for p in tmp_path.iterdir()] == ["viewer.html"]
@@ -50,7 +50,7 @@ def test_no_photograph_is_carried_along_to_light_the_scene():
 def test_without_viser_one_line_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'trundle\[viewer\]'"):
-        viewer.write_viewer(ball_on_plate(duration=0.2), tmp_path / "viewer.html")
+        viewer.write_viewer(build_stage(ball_on_plate(duration=0.2)), tmp_path / "viewer.html")
     assert not list(tmp_path.iterdir())
 
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.measuring import compute, measured, stage_of
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.models.robots.capsules import Clearance
 from trundle.models.robots.obstacles import Obstacle
 from trundle.numerics.rotations import rotation_rpy
-from trundle.report.metrics import compute, unit
-from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.systems.multicontact.build import MulticontactExperiment
@@ -51,8 +50,8 @@ def test_what_is_hit_without_rows_is_passed_with_them() -> None:
     values = compute("humanoid-past-post", kept)
     assert values["obstacle_force"] == 0.0
     assert values["obstacle_gap"] == min(free["obstacle_gap"])
-    assert unit("obstacle_force") == "N"
-    names = [actor.name for actor in build_stage(kept).actors]
+    assert measured("humanoid-past-post", kept)["obstacle_force"].unit == "N"
+    names = [actor.name for actor in stage_of(kept).actors]
     assert "obstacle_post" in names
     assert "shelf" in names
 

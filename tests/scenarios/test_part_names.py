@@ -1,4 +1,4 @@
-"""Parts keep off the names under which a scenario's own jobs leave their trajectories."""
+"""Parts of a file keep off the names that its task gives to its own parts."""
 
 from __future__ import annotations
 
@@ -10,27 +10,31 @@ import pytest
 import trundle
 from trundle.errors import InputError
 from trundle.scenarios import load_scenario
-from trundle.scenarios.catalogue import LIBRARY
-from trundle.scenarios.engine.building import BUILDERS, JOBS, build_all
+from trundle.scenarios.catalogue import text_of
+from trundle.scenarios.engine.building import build_all
+from trundle.scenarios.system import systems
 
-SOURCES = Path(trundle.__file__).parent / "scenarios"
+SOURCES = Path(trundle.__file__).parent / "systems"
 
 
-def jobs() -> dict[str, set[str]]:
-    """Return module -> the names of the jobs it yields, but the main run's."""
+def made() -> dict[str, set[str]]:
+    """Return module -> the names of the parts it yields, but the main run's."""
     found = {}
-    for path in SOURCES.glob("*.py"):
+    for path in SOURCES.rglob("*.py"):
         names = re.findall(r'yield Part\(f?"([^"]+)"', path.read_text())
         if names:
-            found[path.stem] = {re.sub(r"\{\w+\}", "7", name) for name in names}
+            module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+            found[module] = {re.sub(r"\{\w+\}", "7", name) for name in names}
     return found
 
 
-def test_every_job_of_a_task_is_reserved() -> None:
-    reserved = {}
-    for task, pattern in JOBS.items():
-        reserved.setdefault(BUILDERS[task].split(":")[0].rsplit(".", 1)[1], []).append(pattern)
-    for module, names in jobs().items():
+def test_every_own_part_of_a_task_is_reserved() -> None:
+    reserved: dict[str, list[str]] = {}
+    for one in systems():
+        for task in one.tasks.values():
+            reserved.setdefault(f"{one.name}.{task.build.split(':')[0]}", []).append(task.parts)
+    assert len(made()) >= 4
+    for module, names in made().items():
         patterns = "|".join(reserved[module])
         assert all(re.fullmatch(patterns, name) for name in names), module
 
@@ -46,8 +50,8 @@ def test_every_job_of_a_task_is_reserved() -> None:
         ("walk-flat", ["replay"], "replay"),
     ],
 )
-def test_a_part_with_the_name_of_a_job_is_refused_before_anything_runs(tmp_path, scenario, parts, wrong):
-    text = (LIBRARY / f"{scenario}.toml").read_text()
+def test_a_part_with_such_a_name_is_refused_before_anything_runs(tmp_path, scenario, parts, wrong):
+    text = text_of(scenario)
     text += "".join(f"\n[parts.{part}]\ntitle = 'Another'\n" for part in parts)
     file = tmp_path / "own.toml"
     file.write_text(text)
@@ -55,7 +59,8 @@ def test_a_part_with_the_name_of_a_job_is_refused_before_anything_runs(tmp_path,
         build_all(load_scenario(str(file)))
 
 
-def test_such_names_are_free_where_no_job_bears_them():
+def test_such_names_are_free_where_the_task_makes_no_parts():
     scenario = load_scenario("wallbounce-recover")
     assert scenario.parts
-    assert (scenario.kind, scenario.task) not in JOBS
+    task = next(one for one in systems() if one.name == scenario.kind).tasks[scenario.task]
+    assert not re.fullmatch(task.parts, "plan")

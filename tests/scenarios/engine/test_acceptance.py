@@ -6,23 +6,39 @@ import math
 
 import pytest
 
-from trundle.scenarios import catalogue
-from trundle.scenarios.engine import acceptance as metrics
+from trundle.errors import InputError
+from trundle.report import Metric
+from trundle.scenarios import catalogue, load_scenario
+from trundle.scenarios.engine.acceptance import hold, judge, limit_of
+from trundle.scenarios.scenario import scenario_from
+from trundle.scenarios.schema import Criterion
 
-GOOD = {"radius_error_percent": 2.9e-8, "centre_drift": 1e-12, "normal_force_error": 1e-13}
+GOOD = {
+    "radius_error_percent": Metric(2.9e-8, "%", "largest deviation"),
+    "centre_drift": Metric(1e-12, "m"),
+    "normal_force_error": Metric(1e-13, "N"),
+}
+
+
+@pytest.fixture(scope="module")
+def spinning() -> dict[str, Criterion]:
+    return load_scenario("plate-spinning").tables.acceptance
 
 
 @pytest.mark.parametrize("name", catalogue.names())
 def test_every_named_scenario_has_limits(name: str) -> None:
-    assert metrics.limits(name)
-    assert all(sense in ("<=", ">=") and math.isfinite(limit) for sense, limit, _, _ in metrics.limits(name).values())
+    found = load_scenario(name).tables.acceptance
+    limits = [limit for c in found.values() for limit in (c.minimum, c.maximum) if limit is not None]
+    assert limits
+    assert all(map(math.isfinite, limits))
 
 
-def test_entry_is_that_of_the_contract() -> None:
-    entry = metrics.judge("plate-spinning", GOOD)["radius_error_percent"]
+def test_entry_is_that_of_the_contract(spinning) -> None:
+    entry = judge(spinning, GOOD)["radius_error_percent"]
     assert entry == {
         "value": 2.9e-8,
         "unit": "%",
+        "meaning": "largest deviation",
         "sense": "<=",
         "limit": 1e-7,
         "holds": True,
@@ -32,22 +48,72 @@ def test_entry_is_that_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, None, 1e-6])
-def test_missing_not_finite_or_large_does_not_hold(bad: float | None) -> None:
-    values = {key: value for key, value in (GOOD | {"centre_drift": bad}).items() if value is not None}
-    entries = metrics.judge("plate-spinning", values)
+def test_missing_not_finite_or_large_does_not_hold(spinning, bad: float | None) -> None:
+    values = dict(GOOD)
+    del values["centre_drift"]
+    if bad is not None:
+        values["centre_drift"] = Metric(bad, "m")
+    entries = judge(spinning, values)
     assert entries["centre_drift"]["holds"] is False
-    assert not metrics.hold(entries)
+    assert not hold(entries)
     assert entries["centre_drift"]["value"] in (None, 1e-6)
 
 
-def test_limit_itself_holds() -> None:
-    assert metrics.hold(metrics.judge("plate-spinning", GOOD | {"centre_drift": 1e-8}))
+def test_limit_itself_holds(spinning) -> None:
+    assert hold(judge(spinning, GOOD | {"centre_drift": Metric(1e-8, "m")}))
 
 
 def test_further_values_have_no_limit() -> None:
-    entries = metrics.judge("", {"gap": 1.0, "slip": math.nan, "slip_pure_rolling": 0.0, "mine": 1.0})
-    assert [entry["unit"] for entry in entries.values()] == ["m", "m/s", "m/s", ""]
+    entries = judge({}, {"gap": Metric(1.0, "m"), "slip": Metric(math.nan, "m/s")})
+    assert [entry["unit"] for entry in entries.values()] == ["m", "m/s"]
     assert entries["gap"]["limit"] is None
     assert entries["gap"]["holds"] is None
     assert entries["slip"]["value"] is None
-    assert metrics.hold(entries)
+    assert hold(entries)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "trials", "expected"),
+    [
+        ({"minimum": 10, "of": 12}, 12, (">=", 10.0)),
+        ({"minimum": 10, "of": 12}, 2, (">=", 1.0)),  # floor(10/12 2)
+        ({"minimum": 10, "of": 12}, 1, (">=", 1.0)),  # one success of one is a success
+        ({"minimum": 18, "of": 20}, 10, (">=", 9.0)),
+        ({"minimum": 18, "of": 20}, 40, (">=", 36.0)),
+        ({"maximum": 0, "of": 20}, 3, ("<=", 0.0)),
+        ({"maximum": 9, "of": 20}, 2, ("<=", 1.0)),  # ceil(9/20 2)
+        ({"maximum": 9, "of": 20, "baseline": True}, 19, (None, None)),  # reported, not judged
+        ({"maximum": 9, "of": 20, "baseline": True}, 20, ("<=", 9.0)),
+        ({"maximum": 9, "of": 20, "baseline": True}, 40, ("<=", 18.0)),
+        ({"published": 5e-6}, None, (None, None)),
+    ],
+)
+def test_limits_of_counts_scale_with_the_trials(criterion, trials, expected) -> None:
+    assert limit_of(Criterion(**criterion), trials) == expected
+
+
+def test_a_missing_count_does_not_hold() -> None:
+    assert judge({"closed_loop_successes": Criterion(minimum=10, of=12)}, {})["closed_loop_successes"]["holds"] is False
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        ({"minimum": 1, "maximum": 2}, "acceptance.gap.maximum.*must be left out beside minimum"),
+        ({"maximum": "1"}, "acceptance.gap.maximum"),
+        ({"least": 1}, "acceptance.gap.least"),
+        ({"maximum": 1, "baseline": True}, "acceptance.gap.of.*is missing"),
+        ({"minimum": 1, "of": 0}, "acceptance.gap.of = 0: must be an integer from 1 to 1000000"),
+    ],
+)
+def test_wrong_limits_are_refused_by_key(tmp_path, entry, line) -> None:
+    data = load_scenario("plate-spinning").resolved() | {"acceptance": {"gap": entry}}
+    with pytest.raises(InputError, match=line):
+        scenario_from(data, folder=tmp_path, file="mine.toml")
+
+
+def test_a_copied_scenario_keeps_its_limits_under_any_name(tmp_path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(catalogue.text_of("ellipse-flip-up"))
+    assert load_scenario(own).tables.acceptance == load_scenario("ellipse-flip-up").tables.acceptance
+    assert "acceptance" in load_scenario(own).resolved_toml()

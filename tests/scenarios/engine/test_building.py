@@ -11,8 +11,8 @@ import pytest
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario, run
-from trundle.scenarios.engine.building import BUILDERS
-from trundle.scenarios.schema import SCHEMAS
+from trundle.scenarios.schema import ScenarioTable
+from trundle.scenarios.system import systems
 
 BALL = {"type": "sphere", "radius": 0.2}
 OBJECTS: list[dict[str, Any]] = [
@@ -49,8 +49,12 @@ GROUNDS: list[tuple[dict[str, Any], float]] = [
 ]
 
 
-def test_every_task_that_a_file_can_name_has_a_builder() -> None:
-    assert set(BUILDERS) == set(SCHEMAS)
+@pytest.mark.parametrize(
+    "task", [task for one in systems() for task in one.tasks.values()], ids=lambda task: task.schema
+)
+def test_every_task_that_a_file_can_name_has_a_schema_and_a_builder(task) -> None:
+    assert issubclass(task.table(), ScenarioTable)
+    assert callable(task.builder())
 
 
 def furnished(folder: Path) -> Path:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.measuring import compute
 from tests.report.synthetic import _juggling, changed, plate_mesh, uv_sphere
 from trundle.errors import InputError
 from trundle.records import SceneBody, Trajectory
-from trundle.report.metrics import compute
 from trundle.status import Status
 from trundle.systems.juggling import metrics as control
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
+from tests.measuring import compute, figures_of, measured, stage_of
 from tests.scenarios.files import EXAMPLES, own_robot
 from trundle.errors import InputError
 from trundle.plan.stances.stances import TimingRule
-from trundle.report.metrics import compute, unit
-from trundle.report.plots import figures, further
-from trundle.report.scene import build_stage
 from trundle.scenarios import build, load_scenario
-from trundle.systems.juggling.comparisons import comparisons
 from trundle.systems.multicontact import metrics as metrics_multicontact
 from trundle.systems.multicontact.build import MulticontactExperiment
 from trundle.systems.multicontact.trials import _sole_shift
@@ -46,7 +44,7 @@ def test_a_walk_follows_its_nominal_motion(walked) -> None:
     assert 0 < values["friction_use"] < 1
     assert -1e-3 < values["cone_margin"] < 1.0, "N: every planned wrench inside its cone, edges and yaw too"
     assert values["previews_relaxed"] == values["previews_unsolved"] == 0
-    assert all(unit(key) for key in values if key not in ("seeds_ok",))
+    assert all(metric.unit for metric in measured("humanoid-walk", walked).values())
     feet = walked["contact_force"][:, :2, 2]
     alone = (feet[:, 0] > 200) & (feet[:, 1] < 1)
     assert alone.mean() > 0.15, "one foot carries while the other travels"
@@ -97,16 +95,15 @@ def test_what_planned_wrenches_use_stays_within_their_cones(walked) -> None:
 
 @pytest.mark.slow
 def test_figures_and_moving_picture(walked) -> None:
-    drawn = figures("multicontact")
-    assert set(further(walked)) == {"dropped_momentum"}
-    drawn |= further(walked)
+    drawn = figures_of(walked)
     assert {"com_path", "com", "forces", "cones", "angular_momentum", "torque_use", "solve_times"} < set(drawn)
-    for draw in drawn.values():
-        assert draw(walked, None).get_title(loc="left")
-    assert set(comparisons({"": walked})) == {"trials"}
-    for draw in comparisons({"": walked}).values():
-        draw({"": walked}, None)
-    stage = build_stage(walked)
+    assert {"dropped_momentum", "trials"} < set(drawn)
+    for name, one in drawn.items():
+        ax = Figure().add_subplot()
+        one.draw(ax)
+        assert ax.get_title(loc="left"), name
+        assert one.caption, name
+    stage = stage_of(walked)
     names = {actor.name for actor in stage.actors}
     assert {"left_ankle_roll_link", "torso_link", "floor", "foothold_0"} <= names
     assert "Unitree" in walked.metadata["notice"]
@@ -240,10 +237,10 @@ def test_a_hand_takes_its_share_on_the_ridge(leant) -> None:
     soles = leant["contact_position"][-1, :2]
     assert soles[:, 2] == pytest.approx([0.2, 0.2], abs=0.005)
     assert np.abs(soles[:, 1]).max() < 0.075 - 0.03
-    names = {actor.name for actor in build_stage(leant).actors}
+    names = {actor.name for actor in stage_of(leant).actors}
     assert {"ridge", "beam", "left_rubber_hand"} <= names
-    for draw in figures("multicontact").values():
-        draw(leant, None)
+    for one in figures_of(leant).values():
+        one.draw(Figure().add_subplot())
 
 
 def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:

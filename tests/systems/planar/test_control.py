@@ -8,11 +8,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import trundle as tr
+from tests.measuring import compute, measured
 from tests.scenarios.files import on_profile
 from trundle.errors import InputError
-from trundle.report.metrics import compute, units_of_tasks
-from trundle.report.plots import further
 from trundle.scenarios import build, load_scenario
+from trundle.systems.planar import figures_control
 from trundle.systems.planar import metrics as metrics_planar
 from trundle.systems.planar.control import TrackExperiment
 
@@ -115,7 +115,7 @@ def test_three_wheels_follow_a_speed_over_a_measured_profile(tmp_path: Path) -> 
     # The record keeps the points of a short measured curve: contacts are found again from them, not taken on trust.
     assert metrics["recomputed_share"]["value"] > 0.99
     assert metrics["gap"]["value"] < 1e-9
-    for name, draw in further(run).items():
+    for name, draw in figures_control.figures(run).items():
         axes = draw(run, Figure().add_subplot())
         assert len(axes.lines) >= 1, name
         assert run.metadata["scenario"] in axes.get_title("right")
@@ -137,7 +137,7 @@ def test_the_rover_holds_its_base_from_the_first_instants() -> None:
     assert metrics_planar.settling_time(run, "speed") < 0.5
     assert np.abs(tasks["height"].error).max() < 1e-3
     assert np.abs(tasks["pitch"].error).max() < 3e-3
-    units = units_of_tasks(run, {"other": run})
+    units = {name: metric.unit for name, metric in measured("", run, {"other": run}).items()}
     assert units["height_late_error"] == units["rear-offset_late_error_other"] == "m"
     assert units["pitch_late_error"] == "rad"
     assert units["speed_late_error"] == "m/s"
@@ -241,7 +241,7 @@ def test_uncontrolled_there_is_no_torque_and_the_leg_falls() -> None:
     assert not np.any(run["torque"])
     assert metrics_planar.fall_time(run, "shin") < 0.5
     assert metrics_planar.loop(run) == {}
-    assert set(further(run)) == {"task_errors", "joint_acceleration"}
+    assert set(figures_control.figures(run)) == {"task_errors", "joint_acceleration"}
 
 
 @pytest.mark.parametrize(

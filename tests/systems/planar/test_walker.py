@@ -4,13 +4,12 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from tests.measuring import compute
 from trundle.errors import InputError
 from trundle.models.robots.passive_walker import PassiveWalker
-from trundle.report.metrics import compute
-from trundle.report.plots import further
 from trundle.scenarios import build, load_scenario, run
-from trundle.systems.juggling.comparisons import comparisons
 from trundle.systems.planar import metrics_walker
+from trundle.systems.planar.figures_walker import comparisons, figures
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +34,12 @@ def test_runs_and_their_metrics(runs):
 def test_figures_are_drawn(runs):
     from matplotlib.figure import Figure
 
-    assert {"phase_portrait", "legs"} <= set(further(runs[""]))
+    assert {"phase_portrait", "legs"} <= set(figures(runs[""]))
     found = comparisons(runs)
     assert set(found) == {"stride_map", "stride_errors"}
     for draw in found.values():
         assert draw(runs, Figure().add_subplot()).get_title(loc="left")
-    for draw in further(runs[""]).values():
+    for draw in figures(runs[""]).values():
         assert draw(runs[""], Figure().add_subplot()).lines
 
 

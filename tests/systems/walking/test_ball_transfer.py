@@ -3,15 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.measuring import compute
 from tests.scenarios.files import written
 from trundle.errors import InputError
 from trundle.records import load_trajectory
-from trundle.report.metrics import compute
-from trundle.report.plots import further
 from trundle.scenarios import load_scenario, run
 from trundle.scenarios.engine.building import build_all
-from trundle.systems.juggling.comparisons import comparisons
 from trundle.systems.walking import metrics_ball
+from trundle.systems.walking.figures_ball import comparisons, figures
 
 QUICK = ["plan.nodes=60", "plan.starts=1", "plan.parts=30", "simulation.output_step=0.01"]
 
@@ -47,8 +46,8 @@ def test_figures_are_drawn(runs):
     from matplotlib.figure import Figure
 
     assert set(comparisons(runs)) == {"paths", "torques"}
-    assert set(further(runs["kinematic"])) == {"path", "torque", "elastica"}
-    for draw in further(runs["kinematic"]).values():
+    assert set(figures(runs["kinematic"])) == {"path", "torque", "elastica"}
+    for draw in figures(runs["kinematic"]).values():
         assert draw(runs["kinematic"], Figure().add_subplot()).lines
     for draw in comparisons(runs).values():
         assert draw(runs, Figure().add_subplot()).lines

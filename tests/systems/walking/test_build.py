@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.measuring import compute
 from trundle.errors import InputError
 from trundle.records import load_trajectory
-from trundle.report.metrics import compute
 from trundle.scenarios import load_scenario, run
 from trundle.scenarios.engine.building import build
 from trundle.status import Status

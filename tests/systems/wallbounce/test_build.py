@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.measuring import compute
 from trundle.contact.soft import SoftLaw
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
-from trundle.report.metrics import compute
 from trundle.scenarios import build, load_scenario, run
 from trundle.systems.wallbounce.control.costs import Weights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains

@@ -82,7 +82,7 @@ def joint_residual(model: TreeModel, states: States, law: str) -> float:
     for i, (hand, state) in enumerate(zip(states.hands, states.objects, strict=True)):
         values = {
             "hand.position": hand.r,
-            "hand.turn": states.turns[i],
+            "hand.orientation": states.turns[i],
             "hand.twist": states.twists[i],
             "contact.coordinates": states.coordinates[i],
         }

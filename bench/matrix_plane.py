@@ -111,7 +111,7 @@ def _state(
     if "body.relative_velocity" in model.layout:
         x[model.layout["body.relative_velocity"]] = omega
         return x
-    x[model.layout["body.position"]], x[model.layout["body.turn"]] = now["position"], now["angle"]
+    x[model.layout["body.position"]], x[model.layout["body.orientation"]] = now["position"], now["angle"]
     x[model.layout["body.angular_velocity"]], x[model.layout["body.velocity"]] = omega, velocity
     return x
 

@@ -58,9 +58,9 @@ def place_in_space(
 ) -> Start:
     """Place an object on a hand or on ground in space; see `RollingPair.place`."""
     wanted = array("contact_on_hand", contact_on_hand, (3,), unit="m")
-    turn = quaternion("object_quaternion", object_quaternion)
+    orientation = quaternion("object_quaternion", object_quaternion)
     w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
-    return _place_on_hand(pair, wanted, turn, w, slip)
+    return _place_on_hand(pair, wanted, orientation, w, slip)
 
 
 def place_on_planar_hand(
@@ -72,13 +72,13 @@ def place_on_planar_hand(
 ) -> Start:
     """Place an object on a hand in the plane; see `RollingPair.place`."""
     wanted = array("contact_on_hand", contact_on_hand, (2,), unit="m")
-    turn = np.array([number("object_angle", object_angle, unit="rad")])
+    orientation = np.array([number("object_angle", object_angle, unit="rad")])
     w = np.array([number("object_angular_velocity", object_angular_velocity, unit="rad/s")])
-    return _place_on_hand(pair, wanted, turn, w, slip)
+    return _place_on_hand(pair, wanted, orientation, w, slip)
 
 
-def _place_on_hand(pair: RollingPair, wanted: FloatArray, turn: FloatArray, w: FloatArray, slip: Any) -> Start:
-    """Place an object with the orientation `turn` and the angular velocity `w` (k,) on the base's point `wanted`."""
+def _place_on_hand(pair: RollingPair, wanted: FloatArray, orientation: FloatArray, w: FloatArray, slip: Any) -> Start:
+    """Place an object with the given `orientation` and the angular velocity `w` (k,) on the base's point `wanted`."""
     base = pair.base
     x_B, n_B = _onto_base(base.shape, wanted, _REACH * pair.body.shape.reference_length)
     R_base, p_base = np.eye(pair.d), np.zeros(pair.d)
@@ -88,7 +88,7 @@ def _place_on_hand(pair: RollingPair, wanted: FloatArray, turn: FloatArray, w: F
         R_base, p_base = base.R_world_hand, np.asarray(base.position)
         twist = np.asarray(base.twist)
         w_base, v_base = to_world(R_base, twist[: w.size]), R_base @ twist[w.size :]
-    points = _fit(pair, to_matrix(turn), R_base, p_base, x_B, n_B)
+    points = _fit(pair, to_matrix(orientation), R_base, p_base, x_B, n_B)
     normal = R_base @ n_B
     spin = float(normal @ (w - w_base)) if pair.d == 3 else 0.0
     if pair.law == "pure-rolling" and abs(spin) > _SPIN * (1 + float(np.linalg.norm(w_base))):
@@ -99,7 +99,7 @@ def _place_on_hand(pair: RollingPair, wanted: FloatArray, turn: FloatArray, w: F
         )
     P = p_base + R_base @ x_B
     v = v_base + _swept(w_base, P - p_base) + _tangential(slip, normal) - _swept(w, P - points.center_of_mass)
-    return pair.start(turn, (w, v), points)
+    return pair.start(orientation, (w, v), points)
 
 
 def place_in_plane(

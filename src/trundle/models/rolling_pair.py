@@ -199,12 +199,12 @@ class RollingPair:
         refuse_locked(self.system, start)
         return start
 
-    def start(self, turn: FloatArray, velocities: tuple[FloatArray, FloatArray], points: ContactPoints) -> Start:
-        """Return the start of the body with the orientation `turn` in contact at `points`.
+    def start(self, orientation: FloatArray, velocities: tuple[FloatArray, FloatArray], points: ContactPoints) -> Start:
+        """Return the start of the body with the given `orientation`, in contact at `points`.
 
         Parameters
         ----------
-        turn : (1,) rad or (4,)
+        orientation : (1,) rad or (4,)
             Angle, or quaternion (w, x, y, z), world from body.
         velocities : (k,), (d,)
             Angular velocity and velocity of the centre of mass, world.
@@ -217,15 +217,15 @@ class RollingPair:
         values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.contact_pairs}
         if isinstance(self.base, Hand):
             values[f"{contact_pair.body_B}.position"] = self.base.position
-            values[f"{contact_pair.body_B}.turn"] = self.base.turn
+            values[f"{contact_pair.body_B}.orientation"] = self.base.orientation
             values[f"{contact_pair.body_B}.twist"] = self.base.twist
         atlas = (charts,) * len(system.contact_pairs)
         angular_velocity, velocity = velocities
         if self.coordinates == "rolling":
-            values |= rolling_values(system.model(atlas), values, turn, angular_velocity)
+            values |= rolling_values(system.model(atlas), values, orientation, angular_velocity)
         else:
             values[f"{contact_pair.body_A}.position"] = points.center_of_mass
-            values[f"{contact_pair.body_A}.turn"] = turn
+            values[f"{contact_pair.body_A}.orientation"] = orientation
             values[f"{contact_pair.body_A}.angular_velocity"] = angular_velocity
             values[f"{contact_pair.body_A}.velocity"] = velocity
         model = system.model(atlas)

@@ -302,23 +302,23 @@ class RollingTree:
                 x[model.layout[f"{name}.joint"]] = number(name, positions.get(name, 0.0))
                 x[model.layout[f"{name}.rate"]] = number(f"rates.{name}", rates.get(name, 0.0))
         if self.moving is not None:
-            for key in ("position", "turn", "twist"):
+            for key in ("position", "orientation", "twist"):
                 x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
         return x
 
     def _free(self, name: str, position: Any, rate: Any) -> dict[str, FloatArray]:
         """Return pose and velocities of the tree's frame of a free body."""
         d, k = self.d, 1 if self.d == 2 else 3
-        point, turn = _pose(name, position, d)
+        point, orientation = _pose(name, position, d)
         twist = np.zeros(k + d)
         if rate is not None:
             size = k if np.size(rate) == k else k + d
             twist[:size] = array(f"rates.{name}", np.ravel(rate), (size,))
-        R = to_matrix(turn)
+        R = to_matrix(orientation)
         arm = -R @ np.asarray(self.origins[name])
         w, v = twist[:k], twist[k:]
         around = w * np.array([-arm[1], arm[0]]) if d == 2 else np.cross(w, arm)
-        return {"position": point + arm, "turn": turn, "angular_velocity": w, "velocity": v + around}
+        return {"position": point + arm, "orientation": orientation, "angular_velocity": w, "velocity": v + around}
 
 
 def _pose(name: str, position: Any, d: int) -> tuple[FloatArray, FloatArray]:

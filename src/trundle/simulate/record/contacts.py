@@ -88,7 +88,7 @@ def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
     return system.kept(key, lambda: Phase(system, mode, held, phase.method))
 
 
-def turn(rotations: FloatArray) -> FloatArray:
+def orientation(rotations: FloatArray) -> FloatArray:
     """Return angles (n, 1) or quaternions (n, 4), continuous in time, of vec(R) (n, d*d), column major."""
     d = 2 if rotations.shape[1] == 4 else 3
     R = np.swapaxes(rotations.reshape(-1, d, d), 1, 2)

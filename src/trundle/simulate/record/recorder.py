@@ -13,7 +13,7 @@ from trundle import __version__
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.records import Trajectory, make_dataset
-from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
+from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
 from trundle.simulate.record.pair import juggling_arrays, lifted, say_which_contact
 from trundle.simulate.record.plane import planar_arrays
 from trundle.simulate.record.scene import scene_of
@@ -164,8 +164,10 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
     layout = phase.model.layout
     bodies = {}
     for role, body in (("A", contact_pair.body_A), ("B", contact_pair.body_B)):
-        key = f"{body}.turn"
-        bodies[f"{role}.turn"] = segment.states[:, layout[key]] if key in layout else turn(out[f"{body}.rotation"])
+        key = f"{body}.orientation"
+        bodies[f"{role}.orientation"] = (
+            segment.states[:, layout[key]] if key in layout else orientation(out[f"{body}.rotation"])
+        )
         for quantity in ("position", "velocity", "angular_velocity"):
             bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
     center = np.array(contact_pair.center_A)

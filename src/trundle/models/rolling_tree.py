@@ -96,15 +96,15 @@ class RollingTree:
         """One contact for each part, then second ones of shapes that can touch twice."""
         if self.terrain is None:
             return ()
-        first = [self._meeting(part, part.name, self.terrain) for part in self.parts]
+        first = [self._contact_pair(part, part.name, self.terrain) for part in self.parts]
         second = [
-            self._meeting(part, part.name + SECOND, self.terrain)
+            self._contact_pair(part, part.name + SECOND, self.terrain)
             for part in self.parts
             if not one_contact_only(part.shape, self.terrain)
         ]
         return (*first, *second)
 
-    def _meeting(self, part: Part, name: str, terrain: Shape) -> ContactPair:
+    def _contact_pair(self, part: Part, name: str, terrain: Shape) -> ContactPair:
         form = contact_form(part.shape, terrain)
         base = self.base or self.tree.specs[0].name
         if part.ahead is not None and form != "support":
@@ -179,7 +179,7 @@ class RollingTree:
         tree = self.tree.scaled(mass, inertia)
         return replace(self, tree=tree, parts=tuple(parts), friction=self.friction * factor)
 
-    def sprung(
+    def with_springs(
         self, stiffness: Mapping[str, float], damping: Mapping[str, float], rest: Mapping[str, float]
     ) -> RollingTree:
         """Return the same robot with springs and dampers at joints: -stiffness (q - rest) - damping q', in h.
@@ -257,7 +257,7 @@ class RollingTree:
             refuse_locked(system, start, i)
         return start
 
-    def unclosed(self, **positions: Any) -> FloatArray:
+    def given_state(self, **positions: Any) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
         return self._given(positions, {})
 

@@ -67,7 +67,7 @@ class TreeModel(Multibody):
         self.d = d
         self.k = angular_size(d)
         self._specs = tuple(bodies)
-        self._meetings = tuple(contacts)
+        self._contact_specs = tuple(contacts)
         self._resolve = resolve
         self.layout: dict[str, slice] = {}
         self.input_layout: dict[str, slice] = {}
@@ -92,7 +92,7 @@ class TreeModel(Multibody):
                 self._symbols[f"{m.name}.coordinates"],
                 m.friction,
             )
-            for m in self._meetings
+            for m in self._contact_specs
         )
         self.nu = self._velocities()
         self.S = self._selection()
@@ -117,7 +117,7 @@ class TreeModel(Multibody):
                 groups += [(f"{spec.name}.position", d), (f"{spec.name}.orientation", orientation_size(d))]
         groups += [(f"{s.name}.joint", 1) for s in self._specs if s.jointed]
         groups += [(f"{s.name}.spin", 1) for s in self._specs if s.rolling is not None and d == 3]
-        groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._meetings]
+        groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._contact_specs]
         groups += [(f"{s.name}.twist", k + d) for s in self._specs if s.kind == "prescribed"]
         for spec in self._specs:
             if spec.kind == "free" and spec.rolling is None:
@@ -157,7 +157,7 @@ class TreeModel(Multibody):
             self._roll(spec)
         for spec in self._specs:
             if spec.jointed or spec.kind == "fixed":
-                self.motions[spec.name] = self._hung(spec)
+                self.motions[spec.name] = self._joint_motion(spec)
 
     def _prescribed(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
@@ -170,7 +170,7 @@ class TreeModel(Multibody):
         w, v = y[f"{name}.angular_velocity"], y[f"{name}.velocity"]
         return free(R, y[f"{name}.position"], w, v, self.nv, self.columns[name])
 
-    def _hung(self, spec: BodySpec) -> Motion:
+    def _joint_motion(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
         parent = self.motions[self._specs[spec.parent].name]
         if spec.kind == "fixed":
@@ -178,7 +178,7 @@ class TreeModel(Multibody):
         return jointed_motion(spec, parent, y[f"{name}.joint"], y[f"{name}.rate"], self.columns[name])
 
     def _roll(self, spec: BodySpec) -> None:
-        contact_pairs = [m for m in self._meetings if self._specs[m.A].name == spec.name]
+        contact_pairs = [m for m in self._contact_specs if self._specs[m.A].name == spec.name]
         if len(contact_pairs) != 1:
             raise InputError("rolling", spec.name, "a body with exactly one contact, in which it is body A")
         contact_pair = contact_pairs[0]

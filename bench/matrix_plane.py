@@ -175,4 +175,4 @@ def _impact(
 @lru_cache(maxsize=2)
 def _system(model: TreeModel, outline: str, terrain: str, form: str) -> ContactSystem:
     contact_pair = ContactPair("contact", "body", "terrain", OUTLINES[outline][0], TERRAINS[terrain][0], ORIGIN, form)
-    return ContactSystem("planar", lambda atlas: model, (contact_pair,), (LAWS["rolling"],), Rules(), {}, {})
+    return ContactSystem("tree", lambda atlas: model, (contact_pair,), (LAWS["rolling"],), Rules(), {}, {})

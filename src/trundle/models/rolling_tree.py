@@ -118,13 +118,13 @@ class RollingTree:
         masses = [spec.mass for spec in self.tree.specs if spec.mass > 0]
         frictions = {part.name: self._friction(part) for part in self.parts}
         return ContactSystem(
-            kind="spatial" if self.d == 3 else "planar",
+            view="tree",
             build=self.model,
             contact_pairs=self._contact_pairs,
             start_laws=(*laws, *(SEPARATED,) * (len(self._contact_pairs) - len(laws))),
             rules=self.rules,
             motions={} if self.moving is None else {self.base: self.moving.motion},
-            tree=True,
+            records_joints=True,
             patches=self._patches(),
             physics={
                 "law": self.law,

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
 """Quantities of a contact, as `trundle.simulate.record.outputs.output_expressions` names them."""
 
+_KINDS = {("pair", 2): "juggling", ("pair", 3): "juggling", ("tree", 2): "planar", ("tree", 3): "spatial"}
+"""The attribute ``kind`` of the written dataset, by view and dimension; the record layer takes this over."""
+
 _SEARCH_EVERY = 10
 """In flight the nearest points are followed, and looked for afresh at every so many samples."""
 
@@ -86,6 +89,11 @@ def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
     held = phase.input_count > sum(motion.size for motion in system.motions.values())
     key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)
     return system.kept(key, lambda: Phase(system, mode, held, phase.method))
+
+
+def kind_of(system: ContactSystem) -> str:
+    """Return the attribute ``kind`` of the dataset of a run of `system`."""
+    return _KINDS[system.view, system.d]
 
 
 def orientation(rotations: FloatArray) -> FloatArray:

@@ -13,7 +13,14 @@ from trundle import __version__
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.records import Trajectory, make_dataset
-from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
+from trundle.simulate.record.contacts import (
+    OF_CONTACT,
+    Recorded,
+    kind_of,
+    nearest_in_flight,
+    orientation,
+    without_a_point,
+)
 from trundle.simulate.record.pair import juggling_arrays, lifted, say_which_contact
 from trundle.simulate.record.plane import planar_arrays
 from trundle.simulate.record.scene import scene_of
@@ -44,7 +51,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     ``begin`` is the time of `time.perf_counter` from which the recording counts.
     """
     segments = _merged(log.segments)
-    recorded = record_tree(system, segments) if system.tree else _record_pair(system, segments, log)
+    recorded = record_tree(system, segments) if system.records_joints else _record_pair(system, segments, log)
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
     feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
@@ -54,7 +61,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         status = Status.NOT_A_POINT_CONTACT
     steps = max(log.steps, 1)
     metadata: dict[str, Any] = {
-        "kind": system.kind,
+        "kind": kind_of(system),
         "version": __version__,
         "physics": _physics(system),
         "statistics": {
@@ -83,17 +90,17 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
         for name in parts[0]
         if name != "contacts"
     }
-    arrays = juggling_arrays(columns, log.controlled) if system.kind == "juggling" else planar_arrays(columns)
+    arrays = juggling_arrays(columns, log.controlled) if system.view == "pair" else planar_arrays(columns)
     dataset = make_dataset(
-        system.kind,
+        kind_of(system),
         times,
         arrays,
         bodies=(system.contact_pairs[0].body_A,),
         contacts=tuple(contact_pair.contact for contact_pair in system.contact_pairs[:slots]),
     )
-    if system.kind == "juggling" and slots > 1:
+    if system.view == "pair" and slots > 1:
         say_which_contact(dataset)
-    path = columns["on_B" if system.kind == "juggling" else "point"][:, 0]
+    path = columns["on_B" if system.view == "pair" else "point"][:, 0]
     return Recorded(dataset, scene_of(system, path), created=_created(columns, system))
 
 
@@ -113,7 +120,7 @@ def _loop_times(log: Log) -> dict[str, float]:
 def _physics(system: ContactSystem) -> dict[str, Any]:
     """Return the numbers of the model in the dimension of its record."""
     physics = dict(system.physics)
-    if system.kind == "juggling" and system.d == 2:
+    if system.view == "pair" and system.d == 2:
         physics["gravity"] = tuple(float(g) for g in lifted(np.array(physics["gravity"])))
     return physics
 

@@ -12,7 +12,14 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.records import make_dataset
-from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
+from trundle.simulate.record.contacts import (
+    OF_CONTACT,
+    Recorded,
+    kind_of,
+    nearest_in_flight,
+    orientation,
+    without_a_point,
+)
 from trundle.simulate.record.scene import describe, tree_scene
 
 if TYPE_CHECKING:
@@ -26,10 +33,10 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     slots = _slots(system, segments)
     parts = [{**_bodies(model, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    arrays = _spatial(columns) if system.kind == "spatial" else _planar(columns)
+    arrays = _spatial(columns) if system.d == 3 else _planar(columns)
     names = [system.contact_pairs[i].contact for i in slots]
     dataset = make_dataset(
-        system.kind,
+        kind_of(system),
         np.concatenate([segment.times for segment in segments]),
         arrays,
         bodies=list(bodies),
@@ -41,7 +48,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
     scene = tree_scene(system, bodies, path, travels)
     metadata: dict[str, Any] = {"contacts": where, "parents": model.parents}
-    if system.kind == "spatial" and slots:
+    if system.d == 3 and slots:
         metadata["surfaces"] = _surfaces(system, slots, bodies)
     return Recorded(dataset, scene, metadata)
 

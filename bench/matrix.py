@@ -82,7 +82,7 @@ def joint_residual(model: TreeModel, states: States, law: str) -> float:
     for i, (hand, state) in enumerate(zip(states.hands, states.objects, strict=True)):
         values = {
             "hand.position": hand.r,
-            "hand.turn": states.turns[i],
+            "hand.orientation": states.turns[i],
             "hand.twist": states.twists[i],
             "contact.coordinates": states.coordinates[i],
         }
@@ -115,7 +115,7 @@ def impact_residual(A: Solid, B: Solid, form: str, model: TreeModel, states: Sta
     """Return the worst relative error of the velocities after a plastic impact."""
     law = LAWS["pure-rolling" if pure else "rolling"]
     contact_pair = ContactPair("contact", "object", "hand", A.shape, B.shape, ORIGIN, form)
-    system = ContactSystem("juggling", lambda atlas: model, (contact_pair,), (law,), Rules(), {}, {})
+    system = ContactSystem("pair", lambda atlas: model, (contact_pair,), (law,), Rules(), {}, {})
     rng = np.random.default_rng(1)
     x, _ = states.columns(model)
     worst = 0.0

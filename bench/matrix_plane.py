@@ -111,7 +111,7 @@ def _state(
     if "body.relative_velocity" in model.layout:
         x[model.layout["body.relative_velocity"]] = omega
         return x
-    x[model.layout["body.position"]], x[model.layout["body.turn"]] = now["position"], now["angle"]
+    x[model.layout["body.position"]], x[model.layout["body.orientation"]] = now["position"], now["angle"]
     x[model.layout["body.angular_velocity"]], x[model.layout["body.velocity"]] = omega, velocity
     return x
 
@@ -175,4 +175,4 @@ def _impact(
 @lru_cache(maxsize=2)
 def _system(model: TreeModel, outline: str, terrain: str, form: str) -> ContactSystem:
     contact_pair = ContactPair("contact", "body", "terrain", OUTLINES[outline][0], TERRAINS[terrain][0], ORIGIN, form)
-    return ContactSystem("planar", lambda atlas: model, (contact_pair,), (LAWS["rolling"],), Rules(), {}, {})
+    return ContactSystem("tree", lambda atlas: model, (contact_pair,), (LAWS["rolling"],), Rules(), {}, {})

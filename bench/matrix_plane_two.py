@@ -75,7 +75,7 @@ def _state(
     angle, position = rng.uniform(-3, 3), rng.normal(size=2)
     omega, velocity = (0.0, np.zeros(2)) if still else (3 * rng.normal(), rng.normal(size=2))
     x, u, touches = np.zeros(model.x.shape[0]), np.zeros(model.u.shape[0]), []
-    x[model.layout["body.position"]], x[model.layout["body.turn"]] = position, angle
+    x[model.layout["body.position"]], x[model.layout["body.orientation"]] = position, angle
     x[model.layout["body.angular_velocity"]], x[model.layout["body.velocity"]] = omega, velocity
     for i, ((phi, p, coordinates), law, base) in enumerate(zip(pair, laws, ("terrain", "second"), strict=True)):
         base_omega, base_alpha = (0.0, 0.0) if still else rng.normal(size=2)
@@ -94,7 +94,7 @@ def _state(
             shift = e * (e @ (touches[0].target - touches[1].target))
             accelerating = accelerating + shift[:2]
             touches[1] = replace(touches[1], target=touches[1].target + shift)
-        x[model.layout[f"{base}.position"]], x[model.layout[f"{base}.turn"]] = origin, turn
+        x[model.layout[f"{base}.position"]], x[model.layout[f"{base}.orientation"]] = origin, turn
         x[model.layout[f"{base}.twist"]] = np.r_[base_omega, R.T @ v]
         u[model.input_layout[f"{base}.twist_rate"]] = np.r_[base_alpha, R.T @ (accelerating - base_omega * S @ v)]
         name = "contact.coordinates" if i == 0 else "contact2.coordinates"

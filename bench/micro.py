@@ -163,7 +163,7 @@ def balls(counts: Iterable[int] = (1, 2, 4, 8)) -> list[RateCase]:
         model = tree.finish()
         x = np.zeros(model.x.shape[0])
         for name, where in model.layout.items():
-            if name.endswith(".turn"):
+            if name.endswith(".orientation"):
                 x[where] = [1, 0, 0, 0]
             elif name.startswith("ball") and name.endswith(".position"):
                 x[where] = [0.5 * int(name[4:].split(".")[0]), 0, 0.2]
@@ -189,7 +189,7 @@ def chains(counts: Iterable[int] = (1, 2, 4, 8)) -> list[RateCase]:
             link = tree.revolute(link, (0.0, 0.3 if k else 0.0), 1.0, 0.02, com=(0.0, 0.15), name=f"link{k}")
         model = tree.finish()
         x = np.full(model.x.shape[0], 0.1)
-        x[model.layout["foot.position"]], x[model.layout["foot.turn"]] = [0.0, 0.1], 0.0
+        x[model.layout["foot.position"]], x[model.layout["foot.orientation"]] = [0.0, 0.1], 0.0
         if "contact.coordinates" in model.layout:
             x[model.layout["contact.coordinates"]] = coordinates
         cases.append(_rate(f"foot with {n - 1} links: {n} bodies, 1 contact", model, x))

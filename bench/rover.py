@@ -86,7 +86,7 @@ def wishes(
     v_wanted, height, pitch = ca.vertsplit(reference)
     x_axis, z_axis = [[1.0, 0.0]], [[0.0, 1.0]]
     forward, gains = tk.position(base, axes=x_axis), {"kp": 60.0, "kd": 16.0}
-    turn = tk.angle(base, model.x[model.layout["base.turn"]])
+    turn = tk.angle(base, model.x[model.layout["base.orientation"]])
     tasks = [
         forward.tracking("speed", rate=v_wanted, kd=8.0),
         tk.position(base, axes=z_axis).tracking("height", height, **gains),

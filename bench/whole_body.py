@@ -48,7 +48,7 @@ class Case:
             hands = ("left_hand", "right_hand")
             p = (ends[hands[0]].p + ends[hands[1]].p) / 2
             load = Load(2.0, np.diag([0.016, 0.013, 0.016]), p, np.eye(3), BalanceTarget(p), hands, squeeze=25.0)
-            com = load.joined(terms.momentum, robot.mass).com
+            com = load.combined_momentum(terms.momentum, robot.mass).com
         self.aim = WholeBodyAim(com, np.eye(3), standing, away, load=load)
 
     def tick(self) -> None:

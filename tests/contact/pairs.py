@@ -153,10 +153,10 @@ class States:
         x = np.zeros((model.x.shape[0], len(self)))
         for i, (hand, state) in enumerate(zip(self.hands, self.objects, strict=True)):
             x[layout["hand.position"], i] = hand.r
-            x[layout["hand.turn"], i] = self.turns[i]
+            x[layout["hand.orientation"], i] = self.turns[i]
             x[layout["hand.twist"], i] = self.twists[i]
             x[layout["object.position"], i] = state.p
-            x[layout["object.turn"], i] = self.quaternions[i]
+            x[layout["object.orientation"], i] = self.quaternions[i]
             x[layout["object.angular_velocity"], i] = state.w
             x[layout["object.velocity"], i] = state.v
             x[layout["contact.coordinates"], i] = self.coordinates[i]

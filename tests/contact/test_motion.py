@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from trundle.contact.motion import free, prescribed, prismatic, revolute, still
-from trundle.numerics.space import angular_size, cross, rotation, turn_rate, turn_rate_body, turn_size
+from trundle.numerics.space import (
+    angular_size,
+    cross,
+    orientation_rate,
+    orientation_rate_body,
+    orientation_size,
+    rotation,
+)
 
 
 class Chain:
@@ -17,9 +24,13 @@ class Chain:
         self.d, k = d, angular_size(d)
         self.k = k
         sym = ca.SX.sym
-        self.hand = {"p": sym("p", d), "turn": sym("turn", turn_size(d)), "twist": sym("twist", k + d)}
+        self.hand = {
+            "p": sym("p", d),
+            "orientation": sym("orientation", orientation_size(d)),
+            "twist": sym("twist", k + d),
+        }
         self.twist_rate = sym("rate", k + d)
-        self.body = {"p": sym("q", d), "turn": sym("t", turn_size(d)), "w": sym("w", k), "v": sym("v", d)}
+        self.body = {"p": sym("q", d), "orientation": sym("t", orientation_size(d)), "w": sym("w", k), "v": sym("v", d)}
         self.joint = {"angle": sym("angle"), "travel": sym("travel"), "w": sym("wj"), "v": sym("vj")}
         self.nu = ca.vertcat(self.body["w"], self.body["v"], self.joint["w"], self.joint["v"])
         self.nudot = sym("nudot", k + d + 2)
@@ -27,14 +38,14 @@ class Chain:
         self.axis = ca.SX(1) if d == 2 else ca.SX(ca.DM([0.6, 0.0, 0.8]))
         self.slide = ca.SX(ca.DM([0.6, -0.8][:d] if d == 2 else [0.0, 0.6, 0.8]))
         self.at = ca.SX(ca.DM([0.3, -0.2, 0.5][:d]))
-        turn = self.joint["angle"]
+        orientation = self.joint["angle"]
         if d == 2:
-            R = rotation(turn)
+            R = rotation(orientation)
         else:
-            R = rotation(ca.vertcat(ca.cos(turn / 2), self.axis * ca.sin(turn / 2)))
+            R = rotation(ca.vertcat(ca.cos(orientation / 2), self.axis * ca.sin(orientation / 2)))
         h, b = self.hand, self.body
-        hand = prescribed(rotation(h["turn"]), h["p"], h["twist"], self.twist_rate, nv)
-        body = free(rotation(b["turn"]), b["p"], b["w"], b["v"], nv, 0)
+        hand = prescribed(rotation(h["orientation"]), h["p"], h["twist"], self.twist_rate, nv)
+        body = free(rotation(b["orientation"]), b["p"], b["w"], b["v"], nv, 0)
         hinged = revolute(body, self.at, R, self.axis, self.joint["w"], k + d)
         sliding = prismatic(hinged, self.at, self.slide, self.joint["travel"], self.joint["v"], k + d + 1)
         on_hand = prismatic(hand, self.at, self.slide, self.joint["travel"], self.joint["v"], k + d + 1)
@@ -44,8 +55,9 @@ class Chain:
         self.x = ca.vertcat(*h.values(), *b.values(), *self.joint.values())
         w_hand, v_hand = h["twist"][:k_], h["twist"][k_:]
         self.rate = ca.vertcat(
-            rotation(h["turn"]) @ v_hand, turn_rate_body(h["turn"], w_hand), self.twist_rate,
-            b["v"], turn_rate(b["turn"], b["w"]), al, a, self.joint["w"], self.joint["v"], self.nudot[k + d :],
+            rotation(h["orientation"]) @ v_hand, orientation_rate_body(h["orientation"], w_hand), self.twist_rate,
+            b["v"], orientation_rate(b["orientation"], b["w"]), al, a,
+            self.joint["w"], self.joint["v"], self.nudot[k + d :],
         )  # fmt: skip
 
     def residuals(self, name: str) -> ca.SX:

@@ -114,9 +114,9 @@ def _add(
     layout, x = model.layout, np.zeros(model.x.shape[0])
     quaternion = spatial.quaternion(R)
     for name, value in {
-        "hand.position": first.hands[i].r, "hand.turn": first.turns[i], "hand.twist": first.twists[i],
-        "second.position": r, "second.turn": quaternion, "second.twist": twist,
-        "object.position": state.p, "object.turn": first.quaternions[i],
+        "hand.position": first.hands[i].r, "hand.orientation": first.turns[i], "hand.twist": first.twists[i],
+        "second.position": r, "second.orientation": quaternion, "second.twist": twist,
+        "object.position": state.p, "object.orientation": first.quaternions[i],
         "object.angular_velocity": state.w, "object.velocity": state.v,
         "contact.coordinates": first.coordinates[i], "contact2.coordinates": other.coordinates[j],
     }.items():  # fmt: skip

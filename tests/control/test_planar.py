@@ -79,6 +79,6 @@ def test_a_reference_may_turn_as_often_as_it_likes():
     seen = Watched(policy)
     tr.simulate(pair, pair.place(object_angular_velocity=-11.8), 1.6, policy=seen, relative_tolerance=1e-8)
     e = np.array([policy.deviation(t, s) for t, s in zip(seen.times, seen.states, strict=True)])
-    assert abs(seen.states[-1][pair.system.model().layout["object.turn"]][0]) > 15
+    assert abs(seen.states[-1][pair.system.model().layout["object.orientation"]][0]) > 15
     assert np.abs(np.diff(e[:, 3])).max() < 1e-3
     assert np.abs(e[-1, 3]) < 0.5 * np.abs(e[:, 3]).max()

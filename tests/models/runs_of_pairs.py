@@ -40,7 +40,7 @@ class Case:
     twins: tuple[Any, implicit.Level]
     at: list[float]
     w: list[float]
-    turn: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
+    orientation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
     law: str = "rolling"
     hand_twist: tuple[float, ...] = (0.0,) * 6
     rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -60,7 +60,7 @@ class Case:
             R = pair.base.R_world_hand
             n = R @ self.twins[1].normal(np.ravel(self.hand.closest([self.at])))
             w = w - n * (n @ (w - R @ np.array(self.hand_twist[:3])))
-        return pair.place(contact_on_hand=self.at, object_quaternion=self.turn, object_angular_velocity=w), w
+        return pair.place(contact_on_hand=self.at, object_quaternion=self.orientation, object_angular_velocity=w), w
 
     def run(self, **options: Any) -> Any:
         pair = self.pair(**options)
@@ -119,7 +119,7 @@ def oracle(name: str) -> dict[str, Any]:
     a, f, phi = (np.array(shake[k]) for k in ("amplitude", "frequency", "phase"))
     hand = spatial.hand_from_body_twist(R, r, V, np.zeros(6))
     x_h = np.ravel(c.hand.closest([c.at]))
-    R_o = spatial.rotation(np.array(c.turn))
+    R_o = spatial.rotation(np.array(c.orientation))
     n_o = -R_o.T @ R @ c.twins[1].normal(x_h)
     x_o = c.twins[0].point(n_o) if isinstance(c.twins[0], supports.Support) else None
     seed_o = implicit.point_with_normal(c.twins[0], n_o) if x_o is None else x_o

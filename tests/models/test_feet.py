@@ -71,8 +71,8 @@ class RungeKutta:
         self.touch = contact_function(make_contact(shape, tg.Plane(), "support"), LAWS["rolling"], compiled=False)
 
     def rate(self, y: np.ndarray) -> np.ndarray:
-        turn = y[3:7] / np.linalg.norm(y[3:7])
-        terms = self.body.terms(np.concatenate([y[:3], turn]), y[7:], ["foot"])
+        orientation = y[3:7] / np.linalg.norm(y[3:7])
+        terms = self.body.terms(np.concatenate([y[:3], orientation]), y[7:], ["foot"])
         nudot, _ = accelerations(terms, [], [self.touch.rows(terms.motions[0], still_frame(6))])
         w, x, z = y[7:10], y[4:7], y[3]
         return np.concatenate([y[10:13], [-w @ x / 2], (z * w + np.cross(w, x)) / 2, nudot])
@@ -97,12 +97,12 @@ def rolled(monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray]:
     monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
     body = tr.RigidBody(tr.Ellipsoid(AXES), 1.2, TENSOR, COM)
     pair = tr.RollingPair(body, tr.Ground(tr.Plane()), gravity=G, on_slip="ignore", on_separation="ignore")
-    turn = np.array([0.9, 0.3, -0.2, 0.25]) / np.linalg.norm([0.9, 0.3, -0.2, 0.25])
+    orientation = np.array([0.9, 0.3, -0.2, 0.25]) / np.linalg.norm([0.9, 0.3, -0.2, 0.25])
     w = np.array([0.6, -0.4, 1.0])
-    start = pair.place(contact_on_hand=[0, 0, 0], object_quaternion=turn, object_angular_velocity=w)
+    start = pair.place(contact_on_hand=[0, 0, 0], object_quaternion=orientation, object_angular_velocity=w)
     run = tr.simulate(pair, start, 2.0, relative_tolerance=1e-12)
-    center = run["object_position"][0] - to_matrix(turn) @ COM
-    return np.concatenate([center, turn, w, np.cross(w, center)]), run["object_position"][-1]
+    center = run["object_position"][0] - to_matrix(orientation) @ COM
+    return np.concatenate([center, orientation, w, np.cross(w, center)]), run["object_position"][-1]
 
 
 def place_of_mass(y: np.ndarray) -> np.ndarray:

@@ -87,7 +87,7 @@ def test_on_a_moving_plane_both_routes_agree(foot: Foot) -> None:
     twist, rate = rng.normal(size=6), rng.normal(size=6)
     ground = Hand(tg.Plane(), AT, RPY, twist, WAVE)
     R, p = ground.R_world_hand, np.array(AT)
-    lead = [*AT, *ground.turn]
+    lead = [*AT, *ground.orientation]
     ours, theirs = both(foot, ground, moving_frame(R, p, twist, rate, 7), lead, [*twist, *rate])
     compare(ours, theirs, foot)
 

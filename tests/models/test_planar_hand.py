@@ -57,7 +57,7 @@ def oracle_of(name: str, pair: tr.RollingPair, start: Any, angle: float) -> tupl
     hand = pair.base
     model = pair.system.model(start.atlas)
     at = {key: start.x[where] for key, where in model.layout.items()}
-    body = [at[f"object.{key}"] for key in ("position", "turn", "velocity", "angular_velocity")]
+    body = [at[f"object.{key}"] for key in ("position", "orientation", "velocity", "angular_velocity")]
     return oracle, np.concatenate([[phi, p], *body, hand.position, [hand.angle], hand.twist])
 
 

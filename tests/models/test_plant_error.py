@@ -74,7 +74,7 @@ def test_joints_resist_their_rates() -> None:
 
 
 def test_joints_keep_the_springs_and_dampers_they_have() -> None:
-    sprung = cart().sprung({"rear": 5.0}, {"rear": 0.4}, {"rear": 0.1})
+    sprung = cart().with_springs({"rear": 5.0}, {"rear": 0.4}, {"rear": 0.1})
     rear = next(spec for spec in PlantError(damping=0.3, mass=1.1).of(sprung).tree.specs if spec.name == "rear")
     assert (rear.stiffness, rear.damping, rear.rest) == (5.0, pytest.approx(0.7), 0.1)
 

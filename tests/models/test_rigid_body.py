@@ -140,7 +140,7 @@ def test_a_hand_in_the_plane():
     assert hand.twist == (0.0, 0.0, 0.0)
     assert hand.extent == (0.4,)
     np.testing.assert_allclose(hand.R_world_hand @ [1, 0], [np.cos(0.3), np.sin(0.3)])
-    np.testing.assert_array_equal(hand.turn, [0.3])
+    np.testing.assert_array_equal(hand.orientation, [0.3])
 
 
 def test_ground_needs_a_shape():

@@ -29,7 +29,7 @@ def compared(robot: tr.RollingTree, start, rods, terrain, outline_at, torque: np
     model = robot.system.model(start.atlas)
     base = model.bodies[0].name
     joints = [start.x[model.layout[f"{name}.joint"]][0] for name in model.joints]
-    pose = [*start.x[model.layout[f"{base}.position"]], *start.x[model.layout[f"{base}.turn"]]]
+    pose = [*start.x[model.layout[f"{base}.position"]], *start.x[model.layout[f"{base}.orientation"]]]
     parameters = []
     for i, law in enumerate(start.laws):
         if LAWS[law].touching:
@@ -70,7 +70,7 @@ def test_a_leg_on_an_elliptic_foot_on_a_hill(case: int) -> None:
     _, touch, _ = contact_points(robot.system, still.atlas, still.x, 0)
     layout = robot.system.model().layout
     r = touch - still.x[layout["foot.position"]]
-    place = [*still.x[layout["foot.position"]], *still.x[layout["foot.turn"]]]
+    place = [*still.x[layout["foot.position"]], *still.x[layout["foot.orientation"]]]
     rates = {"foot": (w, w * r[1], -w * r[0]), "shin": RNG.normal()}
     start = robot.place(foot=place, shin=still.x[layout["shin.joint"]][0], rates=rates)
     ellipse = lambda phi: ca.vertcat(0.25 * ca.cos(phi), 0.06 * ca.sin(phi))  # noqa: E731

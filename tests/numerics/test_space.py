@@ -28,7 +28,7 @@ def flat(e: ca.SX) -> np.ndarray:
 
 def test_sizes():
     assert [space.angular_size(d) for d in (2, 3)] == [1, 3]
-    assert [space.turn_size(d) for d in (2, 3)] == [1, 4]
+    assert [space.orientation_size(d) for d in (2, 3)] == [1, 4]
     for bad in (1, 4, "3"):
         with pytest.raises(InputError, match="2 \\(plane\\) or 3"):
             space.angular_size(bad)
@@ -86,20 +86,20 @@ def test_rates_of_turns_are_those_of_their_rotations():
     def rate(qdot):
         return ca.reshape(ca.jtimes(ca.vec(R), q, qdot), 3, 3)
 
-    fixed = rate(space.turn_rate(q, w)) - ca.skew(w) @ R  # R' = [w] R
-    body = rate(space.turn_rate_body(q, w)) - R @ ca.skew(w)  # R' = R [w]
-    f = ca.Function("f", [q, w], [fixed, body, ca.dot(q, space.turn_rate(q, w))])
+    fixed = rate(space.orientation_rate(q, w)) - ca.skew(w) @ R  # R' = [w] R
+    body = rate(space.orientation_rate_body(q, w)) - R @ ca.skew(w)  # R' = R [w]
+    f = ca.Function("f", [q, w], [fixed, body, ca.dot(q, space.orientation_rate(q, w))])
     for _ in range(5):
         parts = f(rng.normal(size=4), rng.normal(size=3))
         assert max(np.abs(np.array(p)).max() for p in parts) < 1e-13
     angle = ca.SX.sym("a")
-    assert float(space.turn_rate(angle, dm([0.7]))) == 0.7
-    assert float(space.turn_rate_body(angle, dm([0.7]))) == 0.7
+    assert float(space.orientation_rate(angle, dm([0.7]))) == 0.7
+    assert float(space.orientation_rate_body(angle, dm([0.7]))) == 0.7
 
 
 def test_quaternion_rate_integrates_to_the_exponential():
     q, w = np.array([1.0, 0, 0, 0]), np.array([0.3, -0.5, 0.8])
-    A = np.column_stack([flat(space.turn_rate(dm(e), dm(w))) for e in np.eye(4)])
+    A = np.column_stack([flat(space.orientation_rate(dm(e), dm(w))) for e in np.eye(4)])
     end = expm(A * 2.0) @ q
     np.testing.assert_allclose(value(space.rotation(dm(end))), Rotation.from_rotvec(2 * w).as_matrix(), atol=1e-14)
 

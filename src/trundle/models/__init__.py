@@ -20,11 +20,9 @@ from trundle.models.urdf.checks import load_urdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.lock import lock_joints
 from trundle.models.urdf.robot import robot_from_urdf
-from trundle.systems.wallbounce.robot import BallBalancer
 
 __all__ = [
     "AxisChange",
-    "BallBalancer",
     "BallHand",
     "Body",
     "Centroidal",

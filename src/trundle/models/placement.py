@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -15,13 +15,10 @@ from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.curvature_check import too_large
-from trundle.models.rigid_body import Hand
+from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import to_matrix, to_world
 from trundle.models.tree.system import LOCKED, ContactSystem, Start
 from trundle.numerics.space import cross
-
-if TYPE_CHECKING:
-    from trundle.models.rolling_pair import RollingPair
 
 _SPIN = 1e-9
 _OVERLAP = 1e-6
@@ -49,36 +46,87 @@ class ContactPoints:
     center_of_mass: FloatArray
 
 
+@dataclass(frozen=True)
+class Placement:
+    """Pose and velocities of a body in contact with its base.
+
+    Attributes
+    ----------
+    orientation : (1,) rad or (4,)
+        Angle, or quaternion (w, x, y, z), world from body.
+    angular_velocity : (k,) rad/s, world
+    velocity : (d,) m/s, world
+        Of the centre of mass.
+    points : ContactPoints
+    """
+
+    orientation: FloatArray
+    angular_velocity: FloatArray
+    velocity: FloatArray
+    points: ContactPoints
+
+
+class BodyOnBase(Protocol):
+    """What placement reads of a pair; `trundle.models.rolling_pair.RollingPair` is one."""
+
+    @property
+    def body(self) -> RigidBody:
+        """The body that is placed."""
+        ...
+
+    @property
+    def base(self) -> Hand | Ground:
+        """What it is placed on."""
+        ...
+
+    @property
+    def law(self) -> str:
+        """The contact law at the start."""
+        ...
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        ...
+
+    @property
+    def system(self) -> ContactSystem:
+        """The models of the pair."""
+        ...
+
+
 def place_in_space(
-    pair: RollingPair,
+    pair: BodyOnBase,
     contact_on_hand: Sequence[float] = (0.0, 0.0, 0.0),
     object_quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
     object_angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
     slip: Sequence[float] = (0.0, 0.0, 0.0),
-) -> Start:
+) -> Placement:
     """Place an object on a hand or on ground in space; see `RollingPair.place`."""
     wanted = array("contact_on_hand", contact_on_hand, (3,), unit="m")
-    turn = quaternion("object_quaternion", object_quaternion)
+    orientation = quaternion("object_quaternion", object_quaternion)
     w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
-    return _place_on_hand(pair, wanted, turn, w, slip)
+    return _place_on_hand(pair, wanted, orientation, w, slip)
 
 
 def place_on_planar_hand(
-    pair: RollingPair,
+    pair: BodyOnBase,
     contact_on_hand: Sequence[float] = (0.0, 0.0),
     object_angle: float = 0.0,
     object_angular_velocity: float = 0.0,
     slip: Sequence[float] = (0.0, 0.0),
-) -> Start:
+) -> Placement:
     """Place an object on a hand in the plane; see `RollingPair.place`."""
     wanted = array("contact_on_hand", contact_on_hand, (2,), unit="m")
-    turn = np.array([number("object_angle", object_angle, unit="rad")])
+    orientation = np.array([number("object_angle", object_angle, unit="rad")])
     w = np.array([number("object_angular_velocity", object_angular_velocity, unit="rad/s")])
-    return _place_on_hand(pair, wanted, turn, w, slip)
+    return _place_on_hand(pair, wanted, orientation, w, slip)
 
 
-def _place_on_hand(pair: RollingPair, wanted: FloatArray, turn: FloatArray, w: FloatArray, slip: Any) -> Start:
-    """Place an object with the orientation `turn` and the angular velocity `w` (k,) on the base's point `wanted`."""
+def _place_on_hand(
+    pair: BodyOnBase, wanted: FloatArray, orientation: FloatArray, w: FloatArray, slip: Sequence[float]
+) -> Start:
+    """Place an object with the given `orientation` and the angular velocity `w` (k,) on the base's point `wanted`."""
     base = pair.base
     x_B, n_B = _onto_base(base.shape, wanted, _REACH * pair.body.shape.reference_length)
     R_base, p_base = np.eye(pair.d), np.zeros(pair.d)
@@ -88,7 +136,7 @@ def _place_on_hand(pair: RollingPair, wanted: FloatArray, turn: FloatArray, w: F
         R_base, p_base = base.R_world_hand, np.asarray(base.position)
         twist = np.asarray(base.twist)
         w_base, v_base = to_world(R_base, twist[: w.size]), R_base @ twist[w.size :]
-    points = _fit(pair, to_matrix(turn), R_base, p_base, x_B, n_B)
+    points = _fit(pair, to_matrix(orientation), R_base, p_base, x_B, n_B)
     normal = R_base @ n_B
     spin = float(normal @ (w - w_base)) if pair.d == 3 else 0.0
     if pair.law == "pure-rolling" and abs(spin) > _SPIN * (1 + float(np.linalg.norm(w_base))):
@@ -99,16 +147,16 @@ def _place_on_hand(pair: RollingPair, wanted: FloatArray, turn: FloatArray, w: F
         )
     P = p_base + R_base @ x_B
     v = v_base + _swept(w_base, P - p_base) + _tangential(slip, normal) - _swept(w, P - points.center_of_mass)
-    return pair.start(turn, (w, v), points)
+    return Placement(orientation, w, v, points)
 
 
 def place_in_plane(
-    pair: RollingPair,
+    pair: BodyOnBase,
     contact_x: float = 0.0,
     angle: float = 0.0,
     angular_velocity: float = 0.0,
     slip: float = 0.0,
-) -> Start:
+) -> Placement:
     """Place a body on terrain in the plane; see `RollingPair.place`. ``slip`` (m/s) is along the terrain."""
     x = number("contact_x", contact_x, unit="m")
     theta = number("angle", angle, unit="rad")
@@ -117,7 +165,7 @@ def place_in_plane(
     points = _fit(pair, to_matrix(np.array([theta])), np.eye(2), np.zeros(2), x_B, n_B)
     tangent = np.array([n_B[1], -n_B[0]])
     v = number("slip", slip, unit="m/s") * tangent - _swept(np.array([w]), x_B - points.center_of_mass)
-    return pair.start(np.array([theta]), (np.array([w]), v), points)
+    return Placement(np.array([theta]), np.array([w]), v, points)
 
 
 def _onto_base(shape: Shape, wanted: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
@@ -168,7 +216,7 @@ def _terrain_at(shape: Shape, x: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _fit(
-    pair: RollingPair, R: FloatArray, R_base: FloatArray, p_base: FloatArray, x_B: FloatArray, n_B: FloatArray
+    pair: BodyOnBase, R: FloatArray, R_base: FloatArray, p_base: FloatArray, x_B: FloatArray, n_B: FloatArray
 ) -> ContactPoints:
     """Return the body point that touches `x_B` without penetration."""
     shape, base = pair.body.shape, pair.base.shape
@@ -219,7 +267,7 @@ def refuse_locked(system: ContactSystem, start: Start, contact: int = 0) -> None
         )
 
 
-def _tangential(slip: Any, normal: FloatArray) -> FloatArray:
+def _tangential(slip: Sequence[float], normal: FloatArray) -> FloatArray:
     value = array("slip", slip, normal.shape, unit="m/s")
     return value - normal * float(normal @ value)
 

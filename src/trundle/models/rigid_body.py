@@ -306,7 +306,7 @@ class Hand:
             object.__setattr__(self, "extent", tuple(float(v) for v in extent))
 
     @property
-    def turn(self) -> FloatArray:
+    def orientation(self) -> FloatArray:
         """Orientation at the start: the angle (1,) in the plane, the quaternion (w, x, y, z) in space."""
         if self.shape.d == 2:
             return np.array([self.angle])

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, choice, non_negative, number
+from trundle.checks import array, choice, non_negative, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
 from trundle.contact.laws import SEPARATED, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.models.placement import (
-    ContactPoints,
+    Placement,
     place_in_plane,
     place_in_space,
     place_on_planar_hand,
@@ -127,7 +127,7 @@ class RollingPair:
         )
         laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (count - 1))
         return ContactSystem(
-            kind="juggling" if names[0] == "object" else "planar",
+            view="pair" if names[0] == "object" else "tree",
             build=lambda atlas: self.tree(atlas, [m.contact for m in contact_pairs]),
             contact_pairs=contact_pairs,
             start_laws=laws,
@@ -195,21 +195,13 @@ class RollingPair:
         for name, value in initial.items():
             if name not in known:
                 raise InputError(name, value, "left out: a start has " + ", ".join(known))
-        start = place(self, **initial)
+        start = self.start(place(self, **initial))
         refuse_locked(self.system, start)
         return start
 
-    def start(self, turn: FloatArray, velocities: tuple[FloatArray, FloatArray], points: ContactPoints) -> Start:
-        """Return the start of the body with the orientation `turn` in contact at `points`.
-
-        Parameters
-        ----------
-        turn : (1,) rad or (4,)
-            Angle, or quaternion (w, x, y, z), world from body.
-        velocities : (k,), (d,)
-            Angular velocity and velocity of the centre of mass, world.
-        points : ContactPoints
-        """
+    def start(self, placement: Placement) -> Start:
+        """Return the start of a body that is placed on its base."""
+        points = placement.points
         shapes = (self.body.shape, self.base.shape)
         coordinates, charts = contact_coordinates(*shapes, self.contact, points.x_A, points.x_B, points.n_B)
         system = self.system
@@ -217,17 +209,16 @@ class RollingPair:
         values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.contact_pairs}
         if isinstance(self.base, Hand):
             values[f"{contact_pair.body_B}.position"] = self.base.position
-            values[f"{contact_pair.body_B}.turn"] = self.base.turn
+            values[f"{contact_pair.body_B}.orientation"] = self.base.orientation
             values[f"{contact_pair.body_B}.twist"] = self.base.twist
         atlas = (charts,) * len(system.contact_pairs)
-        angular_velocity, velocity = velocities
         if self.coordinates == "rolling":
-            values |= rolling_values(system.model(atlas), values, turn, angular_velocity)
+            values |= rolling_values(system.model(atlas), values, placement.orientation, placement.angular_velocity)
         else:
             values[f"{contact_pair.body_A}.position"] = points.center_of_mass
-            values[f"{contact_pair.body_A}.turn"] = turn
-            values[f"{contact_pair.body_A}.angular_velocity"] = angular_velocity
-            values[f"{contact_pair.body_A}.velocity"] = velocity
+            values[f"{contact_pair.body_A}.orientation"] = placement.orientation
+            values[f"{contact_pair.body_A}.angular_velocity"] = placement.angular_velocity
+            values[f"{contact_pair.body_A}.velocity"] = placement.velocity
         model = system.model(atlas)
         x = np.zeros(model.x.shape[0])
         for name, value in values.items():

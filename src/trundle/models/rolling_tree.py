@@ -96,15 +96,15 @@ class RollingTree:
         """One contact for each part, then second ones of shapes that can touch twice."""
         if self.terrain is None:
             return ()
-        first = [self._meeting(part, part.name, self.terrain) for part in self.parts]
+        first = [self._contact_pair(part, part.name, self.terrain) for part in self.parts]
         second = [
-            self._meeting(part, part.name + SECOND, self.terrain)
+            self._contact_pair(part, part.name + SECOND, self.terrain)
             for part in self.parts
             if not one_contact_only(part.shape, self.terrain)
         ]
         return (*first, *second)
 
-    def _meeting(self, part: Part, name: str, terrain: Shape) -> ContactPair:
+    def _contact_pair(self, part: Part, name: str, terrain: Shape) -> ContactPair:
         form = contact_form(part.shape, terrain)
         base = self.base or self.tree.specs[0].name
         if part.ahead is not None and form != "support":
@@ -118,13 +118,13 @@ class RollingTree:
         masses = [spec.mass for spec in self.tree.specs if spec.mass > 0]
         frictions = {part.name: self._friction(part) for part in self.parts}
         return ContactSystem(
-            kind="spatial" if self.d == 3 else "planar",
+            view="tree",
             build=self.model,
             contact_pairs=self._contact_pairs,
             start_laws=(*laws, *(SEPARATED,) * (len(self._contact_pairs) - len(laws))),
             rules=self.rules,
             motions={} if self.moving is None else {self.base: self.moving.motion},
-            tree=True,
+            records_joints=True,
             patches=self._patches(),
             physics={
                 "law": self.law,
@@ -179,7 +179,7 @@ class RollingTree:
         tree = self.tree.scaled(mass, inertia)
         return replace(self, tree=tree, parts=tuple(parts), friction=self.friction * factor)
 
-    def sprung(
+    def with_springs(
         self, stiffness: Mapping[str, float], damping: Mapping[str, float], rest: Mapping[str, float]
     ) -> RollingTree:
         """Return the same robot with springs and dampers at joints: -stiffness (q - rest) - damping q', in h.
@@ -257,7 +257,7 @@ class RollingTree:
             refuse_locked(system, start, i)
         return start
 
-    def unclosed(self, **positions: Any) -> FloatArray:
+    def given_state(self, **positions: Any) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
         return self._given(positions, {})
 
@@ -302,23 +302,23 @@ class RollingTree:
                 x[model.layout[f"{name}.joint"]] = number(name, positions.get(name, 0.0))
                 x[model.layout[f"{name}.rate"]] = number(f"rates.{name}", rates.get(name, 0.0))
         if self.moving is not None:
-            for key in ("position", "turn", "twist"):
+            for key in ("position", "orientation", "twist"):
                 x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
         return x
 
     def _free(self, name: str, position: Any, rate: Any) -> dict[str, FloatArray]:
         """Return pose and velocities of the tree's frame of a free body."""
         d, k = self.d, 1 if self.d == 2 else 3
-        point, turn = _pose(name, position, d)
+        point, orientation = _pose(name, position, d)
         twist = np.zeros(k + d)
         if rate is not None:
             size = k if np.size(rate) == k else k + d
             twist[:size] = array(f"rates.{name}", np.ravel(rate), (size,))
-        R = to_matrix(turn)
+        R = to_matrix(orientation)
         arm = -R @ np.asarray(self.origins[name])
         w, v = twist[:k], twist[k:]
         around = w * np.array([-arm[1], arm[0]]) if d == 2 else np.cross(w, arm)
-        return {"position": point + arm, "turn": turn, "angular_velocity": w, "velocity": v + around}
+        return {"position": point + arm, "orientation": orientation, "angular_velocity": w, "velocity": v + around}
 
 
 def _pose(name: str, position: Any, d: int) -> tuple[FloatArray, FloatArray]:

@@ -18,7 +18,7 @@ def angular_size(d: int) -> int:
     return 1 if d == 2 else 3
 
 
-def turn_size(d: int) -> int:
+def orientation_size(d: int) -> int:
     """Return the number of entries of an orientation: the angle (1) or the quaternion (4)."""
     return 1 if d == 2 else 4
 
@@ -77,16 +77,16 @@ def smallest_eigenvalue(M: ca.SX) -> ca.SX:
     return half_sum - ca.sqrt(half_difference**2 + off**2)
 
 
-def rotation(turn: ca.SX) -> ca.SX:
+def rotation(orientation: ca.SX) -> ca.SX:
     """Return R (d, d) of an angle (1,) or of a quaternion (w, x, y, z), which is normalised inside.
 
     Normalising here keeps R orthogonal along an integration: 100 to 1000 times more accurate than
     leaving the norm to the integrator.
     """
-    if turn.shape[0] == 1:
-        c, s = ca.cos(turn), ca.sin(turn)
+    if orientation.shape[0] == 1:
+        c, s = ca.cos(orientation), ca.sin(orientation)
         return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
-    w, x, y, z = ca.vertsplit(turn)
+    w, x, y, z = ca.vertsplit(orientation)
     s = 2 / (w * w + x * x + y * y + z * z)
     return ca.vertcat(
         ca.horzcat(1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)),
@@ -104,22 +104,22 @@ def rotation_about(axis: ca.DM, angle: ca.SX) -> ca.SX:
     return along + ca.cos(angle) * ca.sparsify(ca.DM.eye(3) - along) + ca.sin(angle) * ca.sparsify(ca.skew(axis))
 
 
-def turn_rate(turn: ca.SX, w: ca.SX) -> ca.SX:
+def orientation_rate(orientation: ca.SX, w: ca.SX) -> ca.SX:
     """Return the rate of an angle or a quaternion under the angular velocity `w` (k,) in FIXED axes.
 
     q' = 1/2 (0, w) q for R = R(q) and R' = [w] R.
     """
-    if turn.shape[0] == 1:
+    if orientation.shape[0] == 1:
         return w
-    q0, q = turn[0], turn[1:]
+    q0, q = orientation[0], orientation[1:]
     return ca.vertcat(-ca.dot(w, q), q0 * w + ca.cross(w, q)) / 2
 
 
-def turn_rate_body(turn: ca.SX, w_body: ca.SX) -> ca.SX:
+def orientation_rate_body(orientation: ca.SX, w_body: ca.SX) -> ca.SX:
     """Return the rate of an angle or a quaternion under the angular velocity in BODY axes: q' = 1/2 q (0, w)."""
-    if turn.shape[0] == 1:
+    if orientation.shape[0] == 1:
         return w_body
-    q0, q = turn[0], turn[1:]
+    q0, q = orientation[0], orientation[1:]
     return ca.vertcat(-ca.dot(w_body, q), q0 * w_body + ca.cross(q, w_body)) / 2
 
 

@@ -64,10 +64,10 @@ def test_a_noisy_pose_gives_the_nearest_points() -> None:
     finder = ContactFinder(tree.system, start.atlas)
     x = np.array(start.x)
     x[model.layout["base.position"]] += 0.01 * rng.normal(size=2)
-    x[model.layout["base.turn"]] += 0.02
+    x[model.layout["base.orientation"]] += 0.02
     touching = [contact_pair.contact in ("rear", "front") for contact_pair in tree.system.contact_pairs]
     found = finder(x, touching)
-    angle = x[model.layout["base.turn"]][0]
+    angle = x[model.layout["base.orientation"]][0]
     for name, hip in (("rear", -0.4), ("front", 0.4)):
         c, s = np.cos(angle), np.sin(angle)
         center = x[model.layout["base.position"]] + [c * hip + s * 0.2, s * hip - c * 0.2]

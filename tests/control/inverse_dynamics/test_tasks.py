@@ -109,7 +109,7 @@ def test_limits_of_contacts_follow_the_law():
     }
     fixed = tk.contact_limits(model.constraints, model.terms([LAWS["fixed"]]).kin, [slice(0, 6)])[0]
     x = np.zeros(model.x.shape[0])
-    x[model.layout["object.turn"]] = [1, 0, 0, 0]
+    x[model.layout["object.orientation"]] = [1, 0, 0, 0]
     np.testing.assert_allclose(np.array(ca.Function("A", [model.x], [fixed.A])(x)), [[0, 0, 0, 0, 0, 1]], atol=1e-15)
 
 

@@ -104,7 +104,7 @@ def test_what_happens_after_an_exposure_is_not_in_the_image():
         x = np.array(pair.place().x)
         for i in range(100):
             if i == 50:
-                x[pair.system.model().layout["object.turn"]] += push
+                x[pair.system.model().layout["object.orientation"]] += push
             sensed(i * 1e-3, x)
         tracks.append(np.array([s for _, s in inner.seen]))
     apart = np.flatnonzero(np.abs(tracks[0] - tracks[1]).max(axis=1) > 1e-12)
@@ -135,7 +135,7 @@ def test_an_ellipse_stays_on_its_tip_with_a_camera_and_a_wrong_model(upright):
     run = tr.simulate(plant, plant.place(object_angle=np.pi / 2 + 0.03), 1.5, policy=policy, relative_tolerance=1e-8)
     assert run.status is Status.SUCCESS
     layout = plant.system.model().layout
-    angles = np.array([x[layout["object.turn"]] - x[layout["hand.turn"]] for x in policy.states[-500:]])
+    angles = np.array([x[layout["object.orientation"]] - x[layout["hand.orientation"]] for x in policy.states[-500:]])
     assert np.abs(angles - np.pi / 2).max() < 0.08
 
 

@@ -32,7 +32,7 @@ def held(controller: WholeBodyController, q: np.ndarray, nu: np.ndarray, **furth
     given: dict[str, object] = {"mass": 2.0, "inertia": INERTIA, "p": middle, "R": np.eye(3), "hands": HANDS}
     load = Load(**(given | {"aim": BalanceTarget(middle), "squeeze": 25.0} | further))  # type: ignore[arg-type]
     assert terms.momentum
-    com = load.joined(terms.momentum, controller.humanoid.robot.mass).com
+    com = load.combined_momentum(terms.momentum, controller.humanoid.robot.mass).com
     return WholeBodyAim(com, np.eye(3), FEET, load=load)
 
 
@@ -119,7 +119,7 @@ def test_momenta_of_robot_and_object_add_up(g1: WholeBodyController) -> None:
 
     momentum = robot.terms(q, nu, momentum=True).momentum
     assert momentum
-    joined = at(0.0)[2].joined(momentum, mass)
+    joined = at(0.0)[2].combined_momentum(momentum, mass)
     p, L = total(0.0)
     assert joined.angular == pytest.approx(L, abs=1e-10)
     assert joined.com_rate == pytest.approx(p / (mass + 2.0), abs=1e-12)

@@ -146,7 +146,7 @@ def test_the_privileged_axis_may_change_inside_a_window() -> None:
         if k == 4:
             third = frames[3, 2] @ exact[4, 6:]
             height, speed = frames[3, 2] @ exact[4, :3], frames[3, 2] @ exact[4, 3:6]
-            E, e = cs.turned(frames[3], frames[4], height, speed, third, case.mass)
+            E, e = cs.frame_change(frames[3], frames[4], height, speed, third, case.mass)
             x = E @ x + e
         x = stages.A[k] @ x + gain[k] + stages.C[k]
         wanted = linear_state(frames[k], case.mass, exact[k + 1])
@@ -176,7 +176,7 @@ def test_joining_and_parting_keep_all_momenta() -> None:
     rng = np.random.default_rng(4)
     robot, box = (CentroidalState(*rng.normal(size=(3, 3))) for _ in range(2))
     model = Centroidal(33.0)
-    whole, state = model.joined(robot, 2.0, box)
+    whole, state = model.with_body(robot, 2.0, box)
 
     def about_origin(mass: float, s: CentroidalState) -> np.ndarray:
         return s.angular_momentum + mass * np.cross(s.position, s.velocity)
@@ -185,12 +185,12 @@ def test_joining_and_parting_keep_all_momenta() -> None:
     np.testing.assert_allclose(35 * state.position, 33 * robot.position + 2 * box.position, atol=1e-13)
     np.testing.assert_allclose(35 * state.velocity, 33 * robot.velocity + 2 * box.velocity, atol=1e-13)
     np.testing.assert_allclose(about_origin(35, state), about_origin(33, robot) + about_origin(2, box), atol=1e-12)
-    alone, back = whole.parted(state, 2.0, box)
+    alone, back = whole.without_body(state, 2.0, box)
     assert alone.mass == pytest.approx(33.0)
     for name in ("position", "velocity", "angular_momentum"):
         np.testing.assert_allclose(getattr(back, name), getattr(robot, name), atol=1e-13)
     with pytest.raises(InputError, match="less than the whole mass"):
-        model.parted(robot, 33.0, box)
+        model.without_body(robot, 33.0, box)
 
 
 def test_resets_of_the_linear_state_are_those_of_the_model() -> None:
@@ -198,10 +198,10 @@ def test_resets_of_the_linear_state_are_those_of_the_model() -> None:
     W = Rotation.random(random_state=1).as_matrix()
     robot = CentroidalState(*rng.normal(size=(3, 3)))
     box = CentroidalState(rng.normal(size=3), robot.velocity)
-    _, state = Centroidal(33.0).joined(robot, 2.0, box)
+    _, state = Centroidal(33.0).with_body(robot, 2.0, box)
     x = linear_state(W, 33.0, np.concatenate((robot.position, robot.velocity, robot.angular_momentum)))
     wanted = linear_state(W, 35.0, np.concatenate((state.position, state.velocity, state.angular_momentum)))
-    np.testing.assert_allclose(x + cs.pick_up(2.0, box.position, box.velocity, W), wanted, atol=1e-12)
+    np.testing.assert_allclose(x + cs.first_moments(2.0, box.position, box.velocity, W), wanted, atol=1e-12)
     kept = linear_state(W, 35.0, np.concatenate((robot.position, robot.velocity, robot.angular_momentum)))
     np.testing.assert_allclose(cs.mass_reset(33.0, 35.0) * x, kept, atol=1e-12)
     with pytest.raises(InputError, match="positive"):
@@ -213,15 +213,15 @@ def test_a_body_that_moves_and_spins_joins_and_leaves_exactly() -> None:
     W = Rotation.random(random_state=2).as_matrix()
     robot, box = (CentroidalState(*rng.normal(size=(3, 3))) for _ in range(2))
     for mass, after in (
-        (2.0, Centroidal(33.0).joined(robot, 2.0, box)[1]),
-        (-2.0, Centroidal(33.0).parted(robot, 2.0, box)[1]),
+        (2.0, Centroidal(33.0).with_body(robot, 2.0, box)[1]),
+        (-2.0, Centroidal(33.0).without_body(robot, 2.0, box)[1]),
     ):
-        body = cs.Body(mass, box.position, box.velocity, box.angular_momentum)
-        E, e = cs.joined(body, W, 33.0, W[2] @ robot.position, W[2] @ robot.velocity)
+        body = cs.AttachedBody(mass, box.position, box.velocity, box.angular_momentum)
+        E, e = cs.attachment(body, W, 33.0, W[2] @ robot.position, W[2] @ robot.velocity)
         x = linear_state(W, 33.0, np.concatenate((robot.position, robot.velocity, robot.angular_momentum)))
         wanted = linear_state(W, 33.0 + mass, np.concatenate((after.position, after.velocity, after.angular_momentum)))
         np.testing.assert_allclose(E @ x + e, wanted, atol=1e-12)
-        jump = body.jump(33.0, robot.position, robot.velocity)
+        jump = body.momentum_jump(33.0, robot.position, robot.velocity)
         np.testing.assert_allclose(jump, after.angular_momentum - robot.angular_momentum, atol=1e-12)
 
 

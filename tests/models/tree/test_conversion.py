@@ -36,7 +36,7 @@ def test_there_and_back(a, b, rolling):
         model = pairs.pose_model(A, B, "chart", atlas, rolling=rolling)
         for i, state in enumerate(states.objects):
             values = {"contact.coordinates": states.coordinates[i], "hand.position": states.hands[i].r,
-                      "hand.turn": states.turns[i], "hand.twist": states.twists[i]}  # fmt: skip
+                      "hand.orientation": states.turns[i], "hand.twist": states.twists[i]}  # fmt: skip
             values |= rolling_values(model, values, states.quaternions[i], state.w)
             x = np.zeros(model.x.shape[0])
             for name, value in values.items():
@@ -56,7 +56,7 @@ def test_other_charts_keep_the_pose():
         x_A, x_B = states.seeds[i]
         s, atlas = contact_coordinates(A.shape, B.shape, "chart", x_A, x_B, B.twin.normal(x_B))
         model = pairs.pose_model(A, B, "chart", atlas, rolling="rolling")
-        values = {"contact.coordinates": s, "hand.position": states.hands[i].r, "hand.turn": states.turns[i],
+        values = {"contact.coordinates": s, "hand.position": states.hands[i].r, "hand.orientation": states.turns[i],
                   "hand.twist": states.twists[i]}  # fmt: skip
         values |= rolling_values(model, values, states.quaternions[i], state.w)
         x = np.zeros(model.x.shape[0])

@@ -177,7 +177,7 @@ def test_projection_removes_gap_slip_and_misalignment(form, law):
     rng = np.random.default_rng(2)
     for i in range(3):
         x = x0[:, i] + 1e-4 * rng.normal(size=x0.shape[0])
-        for name in ("object.turn", "hand.turn"):
+        for name in ("object.orientation", "hand.orientation"):
             x[model.layout[name]] /= np.linalg.norm(x[model.layout[name]])
         before = x.copy()
         for _ in range(1 if law == "separated" else 6):

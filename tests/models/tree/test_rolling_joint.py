@@ -26,8 +26,8 @@ def columns(model, states) -> tuple[np.ndarray, np.ndarray]:
     """x (n_x, N) and u (6, N) of a rolling model."""
     x = np.zeros((model.x.shape[0], len(states)))
     for i, (hand, state) in enumerate(zip(states.hands, states.objects, strict=True)):
-        values = {"contact.coordinates": states.coordinates[i], "hand.position": hand.r, "hand.turn": states.turns[i],
-                  "hand.twist": states.twists[i]}  # fmt: skip
+        values = {"contact.coordinates": states.coordinates[i], "hand.position": hand.r,
+                  "hand.orientation": states.turns[i], "hand.twist": states.twists[i]}  # fmt: skip
         values |= rolling_values(model, values, states.quaternions[i], state.w)
         for name, value in values.items():
             x[model.layout[name], i] = value
@@ -143,7 +143,7 @@ def test_planar_rolling_joint(swap):
         R, p, w, v, dR, dp, dw, dv, nudot, force = (np.array(part) for part in f(x))
         y = np.zeros(pose.x.shape[0])
         y[pose.layout["object.position"]] = p.ravel()
-        y[pose.layout["object.turn"]] = np.arctan2(R[1, 0], R[0, 0])
+        y[pose.layout["object.orientation"]] = np.arctan2(R[1, 0], R[0, 0])
         y[pose.layout["object.angular_velocity"]] = w.ravel()
         y[pose.layout["object.velocity"]] = v.ravel()
         y[pose.layout["contact.coordinates"]] = x[model.layout["contact.coordinates"]]

@@ -42,10 +42,10 @@ def test_shapes_that_can_touch_twice_have_two_contacts_and_start_with_one(shape,
 
 def test_the_kind_and_the_names_follow_the_dimension():
     space = pair(tr.Sphere(0.1), tr.Hand(tr.Plane(), motion=tr.Coast()), law="pure-rolling").system
-    assert (space.kind, space.d, space.start_laws) == ("juggling", 3, (PURE_ROLLING,))
+    assert (space.view, space.d, space.start_laws) == ("pair", 3, (PURE_ROLLING,))
     assert set(space.motions) == {"hand"}
     plane = pair(tr.Circle(0.1), tr.Ground(tr.Line())).system
-    assert (plane.kind, plane.d, dict(plane.motions)) == ("planar", 2, {})
+    assert (plane.view, plane.d, dict(plane.motions)) == ("tree", 2, {})
     assert (plane.contact_pairs[0].body_A, plane.contact_pairs[0].body_B) == ("body", "terrain")
 
 

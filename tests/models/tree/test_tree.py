@@ -30,8 +30,8 @@ def test_layout_of_an_object_on_a_hand():
     assert isinstance(model, TreeModel)
     sizes = {name: part.stop - part.start for name, part in model.layout.items()}
     assert sizes == {
-        "hand.position": 3, "hand.turn": 4, "object.position": 3, "object.turn": 4, "contact.coordinates": 3,
-        "hand.twist": 6, "object.angular_velocity": 3, "object.velocity": 3,
+        "hand.position": 3, "hand.orientation": 4, "object.position": 3, "object.orientation": 4,
+        "contact.coordinates": 3, "hand.twist": 6, "object.angular_velocity": 3, "object.velocity": 3,
     }  # fmt: skip
     assert sum(sizes.values()) == model.x.shape[0]
     assert model.input_layout == {"hand.twist_rate": slice(0, 6)}
@@ -46,7 +46,7 @@ def test_layout_of_joints_and_motors():
     tree.free(1.0, 0.1)
     model = tree.finish()
     assert list(model.layout) == [
-        "object.position", "object.turn", "arm.joint", "slider.joint", "arm.rate", "slider.rate",
+        "object.position", "object.orientation", "arm.joint", "slider.joint", "arm.rate", "slider.rate",
         "object.angular_velocity", "object.velocity",
     ]  # fmt: skip
     assert model.input_layout == {"arm.torque": slice(0, 1)}
@@ -121,7 +121,7 @@ def test_a_contact_may_join_two_free_bodies():
     model = tree.finish()
     d = model.dynamics([ROLLING])
     x = np.zeros(model.x.shape[0])
-    x[model.layout["low.turn"]] = x[model.layout["high.turn"]] = [1, 0, 0, 0]
+    x[model.layout["low.orientation"]] = x[model.layout["high.orientation"]] = [1, 0, 0, 0]
     x[model.layout["high.position"]] = [0, 0, 0.5]
     x[model.layout["contact.coordinates"]] = [0, 0, 1]
     nudot, force = ca.Function("f", [model.x], [d.nudot, d.forces[0]])(x)
@@ -152,6 +152,6 @@ def test_an_external_torque_turns_a_body_in_space():
     dynamics = model.dynamics([])
     rate = ca.Function("rate", [model.x, model.u], [dynamics.nudot])
     at_rest = np.zeros(model.x.shape[0])
-    at_rest[model.layout["top.turn"]] = [1.0, 0.0, 0.0, 0.0]
+    at_rest[model.layout["top.orientation"]] = [1.0, 0.0, 0.0, 0.0]
     nudot = np.asarray(rate(at_rest, [0.3, 0.2, -0.4])).ravel()
     assert nudot == pytest.approx([1.5, 0.8, -1.0, 0.0, 0.0, 0.0])

@@ -70,7 +70,7 @@ class TestWithPinocchio:
             nudot, lam = accelerations(terms, [], [rows])
             arm = R @ com
             values = {
-                **prescribed, "object.position": q[:3] + arm, "object.turn": q[3:7],
+                **prescribed, "object.position": q[:3] + arm, "object.orientation": q[3:7],
                 "object.angular_velocity": nu[:3], "object.velocity": nu[3:] + np.cross(nu[:3], arm),
             }  # fmt: skip
             x = np.concatenate([values.get(name, []) for name in model.layout])
@@ -98,7 +98,7 @@ class TestWithPinocchio:
             terms = robot.terms(q, nu, ["shin"])
             nudot, lam = accelerations(terms, torque, [touch.rows(terms.motions[0], still_frame(7))])
             values = {
-                "object.position": q[:3], "object.turn": q[3:7], "object.angular_velocity": nu[:3],
+                "object.position": q[:3], "object.orientation": q[3:7], "object.angular_velocity": nu[:3],
                 "object.velocity": nu[3:6], "shin.joint": q[7:], "shin.rate": nu[6:],
             }  # fmt: skip
             x = np.concatenate([values.get(name, []) for name in model.layout])
@@ -275,9 +275,9 @@ def skew(w: np.ndarray) -> np.ndarray:
 
 def moving_plate() -> tuple[FrameMotion, dict, np.ndarray]:
     """A plate that turns and accelerates: its motion, the same in the tree's names, and its twist rate."""
-    turn = RNG.normal(size=4)
-    turn /= np.linalg.norm(turn)
-    R, p, twist, u = np.asarray(to_matrix(turn)), RNG.normal(size=3), RNG.normal(size=6), RNG.normal(size=6)
+    orientation = RNG.normal(size=4)
+    orientation /= np.linalg.norm(orientation)
+    R, p, twist, u = np.asarray(to_matrix(orientation)), RNG.normal(size=3), RNG.normal(size=6), RNG.normal(size=6)
     w, v, zero = R @ twist[:3], R @ twist[3:], np.zeros((3, 6))
     plate = FrameMotion(R, p, w, v, zero, zero, R @ u[:3], R @ (u[3:] + np.cross(twist[:3], twist[3:])))
-    return plate, {"hand.position": p, "hand.turn": turn, "hand.twist": twist}, u
+    return plate, {"hand.position": p, "hand.orientation": orientation, "hand.twist": twist}, u

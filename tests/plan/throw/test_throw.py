@@ -106,7 +106,7 @@ def test_the_object_stands_where_the_plan_says(plan: ThrowPlan) -> None:
     assert plan.standing is not None
     assert plan.catch is not None
     x, layout = plan.standing.x, plan.layout
-    assert x[layout["object.turn"]] == pytest.approx([np.pi / 2])
+    assert x[layout["object.orientation"]] == pytest.approx([np.pi / 2])
     assert x[layout["hand.position"]] == pytest.approx(plan.catch.before[layout["hand.position"]])
     assert x[layout["object.position"]][1] - x[layout["hand.position"]][1] == pytest.approx(CLOSED.a)
     k = np.argmin(np.abs(plan.trajectory.time - plan.trajectory.time[-1]))

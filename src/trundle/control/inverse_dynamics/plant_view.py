@@ -44,7 +44,7 @@ class PlantView:
         for name, origin in model.origins.items():
             arm = np.subtract(plant.origins[name], origin)
             if np.any(arm):
-                keys = ("position", "turn", "velocity", "angular_velocity")
+                keys = ("position", "orientation", "velocity", "angular_velocity")
                 self._free.append((arm, *(here[f"{name}.{key}"] for key in keys)))
         parts = {part.name: i for i, part in enumerate(model.parts)}
         self._part_of = [
@@ -73,8 +73,8 @@ class PlantView:
         """Return the policy's answer to what its model makes of the robot's state."""
         x = np.zeros(self._size)
         x[self._to] = state[self._from]
-        for arm, position, turn, velocity, rate in self._free:
-            c, s = np.cos(x[turn][0]), np.sin(x[turn][0])
+        for arm, position, orientation, velocity, rate in self._free:
+            c, s = np.cos(x[orientation][0]), np.sin(x[orientation][0])
             r = np.array([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]])
             x[position] += r
             x[velocity] += x[rate] * np.array([-r[1], r[0]])

@@ -227,5 +227,5 @@ def momenta(
         high = s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1]
         fast = s.speed[k - 1] + T * s.acceleration[k - 1]
         r, v = (np.array([*states[k, [i, i + 2]] / m, along]) @ s.W[k - 1] for i, along in ((0, high), (1, fast)))
-        steps[k] += body.jump(m, r, v)
+        steps[k] += body.momentum_jump(m, r, v)
     return first + np.concatenate((np.zeros((1, 3)), np.cumsum(steps, axis=0))), gains

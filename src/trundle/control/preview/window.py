@@ -15,13 +15,13 @@ from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.centroidal.forecast import Forecast
 from trundle.models.centroidal.samples import (
     STATES,
-    Body,
+    AttachedBody,
     Samples,
     Stages,
+    attachment,
     discretise,
-    joined,
+    frame_change,
     mass_reset,
-    turned,
 )
 
 Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -56,7 +56,7 @@ class Window:
     E, e : (K, 6, 6), (K, 6)
         The state at the start of sample k is E_k x_k + e_k, x_k that at the end of the sample before: resets of the
         mass and of the frame. E_0 = I, e_0 = 0.
-    joining : mapping of int to Body
+    joining : mapping of int to AttachedBody
         What joins or leaves at the start of a sample, its place from the origin.
     arrivals : mapping of int to Arrival
         Where the privileged axis changes: what is known before it does.
@@ -76,7 +76,7 @@ class Window:
     stages: Stages
     E: FloatArray
     e: FloatArray
-    joining: Mapping[int, Body]
+    joining: Mapping[int, AttachedBody]
     arrivals: Mapping[int, Arrival]
     resets: Any
     turns: Any
@@ -163,14 +163,14 @@ def _followed(path: Path, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _joining(
     forecast: Forecast, changed: Any, middles: FloatArray, masses: FloatArray, origin: FloatArray
-) -> dict[int, Body]:
+) -> dict[int, AttachedBody]:
     """Return the bodies that join (or leave, mass < 0) at samples, those with a known place."""
     found = {}
     for k in np.flatnonzero(changed).tolist():
         between = [c for c in forecast.masses if middles[k - 1] < c.time <= middles[k]]
         if len(between) == 1 and between[0].position is not None:
             one, mass = between[0], float(masses[k] - masses[k - 1])
-            found[k] = Body(mass, one.position - origin, one.velocity, one.angular_momentum)
+            found[k] = AttachedBody(mass, one.position - origin, one.velocity, one.angular_momentum)
     return found
 
 
@@ -181,7 +181,7 @@ def _heights(
     rates: FloatArray,
     borders: FloatArray,
     events: tuple[Any, Any, Any],
-    joining: dict[int, Body],
+    joining: dict[int, AttachedBody],
     pull: float,
 ) -> FloatArray:
     """Return r3, v3 at the starts of the samples and r3'' in them, (3, K)."""
@@ -212,7 +212,7 @@ def _heights(
     return result
 
 
-def _met(body: Body, axis: FloatArray, mass: float, height: float, speed: float) -> tuple[float, float]:
+def _met(body: AttachedBody, axis: FloatArray, mass: float, height: float, speed: float) -> tuple[float, float]:
     """Return height and speed along `axis` once a body has joined `mass` (kg)."""
     values = zip((height, speed), (body.position, body.velocity), strict=True)
     high, fast = ((mass * own + body.mass * float(axis @ other)) / (mass + body.mass) for own, other in values)
@@ -220,7 +220,7 @@ def _met(body: Body, axis: FloatArray, mass: float, height: float, speed: float)
 
 
 def _resets(
-    samples: Samples, turns: Any, changed: Any, joining: dict[int, Body], momentum: FloatArray
+    samples: Samples, turns: Any, changed: Any, joining: dict[int, AttachedBody], momentum: FloatArray
 ) -> tuple[FloatArray, FloatArray, dict[int, Arrival]]:
     """Return E, e and where the axis changes; L3, which is no state, is guessed there to be that of `momentum`."""
     s, count = samples, len(samples.durations)
@@ -231,12 +231,12 @@ def _resets(
         height = float(s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1])
         speed = float(s.speed[k - 1] + T * s.acceleration[k - 1])
         if k in joining:
-            E[k], e[k] = joined(joining[k], W, before, height, speed)
+            E[k], e[k] = attachment(joining[k], W, before, height, speed)
             height, speed = _met(joining[k], W[2], before, height, speed)
         elif changed[k]:
             E[k] = np.diag(mass_reset(before, s.masses[k]))
         if turns[k]:
             arrivals[k] = Arrival(np.diag(E[k])[:4].copy(), e[k, :4].copy(), height, speed)
-            turn, shift = turned(W, s.W[k], height, speed, float(W[2] @ momentum), s.masses[k])
+            turn, shift = frame_change(W, s.W[k], height, speed, float(W[2] @ momentum), s.masses[k])
             E[k], e[k] = turn @ E[k], turn @ e[k] + shift
     return E, e, arrivals

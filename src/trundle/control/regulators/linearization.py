@@ -108,7 +108,7 @@ class Linearization:
         model = self.error.model
         rows = []
         for name, part in model.layout.items():
-            if name.endswith(".turn") and model.d == 3:
+            if name.endswith(".orientation") and model.d == 3:
                 row = ca.SX(1, model.x.shape[0])
                 row[part] = model.x[part]
                 rows.append(row)

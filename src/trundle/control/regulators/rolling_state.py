@@ -34,14 +34,14 @@ def in_rolling_coordinates(pair: RollingPair, start: Start) -> Start:
     x_A, x_B, n_B = contact_points(system, start.atlas, start.x, 0)
     coordinates, charts = contact_coordinates(pair.body.shape, pair.base.shape, "chart", x_A, x_B, n_B)
     values: dict[str, Any] = {f"{contact_pair.contact}.coordinates": coordinates}
-    for name in ("position", "turn", "twist"):
+    for name in ("position", "orientation", "twist"):
         key = f"{contact_pair.body_B}.{name}"
         if key in model.layout:
             values[key] = start.x[model.layout[key]]
     _, _, w, _ = pose_of(model, start.x, contact_pair.body_A)
-    turn = start.x[model.layout[f"{contact_pair.body_A}.turn"]]
+    orientation = start.x[model.layout[f"{contact_pair.body_A}.orientation"]]
     target = twin.system.model((charts,))
-    values |= rolling_values(target, values, turn, w)
+    values |= rolling_values(target, values, orientation, w)
     x = np.zeros(target.x.shape[0])
     for name, value in values.items():
         x[target.layout[name]] = value

@@ -32,7 +32,7 @@ class Reading:
     """What is known of the hand: position (d,) m and turn in the world, twist (k + d,) in hand axes."""
 
     position: FloatArray
-    turn: FloatArray
+    orientation: FloatArray
     twist: FloatArray
 
 
@@ -115,10 +115,10 @@ class PoseEstimator:
         self._atlas = start.atlas
         self._past = deque([(time, self._settled(start.x, hand, 1), hand)])
 
-    def start_at(self, time: float, hand: Reading, position: FloatArray, turn: FloatArray) -> None:
+    def start_at(self, time: float, hand: Reading, position: FloatArray, orientation: FloatArray) -> None:
         """Begin with an object seen at a pose (its centre of mass) and carried along by the hand."""
         pair = self.pair
-        R_B, R_A = to_matrix(hand.turn), to_matrix(turn)
+        R_B, R_A = to_matrix(hand.orientation), to_matrix(orientation)
         offset = position + R_A @ np.array(pair.body.shape_origin) - hand.position
         found = pair.system.proximity(0).local_minima(R_B.T @ R_A, R_B.T @ offset)
         near = min(found, key=lambda one: one.gap)
@@ -131,7 +131,7 @@ class PoseEstimator:
             x[model.layout[f"{contact_pair.contact}.coordinates"]] = s
         k = len(hand.twist) - len(hand.position)
         w = R_B @ hand.twist[:k] if k == 3 else hand.twist[:k]
-        for name, value in (("position", position), ("turn", turn), ("angular_velocity", w)):
+        for name, value in (("position", position), ("orientation", orientation), ("angular_velocity", w)):
             x[model.layout[f"{self._object}.{name}"]] = value
         self._past = deque([(time, self._settled(x, hand, _SETTLE), hand)])
 
@@ -140,14 +140,16 @@ class PoseEstimator:
         before, x, last = self._past[-1]
         self._past.append((time, self._stepped(x, last, hand, time - before), hand))
 
-    def correct(self, taken: float, position: FloatArray, turn: FloatArray) -> None:
+    def correct(self, taken: float, position: FloatArray, orientation: FloatArray) -> None:
         """Take in an image of the time `taken` (s): the object's centre of mass (d,) m, world, and its turn."""
         while len(self._past) > 1 and self._past[1][0] <= taken + 1e-9:
             self._past.popleft()  # no image to come is older
         time, x, hand = self._past[0]
         layout = self.pair.system.model(self._atlas).layout
-        at, heading, spin = (layout[f"{self._object}.{part}"] for part in ("position", "turn", "angular_velocity"))
-        away = rotation_between(x[heading], turn)
+        at, heading, spin = (
+            layout[f"{self._object}.{part}"] for part in ("position", "orientation", "angular_velocity")
+        )
+        away = rotation_between(x[heading], orientation)
         y = x.copy()
         y[heading] = turned(x[heading], self._alpha * away)
         y[spin] = x[spin] + self._beta / self._period * away
@@ -181,7 +183,7 @@ class PoseEstimator:
         rate = ca.Function("rate", [x, u], [model.dynamics(laws).xdot])
         middle = rate(x, u)
         moved = x + h * rate(x + h / 2 * middle, u)
-        places = [model.layout[f"{self._hand}.{part}"] for part in ("position", "turn", "twist")]
+        places = [model.layout[f"{self._hand}.{part}"] for part in ("position", "orientation", "twist")]
         hand = ca.vertcat(*(ca.SX.sym("hand", place.stop - place.start) for place in places))
         held, at = ca.SX(x), 0
         for place in places:
@@ -231,25 +233,25 @@ def _followed(model: TreeModel) -> ca.SX:
     return x
 
 
-def turned(turn: FloatArray, by: FloatArray) -> FloatArray:
+def turned(orientation: FloatArray, by: FloatArray) -> FloatArray:
     """Return an angle or quaternion turned further by the rotation vector `by` (k,), world axes."""
-    if len(turn) == 1:
-        return turn + by
-    q = Rotation.from_rotvec(by) * Rotation.from_quat(turn, scalar_first=True)
+    if len(orientation) == 1:
+        return orientation + by
+    q = Rotation.from_rotvec(by) * Rotation.from_quat(orientation, scalar_first=True)
     after = q.as_quat(scalar_first=True)
-    return np.asarray(after if after @ turn >= 0 else -after)
+    return np.asarray(after if after @ orientation >= 0 else -after)
 
 
-def rotation_between(turn: FloatArray, other: FloatArray) -> FloatArray:
+def rotation_between(orientation: FloatArray, other: FloatArray) -> FloatArray:
     """Return the rotation vector (k,), world axes, from one angle or quaternion to another, at most half a turn."""
-    if len(turn) == 1:
-        return (other - turn + np.pi) % (2 * np.pi) - np.pi
-    q = Rotation.from_quat(other, scalar_first=True) * Rotation.from_quat(turn, scalar_first=True).inv()
+    if len(orientation) == 1:
+        return (other - orientation + np.pi) % (2 * np.pi) - np.pi
+    q = Rotation.from_quat(other, scalar_first=True) * Rotation.from_quat(orientation, scalar_first=True).inv()
     return np.asarray(q.as_rotvec())
 
 
 def _flat(hand: Reading) -> FloatArray:
-    return np.concatenate([hand.position, hand.turn, hand.twist])
+    return np.concatenate([hand.position, hand.orientation, hand.twist])
 
 
 def _finite(x: FloatArray) -> FloatArray:

@@ -52,11 +52,11 @@ class Camera:
         integer("seed", self.seed, minimum=0)
 
     def image(
-        self, position: FloatArray, turn: FloatArray, noise: np.random.Generator
+        self, position: FloatArray, orientation: FloatArray, noise: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Return the position (d,) and turn (angle or quaternion) seen of those that are."""
         moved = position + self.position_sigma * noise.standard_normal(len(position))
-        return moved, turned(turn, self.angle_sigma * noise.standard_normal(1 if len(turn) == 1 else 3))
+        return moved, turned(orientation, self.angle_sigma * noise.standard_normal(1 if len(orientation) == 1 else 3))
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,18 @@ class Encoders:
             non_negative(name, getattr(self, name))
         integer("seed", self.seed, minimum=0)
 
-    def reading(self, position: FloatArray, turn: FloatArray, twist: FloatArray, noise: np.random.Generator) -> Reading:
+    def reading(
+        self, position: FloatArray, orientation: FloatArray, twist: FloatArray, noise: np.random.Generator
+    ) -> Reading:
         """Return what is read of the hand's true pose and twist."""
         if not any((self.position_sigma, self.angle_sigma, self.velocity_sigma, self.rate_sigma)):
-            return Reading(position, turn, twist)
+            return Reading(position, orientation, twist)
         d = len(position)
         k = angular_size(d)
         sigma = np.repeat([self.rate_sigma, self.velocity_sigma], [k, d])
         return Reading(
             position + self.position_sigma * noise.standard_normal(d),
-            turned(turn, self.angle_sigma * noise.standard_normal(k)),
+            turned(orientation, self.angle_sigma * noise.standard_normal(k)),
             twist + sigma * noise.standard_normal(k + d),
         )
 
@@ -180,36 +182,38 @@ class Sensed:
         contact_pair, layout = plant.system.contact_pairs[0], plant.system.model().layout
         size = max(part.stop for part in layout.values())
         x = array("state", state, (size,))
-        position, turn, twist = (x[layout[f"{contact_pair.body_B}.{part}"]] for part in ("position", "turn", "twist"))
-        reading = self.encoders.reading(position, turn, twist, self._noise[1])
-        origin, turn = self._true_pose(x)
+        position, orientation, twist = (
+            x[layout[f"{contact_pair.body_B}.{part}"]] for part in ("position", "orientation", "twist")
+        )
+        reading = self.encoders.reading(position, orientation, twist, self._noise[1])
+        origin, orientation = self._true_pose(x)
         if self._estimator.started:
             self._estimator.predict(time, reading)
         if time >= self._exposures * self.camera.period - _ROUND * self.camera.period:
-            image = self.camera.image(origin, turn, self._noise[0])
+            image = self.camera.image(origin, orientation, self._noise[0])
             self._exposures = int(np.floor(time / self.camera.period + _ROUND)) + 1
             if not self._estimator.started:
                 self._start(time, reading, *image)
             else:
                 self._images.append((time, time + self.camera.delay, *image))
         while self._images and self._images[0][1] <= time + _ROUND * self.camera.period:
-            taken, _, origin, turn = self._images.popleft()
-            self._estimator.correct(taken, *self._centre(origin, turn))
+            taken, _, origin, orientation = self._images.popleft()
+            self._estimator.correct(taken, *self._centre(origin, orientation))
         return self.policy(time, self._estimator.state)
 
     def _true_pose(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the position of the plant's shape's origin, world, and its turn."""
         plant = self.plant or self.pair
         name, layout = plant.system.contact_pairs[0].body_A, plant.system.model().layout
-        turn = x[layout[f"{name}.turn"]]
-        return x[layout[f"{name}.position"]] + to_matrix(turn) @ np.array(plant.body.shape_origin), turn
+        orientation = x[layout[f"{name}.orientation"]]
+        return x[layout[f"{name}.position"]] + to_matrix(orientation) @ np.array(plant.body.shape_origin), orientation
 
-    def _centre(self, origin: FloatArray, turn: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _centre(self, origin: FloatArray, orientation: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the position of the nominal centre of mass of a shape seen at (origin, turn), and the turn."""
-        return origin - to_matrix(turn) @ np.array(self.pair.body.shape_origin), turn
+        return origin - to_matrix(orientation) @ np.array(self.pair.body.shape_origin), orientation
 
-    def _start(self, time: float, reading: Reading, origin: FloatArray, turn: FloatArray) -> None:
+    def _start(self, time: float, reading: Reading, origin: FloatArray, orientation: FloatArray) -> None:
         if self.initial is not None:
             self._estimator.start_from(time, reading, self.initial)
         else:
-            self._estimator.start_at(time, reading, *self._centre(origin, turn))
+            self._estimator.start_at(time, reading, *self._centre(origin, orientation))

@@ -102,7 +102,7 @@ class Load:
         """Return the motion of the body's material at the place (3,) m of the world."""
         return self.motion.at(self.R.T @ (point - self.p))
 
-    def joined(self, robot: Momentum, mass: float) -> Momentum:
+    def combined_momentum(self, robot: Momentum, mass: float) -> Momentum:
         """Return the momentum of a robot of `mass` (kg) and this body together; Jacobians are of (nu, twist).
 
             m c = m_r c_r + m_o c_o,   L = L_r + L_o + mu d x d',   d = c_o - c_r,  mu = m_r m_o / m

@@ -198,7 +198,7 @@ class HumanoidPolicy:
         if momentum is None:
             raise RuntimeError("no momentum")
         if load:
-            momentum = load.joined(momentum, self.controller.humanoid.robot.mass)
+            momentum = load.combined_momentum(momentum, self.controller.humanoid.robot.mass)
         com, rate, acceleration = self._looked_ahead(momentum)
         aims = {t.name: self._aim(t, ends[t.name]) for t in travels}
         yaw, turning = self.steps.heading(self._clock)

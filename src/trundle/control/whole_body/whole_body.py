@@ -329,7 +329,7 @@ class WholeBodyController:
         if momentum is None:
             raise InputError("known", "no momentum", "what `terms` returned")
         if aim.load:
-            momentum = aim.load.joined(momentum, self.humanoid.robot.mass)
+            momentum = aim.load.combined_momentum(momentum, self.humanoid.robot.mass)
             self._carry(program, aim.load)
         wanted = aim.com_acceleration + g.com_kp * (aim.com - momentum.com)
         wanted = wanted + g.com_kd * (aim.com_rate - momentum.com_rate)

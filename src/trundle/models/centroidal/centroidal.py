@@ -124,7 +124,9 @@ class Centroidal:
         momentum = state.angular_momentum + T * moment - np.cross(area, pointed)
         return CentroidalState(r + T * v + T**2 / 2 * a, v + T * a, momentum)
 
-    def joined(self, state: CentroidalState, mass: float, other: CentroidalState) -> tuple[Centroidal, CentroidalState]:
+    def with_body(
+        self, state: CentroidalState, mass: float, other: CentroidalState
+    ) -> tuple[Centroidal, CentroidalState]:
         """Return the model and the state of this system and another body together, from the instant they join.
 
             m+ r+ = m r + m_o r_o,   m+ v+ = m v + m_o v_o,   L+ = L + L_o + mu (r_o - r) x (v_o - v)
@@ -138,8 +140,10 @@ class Centroidal:
         momentum = state.angular_momentum + other.angular_momentum + reduced * apart
         return Centroidal(whole, self.gravity), CentroidalState(r, v, momentum)
 
-    def parted(self, state: CentroidalState, mass: float, other: CentroidalState) -> tuple[Centroidal, CentroidalState]:
-        """Return the model and the state of what is left when `other` of `mass` leaves: the inverse of `joined`."""
+    def without_body(
+        self, state: CentroidalState, mass: float, other: CentroidalState
+    ) -> tuple[Centroidal, CentroidalState]:
+        """Return the model and the state of what is left when `other` of `mass` leaves: the inverse of `with_body`."""
         m, m_o = self.mass, positive("mass", mass, "kg")
         if not m_o < m:
             raise InputError("mass", mass, f"less than the whole mass, {m:g} kg")

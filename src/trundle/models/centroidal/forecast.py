@@ -49,7 +49,7 @@ class MassChange:
     """The mass (kg) of what moves is `mass` from `time` (s) on.
 
     With a `position` (3,) m, world, of the body that joins or leaves, its `velocity` and its `angular_momentum`
-    (kg m2/s, about its own centre of mass), all momenta are kept, as in `Centroidal.joined`; without, centre of mass
+    (kg m2/s, about its own centre of mass), all momenta are kept, as in `Centroidal.with_body`; without, centre of mass
     and velocity are kept (paper 3, section IV, whose lower level smooths the step).
     """
 

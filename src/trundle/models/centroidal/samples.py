@@ -141,7 +141,7 @@ def third_momentum_gain(samples: Samples, states: FloatArray, force: FloatArray,
     return T * N3 - area1 * P[:, 1] + area2 * P[:, 0]
 
 
-def turned(W_from: FloatArray, W_to: FloatArray, height: float, speed: float, third: float, mass: float) -> Any:
+def frame_change(W_from: FloatArray, W_to: FloatArray, height: float, speed: float, third: float, mass: float) -> Any:
     """Return E (6, 6) and e (6,): the state in the frame W_to is E x + e, x the state in W_from.
 
     `height`, `speed` and `third` are r3, v3 and L3 of the old frame; L3 is no state of the model, so it is a guess
@@ -178,16 +178,16 @@ def mass_reset(before: float, after: float) -> FloatArray:
     return np.array([after / before] * 4 + [1.0, 1.0])
 
 
-def pick_up(mass: float, position: FloatArray, velocity: FloatArray, W: FloatArray) -> FloatArray:
+def first_moments(mass: float, position: FloatArray, velocity: FloatArray, W: FloatArray) -> FloatArray:
     """Return what x gains (6,) when a body of `mass` at rest relative to the robot joins it: its first moments.
 
-    Exact: (m r)+ = m r + m_o r_o, (m v)+ = m v + m_o v_o; with another velocity see `joined`.
+    Exact: (m r)+ = m r + m_o r_o, (m v)+ = m v + m_o v_o; with another velocity see `attachment`.
     """
     r, v = W @ position, W @ velocity
     return mass * np.array([r[0], v[0], r[1], v[1], 0.0, 0.0])
 
 
-class Body(NamedTuple):
+class AttachedBody(NamedTuple):
     """What joins, or leaves where its mass is negative: kg, and m, m/s, kg m2/s (3,) in the world."""
 
     mass: float
@@ -195,8 +195,8 @@ class Body(NamedTuple):
     velocity: FloatArray
     spin: FloatArray
 
-    def jump(self, mass: float, position: FloatArray, velocity: FloatArray) -> FloatArray:
-        """Return what L gains (3,) as it meets `mass` (kg) at `position` with `velocity`, world (`Centroidal.joined`).
+    def momentum_jump(self, mass: float, position: FloatArray, velocity: FloatArray) -> FloatArray:
+        """Return what L gains (3,) meeting `mass` (kg) at `position` with `velocity`, world: `Centroidal.with_body`.
 
         L_o + mu (r_o - r) x (v_o - v),  mu = m m_o/(m + m_o): with m_o < 0 what it loses as a body leaves.
         """
@@ -205,7 +205,9 @@ class Body(NamedTuple):
         return np.sign(self.mass) * self.spin + reduced * apart
 
 
-def joined(body: Body, W: FloatArray, mass: float, height: float, speed: float) -> tuple[FloatArray, FloatArray]:
+def attachment(
+    body: AttachedBody, W: FloatArray, mass: float, height: float, speed: float
+) -> tuple[FloatArray, FloatArray]:
     """Return E (6, 6) and e (6,): the state in the frame W once a body has joined is E x + e; exact.
 
     Of the product mu (r_o - r) x (v_o - v) only the component along the privileged axis has two unknown factors: in the
@@ -214,7 +216,7 @@ def joined(body: Body, W: FloatArray, mass: float, height: float, speed: float) 
     reduced = mass * body.mass / (mass + body.mass)
     r, v, spin = (W @ part for part in (body.position, body.velocity, body.spin))
     rise, climb = r[2] - height, v[2] - speed
-    E, e = np.eye(STATES), pick_up(body.mass, body.position, body.velocity, W)
+    E, e = np.eye(STATES), first_moments(body.mass, body.position, body.velocity, W)
     E[4, 2:4] = reduced / mass * np.array([-climb, rise])
     E[5, 0:2] = reduced / mass * np.array([climb, -rise])
     e[4:] = np.sign(body.mass) * spin[:2] + reduced * np.array([r[1] * climb - rise * v[1], rise * v[0] - r[0] * climb])

@@ -132,7 +132,7 @@ class PassiveWalker:
         """The simulated state (n_x,) of y: left is the stance leg, its foot rolls and passes x = -foot_radius a."""
         model, y = self._model, self.y
         x = ca.SX(model.x.shape[0], 1)
-        x[model.layout["left.turn"]] = y[0]
+        x[model.layout["left.orientation"]] = y[0]
         x[model.layout["right.joint"]] = y[1] - y[0]
         x[model.layout["left.angular_velocity"]] = y[2]
         x[model.layout["right.rate"]] = y[3] - y[2]

@@ -32,7 +32,7 @@ class Closure:
     x: FloatArray
     atlas: Atlas
 
-    def looked(self, near: dict[int, Approach]) -> tuple[Closure, dict[int, Approach]]:
+    def with_approaches(self, near: dict[int, Approach]) -> tuple[Closure, dict[int, Approach]]:
         """Return the closure with the contacts' coordinates at their nearest approaches, and these."""
         x, atlas, found = self.x, self.atlas, {}
         for contact in self.contacts:
@@ -91,7 +91,7 @@ def close_gaps(
     InputError
         If a shape is farther from or deeper in the other than `tolerance`, or the gaps do not close.
     """
-    closure, near = Closure(system, tuple(contacts), x, system.first_atlas).looked({})
+    closure, near = Closure(system, tuple(contacts), x, system.first_atlas).with_approaches({})
     names = [system.contact_pairs[i].contact for i in contacts]
     for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
         _refuse_far(name, system.contact_pairs[contact], near[contact].gap, float(allowed))
@@ -106,7 +106,7 @@ def close_gaps(
         N = np.vstack([n @ J for n, J in zip(normals, Js, strict=True)])
         step = _smallest(M, N, gaps, free)
         moved = _moved(system, closure.atlas, closure.x, step)
-        closure, near = Closure(system, closure.contacts, moved, closure.atlas).looked(near)
+        closure, near = Closure(system, closure.contacts, moved, closure.atlas).with_approaches(near)
         if float(np.linalg.norm(step)) < 1e-15:
             break
     left = {name: near[i].gap for name, i in zip(names, contacts, strict=True)}

@@ -20,13 +20,13 @@ def to_wxyz(R: FloatArray) -> FloatArray:
     return np.asarray(Rotation.from_matrix(R).as_quat(canonical=True, scalar_first=True))
 
 
-def to_matrix(turn: FloatArray) -> FloatArray:
+def to_matrix(orientation: FloatArray) -> FloatArray:
     """Return R (d, d) of an angle (1,) rad or a quaternion (w, x, y, z)."""
-    turn = np.ravel(turn)
-    if turn.size == 1:
-        c, s = np.cos(turn[0]), np.sin(turn[0])
+    orientation = np.ravel(orientation)
+    if orientation.size == 1:
+        c, s = np.cos(orientation[0]), np.sin(orientation[0])
         return np.array([[c, -s], [s, c]])
-    return Rotation.from_quat(turn, scalar_first=True).as_matrix()
+    return Rotation.from_quat(orientation, scalar_first=True).as_matrix()
 
 
 def to_world(R: FloatArray, w_body: FloatArray) -> FloatArray:
@@ -35,7 +35,7 @@ def to_world(R: FloatArray, w_body: FloatArray) -> FloatArray:
 
 
 def rolling_values(
-    model: TreeModel, values: Mapping[str, Any], turn: FloatArray, angular_velocity: FloatArray
+    model: TreeModel, values: Mapping[str, Any], orientation: FloatArray, angular_velocity: FloatArray
 ) -> dict[str, FloatArray]:
     """Return ``<body>.spin`` and ``<body>.relative_velocity`` of a rolling body from its pose.
 
@@ -47,7 +47,7 @@ def rolling_values(
         With one body on a rolling joint.
     values : mapping
         Contact coordinates and, on a hand, its turn and twist, by the names of ``model.layout``.
-    turn : (1,) or (4,)
+    orientation : (1,) or (4,)
         Orientation of the body, world.
     angular_velocity : (k,) rad/s
         World.
@@ -58,16 +58,16 @@ def rolling_values(
     name = next(key.removesuffix(".relative_velocity") for key in model.layout if key.endswith(".relative_velocity"))
     base = next((key.removesuffix(".twist") for key in model.layout if key.endswith(".twist")), None)
     frame_A, frame_B = _frames(constraint.contact, np.asarray(values[f"{constraint.name}.coordinates"]))
-    R_base = np.eye(model.d) if base is None else to_matrix(np.asarray(values[f"{base}.turn"]))
+    R_base = np.eye(model.d) if base is None else to_matrix(np.asarray(values[f"{base}.orientation"]))
     w_base = np.zeros(model.k) if base is None else to_world(R_base, np.asarray(values[f"{base}.twist"])[: model.k])
     relative = np.ravel(angular_velocity) - w_base
     if model.d == 2:
         return {f"{name}.relative_velocity": relative}
-    turn_c = frame_B.T @ R_base.T @ to_matrix(turn) @ frame_A
+    orientation_c = frame_B.T @ R_base.T @ to_matrix(orientation) @ frame_A
     w_rel = frame_B.T @ R_base.T @ relative
     size = model.layout[f"{name}.relative_velocity"]
     return {
-        f"{name}.spin": np.array([np.arctan2(-turn_c[0, 1], turn_c[0, 0])]),
+        f"{name}.spin": np.array([np.arctan2(-orientation_c[0, 1], orientation_c[0, 0])]),
         f"{name}.relative_velocity": w_rel[: size.stop - size.start],
     }
 

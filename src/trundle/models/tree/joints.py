@@ -18,7 +18,7 @@ JOINTED = ("revolute", "prismatic")
 class BodySpec:
     """A body as the builder knows it: ground, prescribed, free, revolute, prismatic or fixed; see `Tree`'s methods.
 
-    ``turn`` (3, 3): axes of a jointed or fixed body, at joint position 0, in its parent's; None where they are
+    ``orientation`` (3, 3): axes of a jointed or fixed body, at joint position 0, in its parent's; None where they are
     parallel. ``joint``: the joint's own name, the body's unless given. ``damping`` (N m s/rad, N s/m),
     ``dry_friction`` (N m, N) and a spring, ``stiffness`` (N m/rad, N/m) at rest at ``rest`` (rad, m), are of its joint.
     """
@@ -33,7 +33,7 @@ class BodySpec:
     at: tuple[float, ...] = ()
     axis: tuple[float, ...] = ()
     actuated: bool = False
-    turn: tuple[tuple[float, ...], ...] | None = None
+    orientation: tuple[tuple[float, ...], ...] | None = None
     joint: str = ""
     damping: float = 0.0
     dry_friction: float = 0.0
@@ -50,16 +50,16 @@ def jointed_motion(spec: BodySpec, parent: Motion, position: ca.SX, rate: ca.SX,
     """Return the motion of a body on `parent` at the joint `position` (rad or m) with the rate nu[column]."""
     d = len(spec.at)
     at, axis = ca.SX(ca.DM(spec.at)), ca.DM(spec.axis)
-    turn = None if spec.turn is None else ca.SX(ca.sparsify(ca.DM(spec.turn)))
+    orientation = None if spec.orientation is None else ca.SX(ca.sparsify(ca.DM(spec.orientation)))
     if spec.kind == "prismatic":
         moved = prismatic(parent, at, ca.SX(axis), position, rate, column)
-        return moved if turn is None else replace(moved, R=moved.R @ turn)
+        return moved if orientation is None else replace(moved, R=moved.R @ orientation)
     # About an axis in the parent's axes: first the turn at rest, then the joint's.
     about = rotation(position) if d == 2 else ca.SX(rotation_about(axis, position))
-    return revolute(parent, at, about if turn is None else about @ turn, ca.SX(axis), rate, column)
+    return revolute(parent, at, about if orientation is None else about @ orientation, ca.SX(axis), rate, column)
 
 
 def fixed_motion(spec: BodySpec, parent: Motion) -> Motion:
     """Return the motion of a frame fixed in `parent`."""
-    turn = ca.SX.eye(len(spec.at)) if spec.turn is None else ca.SX(ca.sparsify(ca.DM(spec.turn)))
-    return fixed(parent, ca.SX(ca.DM(spec.at)), turn)
+    orientation = ca.SX.eye(len(spec.at)) if spec.orientation is None else ca.SX(ca.sparsify(ca.DM(spec.orientation)))
+    return fixed(parent, ca.SX(ca.DM(spec.at)), orientation)

@@ -18,7 +18,7 @@ from trundle.models.tree.composite import Branch
 from trundle.models.tree.joints import BodySpec, fixed_motion, jointed_motion
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint, rolling_motion
-from trundle.numerics.space import angular_size, rotation, turn_rate, turn_rate_body, turn_size
+from trundle.numerics.space import angular_size, orientation_rate, orientation_rate_body, orientation_size, rotation
 
 _SMALL = 12
 """Up to so many velocities M is summed over the bodies: that is shorter there."""
@@ -67,7 +67,7 @@ class TreeModel(Multibody):
         self.d = d
         self.k = angular_size(d)
         self._specs = tuple(bodies)
-        self._meetings = tuple(contacts)
+        self._contact_specs = tuple(contacts)
         self._resolve = resolve
         self.layout: dict[str, slice] = {}
         self.input_layout: dict[str, slice] = {}
@@ -92,7 +92,7 @@ class TreeModel(Multibody):
                 self._symbols[f"{m.name}.coordinates"],
                 m.friction,
             )
-            for m in self._meetings
+            for m in self._contact_specs
         )
         self.nu = self._velocities()
         self.S = self._selection()
@@ -114,10 +114,10 @@ class TreeModel(Multibody):
         groups: list[tuple[str, int]] = []
         for spec in self._specs:
             if spec.kind == "prescribed" or (spec.kind == "free" and spec.rolling is None):
-                groups += [(f"{spec.name}.position", d), (f"{spec.name}.turn", turn_size(d))]
+                groups += [(f"{spec.name}.position", d), (f"{spec.name}.orientation", orientation_size(d))]
         groups += [(f"{s.name}.joint", 1) for s in self._specs if s.jointed]
         groups += [(f"{s.name}.spin", 1) for s in self._specs if s.rolling is not None and d == 3]
-        groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._meetings]
+        groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._contact_specs]
         groups += [(f"{s.name}.twist", k + d) for s in self._specs if s.kind == "prescribed"]
         for spec in self._specs:
             if spec.kind == "free" and spec.rolling is None:
@@ -157,20 +157,20 @@ class TreeModel(Multibody):
             self._roll(spec)
         for spec in self._specs:
             if spec.jointed or spec.kind == "fixed":
-                self.motions[spec.name] = self._hung(spec)
+                self.motions[spec.name] = self._joint_motion(spec)
 
     def _prescribed(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
-        R = rotation(y[f"{name}.turn"])
+        R = rotation(y[f"{name}.orientation"])
         return prescribed(R, y[f"{name}.position"], y[f"{name}.twist"], y[f"{name}.twist_rate"], self.nv)
 
     def _free(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
-        R = rotation(y[f"{name}.turn"])
+        R = rotation(y[f"{name}.orientation"])
         w, v = y[f"{name}.angular_velocity"], y[f"{name}.velocity"]
         return free(R, y[f"{name}.position"], w, v, self.nv, self.columns[name])
 
-    def _hung(self, spec: BodySpec) -> Motion:
+    def _joint_motion(self, spec: BodySpec) -> Motion:
         y, name = self._symbols, spec.name
         parent = self.motions[self._specs[spec.parent].name]
         if spec.kind == "fixed":
@@ -178,7 +178,7 @@ class TreeModel(Multibody):
         return jointed_motion(spec, parent, y[f"{name}.joint"], y[f"{name}.rate"], self.columns[name])
 
     def _roll(self, spec: BodySpec) -> None:
-        contact_pairs = [m for m in self._meetings if self._specs[m.A].name == spec.name]
+        contact_pairs = [m for m in self._contact_specs if self._specs[m.A].name == spec.name]
         if len(contact_pairs) != 1:
             raise InputError("rolling", spec.name, "a body with exactly one contact, in which it is body A")
         contact_pair = contact_pairs[0]
@@ -262,7 +262,7 @@ class TreeModel(Multibody):
 
     def angle(self, name: str) -> ca.SX:
         """Return the angle (1,) of a body in the plane, world: the sum of the hinges on the way to it."""
-        key = f"{name}.turn"
+        key = f"{name}.orientation"
         if key in self._symbols:
             return self._symbols[key]
         if name not in self.parents:
@@ -278,7 +278,10 @@ class TreeModel(Multibody):
     def slides(self) -> dict[str, FloatArray]:
         """Axis (d,) of every body that slides, in its own axes."""
         slides = (spec for spec in self._specs if spec.kind == "prismatic")
-        return {s.name: np.asarray(s.axis) @ (np.eye(self.d) if s.turn is None else np.asarray(s.turn)) for s in slides}
+        return {
+            s.name: np.asarray(s.axis) @ (np.eye(self.d) if s.orientation is None else np.asarray(s.orientation))
+            for s in slides
+        }
 
     @property
     def joint_places(self) -> dict[str, tuple[float, ...]]:
@@ -298,8 +301,8 @@ class TreeModel(Multibody):
         by_name = {spec.name: spec for spec in self._specs}
         R, p, spec = np.eye(self.d), np.zeros(self.d), by_name[name]
         while spec.kind == "fixed":
-            turn = np.eye(self.d) if spec.turn is None else np.asarray(spec.turn)
-            R, p = turn @ R, np.asarray(spec.at) + turn @ p
+            orientation = np.eye(self.d) if spec.orientation is None else np.asarray(spec.orientation)
+            R, p = orientation @ R, np.asarray(spec.at) + orientation @ p
             spec = self._specs[spec.parent]
         return spec.name, R, p
 
@@ -313,15 +316,17 @@ class TreeModel(Multibody):
             name = spec.name
             if spec.kind == "prescribed":
                 twist = y[f"{name}.twist"]
-                rate[f"{name}.position"] = rotation(y[f"{name}.turn"]) @ twist[k:]
-                rate[f"{name}.turn"] = turn_rate_body(y[f"{name}.turn"], twist[:k])
+                rate[f"{name}.position"] = rotation(y[f"{name}.orientation"]) @ twist[k:]
+                rate[f"{name}.orientation"] = orientation_rate_body(y[f"{name}.orientation"], twist[:k])
                 rate[f"{name}.twist"] = y[f"{name}.twist_rate"]
             elif spec.kind == "free":
                 c = self.columns[name]
                 al, a = nudot[c : c + k], nudot[c + k : c + k + d]
                 if spec.rolling is None:
                     rate[f"{name}.position"] = y[f"{name}.velocity"]
-                    rate[f"{name}.turn"] = turn_rate(y[f"{name}.turn"], y[f"{name}.angular_velocity"])
+                    rate[f"{name}.orientation"] = orientation_rate(
+                        y[f"{name}.orientation"], y[f"{name}.angular_velocity"]
+                    )
                     rate[f"{name}.angular_velocity"], rate[f"{name}.velocity"] = al, a
                 else:
                     number_of = next(i for i, j in enumerate(self.constraints) if j.A is self.motions[name])
@@ -345,8 +350,8 @@ class TreeModel(Multibody):
             c = self.columns.get(name, 0)
             if spec.kind == "free" and spec.rolling is None:
                 changed[f"{name}.position"] = y[f"{name}.position"] + step[c + k : c + k + d]
-                turned = y[f"{name}.turn"] + turn_rate(y[f"{name}.turn"], step[c : c + k])
-                changed[f"{name}.turn"] = turned if d == 2 else turned / ca.norm_2(turned)
+                turned = y[f"{name}.orientation"] + orientation_rate(y[f"{name}.orientation"], step[c : c + k])
+                changed[f"{name}.orientation"] = turned if d == 2 else turned / ca.norm_2(turned)
             elif spec.jointed:
                 changed[f"{name}.joint"] = y[f"{name}.joint"] + step[c]
         return ca.vertcat(*(changed[name] for name in self.layout))
@@ -371,14 +376,14 @@ class TreeModel(Multibody):
 def _turned(B: Motion, to_world: ca.SX) -> Motion:
     """Return the motion of B with its vectors resolved in the axes `to_world`'."""
     back = to_world.T
-    turn = (lambda w: w) if B.w.shape[0] == 1 else (lambda w: back @ w)
+    resolve = (lambda w: w) if B.w.shape[0] == 1 else (lambda w: back @ w)
     return Motion(
         R=back @ B.R,
         p=back @ B.p,
-        w=turn(B.w),
+        w=resolve(B.w),
         v=back @ B.v,
         Jw=B.Jw,
         Jv=B.Jv,
-        al=turn(B.al),
+        al=resolve(B.al),
         a=back @ B.a,
     )

@@ -160,7 +160,7 @@ class Multibody(ABC):
         centre of mass. For a tree with many joints M comes from composite bodies, h from `inverse_dynamics`.
         """
         if self.branches:
-            return composite_inertia(self.branches, self.nv), self._pushed(None, ca.SX(0, 1), ca.SX(0, 1))
+            return composite_inertia(self.branches, self.nv), self._generalized_forces(None, ca.SX(0, 1), ca.SX(0, 1))
         M, h = ca.SX(self.nv, self.nv), ca.SX(self.nv, 1)
         for body in self.bodies:
             at_com = _at_com(body)
@@ -199,9 +199,9 @@ class Multibody(ABC):
             raise InputError(
                 "mode", [law.name for law in mode], "laws that push where they constrain: none that slides"
             )
-        return self._pushed(nudot, ca.vertcat(*(r.velocity for r in rows)), lam)
+        return self._generalized_forces(nudot, ca.vertcat(*(r.velocity for r in rows)), lam)
 
-    def _pushed(self, nudot: ca.SX | None, velocity: ca.SX, lam: ca.SX) -> ca.SX:
+    def _generalized_forces(self, nudot: ca.SX | None, velocity: ca.SX, lam: ca.SX) -> ca.SX:
         """Return d/dnu of the power of inertia, gravity and the multipliers; nudot None: zero."""
         d, k = self.d, angular_size(self.d)
         bodies = [(body, _at_com(body), _resolved_inertia(body)) for body in self.bodies]
@@ -308,11 +308,11 @@ class Multibody(ABC):
         First the contact coordinates (alignment), then the poses (gap), then, at the new poses, the
         velocities; each by the smallest change in the metric M.
         """
-        positioned = ca.Function("positioned", [self.x], [self._repositioned(mode)])
-        adjusted = ca.Function("adjusted", [self.x, self.u], [self._revelocitied(mode)])
+        positioned = ca.Function("positioned", [self.x], [self._with_projected_poses(mode)])
+        adjusted = ca.Function("adjusted", [self.x, self.u], [self._with_projected_velocities(mode)])
         return adjusted(positioned(self.x), self.u)
 
-    def _repositioned(self, mode: Sequence[Law]) -> ca.SX:
+    def _with_projected_poses(self, mode: Sequence[Law]) -> ca.SX:
         terms = self.terms(mode)
         touching = [law.touching for law in mode]
         s = [
@@ -320,16 +320,16 @@ class Multibody(ABC):
             for constraint, k, on in zip(self.constraints, terms.kin, touching, strict=True)
         ]
         renamed = self.replaced(ca.vertcat(*s), self.nu)
-        after = ca.Function("moved", [self.x], [self._moved_onto(mode)])
+        after = ca.Function("moved", [self.x], [self._onto_contacts(mode)])
         return after(renamed)
 
-    def _moved_onto(self, mode: Sequence[Law]) -> ca.SX:
+    def _onto_contacts(self, mode: Sequence[Law]) -> ca.SX:
         terms = self.terms(mode)
         return self.moved(
             correction(terms.M, terms.J, terms.position, self._proximal(mode), leaves_first=bool(self.branches))
         )
 
-    def _revelocitied(self, mode: Sequence[Law]) -> ca.SX:
+    def _with_projected_velocities(self, mode: Sequence[Law]) -> ca.SX:
         terms = self.terms(mode)
         nu = self.nu + correction(
             terms.M, terms.J, terms.velocity, self._proximal(mode), leaves_first=bool(self.branches)

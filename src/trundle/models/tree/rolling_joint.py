@@ -52,7 +52,7 @@ class RollingJoint:
         side = self.contact.chart_B.side if self.contact.d == 2 else 1
         return ca.horzcat(side * patch_B.T, patch_B.n)
 
-    def contact_turn(self) -> ca.SX:
+    def contact_orientation(self) -> ca.SX:
         """Return Rc (d, d), which maps components in A's contact frame to components in B's."""
         if self.contact.d == 2:
             # The tangents run the same way where one curve has its normal left and the other right.
@@ -99,7 +99,7 @@ def rolling_motion(joint: RollingJoint, B: Motion, relative: ca.SX, nv: int, col
     contact = joint.contact
     frame_A = ca.horzcat(patch_A.T, patch_A.n)
     frame_B = ca.horzcat(patch_B.T, patch_B.n)
-    R_B_A = frame_B @ joint.contact_turn() @ frame_A.T
+    R_B_A = frame_B @ joint.contact_orientation() @ frame_A.T
     R = B.R @ R_B_A
     x_A, x_B = _shifted(patch_A.x, contact.center_A), _shifted(patch_B.x, contact.center_B)
     r_A, r_B = R @ x_A, B.R @ x_B

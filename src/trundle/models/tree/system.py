@@ -97,8 +97,8 @@ class ContactSystem:
 
     Attributes
     ----------
-    kind : str
-        ``juggling``, ``planar`` or ``spatial``: the layout of the recorded files.
+    view : str
+        How a run is recorded: ``"pair"`` (an object on a hand) or ``"tree"`` (bodies in the plane or in space).
     build : callable
         Returns the `TreeModel` for an atlas (one pair of chart numbers a contact); all share one layout.
     contact_pairs : tuple of ContactPair
@@ -111,20 +111,20 @@ class ContactSystem:
         Of prescribed bodies.
     physics : mapping
         Numbers for the record: mass, friction, gravity, ...
-    tree : bool
+    records_joints : bool
         Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     patches : tuple of tuple of int
         Contacts that are the corners of one rectangle on a plane, in order about it.
     """
 
-    kind: str
+    view: str
     build: Callable[[Atlas], TreeModel]
     contact_pairs: tuple[ContactPair, ...]
     start_laws: tuple[Law, ...]
     rules: Rules
     motions: Mapping[str, HandMotion]
     physics: Mapping[str, Any]
-    tree: bool = False
+    records_joints: bool = False
     patches: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:

@@ -46,7 +46,7 @@ class Tree:
     gravity: Sequence[float]
     resolve: str = "world"
     _specs: list[BodySpec] = field(default_factory=list, init=False)
-    _meetings: list[ContactSpec] = field(default_factory=list, init=False)
+    _contact_specs: list[ContactSpec] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         angular_size(self.d)
@@ -148,11 +148,11 @@ class Tree:
         if not isinstance(contact, Contact) or contact.d != self.d:
             raise InputError("contact", contact, f"a contact of dimension {self.d}")
         friction = Friction(number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m"))
-        label = _name(name or (f"contact{len(self._meetings) + 1}" if self._meetings else "contact"))
-        if any(other.name == label for other in self._meetings):
+        label = _name(name or (f"contact{len(self._contact_specs) + 1}" if self._contact_specs else "contact"))
+        if any(other.name == label for other in self._contact_specs):
             raise InputError("name", label, "a name no other contact of the tree has")
-        self._meetings.append(ContactSpec(label, contact, self._index("A", A), self._index("B", B), friction))
-        return len(self._meetings) - 1
+        self._contact_specs.append(ContactSpec(label, contact, self._index("A", A), self._index("B", B), friction))
+        return len(self._contact_specs) - 1
 
     def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
         """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
@@ -169,7 +169,7 @@ class Tree:
 
     def finish(self) -> TreeModel:
         """Build the model."""
-        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._meetings)
+        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._contact_specs)
 
     def _joint(
         self,

@@ -114,7 +114,9 @@ def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
         tree.prescribed(TERRAIN)
         return surface
     tree.add(
-        BodySpec("fixed", TERRAIN, parent=world, at=tuple(surface.position or ()), turn=_turn(surface.R_world_hand))
+        BodySpec(
+            "fixed", TERRAIN, parent=world, at=tuple(surface.position or ()), orientation=_turn(surface.R_world_hand)
+        )
     )
     return None
 
@@ -177,7 +179,7 @@ def _jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
         at=_vector(body.place.p),
         axis=_vector(body.axis),
         actuated=True,
-        turn=_turn(body.place.R),
+        orientation=_turn(body.place.R),
         joint=body.joint,
     )
 
@@ -189,12 +191,12 @@ def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int)
         raise InputError(f"feet.{name}.frame", frame, "one of the links " + ", ".join(description.links))
     number, held = description.links[frame]
     place, body = held.then(foot.place), tree.specs[number + offset]
-    turn = None if isinstance(foot.shape, Sphere | Point) else _turn(place.R)
+    orientation = None if isinstance(foot.shape, Sphere | Point) else _turn(place.R)
     if isinstance(foot.shape, FlatPatch):
         raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
-    if turn is None:
+    if orientation is None:
         return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law)
-    spec = BodySpec("fixed", f"{name}-frame", parent=number + offset, at=_vector(place.p), turn=turn)
+    spec = BodySpec("fixed", f"{name}-frame", parent=number + offset, at=_vector(place.p), orientation=orientation)
     return Part(name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law)
 
 

@@ -87,7 +87,7 @@ class ThrowGoal:
         hand = replace(
             self.pair.base,
             position=x[self.at("hand.position")],
-            angle=float(x[self.at("hand.turn")][0]),
+            angle=float(x[self.at("hand.orientation")][0]),
             twist=np.zeros(3),
         )
         there = replace(self.pair, base=hand)
@@ -105,7 +105,7 @@ class ThrowGoal:
     @cached_property
     def start_angle(self) -> float:
         """Angle of the object at the start, rad."""
-        return float(self.start.x[self.at("object.turn")][0])
+        return float(self.start.x[self.at("object.orientation")][0])
 
     @cached_property
     def height(self) -> float:
@@ -139,7 +139,7 @@ class ThrowGoal:
         push = np.linalg.solve(J @ np.linalg.solve(M, J.T), -v.ravel())  # without slip, whatever friction it takes
         after = velocities_changed(system, atlas, x, np.asarray(np.linalg.solve(M, J.T @ push), dtype=np.float64))
         normal = float(n.ravel() @ push)
-        angle = float(x[self.at("object.turn")][0])
+        angle = float(x[self.at("object.orientation")][0])
         contact = float(contact_points(system, atlas, x, 0)[1][0])
         return Catch(
             release=release,

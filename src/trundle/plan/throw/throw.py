@@ -83,7 +83,7 @@ class ThrowPlan:
         layout = self.layout
 
         def kick(x: FloatArray) -> FloatArray:
-            x[layout["object.turn"]] += early
+            x[layout["object.orientation"]] += early
             x[layout["object.angular_velocity"]] += rate
             return x
 

@@ -69,9 +69,13 @@ class Ends:
 
     def _hand(self) -> list[Condition]:
         target, end = self.target, []
-        turn = self._hand_part("turn")
-        if target.hand_turn is not None:
-            end.append(Condition("goal: hand's orientation", _turn_error(turn, target.hand_turn, self.task)))
+        orientation = self._hand_part("orientation")
+        if target.hand_orientation is not None:
+            end.append(
+                Condition(
+                    "goal: hand's orientation", _orientation_error(orientation, target.hand_orientation, self.task)
+                )
+            )
         if target.hand_position is not None:
             error = self._hand_part("position") - ca.SX(ca.DM(target.hand_position))
             end.append(Condition("goal: hand's position", error))
@@ -88,17 +92,17 @@ class Ends:
             return [] if self.goal is None else [Condition("goal: contact", s[:1] - float(self.goal[where][0]))]
         if target.contact_on_hand is not None and self.goal is not None:
             end.append(Condition("goal: contact on the hand", s[m:] - ca.SX(ca.DM(self.goal[where][m:]))))
-        if target.turn is None:
+        if target.orientation is None:
             return end
         body = names_of(task)[0]
-        if target.hand_turn is not None and self.goal is not None:
+        if target.hand_orientation is not None and self.goal is not None:
             # The orientation relative to the hand in contact coordinates: no false zero, no redundant row.
             end.append(Condition("goal: contact on the object", s[:m] - ca.SX(ca.DM(self.goal[where][:m]))))
             spin = model.layout[f"{body}.spin"]
             end.append(Condition("goal: spin", ca.sin((model.x[spin] - float(self.goal[spin][0])) / 2)))
             return end
         R = model.to_world @ model.motions[body].R
-        end.append(Condition("goal: object's orientation", _gibbs(ca.SX(ca.DM(target.turn)).T @ R)))
+        end.append(Condition("goal: object's orientation", _gibbs(ca.SX(ca.DM(target.orientation)).T @ R)))
         return end
 
     def _rates(self) -> list[Condition]:
@@ -125,12 +129,12 @@ def _gibbs(R: ca.SX) -> ca.SX:
     return vee / (1 + ca.trace(R))
 
 
-def _turn_error(turn: ca.SX, wanted: FloatArray, task: Transfer) -> ca.SX:
+def _orientation_error(orientation: ca.SX, wanted: FloatArray, task: Transfer) -> ca.SX:
     if task.d == 2:
-        return turn - float(hand_angle(task))
+        return orientation - float(hand_angle(task))
     w, x, y, z = (float(v) for v in to_wxyz(np.asarray(wanted)))
     # Vector part of conj(wanted) turn: three of its four entries, zero at +-wanted only.
-    q0, q1, q2, q3 = turn[0], turn[1], turn[2], turn[3]
+    q0, q1, q2, q3 = orientation[0], orientation[1], orientation[2], orientation[3]
     return ca.vertcat(
         w * q1 - x * q0 - y * q3 + z * q2, w * q2 + x * q3 - y * q0 - z * q1, w * q3 - x * q2 + y * q1 - z * q0
     )

@@ -53,8 +53,8 @@ class Formulation:
     def __init__(self, task: Transfer) -> None:
         self.task = task
         pair = task.pair
-        self._x_hand, self._turn_hand = hand_pose(task)
-        self.target, placed = make_target(task, self._x_hand, self._turn_hand)
+        self._x_hand, self._hand_orientation = hand_pose(task)
+        self.target, placed = make_target(task, self._x_hand, self._hand_orientation)
         begin, end = _touching(task, task.start), None if placed is None else _touching(task, placed)
         self.atlas, coordinates = common_charts(pair.body.shape, pair.base.shape, begin, end)
         twin = replace(pair, coordinates="rolling", contact="auto", on_slip="stop", on_separation="stop")
@@ -87,7 +87,7 @@ class Formulation:
         R, _, w, _ = pose_of(model, start.x, names_of(self.task)[0])
         hand = names_of(self.task)[1]
         values: dict[str, Any] = {f"{self.model.constraints[0].name}.coordinates": coordinates}
-        for quantity in ("position", "turn", "twist"):
+        for quantity in ("position", "orientation", "twist"):
             values[f"{hand}.{quantity}"] = start.x[model.layout[f"{hand}.{quantity}"]]
         turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if self.task.d == 2 else to_wxyz(R)
         values |= rolling_values(self.twin.system.model(self.atlas), values, turn, w)
@@ -166,9 +166,9 @@ class Formulation:
         task, limits = self.task, self.task.hand_limits
         if limits.tilt is None or task.d == 2:
             return []
-        turn = self.model.x[self._where("turn")]
-        axis = ca.SX(ca.DM(self._turn_hand[:, 2]))
-        return [Condition("hand tilt", ca.dot(rotation(turn)[:, 2], axis), np.cos(limits.tilt), np.inf)]
+        orientation = self.model.x[self._where("orientation")]
+        axis = ca.SX(ca.DM(self._hand_orientation[:, 2]))
+        return [Condition("hand tilt", ca.dot(rotation(orientation)[:, 2], axis), np.cos(limits.tilt), np.inf)]
 
     def _x_bounds(self) -> tuple[FloatArray, FloatArray]:
         task, model, limits = self.task, self.model, self.task.hand_limits
@@ -182,8 +182,8 @@ class Formulation:
             half = array("hand_limits.position", limits.position, (task.d,), minimum=0.0, unit="m")
             low[self._where("position")], high[self._where("position")] = self._x_hand - half, self._x_hand + half
         if task.d == 2 and limits.tilt is not None:
-            angle = self.start[self._where("turn")]
-            low[self._where("turn")], high[self._where("turn")] = angle - limits.tilt, angle + limits.tilt
+            angle = self.start[self._where("orientation")]
+            low[self._where("orientation")], high[self._where("orientation")] = angle - limits.tilt, angle + limits.tilt
         at = model.layout[f"{model.constraints[0].name}.coordinates"].start
         contact: Any = model.constraints[0].contact
         for chart in (contact.chart_A, contact.chart_B):
@@ -209,7 +209,7 @@ class Formulation:
             twist = model.x[self._where("twist")]
             cost += weights.hand_rate * length**2 * (ca.sumsqr(twist[:k]) + ca.sumsqr(twist[k:]) / size**2)
         if weights.tilt:
-            turned = rotation(model.x[self._where("turn")]) - ca.SX(ca.DM(self._turn_hand))
+            turned = rotation(model.x[self._where("orientation")]) - ca.SX(ca.DM(self._hand_orientation))
             cost += weights.tilt * ca.sumsqr(turned) / 2
         return (cost + weights.duration) / length
 

@@ -23,9 +23,9 @@ class Target:
     Attributes
     ----------
     contact_on_hand : (d,) m, or None
-    turn : (d, d), or None
+    orientation : (d, d), or None
         R_world_object.
-    hand_turn : (d, d), or None
+    hand_orientation : (d, d), or None
     hand_position : (d,) m, or None
     relative_velocity : (k,) rad/s, or None
         Angular, of the object relative to the hand, hand axes.
@@ -36,8 +36,8 @@ class Target:
     """
 
     contact_on_hand: FloatArray | None
-    turn: FloatArray | None
-    hand_turn: FloatArray | None
+    orientation: FloatArray | None
+    hand_orientation: FloatArray | None
     hand_position: FloatArray | None
     relative_velocity: FloatArray | None = None
     hand_twist: FloatArray | None = None
@@ -104,7 +104,10 @@ def goal_errors(target: Target, now: HandInstant) -> dict[str, float]:
     if target.angular_velocity is not None:
         missed = float(np.linalg.norm(now.w - target.angular_velocity))
         errors["angular_velocity"] = max(errors["angular_velocity"], missed)
-    for name, found, wanted in (("rotation", now.R, target.turn), ("hand_rotation", now.R_hand, target.hand_turn)):
+    for name, found, wanted in (
+        ("rotation", now.R, target.orientation),
+        ("hand_rotation", now.R_hand, target.hand_orientation),
+    ):
         if wanted is not None:
             errors[name] = angle_between(found, wanted)
     return errors
@@ -122,7 +125,7 @@ def hand_angle(task: Transfer) -> float:
     """Return the hand's angle (rad) at the goal; plane."""
     if isinstance(task.goal.hand_angle, str):
         model = task.pair.system.model(task.start.atlas)
-        return float(task.start.x[model.layout[f"{names_of(task)[1]}.turn"]][0])
+        return float(task.start.x[model.layout[f"{names_of(task)[1]}.orientation"]][0])
     return float(task.goal.hand_angle)
 
 
@@ -135,32 +138,32 @@ def names_of(task: Transfer) -> tuple[str, str]:
 def hand_pose(task: Transfer) -> tuple[FloatArray, FloatArray]:
     """Return the hand's position (d,) and rotation (d, d) at the start."""
     layout, hand = task.pair.system.model(task.start.atlas).layout, names_of(task)[1]
-    return task.start.x[layout[f"{hand}.position"]], to_matrix(task.start.x[layout[f"{hand}.turn"]])
+    return task.start.x[layout[f"{hand}.position"]], to_matrix(task.start.x[layout[f"{hand}.orientation"]])
 
 
 def make_target(task: Transfer, p: FloatArray, R: FloatArray) -> tuple[Target, Start | None]:
     """Return the goal in numbers, and a start of the user's pair at it where that is determined."""
     goal, d = task.goal, task.d
-    position, turn = p, R
+    position, orientation = p, R
     hand_position = None if goal.hand_position == "free" else p
     if not isinstance(goal.hand_position, str):
         position = hand_position = array("goal.hand_position", goal.hand_position, (d,), unit="m")
     which = goal.hand_angle if d == 2 else goal.hand_rpy
     if not isinstance(which, str):
-        turn = _given_turn(goal, d)
-    hand_turn = None if isinstance(which, str) and which == "free" else turn
+        orientation = _given_orientation(goal, d)
+    hand_orientation = None if isinstance(which, str) and which == "free" else orientation
     goal = _returning(task, R)
     contact = None if goal.contact_on_hand is None else array("goal.contact_on_hand", goal.contact_on_hand, (d,))
     if not goal.posed and not goal.release:
         raise InputError("goal", goal, "a contact_on_hand, an object_quaternion or an object_angle")
-    object_turn = None
+    object_orientation = None
     if d == 3 and goal.object_quaternion is not None:
-        object_turn = to_matrix(array("goal.object_quaternion", goal.object_quaternion, (4,)))
+        object_orientation = to_matrix(array("goal.object_quaternion", goal.object_quaternion, (4,)))
     elif d == 2 and goal.object_angle is not None:
-        object_turn = to_matrix(np.array([float(goal.object_angle)]))
+        object_orientation = to_matrix(np.array([float(goal.object_angle)]))
     placed = None
     if d == 3 and contact is not None:
-        hand = replace(task.pair.base, position=position, rpy=_rpy(turn), twist=(0.0,) * 6)
+        hand = replace(task.pair.base, position=position, rpy=_rpy(orientation), twist=(0.0,) * 6)
         keywords: dict[str, Any] = {"contact_on_hand": contact}
         if goal.object_quaternion is not None:
             keywords["object_quaternion"] = goal.object_quaternion
@@ -170,7 +173,7 @@ def make_target(task: Transfer, p: FloatArray, R: FloatArray) -> tuple[Target, S
         except InputError as error:
             raise error.within("goal") from None
         contact = contact_points(placed_pair.system, placed.atlas, placed.x, 0)[1]
-    return Target(contact, object_turn, hand_turn, hand_position, **_rates(goal, d)), placed
+    return Target(contact, object_orientation, hand_orientation, hand_position, **_rates(goal, d)), placed
 
 
 def _returning(task: Transfer, R: FloatArray) -> Goal:
@@ -181,10 +184,10 @@ def _returning(task: Transfer, R: FloatArray) -> Goal:
     contact = contact_points(task.pair.system, start.atlas, start.x, 0)[1]
     if task.d == 2:
         return replace(goal, contact_on_hand=contact)
-    turn = pose_of(task.pair.system.model(start.atlas), start.x, names_of(task)[0])[0]
+    orientation = pose_of(task.pair.system.model(start.atlas), start.x, names_of(task)[0])[0]
     if not isinstance(goal.hand_rpy, str):
-        turn = _given_turn(goal, 3) @ R.T @ turn
-    return replace(goal, contact_on_hand=contact, object_quaternion=to_wxyz(turn))
+        orientation = _given_orientation(goal, 3) @ R.T @ orientation
+    return replace(goal, contact_on_hand=contact, object_quaternion=to_wxyz(orientation))
 
 
 def _rates(goal: Goal, d: int) -> dict[str, Any]:
@@ -206,7 +209,7 @@ def _rates(goal: Goal, d: int) -> dict[str, Any]:
     return rates
 
 
-def _given_turn(goal: Goal, d: int) -> FloatArray:
+def _given_orientation(goal: Goal, d: int) -> FloatArray:
     if d == 2:
         return to_matrix(np.array([float(goal.hand_angle)]))
     roll, pitch, yaw = array("goal.hand_rpy", goal.hand_rpy, (3,), unit="rad")

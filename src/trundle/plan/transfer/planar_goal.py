@@ -34,7 +34,7 @@ def rolled_goal(
         If the object does not get there by rolling within twelve turns, or angle and contact contradict each other.
     """
     goal, (body, hand) = task.goal, names_of(task)
-    here = _angle(model, start, body) - float(start[model.layout[f"{hand}.turn"]][0])
+    here = _angle(model, start, body) - float(start[model.layout[f"{hand}.orientation"]][0])
     begin = _object_angle(task, here)
     rolling = _rolling(model, dynamics, start)
     if goal.object_angle is not None:
@@ -48,7 +48,7 @@ def rolled_goal(
         return None, target  # a release from anywhere
     end = np.array(start)
     end[model.layout[f"{model.constraints[0].name}.coordinates"]] = coordinates
-    end[model.layout[f"{hand}.turn"]] = hand_angle(task)
+    end[model.layout[f"{hand}.orientation"]] = hand_angle(task)
     if target.hand_position is not None:
         end[model.layout[f"{hand}.position"]] = target.hand_position
     for name in (f"{hand}.twist", f"{body}.relative_velocity"):
@@ -63,16 +63,16 @@ def rolled_goal(
                 target.contact_on_hand.tolist(),
                 f"where rolling brings it: {found.tolist()} (m)",
             )
-    turn_goal = to_matrix(np.array([_angle(model, end, body)]))
-    return end, replace(target, contact_on_hand=found, turn=turn_goal)
+    orientation_goal = to_matrix(np.array([_angle(model, end, body)]))
+    return end, replace(target, contact_on_hand=found, orientation=orientation_goal)
 
 
 def _object_angle(task: Transfer, relative: float) -> float:
     """Return the object's angle relative to the hand at the start, with the whole turns of the user's state."""
     model, (body, hand) = task.pair.system.model(task.start.atlas), names_of(task)
-    if f"{body}.turn" not in model.layout:
+    if f"{body}.orientation" not in model.layout:
         return relative
-    turns = [float(task.start.x[model.layout[f"{name}.turn"]][0]) for name in (body, hand)]
+    turns = [float(task.start.x[model.layout[f"{name}.orientation"]][0]) for name in (body, hand)]
     return turns[0] - turns[1]
 
 

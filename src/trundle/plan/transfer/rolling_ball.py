@@ -126,7 +126,7 @@ class BallTransfer:
 
     def _reached(self, x: ca.SX) -> list[Condition]:
         """Conditions of the goal's place and orientation: twice the vector part of q_goal* q is zero."""
-        q, goal = x[self._where("turn")], self.rotation
+        q, goal = x[self._where("orientation")], self.rotation
         away = goal[0] * q[1:] - q[0] * goal[1:] - ca.cross(ca.SX(ca.DM(goal[1:])), q[1:])
         place = x[self._where("position")][:2] / self.radius
         return [
@@ -153,7 +153,7 @@ class BallTransfer:
 
     def _kinematic(self) -> Phase:
         model, d = self.robot.system.model(), self.dynamics
-        size = self._where("turn").stop
+        size = self._where("orientation").stop
         pose, u = d.x[:size], ca.SX.sym("w", 2)
         w = ca.vertcat(u, 0)
         v = cross(w, ca.SX(ca.DM(self.radius * _UP)))
@@ -308,7 +308,7 @@ def _guess(task: BallTransfer, mesh: FloatArray, random: np.random.Generator, de
         spin = np.array([0.0, *(w[k - 1] + w[k]) / 2 * step / 2, 0.0])
         q = q + _times(spin, q) + _times(spin, _times(spin, q)) / 2
         q = q / np.linalg.norm(q)
-        x[k, layout["ball.turn"]] = q
+        x[k, layout["ball.orientation"]] = q
     u = np.zeros((len(mesh), phase.nu))
     if task.model == "kinematic":
         u[:] = w

@@ -109,8 +109,8 @@ def _renamed(
         R, _, w, _ = pose_of(model, x, contact_pair.body_A)
         other = system.model(renamed)
         values = {key: after[where] for key, where in other.layout.items()}
-        turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if model.d == 2 else to_wxyz(R)
-        for key, value in rolling_values(other, values, turn, w).items():
+        orientation = np.array([np.arctan2(R[1, 0], R[0, 0])]) if model.d == 2 else to_wxyz(R)
+        for key, value in rolling_values(other, values, orientation, w).items():
             if key in other.layout:
                 after[other.layout[key]] = value
     return after, renamed

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
 """Quantities of a contact, as `trundle.simulate.record.outputs.output_expressions` names them."""
 
+"""The attribute ``kind`` of the written dataset, by view and dimension; the record layer takes this over."""
+
 _SEARCH_EVERY = 10
 """In flight the nearest points are followed, and looked for afresh at every so many samples."""
 
@@ -88,7 +90,7 @@ def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
     return system.kept(key, lambda: Phase(system, mode, held, phase.method))
 
 
-def turn(rotations: FloatArray) -> FloatArray:
+def orientation(rotations: FloatArray) -> FloatArray:
     """Return angles (n, 1) or quaternions (n, 4), continuous in time, of vec(R) (n, d*d), column major."""
     d = 2 if rotations.shape[1] == 4 else 3
     R = np.swapaxes(rotations.reshape(-1, d, d), 1, 2)

@@ -1,4 +1,4 @@
-"""Columns of a recorded run of kind `juggling`: one object on a moving hand."""
+"""Columns of a recorded run of one object on a moving hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TWISTS = ("hand_acceleration",)
 _ANGULAR = ("object_angular_velocity", "hand_angular_velocity")
 
 
-def juggling_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
+def pair_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
     """Return the variables of ``trajectory.nc`` from the columns of a run; ``controlled``: a policy gave the input.
 
     A run in the plane is embedded in space: (x, z) becomes (x, 0, z), and what turns counter-clockwise in that plane
@@ -23,11 +23,11 @@ def juggling_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]
     }
     arrays = {
         "object_position": columns["A.position"],
-        "object_quaternion": _continuous(_quaternions(columns["A.turn"])),
+        "object_quaternion": _continuous(_quaternions(columns["A.orientation"])),
         "object_velocity": columns["A.velocity"],
         "object_angular_velocity": columns["A.angular_velocity"],
         "hand_position": columns["B.position"],
-        "hand_quaternion": _continuous(_quaternions(columns["B.turn"])),
+        "hand_quaternion": _continuous(_quaternions(columns["B.orientation"])),
         "hand_velocity": columns["B.velocity"],
         "hand_angular_velocity": columns["B.angular_velocity"],
         "contact_position": first["point"],
@@ -68,12 +68,12 @@ def about_y(w: FloatArray) -> FloatArray:
     return np.concatenate([np.zeros_like(w), -w, np.zeros_like(w)], axis=1)
 
 
-def _quaternions(turn: FloatArray) -> FloatArray:
+def _quaternions(orientation: FloatArray) -> FloatArray:
     """Return quaternions (n, 4) of quaternions, or of angles (n, 1) about -y."""
-    if turn.shape[1] == 4:
-        return turn
-    none = np.zeros_like(turn)
-    return np.concatenate([np.cos(turn / 2), none, -np.sin(turn / 2), none], axis=1)
+    if orientation.shape[1] == 4:
+        return orientation
+    none = np.zeros_like(orientation)
+    return np.concatenate([np.cos(orientation / 2), none, -np.sin(orientation / 2), none], axis=1)
 
 
 def say_which_contact(dataset: Any) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 
-def planar_arrays(columns: dict[str, Any]) -> dict[str, Any]:
+def body_arrays(columns: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of ``trajectory.nc`` from the columns of a run."""
     n = columns["normal"]
     tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
     return {
         "body_position": columns["A.position"][:, None],
-        "body_angle": columns["A.turn"],
+        "body_angle": columns["A.orientation"],
         "body_velocity": columns["A.velocity"][:, None],
         "body_angular_velocity": columns["A.angular_velocity"],
         "contact_position": columns["point"],

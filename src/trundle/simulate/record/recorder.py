@@ -13,9 +13,9 @@ from trundle import __version__
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, Trajectory, make_dataset, tree_view
-from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
-from trundle.simulate.record.pair import juggling_arrays, lifted, say_which_contact
-from trundle.simulate.record.plane import planar_arrays
+from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
+from trundle.simulate.record.pair import lifted, pair_arrays, say_which_contact
+from trundle.simulate.record.plane import body_arrays
 from trundle.simulate.record.scene import scene_of
 from trundle.simulate.record.tree import record_tree
 from trundle.status import Status
@@ -44,7 +44,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     ``begin`` is the time of `time.perf_counter` from which the recording counts.
     """
     segments = _merged(log.segments)
-    recorded = record_tree(system, segments) if system.tree else _record_pair(system, segments, log)
+    recorded = record_tree(system, segments) if system.records_joints else _record_pair(system, segments, log)
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
     feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
@@ -82,17 +82,17 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
         for name in parts[0]
         if name != "contacts"
     }
-    arrays = juggling_arrays(columns, log.controlled) if system.kind == "juggling" else planar_arrays(columns)
+    arrays = pair_arrays(columns, log.controlled) if system.view == "pair" else body_arrays(columns)
     dataset = make_dataset(
-        PAIR if system.kind == "juggling" else tree_view(system.d),
+        PAIR if system.view == "pair" else tree_view(system.d),
         times,
         arrays,
         bodies=(system.contact_pairs[0].body_A,),
         contacts=tuple(contact_pair.contact for contact_pair in system.contact_pairs[:slots]),
     )
-    if system.kind == "juggling" and slots > 1:
+    if system.view == "pair" and slots > 1:
         say_which_contact(dataset)
-    path = columns["on_B" if system.kind == "juggling" else "point"][:, 0]
+    path = columns["on_B" if system.view == "pair" else "point"][:, 0]
     return Recorded(dataset, scene_of(system, path), created=_created(columns, system))
 
 
@@ -112,7 +112,7 @@ def _loop_times(log: Log) -> dict[str, float]:
 def _physics(system: ContactSystem) -> dict[str, Any]:
     """Return the numbers of the model in the dimension of its record."""
     physics = dict(system.physics)
-    if system.kind == "juggling" and system.d == 2:
+    if system.view == "pair" and system.d == 2:
         physics["gravity"] = tuple(float(g) for g in lifted(np.array(physics["gravity"])))
     return physics
 
@@ -163,8 +163,10 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
     layout = phase.model.layout
     bodies = {}
     for role, body in (("A", contact_pair.body_A), ("B", contact_pair.body_B)):
-        key = f"{body}.turn"
-        bodies[f"{role}.turn"] = segment.states[:, layout[key]] if key in layout else turn(out[f"{body}.rotation"])
+        key = f"{body}.orientation"
+        bodies[f"{role}.orientation"] = (
+            segment.states[:, layout[key]] if key in layout else orientation(out[f"{body}.rotation"])
+        )
         for quantity in ("position", "velocity", "angular_velocity"):
             bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
     center = np.array(contact_pair.center_A)

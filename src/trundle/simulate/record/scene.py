@@ -30,7 +30,7 @@ _MEASURED = 1000
 def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, ...]:
     """Return both bodies of a pair; an endless base is cut around the contact's path on it (n, d), m."""
     contact_pair = system.contact_pairs[0]
-    roles = ("object", "hand") if system.kind == "juggling" else ("body", "terrain")
+    roles = ("object", "hand") if system.view == "pair" else ("body", "terrain")
     com = -np.array(contact_pair.center_A)
     return (
         _body(contact_pair.shape_A, contact_pair.body_A, roles[0], com, {}),

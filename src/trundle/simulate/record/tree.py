@@ -12,7 +12,7 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.records import make_dataset, tree_view
-from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, turn, without_a_point
+from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
 from trundle.simulate.record.scene import describe, tree_scene
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     slots = _slots(system, segments)
     parts = [{**_bodies(model, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    arrays = _spatial(columns) if system.kind == "spatial" else _planar(columns)
+    arrays = _spatial(columns) if system.d == 3 else _planar(columns)
     names = [system.contact_pairs[i].contact for i in slots]
     dataset = make_dataset(
         tree_view(system.d),
@@ -41,7 +41,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
     scene = tree_scene(system, bodies, path, travels)
     metadata: dict[str, Any] = {"contacts": where, "parents": model.parents}
-    if system.kind == "spatial" and slots:
+    if system.d == 3 and slots:
         metadata["surfaces"] = _surfaces(system, slots, bodies)
     return Recorded(dataset, scene, metadata)
 
@@ -107,7 +107,7 @@ def _joints(model: TreeModel) -> tuple[str, ...]:
 def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> dict[str, Any]:
     """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
     out = segment.phase.outputs(segment.times, segment.states, segment.parameters)
-    columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "turn": []}
+    columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "orientation": []}
     for name, com in bodies.items():
         d = model.d
         R = np.swapaxes(out[f"{name}.rotation"].reshape(-1, d, d), 1, 2)
@@ -116,12 +116,14 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float
         columns["position"].append(out[f"{name}.position"] + arm)
         columns["velocity"].append(out[f"{name}.velocity"] + around)
         columns["angular_velocity"].append(w)
-        columns["turn"].append(_angle(model, segment.states, name) if d == 2 else turn(out[f"{name}.rotation"]))
+        columns["orientation"].append(
+            _angle(model, segment.states, name) if d == 2 else orientation(out[f"{name}.rotation"])
+        )
     names = _joints(model)
     torque = np.zeros((len(segment.times), len(names)))
     joints = np.zeros((2, len(segment.times), len(names)))
     for i, name in enumerate(names):
-        place, rate = ("joint", "rate") if name in model.parents else ("turn", "angular_velocity")
+        place, rate = ("joint", "rate") if name in model.parents else ("orientation", "angular_velocity")
         joints[0, :, i] = segment.states[:, model.layout[f"{name}.{place}"].start]
         joints[1, :, i] = segment.states[:, model.layout[f"{name}.{rate}"].start]
         where = model.input_layout.get(f"{name}.torque")
@@ -144,7 +146,7 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float
 
 def _angle(model: TreeModel, states: FloatArray, name: str) -> FloatArray:
     """Return the angle (n, 1) of a body in the plane: the sum of the joints on the way to it."""
-    key = f"{name}.turn"
+    key = f"{name}.orientation"
     if key in model.layout:
         return states[:, model.layout[key]]
     if name not in model.parents:
@@ -189,14 +191,14 @@ def _planar(columns: dict[str, Any]) -> dict[str, Any]:
     tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
     return {
         **_common(columns),
-        "body_angle": columns["turn"][..., 0],
+        "body_angle": columns["orientation"][..., 0],
         "body_angular_velocity": columns["angular_velocity"][..., 0],
         "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),
     }
 
 
 def _spatial(columns: dict[str, Any]) -> dict[str, Any]:
-    quaternions = columns["turn"]
+    quaternions = columns["orientation"]
     signs = np.sign(np.einsum("ijk,ijk->ij", quaternions[1:], quaternions[:-1]))
     flips = np.cumprod(np.vstack([np.ones(quaternions.shape[1]), np.where(signs < 0, -1.0, 1.0)]), axis=0)
     return {

@@ -177,7 +177,7 @@ def _with_springs(
         values = value if isinstance(value, dict) else dict.fromkeys(joints, float(value))
         named = _named(scenario, f"joints.{key}", values, joints)
         by_body.append({joints[name]: number for name, number in named.items()})
-    return robot.sprung(*by_body)
+    return robot.with_springs(*by_body)
 
 
 def _named(scenario: Scenario, key: str, table: Mapping[str, float], joints: Collection[str]) -> dict[str, float]:
@@ -256,7 +256,7 @@ def _lifted(
 
 def _gaps(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[str, float]) -> list[float]:
     """Return the gaps (m) of all feet, or none where a foot has no nearest point."""
-    x = robot.unclosed(**{base: pose, **angles})
+    x = robot.given_state(**{base: pose, **angles})
     seen = [nearest(robot.system, robot.system.first_atlas, x, i) for i in range(len(robot.parts))]
     gaps = [approach.gap for approach in seen if approach is not None]
     return gaps if len(gaps) == len(seen) else []
@@ -267,7 +267,7 @@ def _heights(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[st
     if robot.terrain is None:
         return np.zeros(0)
     model = robot.system.model()
-    x = robot.unclosed(**{base: pose, **angles})
+    x = robot.given_state(**{base: pose, **angles})
     names = (robot.base, *(part.body for part in robot.parts))
     places = ca.Function("places", [model.x], [model.motions[name].p[2] for name in names])(x)
     ground, *feet = (float(place) for place in places)

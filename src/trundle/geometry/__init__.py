@@ -1,11 +1,12 @@
 """Shapes: charts, support functions, level sets and signed distances of curves, surfaces and bodies."""
 
+from trundle.geometry.boundary import Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel, Level
 from trundle.geometry.patch import Patch
 from trundle.geometry.queries.regularity import check_convex, check_regular
 from trundle.geometry.sampled.sampled import HeightMap, SampledCurve, SampledSurface
-from trundle.geometry.shape import Representations, Shape, SupportLike
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.bodies import Box, Capsule, Disc, Superellipsoid
 from trundle.geometry.shapes.curves import Arc, Circle, CurveSum, Ellipse, FourierRadius, Line, Parabola, Sinusoid
 from trundle.geometry.shapes.expressions import (

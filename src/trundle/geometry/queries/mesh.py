@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, cKDTree
 
 from trundle.errors import InputError
+from trundle.geometry.boundary import Boundary
+from trundle.geometry.queries.marching import level_mesh
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts, numeric_support, window
-from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
 Mesh = tuple[FloatArray, NDArray[np.intp]]
 
 
-def mesh(shape: Shape, resolution: int, around: FloatArray | None, radius: float | None) -> Any:
+def mesh(shape: Boundary, resolution: int, around: FloatArray | None, radius: float | None) -> Any:
     """Return a mesh (d = 3) or a polyline (d = 2), see `Shape.mesh`."""
     bundle = shape.representations
     if shape.d == 2:
@@ -26,12 +27,10 @@ def mesh(shape: Shape, resolution: int, around: FloatArray | None, radius: float
         return _weld(parts, 1e-9 * shape.reference_length)
     if bundle.support is not None:
         return _hull(shape, resolution)
-    from trundle.geometry.queries.marching import level_mesh
-
     return level_mesh(shape, resolution, around, radius)
 
 
-def polyline(shape: Shape, resolution: int, around: FloatArray | None, radius: float | None) -> FloatArray:
+def polyline(shape: Boundary, resolution: int, around: FloatArray | None, radius: float | None) -> FloatArray:
     """Return points (n, 2) along a curve; a closed outline ends where it starts."""
     charts = numeric_charts(shape)
     if charts:
@@ -101,7 +100,7 @@ def _weld(parts: list[Mesh], tolerance: float) -> Mesh:
     return x[used], faces[proper]
 
 
-def _hull(shape: Shape, resolution: int) -> Mesh:
+def _hull(shape: Boundary, resolution: int) -> Mesh:
     """Return the convex hull of the points with many normals: exact on faces and edges."""
     support = numeric_support(shape)
     # Half a step off the axes: where a box has its kinks.

@@ -12,10 +12,11 @@ import numpy as np
 
 from trundle.checks import choice
 from trundle.errors import InputError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.queries.regularity import check_convex, check_regular
 from trundle.geometry.queries.sampling import call, directions, numeric_charts
-from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build, star
 from trundle.geometry.shapes.sizes import length
 

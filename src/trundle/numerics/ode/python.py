@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -28,10 +28,8 @@ from trundle.numerics.ode.native import (
     UNWATCHED,
     WAITING,
 )
+from trundle.numerics.ode.system import OdeSystem
 from trundle.numerics.ode.tableaus import Tableau
-
-if TYPE_CHECKING:
-    from trundle.numerics.ode.ode import OdeSystem
 
 
 class _NotFiniteError(Exception):

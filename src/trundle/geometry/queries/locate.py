@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
@@ -16,6 +17,9 @@ from trundle.geometry.queries.sampling import (
     numeric_support,
     sample,
 )
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 FloatArray = NDArray[np.float64]
 
@@ -171,6 +175,8 @@ def _dense_enough(chart: NumericChart, u: FloatArray) -> FloatArray:
 
 
 def _seed_grid(shape: Boundary) -> list[tuple[FloatArray, cKDTree]]:
+    from scipy.spatial import cKDTree
+
     result = []
     for chart in numeric_charts(shape):
         bounded = all(r.bounded for r in chart.chart.ranges)
@@ -213,6 +219,8 @@ def points_with_normal(
 
 def _peaks(u: FloatArray, along: FloatArray) -> FloatArray:
     """Return the samples (k, p) of `u` (m, p) whose `along` (m,) is not below their neighbours', and the best few."""
+    from scipy.spatial import cKDTree
+
     p = u.shape[1]
     scaled = u / np.maximum(np.ptp(u, axis=0), 1e-300)
     around = cKDTree(scaled).query(scaled, k=min(3**p, len(u)))[1]

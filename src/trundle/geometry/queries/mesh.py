@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, cKDTree
 
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
@@ -87,6 +86,8 @@ def _oriented(chart: NumericChart, u: FloatArray, faces: NDArray[np.intp]) -> Me
 
 def _weld(parts: list[Mesh], tolerance: float) -> Mesh:
     """Return one mesh: vertices closer than `tolerance` (m) made one, faces without area dropped."""
+    from scipy.spatial import cKDTree
+
     x = np.concatenate([v for v, _ in parts])
     starts = np.cumsum([0] + [len(v) for v, _ in parts[:-1]])
     faces = np.concatenate([f + s for (_, f), s in zip(parts, starts, strict=True)])
@@ -102,6 +103,8 @@ def _weld(parts: list[Mesh], tolerance: float) -> Mesh:
 
 def _hull(shape: Boundary, resolution: int) -> Mesh:
     """Return the convex hull of the points with many normals: exact on faces and edges."""
+    from scipy.spatial import ConvexHull
+
     support = numeric_support(shape)
     # Half a step off the axes: where a box has its kinks.
     polar = np.pi * (np.arange(resolution // 2) + 0.5) / (resolution // 2)

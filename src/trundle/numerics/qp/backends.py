@@ -51,17 +51,42 @@ Backend = Callable[[Any, FloatArray, Any, Limits, Start | None], RawSolution]
 """(H, g, A, limits, start) -> RawSolution: dense arrays, or scipy sparse matrices H and A."""
 
 
+_registered: dict[str, Callable[[int | None], Backend]] = {}
+
+
+def register(name: str, make: Callable[[int | None], Backend]) -> None:
+    """Make a solver of your own known by `name` to `solve_qp` and `QpSolver`; what it answers is judged like others.
+
+    Parameters
+    ----------
+    name : str
+        Not one of `solvers`.
+    make : callable
+        The limit of iterations, or None, to a `Backend`.
+
+    Raises
+    ------
+    InputError
+        If the name is taken.
+    """
+    if name in solvers():
+        raise InputError("name", name, "a name that no solver has")
+    _registered[name] = make
+
+
 def solvers() -> list[str]:
     """Return the names of the solvers that can be used here."""
     import casadi as ca
     import qpsolvers
 
-    own = ["daqp", "piqp", *(name for name in _CASADI if ca.has_conic(name))]
+    own = [*_registered, "daqp", "piqp", *(name for name in _CASADI if ca.has_conic(name))]
     return [*own, *(name for name in qpsolvers.available_solvers if name not in own)]
 
 
 def backend(name: str, max_iterations: int | None = None) -> Backend:
     """Return the solver called `name`; raises `InputError` with the names there are."""
+    if name in _registered:
+        return _registered[name](max_iterations)
     if name == "daqp":
         return _Daqp(max_iterations)
     if name == "piqp":

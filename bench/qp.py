@@ -71,7 +71,7 @@ def _summary(label: str, run: Any, us: np.ndarray, unsolved: int, note: str) -> 
 def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
     """Time the solver's own package on programs that are there already, and the data compiled in a C loop."""
     from trundle.errors import CompileError
-    from trundle.numerics.compiled.compile import time_function
+    from trundle.numerics.ode.timing import time_function
     from trundle.numerics.qp.backends import Limits, backend
 
     equality = np.arange(run.shape.rows) < run.shape.equations

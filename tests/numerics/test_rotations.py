@@ -9,6 +9,7 @@ from trundle.numerics.rotations import (
     rotation_of,
     rotation_rpy,
     rotation_vector,
+    skew,
     turn_between,
 )
 
@@ -43,3 +44,8 @@ def test_angles_turn_about_x_then_y_then_z() -> None:
     rpy = np.array([0.3, -0.4, 0.5])
     steps = [rotation_by(angle * axis) for angle, axis in zip(rpy, np.eye(3), strict=True)]
     assert rotation_rpy(rpy) == pytest.approx(steps[2] @ steps[1] @ steps[0], abs=1e-15)
+
+
+def test_skew_is_the_matrix_of_a_cross_product() -> None:
+    r, v = np.array([1.0, -2.0, 3.0]), np.array([0.5, 4.0, -1.0])
+    assert skew(r) @ v == pytest.approx(np.cross(r, v), abs=1e-15)

@@ -18,6 +18,7 @@ from trundle.contact.laws import Friction, Law
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import compile_function
+from trundle.numerics.rotations import skew
 from trundle.numerics.space import angular_size
 
 
@@ -51,7 +52,7 @@ class FrameMotion:
     def at(self, point: FloatArray) -> FrameMotion:
         """Return the motion of the parallel frame at `point` (d,), m, of the body: space only."""
         r = self.R @ point
-        lever = np.array([[0.0, r[2], -r[1]], [-r[2], 0.0, r[0]], [r[1], -r[0], 0.0]])  # lever @ w = w x r
+        lever = -skew(r)  # lever @ w = w x r
         turned = lever @ self.w
         Jv, a = self.Jv + lever @ self.Jw, self.a + lever @ self.al + self.w * (self.w @ r) - r * (self.w @ self.w)
         return FrameMotion(self.R, self.p + r, self.w, self.v + turned, self.Jw, Jv, self.al, a)

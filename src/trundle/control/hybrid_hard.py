@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, integer
-from trundle.numerics.compiled.batch import Bound
+from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess
 from trundle.status import Status
@@ -155,7 +155,7 @@ class _Program:
         self.x, self.u, self.p = np.zeros((N, nx)), np.zeros((N, nu)), np.zeros((N, constraint.numel_in(2)))
         self.values, self.slopes = np.zeros((N, ng)), np.zeros((N, nz, ng))  # columns of CasADi: numpy's rows
         mapped = compile_function(constraint).map(N)
-        self.constrain = Bound(mapped, [self.x, self.u, self.p], [self.values, self.slopes])
+        self.constrain = BufferedCall(mapped, [self.x, self.u, self.p], [self.values, self.slopes])
         h, a = _patterns(N, nx, nu, ng)
         self.gradient, self.bounds, self.box = np.zeros(n), np.zeros((2, N * m)), np.zeros((2, n))
         self._h, self._a, self.answer = np.zeros(h.nnz()), np.zeros(a.nnz()), np.zeros(n)
@@ -177,7 +177,7 @@ class _Program:
 
     def solve(self) -> None:
         """Set `answer`; bound anew each time, because the solver's interface does not leave what it is given alone."""
-        Bound(*self._bound)()
+        BufferedCall(*self._bound)()
 
     def hessian(self, H: FloatArray, end: FloatArray) -> None:
         """Set the Hessian from that of the stages (N, n_z, n_z) and of the end."""

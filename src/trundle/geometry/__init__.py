@@ -1,11 +1,13 @@
 """Shapes: charts, support functions, level sets and signed distances of curves, surfaces and bodies."""
 
+from trundle.geometry.boundary import Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel, Level
 from trundle.geometry.patch import Patch
 from trundle.geometry.queries.regularity import check_convex, check_regular
 from trundle.geometry.sampled.sampled import HeightMap, SampledCurve, SampledSurface
-from trundle.geometry.shape import Representations, Shape, SupportLike
+from trundle.geometry.shape import Shape
+from trundle.geometry.shapes.abstract import ChartShape, DistanceShape, LevelShape, SupportShape
 from trundle.geometry.shapes.bodies import Box, Capsule, Disc, Superellipsoid
 from trundle.geometry.shapes.curves import Arc, Circle, CurveSum, Ellipse, FourierRadius, Line, Parabola, Sinusoid
 from trundle.geometry.shapes.expressions import (
@@ -24,11 +26,13 @@ __all__ = [
     "Box",
     "Capsule",
     "Chart",
+    "ChartShape",
     "Circle",
     "CurveSum",
     "Cylinder",
     "Disc",
     "Dish",
+    "DistanceShape",
     "Ellipse",
     "Ellipsoid",
     "EllipsoidSupport",
@@ -42,6 +46,7 @@ __all__ = [
     "FourierRadius",
     "HeightMap",
     "Level",
+    "LevelShape",
     "Line",
     "Parabola",
     "Patch",
@@ -60,6 +65,7 @@ __all__ = [
     "Superellipsoid",
     "Support",
     "SupportLike",
+    "SupportShape",
     "Torus",
     "Tube",
     "check_convex",

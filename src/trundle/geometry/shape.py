@@ -2,83 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import array, choice, integer, positive
 from trundle.errors import InputError
-from trundle.geometry.chart import Chart
-from trundle.geometry.level import Level
-from trundle.geometry.patch import Patch
+from trundle.geometry.boundary import Boundary
+from trundle.geometry.queries import distance, locate, mass, mesh, sampling
 
 FloatArray = NDArray[np.float64]
-Built = TypeVar("Built")
 
 
-class SupportLike(Protocol):
-    """What a contact asks of a convex body: `Support` and `EllipsoidSupport` give it."""
-
-    @property
-    def d(self) -> int:
-        """Dimension, 2 or 3."""
-        ...
-
-    def support(self, u: ca.SX) -> ca.SX:
-        """Return h(u), m."""
-        ...
-
-    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
-        """Return the patch with outward normal `n`."""
-        ...
-
-    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the point and the tensor of radii with outward normal `n`."""
-        ...
-
-
-@dataclass(frozen=True)
-class Representations:
-    """The representations a shape has; a contact picks the ones that suit it.
-
-    Attributes
-    ----------
-    charts : tuple of Chart
-        An atlas: charts that together cover the boundary (each good for |u| < chart.reach).
-    support : SupportLike or None
-        Of a convex body; of the convex hull where `hull` says so.
-    level : Level or None
-    flat : bool
-        The boundary is the plane z = 0 (d = 3) or the line z = 0 (d = 2), material below.
-    hull : bool
-        The body is not convex and `support` is that of its convex hull: right for contact with a
-        plane, wrong for anything that can reach a hollow.
-    distance : ca.Function or None
-        Signed distance x (d,) -> m, positive outside the material, in closed form.
-    height : ca.Function or None
-        Of a boundary that is a graph: x -> z (d = 2) or (x, y) -> z (d = 3), m; material below.
-    roundness : ca.Function or None
-        Outward normal n (d,) -> a dimensionless number that changes sign exactly where a contact with
-        a plane stops being a point (face of a disc, side of a capsule); None: nowhere.
-    """
-
-    charts: tuple[Chart, ...] = ()
-    support: SupportLike | None = None
-    level: Level | None = None
-    flat: bool = False
-    hull: bool = False
-    distance: ca.Function | None = None
-    height: ca.Function | None = None
-    roundness: ca.Function | None = None
-
-
-class Shape(ABC):
+class Shape(Boundary):
     """Boundary of a body, in the shape's frame (origin and axes are the shape's own).
 
     Contract for a subclass (a frozen dataclass whose fields are the sizes):
@@ -87,32 +24,6 @@ class Shape(ABC):
     2. ``bundle()`` returns the `Representations`; ``shape.representations`` caches it.
     3. ``reference_length`` (m): a typical size, > 0, for tolerances and pictures.
     """
-
-    d: int
-
-    @abstractmethod
-    def bundle(self) -> Representations:
-        """Build the representations."""
-
-    @property
-    @abstractmethod
-    def reference_length(self) -> float:
-        """A typical size of the shape in m."""
-
-    @cached_property
-    def representations(self) -> Representations:
-        """The shape's representations, built once."""
-        return self.bundle()
-
-    @cached_property
-    def _built(self) -> dict[Any, Any]:
-        return {}
-
-    def numeric(self, build: Callable[[Shape], Built]) -> Built:
-        """Return ``build(shape)``, kept with the shape: tables that are made once."""
-        if build not in self._built:
-            self._built[build] = build(self)
-        return self._built[build]
 
     def distance(self, points: object) -> tuple[FloatArray, FloatArray]:
         """Return signed distances and their gradients.
@@ -132,8 +43,6 @@ class Shape(ABC):
             Unit vectors; ``points - distances[:, None] * gradients`` is on the boundary. Where several
             boundary points are equally close one of them is taken.
         """
-        from trundle.geometry.queries import distance
-
         return distance.distance(self, self._points("points", points))
 
     def closest(self, points: object) -> FloatArray:
@@ -161,8 +70,6 @@ class Shape(ABC):
         -------
         (k, d) m; k = 0 if there is none.
         """
-        from trundle.geometry.queries import locate
-
         n = array("normal", normal, (self.d,))
         length = float(np.linalg.norm(n))
         if not length > 0:
@@ -190,8 +97,6 @@ class Shape(ABC):
         InputError
             If the point is not on the boundary, or the shape has no charts.
         """
-        from trundle.geometry.queries import locate
-
         limit = 1e-6 * self.reference_length if tolerance is None else positive("tolerance", tolerance, "m")
         return locate.locate(self, array("x", x, (self.d,), unit="m"), limit)
 
@@ -202,8 +107,6 @@ class Shape(ABC):
 
         Shapes without end need `around` (d,), m, and `radius`, m; on others these cut.
         """
-        from trundle.geometry.queries import sampling
-
         return sampling.sample(self, integer("n", n, minimum=1), *self._place(around, radius))
 
     def mesh(self, resolution: int = 48, around: object | None = None, radius: float | None = None) -> Any:
@@ -221,8 +124,6 @@ class Shape(ABC):
         d = 3: (vertices (n, 3) m, faces (k, 3) int), faces counter-clockwise seen from outside the
         material. d = 2: polyline (n, 2) m along the curve, closed outlines repeat the first point.
         """
-        from trundle.geometry.queries import mesh
-
         return mesh.mesh(self, integer("resolution", resolution, minimum=4), *self._place(around, radius))
 
     def mass_properties(self, kind: str = "solid") -> tuple[FloatArray, Any]:
@@ -241,8 +142,6 @@ class Shape(ABC):
         InputError
             If the shape encloses no finite volume.
         """
-        from trundle.geometry.queries import mass
-
         return mass.mass_properties(self, choice("kind", kind, ("solid", "shell")))
 
     def _points(self, key: str, points: object) -> FloatArray:

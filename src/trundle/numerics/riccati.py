@@ -7,6 +7,7 @@ take a fraction of a second.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from trundle.errors import InputError
 
 _TERMS = 12
 """Taylor terms of the exponential of a matrix of norm <= 1/2: the rest is below 1e-13."""
+_CYCLES, _SETTLED = 80, 1e-4
+"""Most cycles of a periodic recursion, and the relative change below which it has settled."""
 _CHUNK = 32
 """Intervals treated at a time: their matrices stay in the processor's cache (10 times faster than all at once)."""
 
@@ -167,6 +170,36 @@ def sampled_time_varying(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any)
             gains.append(K)
     gains = [*gains[::-1], gains[0]]
     return GainSchedule(*_frozen(t, np.array(gains), np.array(costs[::-1])), held=True)
+
+
+def periodic(
+    A: Sequence[FloatArray], B: Sequence[FloatArray], Q: FloatArray, R: FloatArray, S: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Return the gains (N, n_u, n_x) of a discrete linear system that repeats after N steps.
+
+    K = (R + B'P B)^-1 B'P A,  P <- Q + A'P (A - B K),  P(end) = S'P(begin) S, repeated over the cycle until P settles.
+
+    Parameters
+    ----------
+    A, B : N of (n_x, n_x), N of (n_x, n_u)
+        x+ = A x + B u of each step.
+    Q, R : (N, n_x, n_x), (N, n_u, n_u)
+        Weights of each step.
+    S : (n_x, n_x)
+        Maps the state at the end of a cycle to its begin (the identity, or a mirror).
+    start : (n_x, n_x)
+        First guess of P.
+    """
+    P, K = start, np.zeros((len(A), *B[0].T.shape))
+    for _ in range(_CYCLES):
+        before, P = P, S.T @ P @ S
+        for k in range(len(A) - 1, -1, -1):
+            K[k] = np.linalg.solve(R[k] + B[k].T @ P @ B[k], B[k].T @ P @ A[k])
+            P = Q[k] + A[k].T @ P @ (A[k] - B[k] @ K[k])
+            P = (P + P.T) / 2
+        if np.max(np.abs(P - before)) < _SETTLED * np.max(np.abs(P)):
+            break
+    return K
 
 
 def discretized(

@@ -15,6 +15,12 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
 
 
+def skew(r: FloatArray) -> FloatArray:
+    """Return the matrix [r]x (3, 3) with ``skew(r) @ v = r x v``."""
+    x, y, z = r.tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
 def turn_between(R: FloatArray, R_wanted: FloatArray) -> FloatArray:
     """Return the turn (3,) in the world from R to R_wanted: 1/2 sum_i r_i x r_wanted,i, the axis times sin(angle)."""
     E = R_wanted @ R.T
@@ -76,6 +82,5 @@ def rotation_by(turn: FloatArray) -> FloatArray:
     angle = math.sqrt(float(turn @ turn))
     if angle < 1e-12:
         return np.eye(3)
-    x, y, z = turn / angle
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = skew(turn / angle)
     return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K

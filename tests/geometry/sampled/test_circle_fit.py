@@ -58,3 +58,12 @@ def test_lines_and_too_few_points_are_refused():
         fit_circle(arc(count=3))
     with pytest.raises(InputError):
         fit_circle([[0.0, np.nan]] * 5)
+
+
+def test_three_points_have_their_circle() -> None:
+    points = np.array([[3.0, 1.0], [1.0, 3.0], [-1.0, 1.0]])  # about (1, 1)
+    fit = fit_circle(points, fewest=3, tolerance=1e-14)
+    assert fit.center == pytest.approx([1.0, 1.0], abs=1e-14)
+    assert fit.radius == pytest.approx(2.0, abs=1e-14)
+    with pytest.raises(InputError, match="at least 4"):
+        fit_circle(points)

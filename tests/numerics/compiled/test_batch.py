@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.numerics.compiled.batch import Bound, batched
+from trundle.numerics.compiled.batch import batched
+from trundle.numerics.compiled.buffered import BufferedCall
 
 
 def mixed():
@@ -25,7 +26,7 @@ def test_values_are_bitwise_those_of_single_points(count):
     function, rng = mixed(), np.random.default_rng(3)
     x, p = rng.normal(size=(count, 3)), rng.normal(size=(count, 2))
     first, sparse = np.zeros((5, count)), np.zeros((1, count))
-    call = Bound(batched(function, count), [np.ascontiguousarray(x.T), np.zeros(0), p.T.copy()], [first, sparse])
+    call = BufferedCall(batched(function, count), [np.ascontiguousarray(x.T), np.zeros(0), p.T.copy()], [first, sparse])
     call()
     for k in range(count):
         one = function(x[k], [], p[k])
@@ -36,7 +37,7 @@ def test_values_are_bitwise_those_of_single_points(count):
 def test_inputs_are_read_at_every_call():
     x = ca.SX.sym("x")
     given, found = np.array([[1.0, 2.0, 3.0]]), np.zeros((1, 3))
-    call = Bound(batched(ca.Function("square", [x], [x**2]), 3), [given], [found])
+    call = BufferedCall(batched(ca.Function("square", [x], [x**2]), 3), [given], [found])
     call()
     assert found.tolist() == [[1.0, 4.0, 9.0]]
     given[0] = [4.0, np.nan, -1.0]

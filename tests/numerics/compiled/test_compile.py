@@ -17,8 +17,8 @@ from trundle.numerics.compiled.compile import (
     compiler_info,
     find_compiler,
     function_source,
-    time_function,
 )
+from trundle.numerics.ode.timing import time_function
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 X = ca.SX.sym("x", 2)

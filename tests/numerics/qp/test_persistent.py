@@ -62,7 +62,7 @@ def test_renewed_numbers_give_the_new_optimum(layout: str) -> None:
         other = QpSolver("daqp").solve(np.diag(data["h"]), data["g"], A, low, high)
         assert found.status is Status.SUCCESS
         np.testing.assert_allclose(found.x, other.x, atol=1e-7)
-        np.testing.assert_allclose(found.push, other.push, atol=1e-5)
+        np.testing.assert_allclose(found.multipliers, other.multipliers, atol=1e-5)
         assert found.error < 1e-7
 
 

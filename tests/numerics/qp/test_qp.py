@@ -99,10 +99,10 @@ def test_a_success_is_stationary_and_inside_as_documented(seed, solver):
     assert s.dual <= 1e-7 * max(1, np.abs(H @ s.x).max(), np.abs(g).max())
     assert violations(A, low, high, s.x).max() <= 1e-7 * max(1, np.abs(s.x).max(), np.abs(A @ s.x).max(initial=0))
     value = np.concatenate((s.x, A @ s.x))
-    pushing = s.push != 0
-    bound = np.where(s.push > 0, high, low)[pushing]
+    pushing = s.multipliers != 0
+    bound = np.where(s.multipliers > 0, high, low)[pushing]
     cost = max(1.0, abs(s.x @ H @ s.x), abs(g @ s.x))
-    assert abs(s.push[pushing] @ (bound - value[pushing])) <= 1e-6 * cost
+    assert abs(s.multipliers[pushing] @ (bound - value[pushing])) <= 1e-6 * cost
     # No feasible point is cheaper: the start of the construction's neighbourhood, pulled into the limits.
     for step in np.random.default_rng(seed).normal(size=(20, len(g))):
         trial = s.x + 0.1 * step
@@ -153,9 +153,9 @@ def test_contradictory_rows_are_proved(solver):
         assert s.primal > 0
         C = np.vstack((np.eye(n), program.A))
         _, _, _, low, up = program.arrays
-        support = np.where(s.push > 0, up, low)[s.push != 0] @ s.push[s.push != 0]
+        support = np.where(s.multipliers > 0, up, low)[s.multipliers != 0] @ s.multipliers[s.multipliers != 0]
         assert support < 0
-        assert 1e4 * np.abs(C.T @ s.push).max() * max(1.0, np.abs(s.x).sum()) < -support
+        assert 1e4 * np.abs(C.T @ s.multipliers).max() * max(1.0, np.abs(s.x).sum()) < -support
         assert s.worst == np.argmax(violations(program.A, low, up, s.x))
         with pytest.raises(QpError, match="conflicting-limits"):
             solve_qp(program, solver)
@@ -175,12 +175,17 @@ def test_wrong_answers_are_not_believed(monkeypatch):
     program = feasible(np.random.default_rng(9), n=5)
     s = solve_qp(program)
     H, g, A, low, high = program.arrays
-    assert residuals(H, g, A, low, high, s.x, s.push)[3] < 1e-9
-    for x, push in ((s.x + 1e-3, s.push), (s.x, s.push + 1e-3), (s.x, -s.push), (s.x * np.nan, s.push)):
+    assert residuals(H, g, A, low, high, s.x, s.multipliers)[3] < 1e-9
+    for x, push in (
+        (s.x + 1e-3, s.multipliers),
+        (s.x, s.multipliers + 1e-3),
+        (s.x, -s.multipliers),
+        (s.x * np.nan, s.multipliers),
+    ):
         assert not residuals(H, g, A, low, high, x, push)[3] < 1e-6
     solver = QpSolver()
     true = solver._run
-    monkeypatch.setattr(solver, "_run", lambda *a: type(true(*a))(s.x + 1e-3, s.push, 1, "solved, I swear"))
+    monkeypatch.setattr(solver, "_run", lambda *a: type(true(*a))(s.x + 1e-3, s.multipliers, 1, "solved, I swear"))
     assert solver.solve(*program.arrays).status is Status.NOT_CONVERGED
 
 
@@ -201,7 +206,7 @@ def test_sparse_programs(solver):
 def test_warm_starts_find_the_same():
     program = feasible(np.random.default_rng(13), n=8)
     cold = solve_qp(program)
-    warm = solve_qp(program, start=Start(cold.x, cold.push))
+    warm = solve_qp(program, start=Start(cold.x, cold.multipliers))
     np.testing.assert_allclose(warm.x, cold.x, atol=1e-6)
     assert warm.iterations <= cold.iterations
 

@@ -146,7 +146,7 @@ def _refused(shape: Shape, data: Assembled, solution: QpSolution) -> Command:
 
 def _names(shape: Shape, data: Assembled, solution: QpSolution) -> tuple[str, ...]:
     """Name the limits of the proof of a conflict."""
-    part = np.abs(solution.push)
+    part = np.abs(solution.multipliers)
     # Bounds that cross are their own proof.
     held = part > _HELD * part.max() if part.max(initial=0.0) > 0 else data.low > data.high
     named = [limit.name for limit, place in zip(shape.limits, shape.places, strict=True) if np.any(held[place])]
@@ -200,7 +200,7 @@ def _by_levels(
 def _in_full_space(shape: Shape, solution: QpSolution, w: FloatArray, N: FloatArray, inside: Any) -> QpSolution:
     """Return a failed level's solution with the unknowns and the limits of the whole program."""
     push = np.zeros(shape.n + shape.rows)
-    push[inside] = solution.push[N.shape[1] :]
+    push[inside] = solution.multipliers[N.shape[1] :]
     judged = solution.primal, solution.dual, solution.gap, solution.error
     return QpSolution(
         w + N @ solution.x, push, solution.status, *judged, solution.iterations, solution.time, solution.solver_status

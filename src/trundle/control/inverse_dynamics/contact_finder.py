@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.models.tree.approach import approach_at
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import contact_points
+from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.space import dot, inverse
 
@@ -52,19 +53,12 @@ class ContactFinder:
             (contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs), default=0.0
         )
         function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
-        # CasADi's stubs ask for a size that its code does not.
-        buffer: tuple[Any, Any] = function.buffer()
-        self._buffer, self._evaluate = buffer
         self._x, self._s = np.zeros(function.size1_in(0)), np.zeros(function.size1_in(1))
         self._after, self._residual, self._gap = (
             np.zeros(size) for size in (self._s.size, len(self._places), len(self._places))
         )
-        for i, given in enumerate((self._x, self._s)):
-            if given.size:
-                self._buffer.set_arg(i, given.data)
-        for i, result in enumerate((self._after, self._residual, self._gap)):
-            if result.size:
-                self._buffer.set_res(i, result.data)
+        results = [self._after, self._residual, self._gap]
+        self._evaluate = BufferedCall(function, [self._x, self._s], results)
         ends = np.cumsum([0, *(place.stop - place.start for place in self._places)])
         self._parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.reset()

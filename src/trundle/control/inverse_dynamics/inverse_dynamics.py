@@ -16,6 +16,7 @@ from trundle.control.inverse_dynamics.assembly import Assembled, assemble, shape
 from trundle.control.inverse_dynamics.command import Command, Solvers, command
 from trundle.control.inverse_dynamics.tasks import Limit, Task
 from trundle.errors import InputError
+from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.qp.qp import TOLERANCE
 
@@ -183,9 +184,6 @@ class InverseDynamics:
         self._function = _compiled(program, given, dynamics.u)
         self._solvers = Solvers(shape, solver, tolerance, self.damping)
         self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
-        # CasADi's stubs ask for a size that its code does not.
-        buffer: tuple[Any, Any] = self._function.buffer()
-        self._buffer, self._evaluate = buffer
         self._bind()
 
     def _bind(self) -> None:
@@ -198,12 +196,7 @@ class InverseDynamics:
         sizes |= {"T": (k, n), "t": (k,), "weight": (k,), "low": (n + rows,), "high": (n + rows,)}
         self._results = [np.zeros(size) for size in sizes.values()]
         self.data = Assembled(**dict(zip(sizes, self._results, strict=True)))
-        for i, argument in enumerate(self._arguments):
-            if argument.size:
-                self._buffer.set_arg(i, argument.data)
-        for i, result in enumerate(self._results):
-            if result.size:
-                self._buffer.set_res(i, result.data)
+        self._evaluate = BufferedCall(self._function, self._arguments, self._results)
 
     @property
     def solver(self) -> str:

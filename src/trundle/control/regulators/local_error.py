@@ -16,7 +16,7 @@ from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import Atlas
-from trundle.numerics.compiled.buffered import QuickCall
+from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.space import angular_size
 
 _SAME = 1e-6
@@ -228,13 +228,13 @@ class LocalError:
             charts_A = range(1)
         return [((a, b),) * len(self.pair.system.contact_pairs) for a, b in product(charts_A, charts_B)]
 
-    def _quick(self, atlas: Atlas) -> QuickCall:
+    def _quick(self, atlas: Atlas) -> BufferedFunction:
         system = self.pair.system
-        return system.kept(("quick features", atlas), lambda: QuickCall(self._features(self.pair, atlas)))
+        return system.kept(("quick features", atlas), lambda: BufferedFunction(self._features(self.pair, atlas)))
 
     @cached_property
-    def _quick_error(self) -> QuickCall:
-        return QuickCall(self._error)
+    def _quick_error(self) -> BufferedFunction:
+        return BufferedFunction(self._error)
 
     def _features(self, pair: RollingPair, atlas: Atlas) -> ca.Function:
         def build() -> ca.Function:

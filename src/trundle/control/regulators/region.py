@@ -9,6 +9,7 @@ from trundle.checks import FloatArray, integer, positive
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.linearization import Linearization, dynamics_of
 from trundle.errors import InputError
+from trundle.numerics.ode.step import rk4_step
 
 _FINE = 24
 """Levels that are looked at along each direction, evenly spaced in the error's size."""
@@ -91,14 +92,11 @@ def _after_one_period(policy: BalancingLQR, errors: FloatArray, limits: bool) ->
     inputs = policy.limit.apply(inputs)
     mapped = rate.map(len(errors))
 
-    def go(at: FloatArray) -> FloatArray:
+    def go(at: FloatArray, _: float) -> FloatArray:
         return np.asarray(mapped(at.T, inputs.T)[0]).T
 
     held = np.asarray(mapped(states.T, inputs.T)[1]).ravel()
-    k1 = go(states)
-    k2 = go(states + h / 2 * k1)
-    k3 = go(states + h / 2 * k2)
-    states = states + h / 6 * (k1 + 2 * k2 + 2 * k3 + go(states + h * k3))
+    states = rk4_step(go, states, h)
     e = _differences(policy, reference, states)
     e = np.hstack([e, z + h * errors @ policy.regulator.C.T])
     value = np.einsum("ni,ij,nj->n", e, policy.regulator.S, e)

@@ -13,10 +13,11 @@ from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.errors import InputError
 from trundle.models.rolling_tree import RollingTree
+from trundle.numerics.ode.step import rk4_step
+from trundle.numerics.riccati import periodic
 
 _SUBSTEP = 0.012
 _DISTANCE = 1e-5
-_CYCLES, _SETTLED = 80, 1e-4
 
 
 class Walk(Protocol):
@@ -166,7 +167,7 @@ def walk_gains(robot: RollingTree, walk: Walk, weights: WalkWeights | None = Non
     steps = np.diff([*times, walk.times[-1]])
     S = image(walk, 2 * n)
     Q, R = np.diag(chosen.state(n, ankles_of(robot))), np.diag(1.0 / (chosen.torque * sizes) ** 2)
-    K = _periodic(A, B, steps, Q, R, S)
+    K = periodic(A, B, Q * steps[:, None, None], R * steps[:, None, None], S, Q)
     closed, free = S, S
     for a, b, gain in zip(reversed(A), reversed(B), K[::-1], strict=True):
         closed, free = closed @ (a - b @ gain), free @ a
@@ -202,22 +203,6 @@ def _spectrum(M: FloatArray) -> FloatArray:
     return np.sort(np.abs(np.linalg.eigvals(M)))[::-1]
 
 
-def _periodic(
-    A: list[FloatArray], B: list[FloatArray], steps: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray
-) -> FloatArray:
-    """Return the gains (M, n_u, n_x) of the periodic regulator."""
-    P, K = Q, np.zeros((len(A), *B[0].T.shape))
-    for _ in range(_CYCLES):
-        before, P = P, S.T @ P @ S
-        for k in range(len(A) - 1, -1, -1):
-            K[k] = np.linalg.solve(R * steps[k] + B[k].T @ P @ B[k], B[k].T @ P @ A[k])
-            P = Q * steps[k] + A[k].T @ P @ (A[k] - B[k] @ K[k])
-            P = (P + P.T) / 2
-        if np.max(np.abs(P - before)) < _SETTLED * np.max(np.abs(P)):
-            break
-    return K
-
-
 class _Maps:
     """Steps of a robot's dynamics by its standing feet."""
 
@@ -237,11 +222,7 @@ class _Maps:
     def step(self, standing: FloatArray, x: FloatArray, u: FloatArray, h: float) -> FloatArray:
         """Return the states (n_x, N) after h of the states `x` under the torques `u` (n_u, N)."""
         rate, onto = self._of(standing)
-        k1 = np.asarray(rate(x, u))
-        k2 = np.asarray(rate(x + h / 2 * k1, u))
-        k3 = np.asarray(rate(x + h / 2 * k2, u))
-        k4 = np.asarray(rate(x + h * k3, u))
-        return np.asarray(onto(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), u))
+        return np.asarray(onto(rk4_step(lambda at, _: np.asarray(rate(at, u)), x, h), u))
 
     def differences(
         self, standing: FloatArray, x: FloatArray, u: FloatArray, h: float

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.locate import closest_on_charts
 from trundle.geometry.queries.sampling import (
     NumericSupport,
@@ -19,13 +20,12 @@ from trundle.geometry.queries.sampling import (
     numeric_support,
     sample,
 )
-from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
 Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
 
-def distance(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def distance(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the signed distances (m,) and unit gradients (m, d) at `x` (m, d), see `Shape.distance`."""
     bundle = shape.representations
     if not len(x):
@@ -41,7 +41,7 @@ def distance(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     raise InputError("shape", type(shape).__name__, "a shape with a chart, a support function or a level set")
 
 
-def _closed_form(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _closed_form(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     raw = call(shape.numeric(_distance_function), x)
     s, gradient = raw[:, 0], raw[:, 1:]
     # On the medial axis (centre of a ball) every direction is as good as another.
@@ -50,13 +50,13 @@ def _closed_form(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     return s, gradient
 
 
-def _distance_function(shape: Shape) -> ca.Function:
+def _distance_function(shape: Boundary) -> ca.Function:
     x = ca.SX.sym("x", shape.d)
     s = shape.representations.distance(x)  # type: ignore[misc]
     return ca.Function("distance_and_gradient", [x], [ca.vertcat(s, ca.gradient(s, x))])
 
 
-def _from_support(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _from_support(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """s(x) = max over n of n.x - h(n), gradient n: Newton on the sphere from the best of many normals."""
     support = numeric_support(shape)
     seeds = shape.numeric(_support_seeds)
@@ -110,12 +110,12 @@ def _climb(
     return moved
 
 
-def _support_seeds(shape: Shape) -> tuple[FloatArray, FloatArray]:
+def _support_seeds(shape: Boundary) -> tuple[FloatArray, FloatArray]:
     n = directions(360 if shape.d == 2 else 2000, shape.d)
     return n, numeric_support(shape).at(n)[0]
 
 
-def _from_charts(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _from_charts(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     index, u, _ = closest_on_charts(shape, x)
     point, normal = np.zeros_like(x), np.zeros_like(x)
     for i, chart in enumerate(numeric_charts(shape)):
@@ -126,7 +126,7 @@ def _from_charts(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     return _signed(shape, x, point, normal)
 
 
-def _signed(shape: Shape, x: FloatArray, point: FloatArray, normal: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _signed(shape: Boundary, x: FloatArray, point: FloatArray, normal: FloatArray) -> tuple[FloatArray, FloatArray]:
     away = x - point
     length = np.linalg.norm(away, axis=1)
     side = np.sum(away * normal, axis=1)
@@ -136,7 +136,7 @@ def _signed(shape: Shape, x: FloatArray, point: FloatArray, normal: FloatArray) 
     return np.where(near, side, s), gradient
 
 
-def _from_level(shape: Shape, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Newton on the conditions of the closest point, y - x + lam grad f(y) = 0 and f(y) = 0, from several seeds."""
     level = numeric_level(shape)
     pool = sample(shape, 2000)[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from trundle.errors import InputError
+from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.sampling import (
     NumericChart,
     directions,
@@ -15,7 +17,9 @@ from trundle.geometry.queries.sampling import (
     numeric_support,
     sample,
 )
-from trundle.geometry.shape import Shape
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 FloatArray = NDArray[np.float64]
 
@@ -99,7 +103,7 @@ def _search(
     return moved
 
 
-def closest_on_charts(shape: Shape, x: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
+def closest_on_charts(shape: Boundary, x: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
     """Return chart indices (m,), parameters (m, d-1) and distances (m,) of the points nearest to `x` (m, d)."""
     best = np.full(len(x), np.inf)
     index = np.zeros(len(x), dtype=np.intp)
@@ -120,7 +124,7 @@ def closest_on_charts(shape: Shape, x: FloatArray) -> tuple[NDArray[np.intp], Fl
     return index, parameters, best
 
 
-def _guesses(shape: Shape, index: int, x: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+def _guesses(shape: Boundary, index: int, x: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     """Return seeds: rows (k,) of `x` and parameters (k, d-1), several for each point."""
     chart = numeric_charts(shape)[index]
     ranges = chart.chart.ranges
@@ -170,7 +174,9 @@ def _dense_enough(chart: NumericChart, u: FloatArray) -> FloatArray:
     return u
 
 
-def _seed_grid(shape: Shape) -> list[tuple[FloatArray, cKDTree]]:
+def _seed_grid(shape: Boundary) -> list[tuple[FloatArray, cKDTree]]:
+    from scipy.spatial import cKDTree
+
     result = []
     for chart in numeric_charts(shape):
         bounded = all(r.bounded for r in chart.chart.ranges)
@@ -181,7 +187,7 @@ def _seed_grid(shape: Shape) -> list[tuple[FloatArray, cKDTree]]:
     return result
 
 
-def locate(shape: Shape, x: FloatArray, tolerance: float) -> tuple[int, FloatArray]:
+def locate(shape: Boundary, x: FloatArray, tolerance: float) -> tuple[int, FloatArray]:
     """Return the chart and its parameters at a boundary point, see `Shape.locate`."""
     if not shape.representations.charts:
         raise InputError("shape", type(shape).__name__, "a shape with charts")
@@ -191,7 +197,9 @@ def locate(shape: Shape, x: FloatArray, tolerance: float) -> tuple[int, FloatArr
     return int(index[0]), u[0]
 
 
-def points_with_normal(shape: Shape, normal: FloatArray, around: FloatArray | None, radius: float | None) -> FloatArray:
+def points_with_normal(
+    shape: Boundary, normal: FloatArray, around: FloatArray | None, radius: float | None
+) -> FloatArray:
     """Return all boundary points (k, d) with the outward normal (d,), see `Shape.points_with_normal`."""
     bundle = shape.representations
     if bundle.flat:
@@ -211,6 +219,8 @@ def points_with_normal(shape: Shape, normal: FloatArray, around: FloatArray | No
 
 def _peaks(u: FloatArray, along: FloatArray) -> FloatArray:
     """Return the samples (k, p) of `u` (m, p) whose `along` (m,) is not below their neighbours', and the best few."""
+    from scipy.spatial import cKDTree
+
     p = u.shape[1]
     scaled = u / np.maximum(np.ptp(u, axis=0), 1e-300)
     around = cKDTree(scaled).query(scaled, k=min(3**p, len(u)))[1]
@@ -246,7 +256,7 @@ def _critical(chart: NumericChart, u: FloatArray, normal: FloatArray) -> FloatAr
     return value.x[good]
 
 
-def _support_point(shape: Shape, normal: FloatArray) -> FloatArray:
+def _support_point(shape: Boundary, normal: FloatArray) -> FloatArray:
     x = numeric_support(shape).at(normal[None])[1][0]
     if np.all(np.isfinite(x)):
         return x
@@ -257,7 +267,9 @@ def _support_point(shape: Shape, normal: FloatArray) -> FloatArray:
     return np.mean(x[np.all(np.isfinite(x), axis=1)], axis=0)
 
 
-def _normal_on_level(shape: Shape, normal: FloatArray, around: FloatArray | None, radius: float | None) -> FloatArray:
+def _normal_on_level(
+    shape: Boundary, normal: FloatArray, around: FloatArray | None, radius: float | None
+) -> FloatArray:
     x, normals = sample(shape, 2000, around, radius)
     x = x[normals @ normal > 0.6]
     basis = np.linalg.svd(normal[None])[2][1:]

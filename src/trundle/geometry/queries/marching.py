@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.sampling import numeric_level
-from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
 
@@ -15,7 +15,7 @@ TETRAHEDRA = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [
 
 
 def level_mesh(
-    shape: Shape, resolution: int, around: FloatArray | None, radius: float | None
+    shape: Boundary, resolution: int, around: FloatArray | None, radius: float | None
 ) -> tuple[FloatArray, NDArray[np.intp]]:
     """Return vertices (n, 3), m, and faces (k, 3) of f = 0 in a box, moved onto the level set."""
     center = np.zeros(3) if around is None else around

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.mesh import mesh, polyline
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts
-from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
 
 
-def mass_properties(shape: Shape, kind: str) -> tuple[FloatArray, Any]:
+def mass_properties(shape: Boundary, kind: str) -> tuple[FloatArray, Any]:
     """Return the centroid and the inertia per unit mass about it, see `Shape.mass_properties`."""
     if not _bounded(shape):
         raise InputError("inertia", kind, f"given as numbers: a {type(shape).__name__} encloses no finite volume")
@@ -29,7 +29,7 @@ def mass_properties(shape: Shape, kind: str) -> tuple[FloatArray, Any]:
     return _about_centroid(*moments)
 
 
-def _bounded(shape: Shape) -> bool:
+def _bounded(shape: Boundary) -> bool:
     charts = shape.representations.charts
     if not charts:
         return True
@@ -46,12 +46,12 @@ def _bounded(shape: Shape) -> bool:
     return bool(closed and np.sum(x * area) > 0)
 
 
-def surface_quadrature(shape: Shape) -> tuple[FloatArray, FloatArray]:
+def surface_quadrature(shape: Boundary) -> tuple[FloatArray, FloatArray]:
     """Return quadrature points (m, 3), m, and outward area vectors (m, 3), m^2, of a bounded surface."""
     return shape.numeric(_surface_quadrature)
 
 
-def _surface_quadrature(shape: Shape) -> tuple[FloatArray, FloatArray]:
+def _surface_quadrature(shape: Boundary) -> tuple[FloatArray, FloatArray]:
     parts = []
     for chart in numeric_charts(shape):
         u, weight = _disc_rule() if np.isfinite(chart.chart.reach) else _rectangle_rule(chart)
@@ -117,7 +117,7 @@ def mesh_moments(vertices: FloatArray, faces: NDArray[np.intp], kind: str) -> Mo
     return float(w.sum()), w @ total / 4, np.einsum("f,fij->ij", w, square) / 20
 
 
-def _extrapolated(shape: Shape, kind: str) -> Moments:
+def _extrapolated(shape: Boundary, kind: str) -> Moments:
     """Moments of the mesh at two resolutions, the error of order 1/n^2 extrapolated away (about 1e-5 is left)."""
     meshes = [mesh(shape, n, None, None) for n in (64, 128)]
     thin = mesh_moments(meshes[1][0], meshes[1][1], "solid")[0] < 1e-9 * shape.reference_length**3
@@ -130,7 +130,7 @@ def _extrapolated(shape: Shape, kind: str) -> Moments:
     )
 
 
-def _planar(shape: Shape, kind: str) -> tuple[FloatArray, float]:
+def _planar(shape: Boundary, kind: str) -> tuple[FloatArray, float]:
     """Area (or line) moments of an outline: centroid (2,) and polar inertia per unit mass."""
     charts = numeric_charts(shape)
     if not charts:

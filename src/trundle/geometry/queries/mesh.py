@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, cKDTree
 
 from trundle.errors import InputError
+from trundle.geometry.boundary import Boundary
+from trundle.geometry.queries.marching import level_mesh
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts, numeric_support, window
-from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
 Mesh = tuple[FloatArray, NDArray[np.intp]]
 
 
-def mesh(shape: Shape, resolution: int, around: FloatArray | None, radius: float | None) -> Any:
+def mesh(shape: Boundary, resolution: int, around: FloatArray | None, radius: float | None) -> Any:
     """Return a mesh (d = 3) or a polyline (d = 2), see `Shape.mesh`."""
     bundle = shape.representations
     if shape.d == 2:
@@ -26,12 +26,10 @@ def mesh(shape: Shape, resolution: int, around: FloatArray | None, radius: float
         return _weld(parts, 1e-9 * shape.reference_length)
     if bundle.support is not None:
         return _hull(shape, resolution)
-    from trundle.geometry.queries.marching import level_mesh
-
     return level_mesh(shape, resolution, around, radius)
 
 
-def polyline(shape: Shape, resolution: int, around: FloatArray | None, radius: float | None) -> FloatArray:
+def polyline(shape: Boundary, resolution: int, around: FloatArray | None, radius: float | None) -> FloatArray:
     """Return points (n, 2) along a curve; a closed outline ends where it starts."""
     charts = numeric_charts(shape)
     if charts:
@@ -88,6 +86,8 @@ def _oriented(chart: NumericChart, u: FloatArray, faces: NDArray[np.intp]) -> Me
 
 def _weld(parts: list[Mesh], tolerance: float) -> Mesh:
     """Return one mesh: vertices closer than `tolerance` (m) made one, faces without area dropped."""
+    from scipy.spatial import cKDTree
+
     x = np.concatenate([v for v, _ in parts])
     starts = np.cumsum([0] + [len(v) for v, _ in parts[:-1]])
     faces = np.concatenate([f + s for (_, f), s in zip(parts, starts, strict=True)])
@@ -101,8 +101,10 @@ def _weld(parts: list[Mesh], tolerance: float) -> Mesh:
     return x[used], faces[proper]
 
 
-def _hull(shape: Shape, resolution: int) -> Mesh:
+def _hull(shape: Boundary, resolution: int) -> Mesh:
     """Return the convex hull of the points with many normals: exact on faces and edges."""
+    from scipy.spatial import ConvexHull
+
     support = numeric_support(shape)
     # Half a step off the axes: where a box has its kinks.
     polar = np.pi * (np.arange(resolution // 2) + 0.5) / (resolution // 2)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import ShapeError
+from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.sampling import (
     NumericChart,
     directions,
@@ -14,12 +15,11 @@ from trundle.geometry.queries.sampling import (
     numeric_support,
     sample,
 )
-from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
 
 
-def check_regular(shape: Shape, key: str = "shape", n: int = 2000) -> None:
+def check_regular(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
     """Raise `ShapeError` unless every chart is regular at about `n` samples.
 
     Points, normals and second derivatives are finite and |F_u x F_v| (curve: |F'|) is more than 1e-5
@@ -48,7 +48,7 @@ def check_regular(shape: Shape, key: str = "shape", n: int = 2000) -> None:
         _check_level(shape, key)
 
 
-def _area(chart: NumericChart, u: FloatArray, shape: Shape, key: str) -> FloatArray:
+def _area(chart: NumericChart, u: FloatArray, shape: Boundary, key: str) -> FloatArray:
     """Return |F_u x F_v| (curve: |F'|) at `u` (m, d-1) after checking that all derivatives are finite."""
     value = chart.at(u)
     finite = np.isfinite(value.x).all(axis=1) & np.isfinite(value.first).reshape(len(u), -1).all(axis=1)
@@ -61,7 +61,7 @@ def _area(chart: NumericChart, u: FloatArray, shape: Shape, key: str) -> FloatAr
     return np.linalg.norm(np.cross(value.first[:, :, 0], value.first[:, :, 1]), axis=1)
 
 
-def _check_level(shape: Shape, key: str) -> None:
+def _check_level(shape: Boundary, key: str) -> None:
     x, _ = sample(shape, 500)
     if not len(x):
         raise ShapeError(key, type(shape).__name__, "a level set with points near the origin: none was found")
@@ -72,7 +72,7 @@ def _check_level(shape: Shape, key: str) -> None:
         raise ShapeError(key, type(shape).__name__, f"regular: |grad f| = {norm[worst]:.3g} at x = {x[worst]} m")
 
 
-def check_convex(shape: Shape, key: str = "shape", n: int = 2000) -> None:
+def check_convex(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
     """Raise `ShapeError` unless the shape is convex at about `n` samples.
 
     Of a support function: h(2n) = 2 h(n) (homogeneous), radii hess h >= 0, and every point grad h(m)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.geometry.boundary import Boundary
 from trundle.geometry.chart import Chart, Range
-from trundle.geometry.shape import Shape
 
 FloatArray = NDArray[np.float64]
 GOLDEN = np.pi * (3.0 - np.sqrt(5.0))
@@ -124,12 +124,12 @@ def window(r: Range, around: FloatArray | None, radius: float | None) -> tuple[f
     return (low, high) if low < high else (r.low, r.low + radius) if center < r.low else (r.high - radius, r.high)
 
 
-def numeric_charts(shape: Shape) -> tuple[NumericChart, ...]:
+def numeric_charts(shape: Boundary) -> tuple[NumericChart, ...]:
     """Return the shape's charts as `NumericChart`, built once a shape."""
     return shape.numeric(_numeric_charts)
 
 
-def _numeric_charts(shape: Shape) -> tuple[NumericChart, ...]:
+def _numeric_charts(shape: Boundary) -> tuple[NumericChart, ...]:
     return tuple(NumericChart(c) for c in shape.representations.charts)
 
 
@@ -148,7 +148,7 @@ def directions(n: int, d: int) -> FloatArray:
 class NumericSupport:
     """Vectorised numbers of a shape's support function."""
 
-    shape: Shape
+    shape: Boundary
 
     def at(self, n: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return h (m,), the points (m, d) and the radii (m, d, d) at the unit normals `n` (m, d)."""
@@ -166,7 +166,7 @@ class NumericSupport:
         return ca.Function("support_values", [n], [ca.vertcat(support.support(n), x, ca.vec(radii))])
 
 
-def numeric_support(shape: Shape) -> NumericSupport:
+def numeric_support(shape: Boundary) -> NumericSupport:
     """Return the shape's support function as `NumericSupport`, built once a shape."""
     return shape.numeric(NumericSupport)
 
@@ -175,7 +175,7 @@ def numeric_support(shape: Shape) -> NumericSupport:
 class NumericLevel:
     """Vectorised numbers of a shape's level set."""
 
-    shape: Shape
+    shape: Boundary
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return f (m,), grad f (m, d) and hess f (m, d, d) at the points `x` (m, d)."""
@@ -202,13 +202,13 @@ class NumericLevel:
         return ca.Function("level_values", [x], [ca.vertcat(f, gradient, ca.vec(hessian))])
 
 
-def numeric_level(shape: Shape) -> NumericLevel:
+def numeric_level(shape: Boundary) -> NumericLevel:
     """Return the shape's level set as `NumericLevel`, built once a shape."""
     return shape.numeric(NumericLevel)
 
 
 def sample(
-    shape: Shape, n: int, around: FloatArray | None = None, radius: float | None = None
+    shape: Boundary, n: int, around: FloatArray | None = None, radius: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return about `n` boundary points (m, d), m, and outward normals (m, d), see `Shape.sample`."""
     charts = numeric_charts(shape)
@@ -228,7 +228,7 @@ def sample(
 
 
 def _sample_level(
-    shape: Shape, n: int, around: FloatArray | None, radius: float | None
+    shape: Boundary, n: int, around: FloatArray | None, radius: float | None
 ) -> tuple[FloatArray, FloatArray]:
     size = shape.reference_length if radius is None else radius
     center = np.zeros(shape.d) if around is None else around

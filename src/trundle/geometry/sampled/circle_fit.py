@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 
 _STEPS = 200
-_STILL = 1e-10
 _HALVINGS = 30
 _CAUCHY, _MAD = 2.385, 1.4826
 _SMALL = 1e-9
@@ -44,7 +43,7 @@ class CircleFit:
         return np.linalg.norm(points - self.center, axis=1) - self.radius
 
 
-def fit_circle(points: Any, robust: bool = False) -> CircleFit:
+def fit_circle(points: ArrayLike, robust: bool = False, *, fewest: int = 4, tolerance: float = 1e-10) -> CircleFit:
     """Fit a circle: min over c, r of sum w_i (|p_i - c| - r)^2, by Gauss-Newton from the algebraic circle.
 
     The algebraic circle solves |p|^2 = 2 c.p + (r^2 - |c|^2) by linear least squares; on a short arc with noise its
@@ -55,8 +54,12 @@ def fit_circle(points: Any, robust: bool = False) -> CircleFit:
     Parameters
     ----------
     points : (N, 2) m
-        At least 4.
+        At least `fewest`.
     robust : bool
+    fewest : int
+        Three points lie on one circle, with nothing left to tell the uncertainty from: then `covariance` is zero.
+    tolerance : float
+        Of the centre and the radius, over the extent of the points: where the iteration stops.
 
     Raises
     ------
@@ -64,8 +67,8 @@ def fit_circle(points: Any, robust: bool = False) -> CircleFit:
         If there are too few points, or they lie on a line.
     """
     p = array("points", points, (None, 2), unit="m")
-    if len(p) < 4:
-        raise InputError("points", len(p), "at least 4")
+    if len(p) < fewest:
+        raise InputError("points", len(p), f"at least {fewest}")
     middle = np.mean(p, axis=0)
     size = float(np.max(np.linalg.norm(p - middle, axis=1))) or 1.0
     q = (p - middle) / size
@@ -79,7 +82,7 @@ def fit_circle(points: Any, robust: bool = False) -> CircleFit:
             scale = max(_MAD * float(np.median(np.abs(d))), _SMALL)
             w = 1.0 / (1.0 + (d / (_CAUCHY * scale)) ** 2)
         moved = float(np.max(np.abs(z - before))) + float(np.max(np.abs(w - last)))
-        if moved <= _STILL * (1.0 + abs(float(z[2]))):
+        if moved <= tolerance * (1.0 + abs(float(z[2]))):
             break
     J, d = _slopes(q, z)
     total = float(np.sum(w))

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from trundle.checks import integer, positive
 from trundle.errors import InputError, ShapeError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import Range
 from trundle.geometry.queries.regularity import check_regular, check_simple
-from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build, star
 from trundle.geometry.shapes.curves import graph
 from trundle.geometry.shapes.sizes import coordinates

@@ -12,8 +12,9 @@ import numpy as np
 
 from trundle.checks import array
 from trundle.errors import ShapeError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Chart, Range
-from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.sizes import length, length_or_zero, lengths
 from trundle.geometry.support import EllipsoidSupport

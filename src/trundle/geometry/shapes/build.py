@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import casadi as ca
 
+from trundle.geometry.boundary import SupportLike
 from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel
-from trundle.geometry.shape import SupportLike
 from trundle.geometry.support import ExpressionSupport
 
 Expression = Callable[[ca.SX], ca.SX]

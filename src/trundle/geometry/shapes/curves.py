@@ -11,8 +11,9 @@ import numpy as np
 
 from trundle.checks import array, choice, number
 from trundle.errors import InputError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Range
-from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.sizes import coordinate, coordinates, length, lengths
 from trundle.geometry.support import EllipsoidSupport

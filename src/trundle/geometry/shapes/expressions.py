@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from trundle.checks import choice
 from trundle.errors import InputError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.queries.regularity import check_convex, check_regular
-from trundle.geometry.queries.sampling import call, directions, numeric_charts
-from trundle.geometry.shape import Representations, Shape
-from trundle.geometry.shapes import build, star
+from trundle.geometry.shape import Shape
+from trundle.geometry.shapes.abstract import LevelShape, SupportShape, extent
 from trundle.geometry.shapes.sizes import length
 
 Formula = Callable[..., Any]
@@ -68,16 +67,6 @@ def _side(value: Any) -> int:
     return int(value)
 
 
-def _extent(shape: Shape) -> float:
-    return shape.numeric(_extent_of)
-
-
-def _extent_of(shape: Shape) -> float:
-    points = np.concatenate([c.points(c.grid(200)) for c in numeric_charts(shape)])
-    points = points[np.all(np.isfinite(points), axis=1)]
-    return 0.5 * float(np.ptp(points, axis=0).max()) if len(points) else math.nan
-
-
 @dataclass(frozen=True)
 class ExpressionCurve(Shape):
     """Planar curve u -> (x, z), m, from any CasADi expression.
@@ -112,7 +101,7 @@ class ExpressionCurve(Shape):
     @property
     def reference_length(self) -> float:
         """Half of the longest extent along an axis, m."""
-        return _extent(self)
+        return extent(self)
 
 
 @dataclass(frozen=True)
@@ -148,11 +137,11 @@ class ExpressionSurface(Shape):
     @property
     def reference_length(self) -> float:
         """Half of the longest extent along an axis, m."""
-        return _extent(self)
+        return extent(self)
 
 
 @dataclass(frozen=True)
-class ExpressionLevelSurface(Shape):
+class ExpressionLevelSurface(LevelShape):
     """Surface f(x, y, z) = 0 from any CasADi expression, material where f < 0.
 
     Parameters
@@ -174,19 +163,13 @@ class ExpressionLevelSurface(Shape):
         if not self.representations.charts:
             check_regular(self, "function")
 
-    def bundle(self) -> Representations:
-        """Return the level set; where the surface is star-shaped about the origin, also charts by the direction."""
-        level = build.level(3, _written("function", self.function, 3, 1))
-        return Representations(charts=star.level_charts(level, self.size), level=level)
-
-    @property
-    def reference_length(self) -> float:
-        """The size, m."""
-        return self.size
+    def level(self, x: ca.SX) -> ca.SX:
+        """Return ``function`` of the coordinates."""
+        return _written("function", self.function, 3, 1)(x)
 
 
 @dataclass(frozen=True)
-class ExpressionBody(Shape):
+class ExpressionBody(SupportShape):
     """Convex body from its support function, any CasADi expression homogeneous of degree 1.
 
     Parameters
@@ -207,26 +190,6 @@ class ExpressionBody(Shape):
         _written("function", self.function, 3, 1)
         check_convex(self, "function")
 
-    def bundle(self) -> Representations:
-        """Return the support function, and charts by the normal if all sampled radii of curvature are positive."""
-        body = build.support(3, _written("function", self.function, 3, 1))
-        n = ca.SX.sym("n", 3)
-        radii = call(ca.Function("radii", [n], [ca.vec(body.point_and_radii(n)[1])]), directions(500, 3))
-        values = np.linalg.eigvalsh(np.nan_to_num(radii).reshape(-1, 3, 3))
-        # The smallest eigenvalue is the zero along n.
-        smooth = bool(np.isfinite(radii).all() and values[:, 1].min() > 1e-4 * values[:, 2].max())
-        return Representations(charts=build.by_normal(body) if smooth else (), support=body)
-
-    @property
-    def reference_length(self) -> float:
-        """Half of the longest extent along an axis, m."""
-        return self.numeric(_widest)
-
-
-def _widest(shape: Shape) -> float:
-    h = shape.representations.support
-    if h is None:
-        raise InputError("shape", type(shape).__name__, "a shape with a support function")
-    u = ca.SX.sym("u", 3)
-    width = ca.Function("width", [u], [(h.support(u) + h.support(-u)) / 2])
-    return max(float(width(axis)) for axis in np.eye(3))
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return ``function`` of the direction."""
+        return _written("function", self.function, 3, 1)(u)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError, ShapeError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Chart
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts
-from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 
 FloatArray = NDArray[np.float64]
@@ -96,9 +97,9 @@ def _cap(curve: Chart, pole: float, other: float) -> Chart:
     return build.chart(3, point, curve.side, reach=1.5)
 
 
-def _poles(shape: Shape) -> tuple[float, float]:
+def _poles(shape: Revolution) -> tuple[float, float]:
     """Return the profile's parameters at the lower and the upper pole, the second larger (by less than a turn)."""
-    profile: Shape = shape.profile  # type: ignore[attr-defined]
+    profile = shape.profile
     chart = numeric_charts(profile)[0]
     r = chart.chart.ranges[0]
     u = np.linspace(r.low, r.high, 401)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError, ShapeError
+from trundle.geometry.boundary import Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart
 from trundle.geometry.level import ExpressionLevel
-from trundle.geometry.shape import Representations, Shape, SupportLike
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.sizes import coordinates, length
 from trundle.geometry.support import EllipsoidSupport

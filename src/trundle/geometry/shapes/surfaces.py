@@ -10,8 +10,9 @@ from typing import Any
 import casadi as ca
 
 from trundle.errors import InputError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Chart, Range
-from trundle.geometry.shape import Representations, Shape
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.sizes import length, lengths
 from trundle.geometry.support import EllipsoidSupport

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
-from trundle.checks import FloatArray, integer
+from trundle.checks import integer
 
-__all__ = ["Bound", "batched"]
+__all__ = ["batched"]
 
 
 def batched(function: ca.Function, count: int) -> ca.Function:
@@ -32,7 +30,7 @@ def batched(function: ca.Function, count: int) -> ca.Function:
     n = integer("count", count, minimum=1)
     given = [ca.MX.sym(f"i{i}", n, function.nnz_in(i)) for i in range(function.n_in())]
     columns = [ca.horzsplit(symbol) if symbol.numel() else [] for symbol in given]
-    found: list[list[Any]] = [[None] * function.nnz_out(i) for i in range(function.n_out())]
+    found = [[ca.MX()] * function.nnz_out(i) for i in range(function.n_out())]
     work: dict[int, ca.MX] = {}
     for k in range(function.n_instructions()):
         code, of = function.instruction_id(k), function.instruction_input(k)
@@ -49,23 +47,3 @@ def batched(function: ca.Function, count: int) -> ca.Function:
             work[to[0]] = ca.MX.binary(code, work[of[0]], work[of[1]])
     results = [ca.horzcat(*(e if e.shape[0] == n else ca.repmat(e, n, 1) for e in part)) for part in found]
     return ca.Function(f"{function.name()}_batch", given, results)
-
-
-class Bound:
-    """A function bound to numpy arrays, called without conversions (final)."""
-
-    def __init__(self, function: ca.Function, inputs: list[FloatArray], outputs: list[FloatArray]) -> None:
-        self._kept = function, inputs, outputs
-        buffer: Any
-        buffer, self._trigger = function.buffer()
-        self._buffer = buffer
-        for i, values in enumerate(inputs):
-            if values.size:
-                buffer.set_arg(i, memoryview(values.data))
-        for i, values in enumerate(outputs):
-            if values.size:
-                buffer.set_res(i, memoryview(values.data))
-
-    def __call__(self) -> None:
-        """Evaluate: the inputs' arrays are read, the outputs' filled."""
-        self._trigger()

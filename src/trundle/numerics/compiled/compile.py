@@ -19,7 +19,7 @@ from typing import Any, Literal, overload
 import casadi as ca
 import numpy as np
 
-from trundle.errors import CompileError, InputError
+from trundle.errors import CompileError
 from trundle.numerics.compiled import cache
 from trundle.numerics.compiled.cache import clear_cache
 
@@ -35,7 +35,7 @@ __all__ = [
     "find_compiler",
     "function_source",
     "library_source",
-    "time_function",
+    "native_function",
 ]
 
 # Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
@@ -221,38 +221,14 @@ class NativeFunction:
         self.memory = int(library[f"{name}_checkout"]())
 
 
-def time_function(function: ca.Function, inputs: Sequence[Any], count: int = 100_000) -> float:
-    """Return the seconds a call of a function takes, measured by a loop in C with no Python in it.
-
-    Parameters
-    ----------
-    function : casadi.Function
-        A function of the VM (it is compiled first) or one returned by `compile_function`.
-    inputs : sequence of array-like
-        One value for each input.
-    count : int
-        Number of calls.
-
-    Raises
-    ------
-    CompileError
-        If there is no C compiler.
-    """
-    from trundle.numerics.ode.native import core_library
-
-    core = core_library()
-    if core is None:
-        raise CompileError("timing a compiled function needs a C compiler")
-    if len(inputs) != function.n_in():
-        raise InputError("inputs", len(inputs), f"{function.n_in()} values")
+def native_function(function: ca.Function) -> NativeFunction | None:
+    """Return the C function behind one of `compile_function`, or of the VM (compiled here); None without a compiler."""
     name = function.name()
     path = _libraries.get(name)
     if path is None:
         name, source = function_source(function)
         path = compile_library(name, source)
-    if path is None:
-        raise CompileError("timing a compiled function needs a C compiler")
-    return core.time_calls(NativeFunction(path, name), function, inputs, count)
+    return None if path is None else NativeFunction(path, name)
 
 
 def _renamed(function: ca.Function, name: str, dense: bool) -> ca.Function:

@@ -5,7 +5,8 @@ passes in C and `python` in NumPy behind one interface, `backend`; `check` recom
 """
 
 from trundle.numerics.ilqr.check import Recomputed, recompute
-from trundle.numerics.ilqr.ilqr import ControlSolution, Guess, Limits, Optimiser, cheapest
+from trundle.numerics.ilqr.ilqr import Optimiser
+from trundle.numerics.ilqr.solution import ControlSolution, Guess, Limits, cheapest
 from trundle.numerics.ilqr.stage import ControlProblem, Cost, midpoint, relaxed_barrier
 
 __all__ = [

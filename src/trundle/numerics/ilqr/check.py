@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import array
+from trundle.numerics.ilqr.solution import ControlSolution
 from trundle.numerics.ilqr.stage import ControlProblem
-
-if TYPE_CHECKING:
-    from trundle.numerics.ilqr.ilqr import ControlSolution
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from trundle.checks import FloatArray
-from trundle.numerics.compiled.batch import Bound, batched
+from trundle.numerics.compiled.batch import batched
+from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.stage import ControlProblem, MidpointJacobian, jacobian_forward
 
@@ -36,16 +37,16 @@ class NumpyBackend(Backend):
         self._following = np.zeros((nx, N))
         given = [self._z[:nx], self._z[nx:], self._head]
         value = ca.Function("ilqr_cost", [problem.x, problem.u, problem.p], [ca.cse(problem.stage.value())])
-        self._step = Bound(batched(functions["step"], N), given, [self._following, self._costs])
-        self._cost = Bound(batched(value, N), given, [self._costs])
+        self._step = BufferedCall(batched(functions["step"], N), given, [self._following, self._costs])
+        self._cost = BufferedCall(batched(value, N), given, [self._costs])
         self._rows = _Rows(problem)
-        self._slope = Bound(batched(self._rows.function, N), given, self._rows.outputs)
+        self._slope = BufferedCall(batched(self._rows.function, N), given, self._rows.outputs)
         ends, last, last_new = self.p[-1], self.x[-1], self.x_new[-1]
-        self._end = Bound(functions["end"], [last, ends], [self._end_cost])
-        self._end_new = Bound(functions["end"], [last_new, ends], [self._end_cost])
-        self._end_slope = Bound(functions["end_slope"], [last, ends], [self.g_end, self.H_end])
+        self._end = BufferedCall(functions["end"], [last, ends], [self._end_cost])
+        self._end_new = BufferedCall(functions["end"], [last_new, ends], [self._end_cost])
+        self._end_slope = BufferedCall(functions["end_slope"], [last, ends], [self.g_end, self.H_end])
         rolled = [self.x_new[0], self.x[:-1], self.u, self.k, self.K, self.gap, self.p[:-1], self._alpha]
-        self._roll = Bound(_roll_out(problem), rolled, [self.x_new[1:], self.u_new])
+        self._roll = BufferedCall(_roll_out(problem), rolled, [self.x_new[1:], self.u_new])
 
     def _load(self, x: FloatArray, u: FloatArray) -> None:
         self._z[: self.nx], self._z[self.nx :], self._head[...] = x[:-1].T, u.T, self.p[:-1].T

@@ -90,7 +90,7 @@ class ProgramSolution:
     worst : str
         Which bound is violated most, in words.
     solver_status : str
-        IPOPT's own word.
+        IPOPT's return status.
     times : dict
         Wall times in s: ``build`` (derivatives, compiler, assembly), ``solve``, and of it ``evaluation``.
     """
@@ -159,10 +159,10 @@ def solve(
     left = _run(program, solver, watch, guess, lam_c, lam_z)
     if watch.raised is not None:
         raise watch.raised
-    if left.word == "Invalid_Option":
+    if left.solver_status == "Invalid_Option":
         raise InputError("options", dict(options or {}), "options that this build of IPOPT has")
     times = {"build": built, "solve": time.perf_counter() - began, "evaluation": left.evaluation}
-    status = Status.INTERRUPTED if watch.stopped else _STATUSES.get(left.word, Status.NOT_CONVERGED)
+    status = Status.INTERRUPTED if watch.stopped else _STATUSES.get(left.solver_status, Status.NOT_CONVERGED)
     return _judge(program, left, status, tolerance, times)
 
 
@@ -195,7 +195,7 @@ class _Left:
     z: FloatArray
     lam_c: FloatArray
     lam_z: FloatArray
-    word: str
+    solver_status: str
     iterations: int = 0
     evaluation: float = 0.0
 
@@ -301,7 +301,7 @@ def _run(
 
 
 def _judge(program: Program, left: _Left, status: Status, tolerance: float, times: dict[str, float]) -> ProgramSolution:
-    """Decide the status from recomputed residuals; the solver's word only names what went wrong."""
+    """Decide the status from recomputed residuals; the solver's own status only names what went wrong."""
     finite = bool(np.all(np.isfinite(np.concatenate([left.z, left.lam_c, left.lam_z]))))
     lam_z = left.lam_z
     if finite:
@@ -330,7 +330,7 @@ def _judge(program: Program, left: _Left, status: Status, tolerance: float, time
         kkt_residual=residual,
         constraint_violation=violation,
         worst=program.worst(left.z),
-        solver_status=left.word,
+        solver_status=left.solver_status,
         times=times,
     )
 

@@ -9,12 +9,12 @@ import math
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.ode.events import dip, first_zero
 from trundle.numerics.ode.native import (
     ARMED,
@@ -28,10 +28,8 @@ from trundle.numerics.ode.native import (
     UNWATCHED,
     WAITING,
 )
+from trundle.numerics.ode.system import OdeSystem
 from trundle.numerics.ode.tableaus import Tableau
-
-if TYPE_CHECKING:
-    from trundle.numerics.ode.ode import OdeSystem
 
 
 class _NotFiniteError(Exception):
@@ -55,9 +53,9 @@ class PythonRun:
     ) -> None:
         n, m = len(x0), len(armed)
         self._method, self._points, self._set = method, points, SimpleNamespace(**settings)
-        self._rate, self._margins, self._projection = (
-            _evaluator(function, p) for function in (system.rate, system.margins, system.projection)
-        )
+        self._rate = _evaluator(system.rate, p)
+        self._margins = _no_margins if system.margins is None else _evaluator(system.margins, p)
+        self._projection = None if system.projection is None else _evaluator(system.projection, p)
         self._tolerance, self._times, self._armed = absolute_tolerance, sample_times, armed.copy()
         self._x, self._x_new = np.array(x0), np.array(x0)
         self._K = np.zeros((method.stages + 1 + method.extra, n))
@@ -342,31 +340,23 @@ class PythonRun:
         return j, h_event, h_event
 
 
-def _evaluator(function: ca.Function | None, p: FloatArray) -> Any:
-    """Return ``f(t, x)`` over buffers of CasADi's virtual machine, without its conversions; None for none."""
-    if function is None:
-        return None
+def _no_margins(t: float, x: FloatArray) -> FloatArray:
+    return np.zeros(0)
+
+
+def _evaluator(function: ca.Function, p: FloatArray) -> Callable[[float, FloatArray], FloatArray]:
+    """Return ``f(t, x)`` over buffers of CasADi's virtual machine, without its conversions."""
     t, parameters = ca.MX.sym("t"), ca.MX.sym("p", len(p))
     x = ca.MX.sym("x", function.size1_in(1))
     dense = ca.Function("f", [t, x, parameters], [ca.densify(function(t, x, parameters))])
-    buffer: Any
-    buffer, call = dense.buffer()
-    time_in, x_in, p_in, out = (
-        np.zeros(1),
-        np.zeros(x.numel()),
-        np.array(p, dtype=np.float64),
-        np.zeros(dense.numel_out(0)),
-    )
-    for i, value in enumerate((time_in, x_in, p_in)):
-        buffer.set_arg(i, value.data)
-    buffer.set_res(0, out.data)
+    time_in, x_in, out = np.zeros(1), np.zeros(x.numel()), np.zeros(dense.numel_out(0))
+    call = BufferedCall(dense, [time_in, x_in, np.array(p, dtype=np.float64)], [out])
 
-    def evaluate(time_: float, state: FloatArray, kept: FloatArray = p_in) -> FloatArray:
-        # CasADi holds bare addresses: `kept` keeps the parameters alive as long as this function.
+    def evaluate(time_: float, state: FloatArray) -> FloatArray:
         time_in[0] = time_
         x_in[:] = state
         call()
-        return np.full_like(out, math.nan) if buffer.ret() else out.copy()
+        return np.full_like(out, math.nan) if call.failed else out.copy()
 
     return evaluate
 

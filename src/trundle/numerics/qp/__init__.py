@@ -1,1 +1,40 @@
-"""Quadratic programs: a sparse program, its solvers, and answers judged outside them."""
+"""Quadratic programs: a sparse program, its solvers, and answers judged outside them.
+
+`qp` holds the program, the verb `solve_qp` and the judgement by recomputed residuals; `backends` has one function a
+solver and `register` for one of your own; `proofs` tells why a program has no solution; `persistent` keeps a program
+of one pattern set up between calls.
+"""
+
+from trundle.numerics.qp.backends import Backend, Limits, RawSolution, Start, register, solvers
+from trundle.numerics.qp.persistent import Entries, PersistentQp
+from trundle.numerics.qp.qp import (
+    TOLERANCE,
+    QpError,
+    QpSolution,
+    QpSolver,
+    QuadraticProgram,
+    residuals,
+    solve_qp,
+    unsolved,
+    violations,
+)
+
+__all__ = [
+    "TOLERANCE",
+    "Backend",
+    "Entries",
+    "Limits",
+    "PersistentQp",
+    "QpError",
+    "QpSolution",
+    "QpSolver",
+    "QuadraticProgram",
+    "RawSolution",
+    "Start",
+    "register",
+    "residuals",
+    "solve_qp",
+    "solvers",
+    "unsolved",
+    "violations",
+]

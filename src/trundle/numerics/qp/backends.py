@@ -31,24 +31,47 @@ class Limits(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A guess: x (n,) and the multipliers `push` (n + m,) of the bounds, then of the rows."""
+    """A guess: x (n,) and the multipliers (n + m,) of the bounds, then of the rows."""
 
     x: FloatArray
-    push: FloatArray
+    multipliers: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class RawSolution:
-    """What a solver says: x (n,), multipliers push (n + m,), its iterations and its own word."""
+    """What a solver returned, not judged yet: x (n,), multipliers (n + m,), iterations and its status text."""
 
     x: FloatArray
-    push: FloatArray
+    multipliers: FloatArray
     iterations: int
-    word: str
+    solver_status: str
 
 
 Backend = Callable[[Any, FloatArray, Any, Limits, Start | None], RawSolution]
 """(H, g, A, limits, start) -> RawSolution: dense arrays, or scipy sparse matrices H and A."""
+
+
+_registered: dict[str, Callable[[int | None], Backend]] = {}
+
+
+def register(name: str, make: Callable[[int | None], Backend]) -> None:
+    """Make a solver of your own known by `name` to `solve_qp` and `QpSolver`; what it answers is judged like others.
+
+    Parameters
+    ----------
+    name : str
+        Not one of `solvers`.
+    make : callable
+        The limit of iterations, or None, to a `Backend`.
+
+    Raises
+    ------
+    InputError
+        If the name is taken.
+    """
+    if name in solvers():
+        raise InputError("name", name, "a name that no solver has")
+    _registered[name] = make
 
 
 def solvers() -> list[str]:
@@ -56,12 +79,14 @@ def solvers() -> list[str]:
     import casadi as ca
     import qpsolvers
 
-    own = ["daqp", "piqp", *(name for name in _CASADI if ca.has_conic(name))]
+    own = [*_registered, "daqp", "piqp", *(name for name in _CASADI if ca.has_conic(name))]
     return [*own, *(name for name in qpsolvers.available_solvers if name not in own)]
 
 
 def backend(name: str, max_iterations: int | None = None) -> Backend:
     """Return the solver called `name`; raises `InputError` with the names there are."""
+    if name in _registered:
+        return _registered[name](max_iterations)
     if name == "daqp":
         return _Daqp(max_iterations)
     if name == "piqp":
@@ -99,11 +124,11 @@ class _Daqp:
         sense = np.zeros(len(low), dtype=np.int32)
         sense[low == high] = 5
         if start is not None:
-            options = {**options, "primal_start": _writable(start.x), "dual_start": _writable(start.push)}
-        x, _, word, info = self._solve(
+            options = {**options, "primal_start": _writable(start.x), "dual_start": _writable(start.multipliers)}
+        x, _, solver_status, info = self._solve(
             _writable(H), _writable(g), _writable(A), _writable(high), _writable(low), sense, **options
         )
-        return RawSolution(x, info["lam"], info["iterations"], f"exit flag {word}")
+        return RawSolution(x, info["lam"], info["iterations"], f"exit flag {solver_status}")
 
 
 def _writable(array: FloatArray) -> FloatArray:
@@ -134,13 +159,13 @@ def _piqp(
     else:
         H, E, C = (np.asfortranarray(matrix) for matrix in (H, A[equal], A[rest]))
     solver.setup(H, g, E, low[equal], C, low[rest], high[rest], limits.low[:n], limits.high[:n])
-    word = solver.solve()
+    solver_status = solver.solve()
     result = solver.result
-    push = np.zeros(len(limits.low))
-    push[:n] = result.z_bu - result.z_bl
-    push[n:][equal] = result.y
-    push[n:][rest] = result.z_u - result.z_l
-    return RawSolution(np.array(result.x), push, result.info.iter, word.name)
+    multipliers = np.zeros(len(limits.low))
+    multipliers[:n] = result.z_bu - result.z_bl
+    multipliers[n:][equal] = result.y
+    multipliers[n:][rest] = result.z_u - result.z_l
+    return RawSolution(np.array(result.x), multipliers, result.info.iter, solver_status.name)
 
 
 def _proxqp(
@@ -165,11 +190,11 @@ def _proxqp(
     solver.init(H, g, E, low[n:][equal], C, low[n:][rest], high[n:][rest], low[:n], high[:n])
     solver.solve()  # no warm start: its check of the multipliers' size forgets the bounds (proxsuite 0.8)
     result = solver.results
-    push = np.zeros(len(limits.low))
-    push[:n] = result.z[len(C) :]
-    push[n:][equal] = result.y
-    push[n:][rest] = result.z[: len(C)]
-    return RawSolution(np.array(result.x), push, result.info.iter, str(result.info.status))
+    multipliers = np.zeros(len(limits.low))
+    multipliers[:n] = result.z[len(C) :]
+    multipliers[n:][equal] = result.y
+    multipliers[n:][rest] = result.z[: len(C)]
+    return RawSolution(np.array(result.x), multipliers, result.info.iter, str(result.info.status))
 
 
 def _clarabel(
@@ -193,11 +218,11 @@ def _clarabel(
     cones = [clarabel.ZeroConeT(len(same)), clarabel.NonnegativeConeT(len(top) + len(bottom))]
     upper = sparse.triu(H, format="csc")
     found = clarabel.DefaultSolver(upper, g, stacked, bounds, cones, settings).solve()
-    push, z = np.zeros(len(limits.low)), np.array(found.z)
-    push[same] = z[: len(same)]
-    push[top] += z[len(same) : len(same) + len(top)]
-    push[bottom] -= z[len(same) + len(top) :]
-    return RawSolution(np.array(found.x), push, int(found.iterations), str(found.status))
+    multipliers, z = np.zeros(len(limits.low)), np.array(found.z)
+    multipliers[same] = z[: len(same)]
+    multipliers[top] += z[len(same) : len(same) + len(top)]
+    multipliers[bottom] -= z[len(same) + len(top) :]
+    return RawSolution(np.array(found.x), multipliers, int(found.iterations), str(found.status))
 
 
 class _Conic:
@@ -235,7 +260,7 @@ class _Conic:
         given = {"h": H, "g": g, "a": A, "lba": limits.low[n:], "uba": limits.high[n:]}
         given |= {"lbx": limits.low[:n], "ubx": limits.high[:n]}
         if start is not None:
-            given |= {"x0": start.x, "lam_a0": start.push[n:], "lam_x0": start.push[:n]}
+            given |= {"x0": start.x, "lam_a0": start.multipliers[n:], "lam_x0": start.multipliers[:n]}
         try:
             found = solver(**given)
         except RuntimeError as error:
@@ -274,17 +299,17 @@ def _qpsolvers(name: str, H: Any, g: FloatArray, A: Any, limits: Limits, start: 
         return _nothing(n, m, f"{type(error).__name__}: {error}"[:120])
     if found.x is None:
         return _nothing(n, m, "no solution")
-    push = np.zeros(n + m)
+    multipliers = np.zeros(n + m)
     z = np.zeros(0) if found.z is None else np.asarray(found.z)
     if len(h) and z.size == len(h):
-        push[n + top] += z[: len(top)]
-        push[n + bottom] -= z[len(top) :]
+        multipliers[n + top] += z[: len(top)]
+        multipliers[n + bottom] -= z[len(top) :]
     if len(equal) and found.y is not None:
-        push[n + equal] = found.y
+        multipliers[n + equal] = found.y
     if found.z_box is not None and np.size(found.z_box) == n:
-        push[:n] = found.z_box
-    return RawSolution(np.asarray(found.x), push, 0, "found" if found.found else "not found")
+        multipliers[:n] = found.z_box
+    return RawSolution(np.asarray(found.x), multipliers, 0, "found" if found.found else "not found")
 
 
-def _nothing(n: int, m: int, word: str) -> RawSolution:
-    return RawSolution(np.full(n, np.nan), np.full(n + m, np.nan), 0, word)
+def _nothing(n: int, m: int, solver_status: str) -> RawSolution:
+    return RawSolution(np.full(n, np.nan), np.full(n + m, np.nan), 0, solver_status)

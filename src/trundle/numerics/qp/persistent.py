@@ -143,8 +143,8 @@ class PersistentQp:
             solver.setup(self.matrix, self.g, self._E, self.e, self._C, self.low, h_u, self.x_lower, x_u)
         self._stale.clear()
         self._ready = True
-        word = solver.solve().name
-        return self._judged(word, began)
+        solver_status = solver.solve().name
+        return self._judged(solver_status, began)
 
     def solved_by(self, other: QpSolver) -> QpSolution:
         """Solve the numbers of now once more from nothing by another solver, judged by the same residuals."""
@@ -159,21 +159,21 @@ class PersistentQp:
         total = float(self.h.sum() + self.g.sum() + self.e.sum() + self._E.data.sum() + self._C.data.sum())
         return math.isfinite(total) and float(self.low.sum()) < math.inf and float(self.x_lower.sum()) < math.inf
 
-    def _judged(self, word: str, began: float) -> QpSolution:
+    def _judged(self, solver_status: str, began: float) -> QpSolution:
         """Recompute the residuals as `trundle.numerics.qp.qp.residuals` defines them, without stacking the matrices."""
         result = self._solver.result
         x, y = np.array(result.x), np.array(result.y)
         s, z = -np.array(result.z_l), -np.array(result.z_bl)
-        push = np.concatenate((z, y, s))
+        multipliers = np.concatenate((z, y, s))
         iterations = int(result.info.iter)
         with np.errstate(all="ignore"):
             primal, dual, gap, error = self._residuals(x, y, s, z)
         spent = time.perf_counter() - began
         if not error < math.inf:
-            return unsolved(self.n, len(self.e) + len(self.low), Status.NOT_CONVERGED, word, began)
-        status = Status.ITERATION_LIMIT if "MAX_ITER" in word else Status.NOT_CONVERGED
+            return unsolved(self.n, len(self.e) + len(self.low), Status.NOT_CONVERGED, solver_status, began)
+        status = Status.ITERATION_LIMIT if "MAX_ITER" in solver_status else Status.NOT_CONVERGED
         status = Status.SUCCESS if error <= self.tolerance else status
-        return QpSolution(x, push, status, primal, dual, gap, error, iterations, spent, word)
+        return QpSolution(x, multipliers, status, primal, dual, gap, error, iterations, spent, solver_status)
 
     def _residuals(self, x: FloatArray, y: FloatArray, s: FloatArray, z: FloatArray) -> tuple[float, ...]:
         bounded = self.x_lower > -math.inf

@@ -93,7 +93,7 @@ class QpSolution:
     ----------
     x : (n,)
         Where the status is CONFLICTING_LIMITS: the values that break the limits least.
-    push : (n + m,)
+    multipliers : (n + m,)
         Multipliers z of the unknowns' bounds, then y of the rows. Where the status is CONFLICTING_LIMITS: the
         proof, a combination of bounds and rows that no x can keep (zero where a bound's two sides cross).
     status : Status
@@ -110,13 +110,13 @@ class QpSolution:
     time : float
         Wall time in s, with the recomputation.
     solver_status : str
-        The solver's own word.
+        The status text of the solver itself.
     worst : int
         Unknown (or n + row) that is violated most; -1 where none is.
     """
 
     x: FloatArray
-    push: FloatArray
+    multipliers: FloatArray
     status: Status
     primal: float
     dual: float
@@ -130,12 +130,12 @@ class QpSolution:
     @property
     def y(self) -> FloatArray:
         """Multipliers (m,) of the rows."""
-        return self.push[len(self.x) :]
+        return self.multipliers[len(self.x) :]
 
     @property
     def z(self) -> FloatArray:
         """Multipliers (n,) of the unknowns' bounds."""
-        return self.push[: len(self.x)]
+        return self.multipliers[: len(self.x)]
 
 
 class QpError(TrundleError):
@@ -212,14 +212,16 @@ class QpSolver:
                 return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
             limits = Limits(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
             answer = self._run(H, g, A, limits, start)
-            judged = residuals(H, g, A, low, high, answer.x, answer.push)
+            judged = residuals(H, g, A, low, high, answer.x, answer.multipliers)
             if judged[3] > self.tolerance:
-                answer = without_pushes_at_infinity(answer, limits)
-                judged = residuals(H, g, A, low, high, answer.x, answer.push)
+                answer = without_multipliers_at_infinity(answer, limits)
+                judged = residuals(H, g, A, low, high, answer.x, answer.multipliers)
             if judged[3] <= self.tolerance:
                 spent = time.perf_counter() - began
-                x, push = answer.x, answer.push
-                return QpSolution(x, push, Status.SUCCESS, *judged, answer.iterations, spent, answer.word)
+                x, multipliers = answer.x, answer.multipliers
+                return QpSolution(
+                    x, multipliers, Status.SUCCESS, *judged, answer.iterations, spent, answer.solver_status
+                )
             return self._explain(H, g, A, limits, answer, began)
 
     def _explain(self, H: Any, g: FloatArray, A: Any, limits: Limits, answer: RawSolution, began: float) -> QpSolution:
@@ -227,19 +229,19 @@ class QpSolver:
         from trundle.numerics.qp.proofs import conflict, descent
 
         n, m = len(g), len(limits.low) - len(g)
-        x, push, status = answer.x, answer.push, Status.NOT_CONVERGED
+        x, multipliers, status = answer.x, answer.multipliers, Status.NOT_CONVERGED
         proof = conflict(A, limits)
         if proof is not None:
-            (x, push), status = proof, Status.CONFLICTING_LIMITS
+            (x, multipliers), status = proof, Status.CONFLICTING_LIMITS
         elif descent(H, g, A, limits) is not None:
             status = Status.UNBOUNDED
         if not np.all(np.isfinite(x)):
-            return unsolved(n, m, status, answer.word, began)
-        judged = residuals(H, g, A, limits.low, limits.high, x, push)
+            return unsolved(n, m, status, answer.solver_status, began)
+        judged = residuals(H, g, A, limits.low, limits.high, x, multipliers)
         outside = violations(A, limits.low, limits.high, x)
         worst = int(np.argmax(outside)) if outside.max(initial=0.0) > 0 else -1
         spent = time.perf_counter() - began
-        return QpSolution(x, push, status, *judged, answer.iterations, spent, answer.word, worst)
+        return QpSolution(x, multipliers, status, *judged, answer.iterations, spent, answer.solver_status, worst)
 
 
 def solve_qp(
@@ -275,7 +277,7 @@ def solve_qp(
 
 
 def residuals(
-    H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatArray, x: FloatArray, push: FloatArray
+    H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatArray, x: FloatArray, multipliers: FloatArray
 ) -> tuple[float, float, float, float]:
     """Return primal, dual, gap and error of a candidate, as `QpSolution` defines them; inf where one is not finite."""
     n, k = len(x), len(low)
@@ -287,16 +289,16 @@ def residuals(
     value[n:] = A @ x
     bent[:] = H @ x
     slope[:] = g
-    stationary[:] = A.T @ push[n:]
-    stationary += push[:n]
+    stationary[:] = A.T @ multipliers[n:]
+    stationary += multipliers[:n]
     stationary += bent
     stationary += g
     np.maximum(low - value, value - high, out=outside)
     np.maximum(outside, 0.0, out=outside)
-    bound = np.where(push > 0, high, low)
-    bound[push == 0.0] = 0.0  # an infinite bound that pushes nothing
+    bound = np.where(multipliers > 0, high, low)
+    bound[multipliers == 0.0] = 0.0  # an infinite bound that pushes nothing
     quadratic, linear = float(x @ bent), float(x @ g)
-    gap = abs(quadratic + linear + float(push @ bound))
+    gap = abs(quadratic + linear + float(multipliers @ bound))
     starts = (0, n, 2 * n, 3 * n, 3 * n + k)
     most_bent, most_slope, dual, size, primal = np.maximum.reduceat(np.abs(table), starts).tolist()
     total = primal + dual + gap
@@ -306,11 +308,11 @@ def residuals(
     return primal, dual, gap, max(primal / max(1.0, size), dual / max(1.0, most_bent, most_slope), gap / cost)
 
 
-def without_pushes_at_infinity(answer: RawSolution, limits: Limits) -> RawSolution:
+def without_multipliers_at_infinity(answer: RawSolution, limits: Limits) -> RawSolution:
     """Drop multipliers of infinite bounds, which solvers leave as crumbs; the dual residual then shows them."""
-    push = answer.push
-    nowhere = ((push > 0) & (limits.high == math.inf)) | ((push < 0) & (limits.low == -math.inf))
-    return RawSolution(answer.x, np.where(nowhere, 0.0, push), answer.iterations, answer.word)
+    multipliers = answer.multipliers
+    nowhere = ((multipliers > 0) & (limits.high == math.inf)) | ((multipliers < 0) & (limits.low == -math.inf))
+    return RawSolution(answer.x, np.where(nowhere, 0.0, multipliers), answer.iterations, answer.solver_status)
 
 
 def violations(A: Any, low: FloatArray, high: FloatArray, x: FloatArray) -> FloatArray:
@@ -328,11 +330,11 @@ def finite_program(H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatAr
     return math.isfinite(total) and float(low.sum()) < math.inf and float(high.sum()) > -math.inf
 
 
-def unsolved(n: int, m: int, status: Status, word: str, began: float) -> QpSolution:
+def unsolved(n: int, m: int, status: Status, solver_status: str, began: float) -> QpSolution:
     """Return the solution, all NaN, of a program of n unknowns and m rows that has none; `began` of `perf_counter`."""
-    x, push = np.full(n, math.nan), np.full(n + m, math.nan)
+    x, multipliers = np.full(n, math.nan), np.full(n + m, math.nan)
     spent = time.perf_counter() - began
-    return QpSolution(x, push, status, math.inf, math.inf, math.inf, math.inf, 0, spent, word)
+    return QpSolution(x, multipliers, status, math.inf, math.inf, math.inf, math.inf, 0, spent, solver_status)
 
 
 def _clean(key: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:

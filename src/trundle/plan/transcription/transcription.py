@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from trundle.checks import FloatArray, choice
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import ElementGroup, Program
+from trundle.numerics.ode.step import rk4_step
 from trundle.plan.transcription.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
 from trundle.plan.transcription.midpoint import at_ends_of_intervals, midpoint, total_rows
 from trundle.problems import Condition, Phase, Problem
@@ -330,12 +331,8 @@ def _rk4(phase: Phase, free: bool) -> ca.Function:
     u0, u1, dtau = ca.SX.sym("u0", phase.nu), ca.SX.sym("u1", phase.nu), ca.SX.sym("dtau")
     T = ca.SX.sym("T") if free else ca.SX(phase.duration[0])
     f = ca.Function("f", [phase.x, phase.u], [phase.rate])
-    h, mean = T * dtau, (u0 + u1) / 2
-    k1 = f(phase.x, u0)
-    k2 = f(phase.x + h / 2 * k1, mean)
-    k3 = f(phase.x + h / 2 * k2, mean)
-    k4 = f(phase.x + h * k3, u1)
-    after = phase.x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    inputs = {0.0: u0, 0.5: (u0 + u1) / 2, 1.0: u1}
+    after = rk4_step(lambda x, s: f(x, inputs[s]), phase.x, T * dtau)
     w = ca.vertcat(phase.x, u0, u1, T) if free else ca.vertcat(phase.x, u0, u1)
     return ca.Function("rk4", [w, dtau], [after], {"cse": True})
 

@@ -13,6 +13,7 @@ from trundle.errors import InputError
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.tree import TreeModel
+from trundle.numerics.ode.step import rk4_step
 from trundle.plan.transfer.goal import Target, hand_angle, names_of
 from trundle.plan.transfer.transfer import Transfer
 
@@ -97,11 +98,7 @@ def _rolling(model: TreeModel, dynamics: Dynamics, start: FloatArray) -> Callabl
     x[where] = s
     rate = ca.substitute([dynamics.kin[0].rates], [model.x], [x])[0]
     f = ca.Function("f", [s], [rate])
-    k1 = f(s)
-    k2 = f(s + h / 2 * k1)
-    k3 = f(s + h / 2 * k2)
-    k4 = f(s + h * k3)
-    path = ca.Function("step", [s, h], [s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)]).mapaccum("path", _STEPS)
+    path = ca.Function("step", [s, h], [rk4_step(lambda at, _: f(at), s, h)]).mapaccum("path", _STEPS)
     first = start[where]
     return lambda turn: np.vstack([first, np.asarray(path(first, np.full((1, _STEPS), turn / _STEPS))).T])
 

@@ -13,6 +13,7 @@ from trundle.checks import FloatArray
 from trundle.models.rigid_body import SampledMotion
 from trundle.models.tree.conversion import pose_of, to_matrix, to_wxyz
 from trundle.models.tree.system import ContactSystem, Start
+from trundle.numerics.ode.step import rk4_step
 from trundle.plan.transcription.transcription import Arc
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.goal import HandInstant, names_of
@@ -140,12 +141,8 @@ def _rk4_step(f: ca.Function) -> ca.Function:
     state = x
     for half in range(2):
         a, b = u0 + (u1 - u0) * half / 2, u0 + (u1 - u0) * (half + 1) / 2
-        mean, step = (a + b) / 2, h / 2
-        k1 = f(state, a)
-        k2 = f(state + step / 2 * k1, mean)
-        k3 = f(state + step / 2 * k2, mean)
-        k4 = f(state + step * k3, b)
-        state = state + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        inputs = {0.0: a, 0.5: (a + b) / 2, 1.0: b}
+        state = rk4_step(lambda x, s, u=inputs: f(x, u[s]), state, h / 2)
     return ca.Function("step", [x, u0, u1, h], [state])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.geometry.sampled.circle_fit import fit_circle
 from trundle.records import Trajectory
 from trundle.report import recompute
 from trundle.report.metrics import energy, inertia_matrix, largest, needed, physics, relative_drift
@@ -87,21 +88,11 @@ def _ball_on_plate(run: Trajectory) -> tuple[float, float, float, float]:
 
 
 def _fit_circle(points: Array) -> Array:
-    """Return the centre (2,) of the least-squares circle: algebraic start, then Gauss-Newton on the distances."""
-    mean = points.mean(axis=0)
-    p = points - mean
-    A = np.column_stack([2 * p, np.ones(len(p))])
-    solution = np.linalg.lstsq(A, np.sum(p * p, axis=1), rcond=None)[0]
-    centre, radius = solution[:2], math.sqrt(max(solution[2] + solution[:2] @ solution[:2], 0.0))
-    for _ in range(10):
-        d = p - centre
-        distance = np.linalg.norm(d, axis=1)
-        slopes = np.column_stack([d / distance[:, None], np.ones(len(p))])
-        step = np.linalg.lstsq(slopes, distance - radius, rcond=None)[0]
-        centre, radius = centre + step[:2], radius + step[2]
-        if np.max(np.abs(step)) < 1e-15:
-            break
-    return centre + mean
+    """Return the centre (2,) of the least-squares circle; points on a line have it at infinity."""
+    try:
+        return fit_circle(points, fewest=3, tolerance=1e-14).center
+    except InputError:
+        return np.full(2, math.inf)
 
 
 def _derivative(t: Array, x: Array) -> Array:

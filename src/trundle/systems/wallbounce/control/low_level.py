@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative
-from trundle.numerics.compiled.buffered import QuickCall
+from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.systems.wallbounce.robot import BallBalancer, body_rotation
 
 __all__ = ["LowLevel", "LowLevelCommand", "LowLevelGains"]
@@ -114,13 +114,13 @@ class LowLevel:
         return self._state(measured)[0]
 
     @cached_property
-    def _quick(self) -> QuickCall:
-        return QuickCall(self.function)
+    def _quick(self) -> BufferedFunction:
+        return BufferedFunction(self.function)
 
     @cached_property
-    def _state(self) -> QuickCall:
+    def _state(self) -> BufferedFunction:
         y = ca.SX.sym("y", 28)
-        return QuickCall(ca.Function("state", [y], [self._model_state(y)]))
+        return BufferedFunction(ca.Function("state", [y], [self._model_state(y)]))
 
     def _model_state(self, y: ca.SX) -> ca.SX:
         return ca.vertcat(y[:11], self.robot.momenta(y[2:5], y[11:13], y[13:16]))

@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
-from trundle.numerics.compiled.buffered import QuickCall
+from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.systems.wallbounce.control.contact_implicit import Disc
 from trundle.systems.wallbounce.control.two_level import Surroundings
 from trundle.systems.wallbounce.robot import BallBalancer
@@ -118,7 +118,7 @@ class PathPlanner:
         self.forward = array("forward", forward, (2,))
         self.sideways = np.array([-self.forward[1], self.forward[0]])
         x = ca.SX.sym("x", 16)
-        self._velocity = QuickCall(ca.Function("v", [x], [robot.state(x).v]))
+        self._velocity = BufferedFunction(ca.Function("v", [x], [robot.state(x).v]))
         self.reset()
 
     def reset(self) -> None:

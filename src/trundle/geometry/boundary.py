@@ -1,0 +1,103 @@
+"""Boundary: what the queries ask of a shape, that is its representations and tables built once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeVar
+
+import casadi as ca
+
+from trundle.geometry.chart import Chart
+from trundle.geometry.level import Level
+from trundle.geometry.patch import Patch
+
+Built = TypeVar("Built")
+
+
+class SupportLike(Protocol):
+    """What a contact asks of a convex body: `Support` and `EllipsoidSupport` give it."""
+
+    @property
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+        ...
+
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return h(u), m."""
+        ...
+
+    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
+        """Return the patch with outward normal `n`."""
+        ...
+
+    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the point and the tensor of radii with outward normal `n`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Representations:
+    """The representations a shape has; a contact picks the ones that suit it.
+
+    Attributes
+    ----------
+    charts : tuple of Chart
+        An atlas: charts that together cover the boundary (each good for |u| < chart.reach).
+    support : SupportLike or None
+        Of a convex body; of the convex hull where `hull` says so.
+    level : Level or None
+    flat : bool
+        The boundary is the plane z = 0 (d = 3) or the line z = 0 (d = 2), material below.
+    hull : bool
+        The body is not convex and `support` is that of its convex hull: right for contact with a
+        plane, wrong for anything that can reach a hollow.
+    distance : ca.Function or None
+        Signed distance x (d,) -> m, positive outside the material, in closed form.
+    height : ca.Function or None
+        Of a boundary that is a graph: x -> z (d = 2) or (x, y) -> z (d = 3), m; material below.
+    roundness : ca.Function or None
+        Outward normal n (d,) -> a dimensionless number that changes sign exactly where a contact with
+        a plane stops being a point (face of a disc, side of a capsule); None: nowhere.
+    """
+
+    charts: tuple[Chart, ...] = ()
+    support: SupportLike | None = None
+    level: Level | None = None
+    flat: bool = False
+    hull: bool = False
+    distance: ca.Function | None = None
+    height: ca.Function | None = None
+    roundness: ca.Function | None = None
+
+
+class Boundary(ABC):
+    """Boundary of a body by its representations, in the shape's frame; `Shape` adds the queries as methods."""
+
+    d: int
+
+    @abstractmethod
+    def bundle(self) -> Representations:
+        """Build the representations."""
+
+    @property
+    @abstractmethod
+    def reference_length(self) -> float:
+        """A typical size of the shape in m."""
+
+    @cached_property
+    def representations(self) -> Representations:
+        """The shape's representations, built once."""
+        return self.bundle()
+
+    @cached_property
+    def _built(self) -> dict[Callable[..., Any], Any]:
+        return {}
+
+    def numeric(self, build: Callable[[Self], Built]) -> Built:
+        """Return ``build(shape)``, kept with the shape: tables that are made once."""
+        if build not in self._built:
+            self._built[build] = build(self)
+        return self._built[build]

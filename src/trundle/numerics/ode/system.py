@@ -1,0 +1,66 @@
+"""A system of ordinary differential equations with margins and a projection, as CasADi functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from trundle.errors import InputError
+
+
+@dataclass(frozen=True)
+class OdeSystem:
+    """``x' = rate(t, x, p)`` with margins that end the motion and a projection onto its constraints.
+
+    Attributes
+    ----------
+    rate : casadi.Function
+        (t, x (n,), p) -> x' (n,).
+    margins : casadi.Function, optional
+        (t, x, p) -> g (m,), each positive while the mode holds; a margin that reaches zero from above is an event.
+    projection : casadi.Function, optional
+        (t, x, p) -> x (n,), applied after every step and to every sampled state but the initial one.
+
+    Raises
+    ------
+    InputError
+        If a function has other arguments or shapes.
+    """
+
+    rate: ca.Function
+    margins: ca.Function | None = None
+    projection: ca.Function | None = None
+
+    def __post_init__(self) -> None:
+        for name, function in (("rate", self.rate), ("margins", self.margins), ("projection", self.projection)):
+            if function is None:
+                continue
+            if function.n_in() != 3 or function.n_out() != 1 or function.size_in(0) != (1, 1):
+                raise InputError(name, str(function), "a function (t, x, p) with one output and a scalar t")
+            rows = self.margin_count if name == "margins" else self.size
+            if function.size_out(0) != (rows, 1) or function.size_in(1) != (self.size, 1) or self.size == 0:
+                raise InputError(name, str(function), f"a function with a state of {self.size} and {rows} results")
+            if function.size_in(2) != self.rate.size_in(2) or function.size_in(2)[1] > 1:
+                raise InputError(name, str(function), "a function with the parameters of the rate, as one column")
+
+    @property
+    def size(self) -> int:
+        """Number of states n."""
+        return self.rate.size1_out(0)
+
+    @property
+    def instructions(self) -> int:
+        """Number of instructions of all functions together."""
+        functions = (self.rate, self.margins, self.projection)
+        return sum(function.n_instructions() for function in functions if function is not None)
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of parameters."""
+        return self.rate.numel_in(2)
+
+    @property
+    def margin_count(self) -> int:
+        """Number of margins m."""
+        return self.margins.size1_out(0) if self.margins is not None else 0

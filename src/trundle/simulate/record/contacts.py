@@ -11,8 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.models.tree.approach import Approach, with_charts
-from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.records import SceneBody
+from trundle.simulate.events.watch import PairWatch
+from trundle.simulate.phase import Mode, Phase
 
 if TYPE_CHECKING:
     import xarray
@@ -56,8 +58,6 @@ def nearest_in_flight(
     contact : dict
         Quantities (n, slots, ...) of the contacts; those of `slot` are replaced.
     """
-    from trundle.simulate.events.watch import PairWatch
-
     first, phase = numbers[0], segment.phase
     watch, contact_pair = PairWatch(system, phase.mode, numbers), system.contact_pairs[first]
     near: Approach | None = None
@@ -79,9 +79,7 @@ def nearest_in_flight(
         contact["on_A"][rows, slot] -= np.array(contact_pair.center_A)
 
 
-def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
-    from trundle.simulate.phase import Mode, Phase
-
+def _phase_on(system: ContactSystem, phase: Phase, atlas: Atlas) -> Phase:
     mode = Mode(phase.mode.laws, atlas)
     held = phase.input_count > sum(motion.size for motion in system.motions.values())
     key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)

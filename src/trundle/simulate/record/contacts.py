@@ -13,8 +13,9 @@ from trundle.checks import FloatArray
 from trundle.models.tree.approach import Approach, with_charts
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.records import SceneBody
-from trundle.simulate.events.watch import PairWatch
-from trundle.simulate.phase import Mode, Phase
+from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events.contact_detection import PairDetector
+from trundle.simulate.mode import Mode
 
 if TYPE_CHECKING:
     import xarray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from trundle.simulate.record.log import Segment
 
 OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
-"""Quantities of a contact, as `trundle.simulate.record.outputs.output_expressions` names them."""
+"""Quantities of a contact, as `trundle.simulate.outputs.output_expressions` names them."""
 
 _SEARCH_EVERY = 10
 """In flight the nearest points are followed, and looked for afresh at every so many samples."""
@@ -59,7 +60,7 @@ def nearest_in_flight(
         Quantities (n, slots, ...) of the contacts; those of `slot` are replaced.
     """
     first, phase = numbers[0], segment.phase
-    watch, contact_pair = PairWatch(system, phase.mode, numbers), system.contact_pairs[first]
+    watch, contact_pair = PairDetector(system, phase.mode, numbers), system.contact_pairs[first]
     near: Approach | None = None
     found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
     for i, x in enumerate(segment.states):
@@ -79,11 +80,11 @@ def nearest_in_flight(
         contact["on_A"][rows, slot] -= np.array(contact_pair.center_A)
 
 
-def _phase_on(system: ContactSystem, phase: Phase, atlas: Atlas) -> Phase:
+def _phase_on(system: ContactSystem, phase: CompiledMode, atlas: Atlas) -> CompiledMode:
     mode = Mode(phase.mode.laws, atlas)
     held = phase.input_count > sum(motion.size for motion in system.motions.values())
     key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)
-    return system.kept(key, lambda: Phase(system, mode, held, phase.method))
+    return system.kept(key, lambda: CompiledMode(system, mode, held, phase.method))
 
 
 def turn(rotations: FloatArray) -> FloatArray:

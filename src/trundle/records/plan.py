@@ -89,6 +89,19 @@ class Plan:
         """Time all of it took, s."""
         return float(sum(entry.get(part, 0.0) for entry in self.history for part in ("build", "solve", "replay")))
 
+    @property
+    def tracked(self) -> Reference:
+        """The reference, for tracking.
+
+        Raises
+        ------
+        InputError
+            If there is none: the replay diverged, or the file is one of an older version.
+        """
+        if self.reference is None:
+            raise InputError("reference", None, "a plan that has a reference to track")
+        return self.reference
+
     def __repr__(self) -> str:
         """Return outcome, size and goal errors in one line."""
         r = self.residuals

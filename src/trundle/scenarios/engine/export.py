@@ -165,7 +165,7 @@ def _policy(work: Any) -> BalancingLQR | TrackingLQR | None:
         plan = work._planned(None, nodes=work.tables.plan.nodes, seed=work.scenario.seed)
         if not plan.success:
             raise SimulationError("there is no plan whose controller could be written", plan.status)
-        policy = work._controller(plan.reference)
+        policy = work._controller(plan.tracked)
     elif isinstance(work, ThrowWork):
         table = work.tables.throw
         thrown = work.task.plan(None, seed=work.scenario.seed, wanted=table.wanted, time_limit=table.time_limit)

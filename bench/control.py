@@ -16,7 +16,7 @@ import trundle as tr
 from trundle.control import Linearization, LocalError
 from trundle.control.regulators.linearization import dynamics_of
 from trundle.control.regulators.rolling_state import in_rolling_coordinates
-from trundle.problems.reference import Reference
+from trundle.records.reference import Reference
 
 Q = {
     "hand_rotation": 10.0,

@@ -16,7 +16,7 @@ from trundle.contact.laws import LAWS
 from trundle.geometry import Shape
 from trundle.models import Tree, TreeModel
 from trundle.simulate.events.rest import Hold, can_rest
-from trundle.simulate.events.sharing import shared_forces
+from trundle.simulate.force_distribution import distributed_forces
 
 LAW_PAIRS = (("rolling", "rolling"), ("rolling", "sliding"))
 GRAVITY = (0.0, -9.81)
@@ -45,7 +45,7 @@ def residual(
     model, worst, counted = build(shapes, form, exact, mu), 0.0, 0
     for laws in LAW_PAIRS[:1] if still else LAW_PAIRS:
         dynamics = model.dynamics([LAWS[law] for law in laws])
-        outputs = ca.vertcat(dynamics.nudot, *shared_forces(model, dynamics, laws, [(0, 1)]))
+        outputs = ca.vertcat(dynamics.nudot, *distributed_forces(model, dynamics, laws, [(0, 1)]))
         function, rng = ca.Function("f", [model.x, model.u], [outputs]), np.random.default_rng(3)
         for pair in zip(samples, samples[1:] + samples[:1], strict=True):
             if (state := _state(model, exact, mu, pair, laws, still, rng)) is None:

@@ -13,7 +13,7 @@ from tests.oracles.implicit import cross, norm
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
 from trundle.models.tree.tree import Tree, TreeModel
-from trundle.simulate.events.sharing import shared_forces
+from trundle.simulate.force_distribution import distributed_forces
 
 Array = np.ndarray
 LAW_PAIRS = (("rolling", "rolling"), ("rolling", "sliding"))
@@ -30,7 +30,7 @@ class TwoContacts:
     def residual(self, model: TreeModel, laws: tuple[str, str]) -> float:
         """Largest relative difference of accelerations and forces to the oracle's."""
         dynamics = model.dynamics([LAWS[law] for law in laws])
-        outputs = [dynamics.nudot, *shared_forces(model, dynamics, laws, [(0, 1)])]
+        outputs = [dynamics.nudot, *distributed_forces(model, dynamics, laws, [(0, 1)])]
         function = ca.Function("f", [model.x, model.u], [ca.vertcat(*outputs)])
         x, u = (np.array(part).T for part in zip(*self.columns, strict=True))
         worst = 0.0

@@ -14,7 +14,7 @@ from bench.control import flow as flow
 from trundle.control.regulators.linearization import dynamics_of
 from trundle.control.regulators.local_error import LocalError
 from trundle.control.regulators.rolling_state import in_rolling_coordinates
-from trundle.problems.reference import Reference
+from trundle.records.reference import Reference
 
 
 def ball_on_plate(law: str = "rolling", **options) -> tr.RollingPair:

@@ -13,7 +13,7 @@ from trundle.control.regulators.local_error import LocalError
 from trundle.control.regulators.rolling_state import in_rolling_coordinates
 from trundle.control.regulators.tracking import TrackingLQR
 from trundle.control.sensing.disturbance import Actuated
-from trundle.problems.reference import Reference
+from trundle.records.reference import Reference
 from trundle.status import Status
 
 SOFT = {"hand_angular_acceleration": 0.1, "hand_acceleration": 0.1}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.records import Plan, load_plan
+from trundle.records import Plan, Reference, load_plan
 from trundle.status import Status
 
 
@@ -51,3 +51,22 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_values_that_are_not_finite_are_refused() -> None:
     with pytest.raises(InputError, match="states"):
         Plan(Status.SUCCESS, [0.0, 1.0], [[0.0], [np.nan]], [[0.0], [0.0]], ((0, 0),), {})
+
+
+def test_the_reference_is_read_as_it_was(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    times = np.cumsum(rng.uniform(1e-4, 2e-3, size=50))
+    plan = Plan(
+        Status.SUCCESS, [0.0, 1.0], [[0.0], [1.0]], [[0.0], [0.0]], ((0, 0),), {},
+        reference=Reference(times, rng.normal(size=(50, 3)), rng.normal(size=(50, 2)), ((0, 1), (2, 0))),
+    )  # fmt: skip
+    again = load_plan(plan.save(tmp_path / "plan.npz")).reference
+    assert again is not None
+    assert plan.reference is not None
+    for name in ("times", "states", "inputs"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(plan.reference, name))
+    assert again.atlas == plan.reference.atlas
+
+
+def test_files_of_before_have_no_reference(tmp_path: Path) -> None:
+    assert load_plan(some_plan().save(tmp_path / "attempt.npz")).reference is None

@@ -7,12 +7,13 @@ import pytest
 
 import trundle as tr
 from trundle.contact.laws import SLIP_END
+from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.chatter import chatters
 from trundle.simulate.events.impact import plastic_impact
 from trundle.simulate.events.impact_cone import cone_laws
 from trundle.simulate.events.impact_sets import Candidate
 from trundle.simulate.events.transitions import JAM, TRANSITIONS
-from trundle.simulate.phase import Method, Mode, Phase
+from trundle.simulate.mode import Method, Mode
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -75,9 +76,9 @@ def test_an_inaccurate_run_sees_a_slip_end(monkeypatch: pytest.MonkeyPatch) -> N
         assert run["mode"][-1] == "rolling"
     np.testing.assert_allclose(times, times[0], atol=1e-4)
     assert TRANSITIONS[("sliding", SLIP_END)][1] is TRANSITIONS[("sliding", "slip_speed")][1]
-    phase = Phase(pair.system, Mode(("sliding",), ((0, 0),)), False, Method(relative_tolerance=1e-7))
+    phase = CompiledMode(pair.system, Mode(("sliding",), ((0, 0),)), False, Method(relative_tolerance=1e-7))
     assert phase.margins == ("contact.normal_force", "contact.slip_speed", f"contact.{SLIP_END}")
-    held = Phase(pair.system, Mode(("sliding",), ((0, 0),)), True, Method(relative_tolerance=1e-7))
+    held = CompiledMode(pair.system, Mode(("sliding",), ((0, 0),)), True, Method(relative_tolerance=1e-7))
     assert held.margins == phase.margins, "a walk's policy cuts it into pieces of 4 ms: in one of them a foot may stop"
 
 

@@ -7,14 +7,14 @@ import pytest
 
 import trundle as tr
 from tests.oracles import analytic
-from trundle.simulate.events.deciding import decided
+from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.exclusion import exclusion
 from trundle.simulate.events.impact import plastic_impact
 from trundle.simulate.events.impact_sets import Candidate
+from trundle.simulate.events.mode_selection import select_modes
 from trundle.simulate.events.rest import Hold, can_rest
 from trundle.simulate.events.transitions import EventHandler
-from trundle.simulate.events.watch import Watch
-from trundle.simulate.phase import Mode
+from trundle.simulate.mode import Mode
 from trundle.status import Status
 
 FLY = {"on_slip": "slide", "on_separation": "fly"}
@@ -115,13 +115,13 @@ def test_a_third_contact_in_space_is_seen_and_stops_the_run(monkeypatch: pytest.
     pair = tr.RollingPair(body, tr.Hand(tr.Dish([0.4, 0.4, 0.4])), friction=2.0, **FLY)
     turn = [np.cos(0.5), 0.0, np.sin(0.5), 0.0]
     start = pair.place(contact_on_hand=[0, 0, -0.4], object_quaternion=turn)
-    watch = Watch(pair.system, Mode(("rolling", "rolling"), start.atlas))
+    watch = ContactDetector(pair.system, Mode(("rolling", "rolling"), start.atlas))
     assert watch.full
     assert watch.overlaps(start.x[None]) is None
     pushed = np.array(start.x)
     pushed[pair.system.model().layout["object.position"]] += [-0.15, 0.0, 0.0]
     assert watch.overlaps(np.vstack([start.x, pushed])) == 1
-    monkeypatch.setattr(Watch, "overlaps", lambda self, states: 0)
+    monkeypatch.setattr(ContactDetector, "overlaps", lambda self, states: 0)
     run = tr.simulate(pair, start, 0.4)
     assert run.status is Status.SECOND_CONTACT
     assert run.transitions[-1]["reason"] == "a third point touched"
@@ -266,7 +266,7 @@ def test_transitions_that_undo_each_other_undecided_end_the_run(monkeypatch: pyt
 def test_without_contacts_nothing_is_decided() -> None:
     pair = wedged(0.1)
     start = pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4)
-    assert decided(pair.system, start.atlas, start.x, np.zeros(0), [], sticky=False) is None
+    assert select_modes(pair.system, start.atlas, start.x, np.zeros(0), [], sticky=False) is None
 
 
 def test_a_touch_without_a_blow_closes_the_contact_and_changes_nothing() -> None:
@@ -291,7 +291,7 @@ def test_a_place_that_comes_apart_by_round_off_alone_lands_where_that_is_sure() 
         x[layout["body.velocity"].start + 1] = 1e-17 - pull * t
         return x
 
-    watch = Watch(pair.system, Mode(("separated",), start.atlas), frozenset({"contact.gap"}))
+    watch = ContactDetector(pair.system, Mode(("separated",), start.atlas), frozenset({"contact.gap"}))
     times = np.array([0.0, 0.005])
     found = watch.touched(times, np.stack([falling(t) for t in times]), falling)
     assert found is not None

@@ -3,8 +3,8 @@
 from trundle.problems.paths import PointPath
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import Link, Problem, continuous
-from trundle.problems.reference import Reference
 from trundle.problems.stages import control_problem
+from trundle.records.reference import Reference
 
 __all__ = [
     "Condition",

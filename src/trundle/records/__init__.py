@@ -5,6 +5,7 @@ from __future__ import annotations
 from trundle.records.files import load_trajectory
 from trundle.records.plan import Plan, load_plan
 from trundle.records.policy import ContactSensing, Policy, tell_contacts
+from trundle.records.reference import Reference
 from trundle.records.scenebodies import SceneBody
 from trundle.records.trajectory import Trajectory
 from trundle.records.variables import Variable, View, make_dataset
@@ -16,6 +17,7 @@ __all__ = [
     "ContactSensing",
     "Plan",
     "Policy",
+    "Reference",
     "SceneBody",
     "Trajectory",
     "Variable",

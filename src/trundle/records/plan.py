@@ -11,11 +11,13 @@ import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
+from trundle.records.reference import Reference
 from trundle.records.trajectory import Trajectory
 from trundle.records.whole import load_arrays, reading, save_arrays
 from trundle.status import Status
 
 _FORMAT = 1
+_OF_REFERENCE = ("times", "states", "inputs")
 
 
 @final
@@ -46,7 +48,7 @@ class Plan:
         ``build``, ``solve``, ``replay`` (s).
     trajectory : Trajectory, optional
         The replay of the inputs by `trundle.simulate` in the user's own coordinates.
-    reference : problems.Reference, optional
+    reference : Reference, optional
         Dense states and inputs (at most 2 ms apart) of the replay in rolling coordinates, for tracking.
     message : str
         What is violated most, where the plan failed.
@@ -60,7 +62,7 @@ class Plan:
     residuals: Mapping[str, float]
     history: Sequence[Mapping[str, Any]] = field(default=())
     trajectory: Trajectory | None = None
-    reference: Any = None
+    reference: Reference | None = None
     message: str = ""
 
     def __post_init__(self) -> None:
@@ -87,6 +89,19 @@ class Plan:
         """Time all of it took, s."""
         return float(sum(entry.get(part, 0.0) for entry in self.history for part in ("build", "solve", "replay")))
 
+    @property
+    def tracked(self) -> Reference:
+        """The reference, for tracking.
+
+        Raises
+        ------
+        InputError
+            If there is none: the replay diverged, or the file is one of an older version.
+        """
+        if self.reference is None:
+            raise InputError("reference", None, "a plan that has a reference to track")
+        return self.reference
+
     def __repr__(self) -> str:
         """Return outcome, size and goal errors in one line."""
         r = self.residuals
@@ -94,7 +109,7 @@ class Plan:
         return f"<Plan: {self.status.label}, {len(self.times)} nodes over {self.duration:g} s, goal error {errors}>"
 
     def save(self, path: str | Path) -> Path:
-        """Write nodes, residuals and history (.npz, without pickle); a reader never sees half a file.
+        """Write nodes, residuals, history and reference (.npz, without pickle); a reader never sees half a file.
 
         The replay is not in it: ``plan.trajectory.save`` writes that.
 
@@ -103,7 +118,7 @@ class Plan:
         InputError
             If the folder does not exist or cannot be written to.
         """
-        content = {
+        content: dict[str, Any] = {
             "format": _FORMAT,
             "status": self.status.label,
             "atlas": self.atlas,
@@ -111,11 +126,17 @@ class Plan:
             "history": self.history,
             "message": self.message,
         }
-        return save_arrays(path, content, {"times": self.times, "states": self.states, "inputs": self.inputs})
+        arrays = {"times": self.times, "states": self.states, "inputs": self.inputs}
+        if self.reference is not None:
+            content["reference_atlas"] = self.reference.atlas
+            arrays |= {f"reference_{name}": getattr(self.reference, name) for name in _OF_REFERENCE}
+        return save_arrays(path, content, arrays)
 
 
 def load_plan(path: str | Path) -> Plan:
-    """Read a file that `Plan.save` wrote, for going on from it; it has no trajectory.
+    """Read a file that `Plan.save` wrote, for going on from it or tracking it; it has no trajectory.
+
+    Its reference is the one that was saved, bit by bit: a `TrackingLQR` of the loaded plan is that of the plan itself.
 
     Raises
     ------
@@ -132,8 +153,17 @@ def load_plan(path: str | Path) -> Plan:
             times=data["times"],
             states=data["states"],
             inputs=data["inputs"],
-            atlas=tuple(map(tuple, content["atlas"])),  # pyright: ignore[reportArgumentType]
+            atlas=tuple((a, b) for a, b in content["atlas"]),
             residuals=content["residuals"],
             history=content["history"],
+            reference=_reference(content, data),
             message=content["message"],
         )
+
+
+def _reference(content: Mapping[str, Any], data: Mapping[str, FloatArray]) -> Reference | None:
+    """Return the reference of a file, or None: attempts without a replay have none, nor do files of older versions."""
+    if "reference_atlas" not in content:
+        return None
+    arrays = {name: data[f"reference_{name}"] for name in _OF_REFERENCE}
+    return Reference(**arrays, atlas=tuple((a, b) for a, b in content["reference_atlas"]))

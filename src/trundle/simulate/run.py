@@ -14,9 +14,9 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Policy, Trajectory
-from trundle.simulate.events.transitions import HybridState
-from trundle.simulate.phase import Method, Mode
-from trundle.simulate.record.recorder import record
+from trundle.simulate.events import HybridState
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.record import record
 from trundle.simulate.runner import Runner
 
 _SAMPLES, _STEPS = 1_000_000, 100_000_000

@@ -14,14 +14,12 @@ from trundle.errors import InputError
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
-from trundle.simulate.events.chatter import chatters, goes_round
-from trundle.simulate.events.handover import has_neighbour
-from trundle.simulate.events.sinking import sunk
+from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, chatters, cycles, recontact
+from trundle.simulate.events.chart_transition import has_neighbour
 from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
-from trundle.simulate.events.transitions import Event, EventHandler, HybridState
-from trundle.simulate.events.watch import Watch
-from trundle.simulate.phase import Method, Mode, Phase, projected
-from trundle.simulate.record.log import Log, Segment
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.record import Log, Segment
 from trundle.status import Status
 
 WATCH_STEP = 5e-3
@@ -79,11 +77,11 @@ class Runner:
         self._held: FloatArray | None = None
         self._tick: int | None = None
 
-    def phase(self, mode: Mode) -> Phase:
+    def phase(self, mode: Mode) -> CompiledMode:
         """Return the compiled phase of a mode; it lives as long as the system."""
         held = self.policy is not None
         key = ("phase", mode, held, self.method.name, self.method.stabilization, self.method.end_speed)
-        return self.system.kept(key, lambda: Phase(self.system, mode, held, self.method))
+        return self.system.kept(key, lambda: CompiledMode(self.system, mode, held, self.method))
 
     def inputs(self, t: float) -> tuple[FloatArray, float]:
         """Return the input parameters valid at `t` and the time until which they are."""
@@ -139,7 +137,7 @@ class Runner:
                 return Status.SUCCESS
             stuck = stuck + 1 if following.t - since < 1e-12 else 0
             since, here = following.t, [*here, following] if stuck else [following]
-            if goes_round(here):
+            if cycles(here):
                 following, status = self._settled(here, settled)
                 if status is not None:
                     return status
@@ -198,10 +196,10 @@ class Runner:
     def _parameters(self, now: HybridState) -> FloatArray:
         return self.phase(now.mode).parameters(self.inputs(now.t)[0], now.onsets)
 
-    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event, Phase]:
+    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event, CompiledMode]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
-        watch = Watch(self.system, now.mode, now.unarmed)
+        watch = ContactDetector(self.system, now.mode, now.unarmed)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
         first_step: float | None = None
@@ -230,7 +228,7 @@ class Runner:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
             if end is None and done.status is Status.SUCCESS:
-                back = sunk(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
+                back = recontact(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
                 if back is not None:
                     instant, end = back
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
@@ -264,7 +262,7 @@ class Runner:
         self._note(now, Status.SECOND_CONTACT.label, "two contacts of a body cannot be held together")
         return Status.SECOND_CONTACT
 
-    def _armed(self, phase: Phase, now: HybridState) -> np.ndarray:
+    def _armed(self, phase: CompiledMode, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = np.array(
             [name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], dtype=bool
@@ -300,7 +298,7 @@ class Runner:
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
             self._tick = tick
 
-    def _event(self, phase: Phase, done: Integration) -> Event | None:
+    def _event(self, phase: CompiledMode, done: Integration) -> Event | None:
         if done.event is None:
             return None
         contact, margin = phase.margins[done.event].split(".", 1)
@@ -311,7 +309,7 @@ class Runner:
 
     def _integrate(
         self,
-        phase: Phase,
+        phase: CompiledMode,
         t0: float,
         x0: FloatArray,
         t1: float,
@@ -344,7 +342,7 @@ class Runner:
         recorded = np.isin(done.times, output)
         return replace(done, times=done.times[recorded], states=done.states[recorded]), (done.times, done.states)
 
-    def _state_at(self, phase: Phase, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
+    def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
             """Return the state at the time `t` (s)."""
             if t <= now.t:
@@ -363,7 +361,7 @@ class Runner:
 
         return state
 
-    def _signs(self, phase: Phase, now: HybridState) -> list[float]:
+    def _signs(self, phase: CompiledMode, now: HybridState) -> list[float]:
         """Sign of each contact's roundness at the start of a mode, for bodies that are round on both sides of zero."""
         values = phase.margin_values(now.t, now.x, phase.parameters(self.inputs(now.t)[0], now.onsets))
         signs = []
@@ -372,7 +370,7 @@ class Runner:
             signs.append(-1.0 if below and round_on_both_sides(contact_pair) else 1.0)
         return signs
 
-    def _keep(self, phase: Phase, done: Integration, p: FloatArray, ended: bool) -> None:
+    def _keep(self, phase: CompiledMode, done: Integration, p: FloatArray, ended: bool) -> None:
         times, states = done.times, done.states
         if ended or done.t_end >= self.samples[-1] or done.status is not Status.SUCCESS:
             if not times.size or times[-1] < done.t_end:

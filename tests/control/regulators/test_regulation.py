@@ -14,7 +14,7 @@ from trundle.control.regulators.rolling_state import in_rolling_coordinates
 from trundle.control.regulators.tracking import TrackingLQR
 from trundle.control.sensing.disturbance import Actuated
 from trundle.errors import InputError
-from trundle.problems.reference import Reference
+from trundle.records.reference import Reference
 from trundle.status import Status
 
 R_ELLIPSE = {"hand_angular_acceleration": 1e-2, "hand_acceleration": 0.05}

@@ -10,8 +10,8 @@ from tests.control.cases import Q, R, Watched, ball_on_plate, flow, plate_refere
 from trundle.control.regulators.linearization import Linearization
 from trundle.control.regulators.tracking import TrackingLQR
 from trundle.errors import InputError
-from trundle.problems.reference import Reference
 from trundle.records import Policy
+from trundle.records.reference import Reference
 from trundle.status import Status
 
 FINAL = {name: 50 * weight for name, weight in Q.items()}

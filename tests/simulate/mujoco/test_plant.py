@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.simulate.mujoco.plant import Action, Fall, MujocoPlant, Push, Sensors
+from trundle.simulate.mujoco.plant import Fall, MujocoPlant
+from trundle.simulate.mujoco.pushes import Action, ForcePulse
+from trundle.simulate.mujoco.sensors import Sensors
 from trundle.status import Status
 
 mujoco = pytest.importorskip("mujoco")
@@ -69,12 +71,12 @@ def test_sensors_are_late_noisy_and_may_fail():
 
 
 def test_a_push_gives_its_impulse():
-    push = Push("cart", [0, 0, 0], [5.0, 3.0, 0.0], 0.1, 0.2)
+    push = ForcePulse("cart", [0, 0, 0], [5.0, 3.0, 0.0], 0.1, 0.2)
     run = MujocoPlant(SLIDER).run(Constant(0.0), 0.5, pushes=[push], record={"v": lambda view: view.data.qvel[0]})
     assert run.records["v"][-1] == pytest.approx(5.0 * 0.2 / 2.0, rel=1e-6)
     assert run.records["v"][9] == 0.0
     with pytest.raises(InputError, match="cart"):
-        MujocoPlant(SLIDER).run(Constant(0.0), 0.1, pushes=[Push("wagon", [0, 0, 0], [1, 0, 0], 0.0, 0.1)])
+        MujocoPlant(SLIDER).run(Constant(0.0), 0.1, pushes=[ForcePulse("wagon", [0, 0, 0], [1, 0, 0], 0.0, 0.1)])
 
 
 def test_contact_forces_carry_the_weight():
@@ -131,7 +133,7 @@ def test_wrong_arguments_are_named():
     with pytest.raises(InputError, match="output_step"):
         MujocoPlant(SLIDER).run(Constant(0.0), 0.1, output_step=0.0004)
     with pytest.raises(InputError, match="force"):
-        Push("cart", [0, 0, 0], [np.nan, 0, 0], 0.0, 0.1)
+        ForcePulse("cart", [0, 0, 0], [np.nan, 0, 0], 0.0, 0.1)
     with pytest.raises(InputError, match="deviation"):
         Sensors(deviation=-1.0)
 

@@ -8,7 +8,8 @@ import pytest
 
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
-from trundle.simulate.mujoco.plant import Push, Sensors
+from trundle.simulate.mujoco.pushes import ForcePulse
+from trundle.simulate.mujoco.sensors import Sensors
 from trundle.status import Status
 from trundle.systems.wallbounce.control.low_level import LowLevel
 from trundle.systems.wallbounce.plant import MEASURED, BalancerPlant, Box
@@ -87,7 +88,7 @@ def test_motors_push_the_floor_by_the_drives_force():
 @pytest.mark.parametrize("yaw", [0.0, 2.0])
 def test_the_low_level_balances_and_comes_back(yaw):
     plant = BalancerPlant(ROBOT)
-    push = Push("base", [0, 0, 0.5], [30.0, 20.0, 0.0], 0.2, 0.1)
+    push = ForcePulse("base", [0, 0, 0.5], [30.0, 20.0, 0.0], 0.2, 0.1)
     run = plant.plant(ROBOT.rest(yaw=yaw)).run(
         Balance(yaw=yaw), 4.0, sensors=Sensors(plant.measure), pushes=[push], record={"y": plant.measure}
     )
@@ -116,7 +117,7 @@ def test_torso_and_box_and_wall():
     plant.place_box(view, 0, [0.0, -0.4])
     mujoco.mj_forward(view.model, view.data)
     assert plant.torso_distance(view) == pytest.approx(0.16, abs=2e-3)
-    push = Push("base", [0, 0, 0.6], [150.0, 0.0, 0.0], 0.1, 0.3)
+    push = ForcePulse("base", [0, 0, 0.6], [150.0, 0.0, 0.0], 0.1, 0.3)
     run = plant.plant(ROBOT.rest()).run(
         Balance(), 1.2, sensors=Sensors(plant.measure), pushes=[push], record={"d": plant.torso_distance}
     )

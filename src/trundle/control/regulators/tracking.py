@@ -20,7 +20,7 @@ from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
-from trundle.problems.reference import Reference
+from trundle.records.reference import Reference
 
 _LINEARIZED = 100
 """Smallest number of times at which a long reference is linearised."""

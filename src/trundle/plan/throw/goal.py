@@ -15,8 +15,8 @@ from trundle.models.tree.approach import placed, with_charts
 from trundle.models.tree.closing import nearest
 from trundle.models.tree.system import Atlas, ContactSystem, Start
 from trundle.models.tree.touching import contact_points, touch_function, velocities_changed
-from trundle.simulate.phase import Mode
-from trundle.simulate.record.log import Log, Segment
+from trundle.simulate.mode import Mode
+from trundle.simulate.record import Log, Segment
 
 _ARC = 17
 """Points of the arc that the object has yet to roll."""

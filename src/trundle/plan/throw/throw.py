@@ -19,9 +19,9 @@ from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
 from trundle.plan.throw.shooting import Outcome, Parameter, Shooting, Shot
 from trundle.records import Trajectory
 from trundle.simulate import simulate
-from trundle.simulate.events.transitions import HybridState
-from trundle.simulate.phase import Method, Mode
-from trundle.simulate.record.log import Log
+from trundle.simulate.events import HybridState
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.record import Log
 from trundle.simulate.runner import Runner
 from trundle.status import Status
 

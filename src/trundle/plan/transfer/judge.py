@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
+from trundle.models.tree.touching import touch_function
 from trundle.numerics.nlp.nlp import ProgramSolution
 from trundle.plan.transcription.transcription import Arc
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.goal import ERRORS, RATES
 from trundle.plan.transfer.replay import Dense, Replayer
+from trundle.plan.transfer.settings import Settings
 from trundle.problems import Reference
 from trundle.records import Trajectory
 from trundle.status import Status
-
-if TYPE_CHECKING:
-    from trundle.plan.transfer.refine import Settings
 
 _NAMES = {name: f"goal_{name}_error" for name in (*ERRORS, *RATES)}
 _UNITS = {"position": "m", "rotation": "rad", "velocity": "m/s", "angular_velocity": "rad/s"}
@@ -238,8 +236,6 @@ def _no_input(formulation: Formulation, x0: FloatArray) -> str:
 
 
 def _slip(formulation: Formulation) -> float:
-    from trundle.models.tree.touching import touch_function
-
     task = formulation.task
     slip = touch_function(task.pair.system, task.start.atlas, 0)(task.start.x)[1]
     return float(np.linalg.norm(np.asarray(slip)))

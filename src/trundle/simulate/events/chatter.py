@@ -22,7 +22,7 @@ def chatters(transitions: Sequence[Mapping[str, Any]]) -> bool:
     return sum(note["reason"] == JAM for note in recent) >= _COUNT // 4
 
 
-def goes_round(instants: list[HybridState]) -> bool:
+def cycles(instants: list[HybridState]) -> bool:
     """Whether the last of the `instants` of one time, with several contacts, was there before: same mode and state."""
     last = instants[-1]
     return sum(LAWS[law].touching for law in last.mode.laws) > 1 and any(

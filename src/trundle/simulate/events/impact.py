@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from trundle.checks import FloatArray
 from trundle.simulate.events.impact_cone import cone_laws
 from trundle.simulate.events.impact_sets import Candidate, Impact, checked, inside, some_of
-from trundle.simulate.events.sharing import shared_impulses
+from trundle.simulate.force_distribution import distributed_impulses
 
 REST_SPEED = 1e-3
 """Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
@@ -100,7 +100,7 @@ def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     before = np.concatenate([contacts[i].velocity for i in numbers])
     jump, impulse = _close(M, rows, before)
     normals, frictions = [contacts[i].n for i in numbers], [contacts[i].mu for i in numbers]
-    shares = shared_impulses(rows, normals, impulse, frictions)
+    shares = distributed_impulses(rows, normals, impulse, frictions)
     pushes = dict(zip(numbers, shares, strict=True))
     round_off = 1e-9 * max(float(np.linalg.norm(impulse)), 1e-12)
     decided = all(inside(contacts[i], push, round_off) for i, push in pushes.items())

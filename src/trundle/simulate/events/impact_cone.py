@@ -70,7 +70,7 @@ def _read(
 ) -> tuple[dict[int, str], dict[int, FloatArray]]:
     """Return laws and directions from the impulses and the velocities after them."""
     laws: dict[int, str] = {}
-    ways: dict[int, FloatArray] = {}
+    directions: dict[int, FloatArray] = {}
     push = float(np.max(np.abs(L)))
     scale = max(float(np.linalg.norm(c.velocity)) for c in cs)
     for c, i, at in zip(cs, numbers, rows, strict=True):
@@ -79,7 +79,7 @@ def _read(
         if float(c.n @ L[at]) <= _NOTHING * push:
             laws[i] = "apart"
         elif size > _NOTHING * scale:
-            laws[i], ways[i] = "sliding", slip / size
+            laws[i], directions[i] = "sliding", slip / size
         else:
             laws[i] = "rolling"
-    return laws, ways
+    return laws, directions

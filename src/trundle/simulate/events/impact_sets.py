@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.simulate.events.sharing import cone_sides, inside_all, redundant
+from trundle.simulate.force_distribution import cone_sides, internal_forces, largest_margin
 
 _MOST = 800
 """Sets of laws beyond which there are too many to try."""
@@ -147,14 +147,14 @@ def _both_ways(n: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _turned(M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], sliding: list[int]) -> Impact | None:
     """Turn the directions of the slips, in space, until they are those after the impact."""
-    ways = {i: _slip_direction(contacts[i], contacts[i].velocity) for i in sliding}
-    if any(way is None for way in ways.values()):
+    directions = {i: _slip_direction(contacts[i], contacts[i].velocity) for i in sliding}
+    if any(direction is None for direction in directions.values()):
         return None
-    e = {i: way for i, way in ways.items() if way is not None}
+    e = {i: direction for i, direction in directions.items() if direction is not None}
     for _ in range(_TURNS):
         jump, _ = _solved(M, contacts, laws, e)
         after = {i: _slip_direction(contacts[i], contacts[i].velocity + contacts[i].J @ jump) for i in sliding}
-        turned = {i: way for i, way in after.items() if way is not None}
+        turned = {i: direction for i, direction in after.items() if direction is not None}
         if len(turned) < len(sliding):
             return None
         if all(float(np.linalg.norm(turned[i] - e[i])) < 1e-13 for i in sliding):
@@ -173,7 +173,7 @@ def _solved(
     M: FloatArray, contacts: dict[int, Candidate], laws: dict[int, str], e: dict[int, FloatArray]
 ) -> tuple[FloatArray, dict[int, FloatArray]]:
     """Return the jump (nv,) and the impulses of contacts that do as told, slips along the unit vectors `e`."""
-    rows, pushes, before, ways = [], [], [], []
+    rows, pushes, before, directions = [], [], [], []
     for i, law in laws.items():
         c = contacts[i]
         if law == "apart":
@@ -183,28 +183,28 @@ def _solved(
         rows.append(held @ c.J)
         pushes.append(pushed @ c.J)
         before.append(held @ c.velocity)
-        ways.append((i, pushed))
+        directions.append((i, pushed))
     G = np.vstack(pushes)
     spread = np.linalg.solve(M, G.T)
     least = np.linalg.lstsq(np.vstack(rows) @ spread, -np.concatenate(before), rcond=1e-10)[0]
-    size = _shared(np.asarray(least, dtype=np.float64), G, [(contacts[i], pushed) for i, pushed in ways])
+    size = _shared(np.asarray(least, dtype=np.float64), G, [(contacts[i], pushed) for i, pushed in directions])
     impulses, at = {}, 0
-    for i, pushed in ways:
+    for i, pushed in directions:
         impulses[i] = pushed.T @ size[at : at + len(pushed)]
         at += len(pushed)
     return np.asarray(spread @ size, dtype=np.float64), impulses
 
 
-def _shared(size: FloatArray, G: FloatArray, ways: list[tuple[Candidate, FloatArray]]) -> FloatArray:
+def _shared(size: FloatArray, G: FloatArray, directions: list[tuple[Candidate, FloatArray]]) -> FloatArray:
     """Return impulses with the same effect inside the cones (in space: pyramids inside them), where there are such."""
     sides, at = np.zeros((0, len(size))), 0
-    for c, pushed in ways:
+    for c, pushed in directions:
         side = cone_sides(c.n, c.mu) if len(pushed) == len(c.n) else np.eye(1)
         wide = np.zeros((len(side), len(size)))
         wide[:, at : at + len(pushed)] = side
         sides, at = np.vstack((sides, wide)), at + len(pushed)
-    other = redundant(G)
-    return size + other @ inside_all(sides @ size, sides @ other)
+    other = internal_forces(G)
+    return size + other @ largest_margin(sides @ size, sides @ other)
 
 
 def checked(

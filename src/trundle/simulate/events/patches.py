@@ -7,7 +7,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, touch_function
-from trundle.simulate.phase import Mode
+from trundle.simulate.mode import Mode
 
 _AT_ONCE, _APPROACHES = 1e-9, 1e-9
 """Gap (m) and speed (m/s) at which a corner lands together with another one."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.geometry.chart import Range
-from trundle.geometry.shape import Shape
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import touch_function
 from trundle.simulate.events.impact import held_impact, plastic_impact
@@ -84,20 +81,6 @@ def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: Floa
             tangential = push - normal * float(normal @ push)
             onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)
     return onsets
-
-
-def ends_of_data(shape: Shape) -> tuple[Range, ...]:
-    """Return the ranges of x (and y), m, over which a measured graph has data; nothing for any other shape."""
-    graph = shape.representations
-    if graph.height is None or not graph.charts:
-        return ()
-    chart = graph.charts[0]
-    ranges = chart.ranges
-    if not ranges or not all(r.bounded and not r.periodic for r in ranges):
-        return ()
-    middle = [0.4 * r.low + 0.6 * r.high for r in ranges]
-    point = np.asarray(ca.evalf(ca.densify(chart.point(ca.SX(ca.DM(middle)))))).ravel()
-    return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()
 
 
 def round_on_both_sides(contact_pair: ContactPair) -> bool:

@@ -11,9 +11,10 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SLIP_END
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import velocities_changed
-from trundle.simulate.events.deciding import decided
-from trundle.simulate.events.handover import handed_over, has_neighbour
+from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
 from trundle.simulate.events.impact import REST_SPEED
+from trundle.simulate.events.mode_selection import select_modes
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import Hold, can_rest
 from trundle.simulate.events.states import (
@@ -24,7 +25,7 @@ from trundle.simulate.events.states import (
     slip_and_spin,
     slip_directions,
 )
-from trundle.simulate.phase import Mode, Phase, projected
+from trundle.simulate.mode import Mode
 from trundle.status import Status
 
 _NO_FORCE = 1e-9
@@ -64,7 +65,7 @@ class Event:
     charts: tuple[int, int] | None = None
 
 
-Resolve = Callable[["EventHandler", HybridState, Event, Phase], "HybridState | Status"]
+Resolve = Callable[["EventHandler", HybridState, Event, CompiledMode], "HybridState | Status"]
 
 
 class EventHandler:
@@ -74,7 +75,7 @@ class EventHandler:
     ----------
     system : ContactSystem
     phase_of : callable
-        Returns the compiled `Phase` of a `Mode`.
+        Returns the compiled `CompiledMode` of a `Mode`.
     inputs : callable
         Returns the input parameters at a time.
     ignored : callable
@@ -84,14 +85,14 @@ class EventHandler:
     def __init__(
         self,
         system: ContactSystem,
-        phase_of: Callable[[Mode], Phase],
+        phase_of: Callable[[Mode], CompiledMode],
         inputs: Callable[[float], FloatArray],
         ignored: Callable[[str, float], object],
     ) -> None:
         self.system, self.phase_of, self.inputs, self.ignored = system, phase_of, inputs, ignored
         self.weight = float(system.physics["mass"]) * (float(np.linalg.norm(system.physics["gravity"])) or 1.0)
 
-    def next(self, now: HybridState, event: Event, phase: Phase) -> tuple[HybridState | Status, str]:
+    def next(self, now: HybridState, event: Event, phase: CompiledMode) -> tuple[HybridState | Status, str]:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         family = event.margin.split("_")[0] if event.margin.startswith(("chart", "data", "extent")) else event.margin
@@ -119,7 +120,7 @@ class EventHandler:
         phase = self.phase_of(now.mode)
         p = phase.parameters(self.inputs(now.t), now.onsets)
         u = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])["input"][0]
-        found = decided(self.system, atlas, now.x, u, closed, self.system.rules.on_slip == "ignore")
+        found = select_modes(self.system, atlas, now.x, u, closed, self.system.rules.on_slip == "ignore")
         if found is None:
             return None
         names = {"rolling": rolling_law(self.system)}
@@ -133,7 +134,7 @@ class EventHandler:
         unarmed = frozenset(f"{self.name(i)}.{_BORN_ZERO[law]}" for i, law in born.items())
         return HybridState(now.t, now.x, Mode(laws, atlas), onsets, unarmed)
 
-    def _at_the_tip(self, now: HybridState, event: Event, phase: Phase) -> bool:
+    def _at_the_tip(self, now: HybridState, event: Event, phase: CompiledMode) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
         if not phase.watched[phase.margins.index(f"{self.name(event.contact)}.normal_force")]:
             return False
@@ -154,7 +155,7 @@ def _stop(status: Status) -> Resolve:
     return lambda board, now, event, phase: status
 
 
-def _separate(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
+def _separate(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.rules.on_separation != "fly":
         return Status.SEPARATED
@@ -177,7 +178,7 @@ def _separate(board: EventHandler, now: HybridState, event: Event, phase: Phase)
     return Status.JAMMED
 
 
-def _stopped_by_a_jam(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
+def _stopped_by_a_jam(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     """A slip in space whose force has grown without bound stops: an impact without approach.
 
     Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve). A slip that comes to rest may turn so far and stops
@@ -201,13 +202,13 @@ def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
     return flight.margin_values(soon.t_end, soon.x_end, p)[gap] < -_CLOSES
 
 
-def _slip(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
+def _slip(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     if board.system.rules.on_slip != "slide":
         return Status.SLIPPED
     return _start_sliding(board, now, event.contact, phase)
 
 
-def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> HybridState:
+def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> HybridState:
     """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
 
     Corners of one patch are of one rigid body: they start together.
@@ -245,13 +246,13 @@ def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[st
     return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i]) > 0)
 
 
-def _spin(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
+def _spin(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     if board.system.rules.on_slip != "slide":
         return Status.SPUN
     return HybridState(now.t, now.x, board.with_law(now, event.contact, "rolling"), now.onsets)
 
 
-def _stick(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
+def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not."""
     mode = board.with_law(now, event.contact, _law_after_slip(board.system, now, event.contact))
     rolling = board.phase_of(mode)
@@ -277,7 +278,7 @@ def _without(onsets: FloatArray, contact: int) -> FloatArray:
     return left
 
 
-def _land(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
+def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     """A gap closed: plastic impact of the new contact with those that are closed.
 
     Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
@@ -347,10 +348,12 @@ def _base_is_still(board: EventHandler, now: HybridState) -> bool:
     )
 
 
-def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> HybridState | Status:
+def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
-    after = handed_over(board.system, phase.integrator.system.rate, now.t, now.x, p, now.mode.atlas, event.contact)
+    after = neighbouring_chart(
+        board.system, phase.integrator.system.rate, now.t, now.x, p, now.mode.atlas, event.contact
+    )
     if after is None:
         return Status.OFF_THE_SURFACE
     x, atlas = after
@@ -384,7 +387,7 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
 """(law, margin) -> (reason for the record, what resolves it)."""
 
 
-def _force(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> tuple[FloatArray, FloatArray]:
+def _force(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> tuple[FloatArray, FloatArray]:
     p = phase.parameters(board.inputs(now.t), now.onsets)
     out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
     name = board.name(contact)

@@ -1,4 +1,4 @@
-"""A humanoid in MuJoCo: bodies written from its description at run time, soles and hands that collide, its sensors."""
+"""A humanoid in MuJoCo: bodies made of its description at run time, soles and hands that collide, its sensors."""
 
 from __future__ import annotations
 
@@ -6,25 +6,38 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.checks import FloatArray, array, number, positive
-from trundle.errors import MissingExtraError
 from trundle.models.robots.capsules import Capsule
 from trundle.models.robots.humanoid import Humanoid, Pad, Sole
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
-from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView, Sensors
+from trundle.simulate.mujoco.mjcf import (
+    Surface,
+    add_geom,
+    add_motor,
+    allow_pairs,
+    load_mujoco,
+    new_spec,
+    set_inertia,
+)
+from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
+from trundle.simulate.mujoco.sensors import Sensors
+
+if TYPE_CHECKING:
+    import mujoco
+    from numpy.typing import ArrayLike
 
 _FLOOR = Terrain()
 _BALL = 0.005
 """Radius of the balls at the corners of a sole or pad, m."""
 _LIMB = 2
-"""Bit of MuJoCo's masks by which obstacles meet the robot's capsules, which meet nothing else."""
-_PAD = {"solimp": [0.99, 0.995, 0.001, 0.5, 2.0], "priority": 1}
+"""Bit of MuJoCo's masks by which obstacles collide with the robot's capsules, which collide with nothing else."""
+_PAD_IMPEDANCE = (0.99, 0.995, 0.001, 0.5, 2.0)
 """MuJoCo's impedance of pads, ten times harder than its default, which lets what is held creep."""
 
 
@@ -41,9 +54,9 @@ class FreeBox:
         Of its centre at the start; it is upright and turned by `yaw` (rad).
     """
 
-    size: Any
+    size: FloatArray
     mass: float
-    position: Any
+    position: FloatArray
     yaw: float = 0.0
 
     def __post_init__(self) -> None:
@@ -61,7 +74,7 @@ class FreeBox:
 
 @dataclass(frozen=True)
 class SensorNoise:
-    """Standard deviations of what a robot's sensors tell.
+    """Standard deviations of a robot's sensors.
 
     Parameters
     ----------
@@ -109,9 +122,9 @@ class HumanoidPlant:
     box : FreeBox, optional
         Something to hold.
     obstacles : sequence of Obstacle
-        They meet soles, hands and box, and all capsules of the robot's file, which weigh nothing.
-    shunned : mapping of str to tuple of str
-        Capsules that meet a block of the terrain, by its name; of soles and hands all do.
+        They collide with soles, hands and box, and with all capsules of the robot's file, which weigh nothing.
+    avoidance_pairs : mapping of str to tuple of str
+        Capsules that collide with a block of the terrain, by its name; soles and hands collide with all blocks.
     """
 
     humanoid: Humanoid
@@ -122,7 +135,7 @@ class HumanoidPlant:
     sole_part: float = 1.0
     box: FreeBox | None = None
     obstacles: Sequence[Obstacle] = ()
-    shunned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    avoidance_pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("friction", "mass_factor", "step"):
@@ -134,112 +147,89 @@ class HumanoidPlant:
         """Geoms' names of soles and hands, in the order of the forces of a measurement."""
         return tuple(self.humanoid.ends)
 
-    def specification(self) -> Any:
+    def specification(self) -> mujoco.MjSpec:
         """Return a fresh MjSpec: bodies and joints are named as in the description."""
-        mj = _mujoco()
-        spec = mj.MjSpec()
-        spec.modelname = self.humanoid.name
-        spec.compiler.degree = False
-        option = spec.option
-        option.timestep, option.gravity = self.step, self.humanoid.robot.gravity
-        option.integrator, option.cone = mj.mjtIntegrator.mjINT_IMPLICITFAST, mj.mjtCone.mjCONE_ELLIPTIC
-        option.impratio = 10.0
-        ground = {"contype": 0, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
+        spec = new_spec(self.humanoid.name, self.step, self.humanoid.robot.gravity)
+        ground = Surface(0, 1, self.friction)
         if self.terrain.floor:
-            spec.worldbody.add_geom(name="floor", type=mj.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], **ground)
+            add_geom(spec.worldbody, "floor", "plane", [0, 0, 0.1], ground)
         for i, block in enumerate(self.terrain.blocks):
-            spec.worldbody.add_geom(
-                name=f"block{i}",
-                type=mj.mjtGeom.mjGEOM_BOX,
-                size=block.half_size,
-                pos=block.center,
-                quat=quaternion_of(block.R),
-                **ground,
-            )
-        made = self._add_robot(spec, mj)
-        if self.obstacles or self.shunned:
+            at = {"position": block.center, "R": block.R}
+            add_geom(spec.worldbody, f"block{i}", "box", block.half_size, ground, **at)
+        made = self._add_robot(spec)
+        if self.obstacles or self.avoidance_pairs:
             self._add_obstacles(spec, made)
         if self.box:
             turn = quaternion_of(rotation_rpy(np.array([0.0, 0.0, self.box.yaw])))
             body = spec.worldbody.add_body(name="box", pos=self.box.position, quat=turn)
             body.add_freejoint(name="box")
-            meets = {"contype": 1, "conaffinity": 1, "friction": [self.friction, 0.005, 0.0001]}
-            half = self.box.size / 2
-            body.add_geom(name="box", type=mj.mjtGeom.mjGEOM_BOX, size=half, mass=self.box.mass, **meets)
+            add_geom(body, "box", "box", self.box.size / 2, Surface(1, 1, self.friction), mass=self.box.mass)
         return spec
 
-    def _add_obstacles(self, spec: Any, made: Sequence[Any]) -> None:
-        """Add obstacles, the robot's capsules, and the pairs of capsules and blocks that meet."""
-        friction = [self.friction, 0.005, 0.0001]
-        rub = [self.friction, self.friction, 0.005, 0.0001, 0.0001]
+    def _add_obstacles(self, spec: mujoco.MjSpec, made: Sequence[mujoco.MjsBody]) -> None:
+        """Add obstacles, the robot's capsules, and the pairs of capsules and blocks that collide."""
         for obstacle in self.obstacles:
             kind, size = _form(obstacle.kind, obstacle.size)
-            at, turn = obstacle.position, quaternion_of(obstacle.R_world_obstacle)
-            meets = {"contype": 0, "conaffinity": 1 | _LIMB, "friction": friction}
-            spec.worldbody.add_geom(name=f"obstacle_{obstacle.name}", type=kind, size=size, pos=at, quat=turn, **meets)
+            at = {"position": obstacle.position, "R": obstacle.R_world_obstacle}
+            add_geom(
+                spec.worldbody, f"obstacle_{obstacle.name}", kind, size, Surface(0, 1 | _LIMB, self.friction), **at
+            )
         for name, capsule in self.limbs.items():
             i, R, p = self.humanoid.robot.place_on_body(capsule.link)
             kind, size = _form("capsule", np.array([capsule.radius, capsule.length]))
-            at, turn = p + R @ capsule.middle, quaternion_of(R @ capsule.turned)
-            meets = {"contype": _LIMB, "conaffinity": 0, "mass": 0.0, "friction": friction}
-            made[i].add_geom(name=f"limb_{name}", type=kind, size=size, pos=at, quat=turn, **meets)
+            at = {"position": p + R @ capsule.middle, "R": R @ capsule.turned}
+            add_geom(made[i], f"limb_{name}", kind, size, Surface(_LIMB, 0, self.friction), mass=0.0, **at)
         blocks = {block.name: f"block{i}" for i, block in enumerate(self.terrain.blocks)}
-        for block, limbs in self.shunned.items():
-            for name in limbs:
-                spec.add_pair(geomname1=blocks[block], geomname2=f"limb_{name}", condim=3, friction=rub)
+        pairs = ((blocks[block], f"limb_{name}") for block, limbs in self.avoidance_pairs.items() for name in limbs)
+        allow_pairs(spec, pairs, self.friction)
 
     @property
     def limbs(self) -> Mapping[str, Capsule]:
         """Capsules of the robot, by name."""
         return self.humanoid.clearance.capsules if self.humanoid.clearance else {}
 
-    def _add_robot(self, spec: Any, mj: Any) -> list[Any]:
-        h, robot, made = self.humanoid, self.humanoid.robot, []
+    def _add_robot(self, spec: mujoco.MjSpec) -> list[mujoco.MjsBody]:
+        h, robot, types = self.humanoid, self.humanoid.robot, load_mujoco().mjtJoint
+        made: list[mujoco.MjsBody] = []
         for i, body in enumerate(robot.bodies()):
             parent = spec.worldbody if body.parent < 0 else made[body.parent]
-            inertia, k = _thick(body.inertia), self.mass_factor
-            here = parent.add_body(
-                name=body.name,
-                pos=body.p,
-                quat=quaternion_of(body.R),
-                mass=k * body.mass,
-                ipos=body.com,
-                fullinertia=k * inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]],
-                explicitinertial=True,
-            )
+            here = parent.add_body(name=body.name, pos=body.p, quat=quaternion_of(body.R))
+            inertia = self.mass_factor * _thick(body.inertia)
+            set_inertia(here, self.mass_factor * body.mass, body.com, inertia)
             made.append(here)
             if i == 0:
                 here.add_freejoint(name="base")
                 continue
-            kind = mj.mjtJoint.mjJNT_SLIDE if body.slides else mj.mjtJoint.mjJNT_HINGE
+            kind = types.mjJNT_SLIDE if body.slides else types.mjJNT_HINGE
             here.add_joint(name=body.name, type=kind, axis=body.axis, armature=h.joint_armature[i - 1])
-            motor = spec.add_actuator(name=body.name, target=body.name, trntype=mj.mjtTrn.mjTRN_JOINT)
-            motor.gainprm[0] = 1.0
-        touching = {"contype": 1, "conaffinity": 0, "mass": 0.0, "friction": [self.friction, 0.005, 0.0001]}
+            add_motor(spec, body.name, body.name)
+        sole_or_ball = Surface(1, 0, self.friction)
         for name, sole in h.feet.items():
             part = replace(sole, length=self.sole_part * sole.length, width=self.sole_part * sole.width)
-            self._add_rectangle(made, f"{name}_foot", part, np.eye(3), touching)
-        for name, palm in h.hands.items():
-            if isinstance(palm, Pad):
-                self._add_rectangle(made, f"{name}_hand", palm, palm.R_link_pad, touching | _PAD)
+            self._add_rectangle(made, f"{name}_foot", part, np.eye(3), sole_or_ball)
+        for name, hand in h.hands.items():
+            if isinstance(hand, Pad):
+                pad = replace(sole_or_ball, solimp=_PAD_IMPEDANCE, priority=1)
+                self._add_rectangle(made, f"{name}_hand", hand, hand.R_link_pad, pad)
                 continue
-            i, R, p = robot.place_on_body(palm.link)
-            at, size = p + R @ palm.at, [palm.radius, 0, 0]
-            made[i].add_geom(name=f"{name}_hand0", type=mj.mjtGeom.mjGEOM_SPHERE, size=size, pos=at, **touching)
+            i, R, p = robot.place_on_body(hand.link)
+            at = p + R @ hand.at
+            add_geom(made[i], f"{name}_hand0", "sphere", [hand.radius], sole_or_ball, position=at, mass=0.0)
         return made
 
     def _add_rectangle(
-        self, made: Sequence[Any], name: str, flat: Sole | Pad, R_link: FloatArray, touching: dict[str, Any]
+        self, made: Sequence[mujoco.MjsBody], name: str, flat: Sole | Pad, R_link: FloatArray, surface: Surface
     ) -> None:
         """Add balls at the corners of a sole or pad, tangent to it from inside."""
         i, R, p = self.humanoid.robot.place_on_body(flat.link)
         x, y = flat.length / 2, flat.width / 2
         for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
             at = p + R @ (flat.at + R_link @ np.array([*corner, _BALL]))
-            kind = _mujoco().mjtGeom.mjGEOM_SPHERE
-            made[i].add_geom(name=f"{name}{j}", type=kind, size=[_BALL, 0, 0], pos=at, **touching)
+            add_geom(made[i], f"{name}{j}", "sphere", [_BALL], surface, position=at, mass=0.0)
 
-    def plant(self, q: Any, nu: Any = None, lowest: float = 0.4, tilt: float = math.radians(60.0)) -> MujocoPlant:
+    def plant(
+        self, q: ArrayLike, nu: ArrayLike | None = None, lowest: float = 0.4, tilt: float = math.radians(60.0)
+    ) -> MujocoPlant:
         """Return the plant that starts at the state q (nq,), nu (nv,) of the robot.
 
         It has fallen when the base is below the part `lowest` of its height at the start, or leans by `tilt` (rad).
@@ -279,7 +269,7 @@ class HumanoidPlant:
         return [[int(model.geom(f"{end}{j}").id) for j in range(k)] for end, k in ends]
 
     @cached_property
-    def _model(self) -> Any:
+    def _model(self) -> mujoco.MjSpec:
         return self.specification()
 
     def forces(self, view: PlantView) -> FloatArray:
@@ -295,13 +285,14 @@ class HumanoidPlant:
 
     @cached_property
     def fixtures(self) -> dict[str, tuple[str, tuple[str, ...]]]:
-        """Of each obstacle, then of each block that capsules shun: its geom, and the robot's that may meet it."""
+        """Allowed collision pairs, obstacles first, then blocks: name -> (its geom, geoms of the robot)."""
         limbs = tuple(f"limb_{name}" for name in self.limbs)
         own = [f"{end}{j}" for end, geoms in zip(self.ends, self._geoms, strict=True) for j in range(len(geoms))]
         found = {obstacle.name: (f"obstacle_{obstacle.name}", (*own, *limbs)) for obstacle in self.obstacles}
         blocks = {block.name: f"block{i}" for i, block in enumerate(self.terrain.blocks)}
         return found | {
-            block: (blocks[block], tuple(f"limb_{name}" for name in names)) for block, names in self.shunned.items()
+            block: (blocks[block], tuple(f"limb_{name}" for name in names))
+            for block, names in self.avoidance_pairs.items()
         }
 
     def nearness(self, view: PlantView) -> FloatArray:
@@ -339,24 +330,15 @@ def from_mujoco(q: FloatArray, v: FloatArray) -> FloatArray:
     return np.concatenate([rotation_of(q[3:7]) @ v[3:6], v[:3], v[6:]])
 
 
-def _mujoco() -> Any:
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingExtraError("mujoco", "sim") from None
-    return mujoco
-
-
-def _form(kind: str, size: FloatArray) -> tuple[Any, list[float]]:
-    """Return MuJoCo's type and size of one of `obstacles.KINDS`; a capsule without length is a ball."""
-    types = _mujoco().mjtGeom
+def _form(kind: str, size: FloatArray) -> tuple[str, list[float]]:
+    """Return MuJoCo's kind and size of one of `obstacles.KINDS`; a capsule without length is a ball."""
     if kind == "box":
-        return types.mjGEOM_BOX, (size / 2).tolist()
+        return "box", (size / 2).tolist()
     if kind == "half-space":
-        return types.mjGEOM_PLANE, [0.0, 0.0, 0.1]
+        return "plane", [0.0, 0.0, 0.1]
     if kind == "capsule" and size[1] > 1e-9:
-        return types.mjGEOM_CAPSULE, [float(size[0]), float(size[1]) / 2, 0.0]
-    return types.mjGEOM_SPHERE, [float(size[0]), 0.0, 0.0]
+        return "capsule", [float(size[0]), float(size[1]) / 2]
+    return "sphere", [float(size[0])]
 
 
 def _thick(inertia: FloatArray) -> FloatArray:

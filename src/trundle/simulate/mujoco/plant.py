@@ -1,4 +1,4 @@
-"""The plant under a robot's controller: somebody else's physics (MuJoCo), sensors, pushes, and what is recorded."""
+"""A MuJoCo model under a sampled controller: the simulation loop and its record."""
 
 from __future__ import annotations
 
@@ -7,29 +7,41 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from types import ModuleType
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, positive
-from trundle.errors import InputError, MissingExtraError
+from trundle.checks import FloatArray, positive
+from trundle.errors import InputError
 from trundle.records import Policy
+from trundle.simulate.mujoco.mjcf import load_mujoco
+from trundle.simulate.mujoco.pushes import Action, AppliedPulses, ForcePulse
+from trundle.simulate.mujoco.sensors import DelayedReadings, Sensors
 from trundle.status import Status
 
-__all__ = ["Action", "Fall", "MujocoPlant", "PlantRun", "PlantView", "Push", "Sensors"]
+__all__ = ["Fall", "MujocoPlant", "PlantRun", "PlantView"]
+
+if TYPE_CHECKING:
+    import mujoco
+    from numpy.typing import ArrayLike
 
 _NONE = np.zeros(3)
+_EXACT = Sensors()
 
 Actuate = Callable[["PlantView", FloatArray], FloatArray]
 """From a policy's answer to the model's actuators."""
+
+Sampled = Callable[["PlantView"], "ArrayLike"]
+"""A number or an array of a plant, for its record."""
 
 
 @final
 class PlantView:
     """What may be read of a running plant, world axes, SI."""
 
-    def __init__(self, mujoco: Any, model: Any, data: Any) -> None:
-        self.mujoco, self.model, self.data = mujoco, model, data
+    def __init__(self, module: ModuleType, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        self.mujoco, self.model, self.data = module, model, data
         self._wrench = np.zeros(6)
         self._forces: dict[int, FloatArray] = {}
         self._pairs: dict[tuple[int, int], FloatArray] = {}
@@ -97,31 +109,6 @@ class PlantView:
 
 
 @dataclass(frozen=True)
-class Push:
-    """A force (3,), N, world axes, at a point (3,), m, of a body's frame from `start` for `duration`, s."""
-
-    body: str
-    point: Any
-    force: Any
-    start: float
-    duration: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "point", array("point", self.point, (3,), unit="m"))
-        object.__setattr__(self, "force", array("force", self.force, (3,), unit="N"))
-        non_negative("start", self.start, "s")
-        positive("duration", self.duration, "s")
-
-
-@dataclass(frozen=True)
-class Action:
-    """Something that happens once, at a time (s): a body is put elsewhere, a box appears."""
-
-    time: float
-    do: Callable[[PlantView], None]
-
-
-@dataclass(frozen=True)
 class Fall:
     """When a robot has fallen: its body's origin below `lowest` (m), or its z axis tilted beyond `tilt` (rad)."""
 
@@ -136,42 +123,6 @@ class Fall:
         if math.isfinite(self.tilt) and view.rotation(self.body)[2, 2] < math.cos(self.tilt):
             return f"{self.body} leans by more than {math.degrees(self.tilt):.0f} deg"
         return ""
-
-
-@dataclass(frozen=True)
-class Sensors:
-    """What a policy is told.
-
-    Parameters
-    ----------
-    measure : callable, optional
-        From a `PlantView` to numbers (n,); joint positions and velocities of the model unless given.
-    deviation : number or (n,)
-        Standard deviation of Gaussian noise.
-    delay : float, s
-        Age of what is told.
-    seed : int
-        Of the noise.
-    fault : callable, optional
-        From time and numbers to what is told instead: a sensor that fails.
-    """
-
-    measure: Callable[[PlantView], FloatArray] | None = None
-    deviation: Any = 0.0
-    delay: float = 0.0
-    seed: int = 0
-    fault: Callable[[float, FloatArray], FloatArray] | None = None
-
-    def __post_init__(self) -> None:
-        sigma = array("deviation", np.atleast_1d(np.asarray(self.deviation, dtype=np.float64)), (None,), minimum=0.0)
-        object.__setattr__(self, "deviation", sigma)
-        non_negative("delay", self.delay, "s")
-
-    def read(self, view: PlantView) -> FloatArray:
-        """Return the numbers without noise or delay."""
-        if self.measure is not None:
-            return self.measure(view)
-        return np.concatenate([view.data.qpos, view.data.qvel])
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,31 +170,27 @@ class MujocoPlant:
         If it refuses the model.
     """
 
-    model: Any
+    model: str | mujoco.MjSpec
     actuate: Actuate | None = None
     fall: Sequence[Fall] = ()
     start: Callable[[PlantView], None] | None = None
-    _compiled: list[Any] = field(default_factory=list, init=False, repr=False)
+    _compiled: list[mujoco.MjModel] = field(default_factory=list, init=False, repr=False)
 
     def view(self) -> PlantView:
         """Return a fresh plant at its start."""
-        try:
-            import mujoco
-        except ImportError:
-            raise MissingExtraError("mujoco", "sim") from None
+        mj = load_mujoco()
         if not self._compiled:
             try:
-                made = mujoco.MjModel.from_xml_string(self.model) if isinstance(self.model, str) else (
-                    self.model.compile()
-                )  # fmt: skip
+                spec = mj.MjSpec.from_string(self.model) if isinstance(self.model, str) else self.model
+                made = spec.compile()
             except ValueError as error:
                 raise InputError("model", str(error), "a model that MuJoCo accepts") from None
-            made.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET  # a blow-up has to be seen
+            made.opt.disableflags |= mj.mjtDisableBit.mjDSBL_AUTORESET  # a blow-up has to be seen
             self._compiled.append(made)
-        view = PlantView(mujoco, self._compiled[0], mujoco.MjData(self._compiled[0]))
+        view = PlantView(mj, self._compiled[0], mj.MjData(self._compiled[0]))
         if self.start is not None:
             self.start(view)
-        mujoco.mj_forward(view.model, view.data)
+        mj.mj_forward(view.model, view.data)
         view.remember_forces()
         return view
 
@@ -252,16 +199,16 @@ class MujocoPlant:
         policy: Policy,
         duration: float,
         *,
-        sensors: Sensors = Sensors(),
-        pushes: Sequence[Push] = (),
+        sensors: Sensors = _EXACT,
+        pushes: Sequence[ForcePulse] = (),
         actions: Sequence[Action] = (),
-        record: Mapping[str, Callable[[PlantView], Any]] | None = None,
+        record: Mapping[str, Sampled] | None = None,
         output_step: float = 0.01,
         progress: Callable[[float], object] | None = None,
     ) -> PlantRun:
         """Run the controlled plant and return what was recorded.
 
-        The policy is called at 0, period, 2 period, ... with what the sensors tell; its answer is held. A policy of
+        The policy is called at 0, period, 2 period, ... with a measurement; its answer is held. A policy of
         several rates has the shortest as its period.
 
         Parameters
@@ -269,7 +216,7 @@ class MujocoPlant:
         policy : Policy
         duration : float, s
         sensors : Sensors
-        pushes : sequence of Push
+        pushes : sequence of ForcePulse
         actions : sequence of Action
         record : mapping of str to callable
             From a `PlantView` to a number or an array, at every sample.
@@ -294,11 +241,11 @@ class _Run:
         plant: MujocoPlant,
         policy: Policy,
         sensors: Sensors,
-        record: Mapping[str, Callable[[PlantView], Any]],
-        pushes: Sequence[Push],
+        record: Mapping[str, Sampled],
+        pushes: Sequence[ForcePulse],
         actions: Sequence[Action],
     ) -> None:
-        self.plant, self.policy, self.sensors, self.record = plant, policy, sensors, record
+        self.plant, self.policy, self.record = plant, policy, record
         self.view = plant.view()
         self.step = float(self.view.model.opt.timestep)
         kinds = self.view.mujoco.mjtWarning
@@ -307,15 +254,9 @@ class _Run:
         if not isinstance(policy, Policy) or policy.period is None:
             raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
         self.every = _multiple("policy.period", float(policy.period), self.step)
-        self.random = np.random.default_rng(sensors.seed)
-        self.late = round(sensors.delay / self.step)
-        self.told: deque[tuple[int, FloatArray]] = deque()
-        names = {self.view.model.body(i).name: i for i in range(self.view.model.nbody)}
-        for push in pushes:
-            if push.body not in names:
-                raise InputError("push.body", push.body, "one of " + ", ".join(repr(name) for name in names))
-        self.pushes = [(names[push.body], push) for push in pushes]
-        self.rows: dict[str, list[Any]] = {name: [] for name in record}
+        self.readings = DelayedReadings(sensors, self.step, self.every)
+        self.pulses = AppliedPulses(self.view, pushes)
+        self.rows: dict[str, list[FloatArray]] = {name: [] for name in record}
         self.times: list[float] = []
 
     def to(self, duration: float, output_step: float, progress: Callable[[float], object] | None) -> PlantRun:
@@ -333,7 +274,7 @@ class _Run:
                 progress(i * self.step)
             self.view.mujoco.mj_step2(self.view.model, self.view.data)
             following = i + 1
-            if self._reads(following) or following % stride == 0 or following == count:
+            if self.readings.needed(following) or following % stride == 0 or following == count:
                 self.view.remember_forces()
         records = {name: np.array(rows) for name, rows in self.rows.items()}
         return PlantRun(status, reason, np.array(self.times), records, clock.perf_counter() - begin)
@@ -344,13 +285,12 @@ class _Run:
         while self.actions and self.actions[0].time <= time + 1e-9:
             self.actions.popleft().do(view)
         view.mujoco.mj_step1(view.model, data)
-        self._push(time)
+        self.pulses.apply(view, time)
         if not self._finite():
             return Status.NOT_FINITE, f"the plant became unstable at {time:.3f} s"
-        if self._reads(i):
-            self.told.append((i, self.sensors.read(view)))
+        self.readings.read(i, view)
         if i % self.every == 0:
-            answer = np.asarray(self.policy(time, self._noisy(i)), dtype=np.float64)
+            answer = np.asarray(self.policy(time, self.readings.delivered(i)), dtype=np.float64)
             if not np.all(np.isfinite(answer)):
                 return Status.NOT_FINITE, f"the policy's answer at {time:.3f} s is not finite"
             self.answer = answer
@@ -362,28 +302,6 @@ class _Run:
                 self.rows[name].append(np.array(of(view), dtype=np.float64))
         reason = next((text for text in (fall.reason(view) for fall in self.plant.fall) if text), "")
         return (Status.FELL, f"{reason} at {time:.3f} s") if reason else (Status.SUCCESS, "")
-
-    def _reads(self, i: int) -> bool:
-        """Return whether anybody will be told what is there at step i: of the start, until the delay has passed."""
-        return i == 0 or (i + self.late) % self.every == 0
-
-    def _noisy(self, i: int) -> FloatArray:
-        while len(self.told) > 1 and self.told[1][0] <= i - self.late:
-            self.told.popleft()
-        time, told = i * self.step, self.told[0][1]
-        sigma = self.sensors.deviation
-        if np.any(sigma):
-            told = told + sigma * self.random.normal(size=told.shape)
-        return told if self.sensors.fault is None else self.sensors.fault(time, told.copy())
-
-    def _push(self, time: float) -> None:
-        data = self.view.data
-        data.xfrc_applied[:] = 0.0
-        for body, push in self.pushes:
-            if push.start - 1e-9 <= time < push.start + push.duration - 1e-9:
-                lever = data.xmat[body].reshape(3, 3) @ push.point + data.xpos[body] - data.xipos[body]
-                data.xfrc_applied[body, :3] += push.force
-                data.xfrc_applied[body, 3:] += np.cross(lever, push.force)
 
     def _finite(self) -> bool:
         data = self.view.data

@@ -11,8 +11,11 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.models.tree.approach import Approach, with_charts
-from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.records import SceneBody
+from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events.contact_detection import PairDetector
+from trundle.simulate.mode import Mode
 
 if TYPE_CHECKING:
     import xarray
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from trundle.simulate.record.log import Segment
 
 OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
-"""Quantities of a contact, as `trundle.simulate.record.outputs.output_expressions` names them."""
+"""Quantities of a contact, as `trundle.simulate.outputs.output_expressions` names them."""
 
 """The attribute ``kind`` of the written dataset, by view and dimension; the record layer takes this over."""
 
@@ -58,10 +61,8 @@ def nearest_in_flight(
     contact : dict
         Quantities (n, slots, ...) of the contacts; those of `slot` are replaced.
     """
-    from trundle.simulate.events.watch import PairWatch
-
     first, phase = numbers[0], segment.phase
-    watch, contact_pair = PairWatch(system, phase.mode, numbers), system.contact_pairs[first]
+    watch, contact_pair = PairDetector(system, phase.mode, numbers), system.contact_pairs[first]
     near: Approach | None = None
     found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
     for i, x in enumerate(segment.states):
@@ -81,13 +82,11 @@ def nearest_in_flight(
         contact["on_A"][rows, slot] -= np.array(contact_pair.center_A)
 
 
-def _phase_on(system: ContactSystem, phase: Any, atlas: Any) -> Any:
-    from trundle.simulate.phase import Mode, Phase
-
+def _phase_on(system: ContactSystem, phase: CompiledMode, atlas: Atlas) -> CompiledMode:
     mode = Mode(phase.mode.laws, atlas)
     held = phase.input_count > sum(motion.size for motion in system.motions.values())
     key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)
-    return system.kept(key, lambda: Phase(system, mode, held, phase.method))
+    return system.kept(key, lambda: CompiledMode(system, mode, held, phase.method))
 
 
 def orientation(rotations: FloatArray) -> FloatArray:

@@ -9,14 +9,14 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.numerics.ode.ode import Integration
-from trundle.simulate.phase import Phase
+from trundle.simulate.compiled_mode import CompiledMode
 
 
 @dataclass
 class Segment:
     """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p)."""
 
-    phase: Phase
+    phase: CompiledMode
     times: FloatArray
     states: FloatArray
     parameters: FloatArray
@@ -41,7 +41,7 @@ class Log:
     rejected: int = 0
     evaluations: int = 0
 
-    def count(self, phase: Phase, done: Integration, lasted: bool) -> None:
+    def count(self, phase: CompiledMode, done: Integration, lasted: bool) -> None:
         """Add the statistics of one integration; margins that end a mode at its first instant say nothing."""
         self.steps += done.steps
         self.rejected += done.rejected

@@ -108,7 +108,7 @@ class TransferExperiment:
         plan = self._planned(None, nodes=self.tables.plan.nodes, seed=self.scenario.seed)
         if not plan.success:
             raise SimulationError("there is no plan whose controller could be written", plan.status)
-        return self._controller(plan.reference)
+        return self._controller(plan.tracked)
 
     def parts(self) -> Iterator[Part]:
         """Yield plan, main run, open loops, and trials; after a plan that failed only its best attempt."""
@@ -120,12 +120,12 @@ class TransferExperiment:
         plan, offset = made[0], self.tables.offset
         if offset is not None:
             start = self.offset_start()
-            yield Part("", lambda share: self._judged(self._closed(plan.reference, start, share)))
-            yield Part("open-loop", lambda share: self._open(plan.reference, start, share))
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
+            yield Part("open-loop", lambda share: self._open(plan.tracked, start, share))
         elif self.trials:
             yield Part("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
         else:
-            yield Part("", lambda share: self._judged(self._closed(plan.reference, self.start, share)))
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, self.start, share)))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
         for k, draw in enumerate(self.trials, 1):
@@ -268,9 +268,9 @@ class TransferExperiment:
     def _trial(self, plan: Plan, draw: Draw, closed: bool, share: PartProgress | None) -> Trajectory:
         start = moved_start(draw.pair, self.tables, draw.contact, draw.turn)
         if not closed:
-            return self._open(plan.reference, start, share, draw.pair, draw.bias)
-        policy = sensed(self._controller(plan.reference), self.pair, self.tables, draw)
-        duration = plan.reference.duration + self.tables.controller.hold
+            return self._open(plan.tracked, start, share, draw.pair, draw.bias)
+        policy = sensed(self._controller(plan.tracked), self.pair, self.tables, draw)
+        duration = plan.tracked.duration + self.tables.controller.hold
         return self._simulated(draw.pair, start, duration, share, policy=policy)
 
     def _judged(self, run: Trajectory) -> Trajectory:

@@ -31,7 +31,7 @@ from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.layout import hand_of, steps_of, terrain_of, with_hand
-from trundle.systems.multicontact.obstacles import check_start, read_obstacles, read_rows, read_shunned
+from trundle.systems.multicontact.obstacles import check_start, read_avoidance_pairs, read_obstacles, read_rows
 from trundle.systems.multicontact.stances import check_stances
 from trundle.systems.multicontact.trials import Outcome, Trial, run_trial, trajectory
 
@@ -371,7 +371,7 @@ class MulticontactExperiment:
             step=table.step,
             sole_part=table.sole_part,
             obstacles=read_obstacles(self.scenario, humanoid),
-            shunned=read_shunned(self.scenario, humanoid),
+            avoidance_pairs=read_avoidance_pairs(self.scenario, humanoid),
         )
 
     def noise(self) -> SensorNoise:

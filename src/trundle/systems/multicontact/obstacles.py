@@ -53,7 +53,7 @@ def read_obstacles(scenario: Scenario, humanoid: Humanoid) -> tuple[Obstacle, ..
     return tuple(found)
 
 
-def read_shunned(scenario: Scenario, humanoid: Humanoid) -> dict[str, tuple[str, ...]]:
+def read_avoidance_pairs(scenario: Scenario, humanoid: Humanoid) -> dict[str, tuple[str, ...]]:
     """Return the capsules that keep away from each block of the terrain that names some.
 
     Raises
@@ -99,7 +99,7 @@ def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
     if avoid and limits is None:
         allowed = f"false: the file of {humanoid.name} has no table clearance"
         raise InputError("controller.avoid", avoid, allowed, scenario.file)
-    around = (*read_obstacles(scenario, humanoid), *_blocks(tables, humanoid, read_shunned(scenario, humanoid)))
+    around = (*read_obstacles(scenario, humanoid), *_blocks(tables, humanoid, read_avoidance_pairs(scenario, humanoid)))
     if limits is None or avoid is False:
         return None
     around = tuple(one for one in around if one.against)
@@ -110,12 +110,12 @@ def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
     return CollisionRows(limits, around)
 
 
-def _blocks(tables: Any, humanoid: Humanoid, shunned: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
-    if not shunned:
+def _blocks(tables: Any, humanoid: Humanoid, avoidance_pairs: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
+    if not avoidance_pairs:
         return []
     terrain = terrain_of(tables, humanoid)  # a support may be laid out for the robot's arm
-    blocks = {name: terrain.block(name) for name in shunned}
-    return [Obstacle(name, 2 * b.half_size, b.center, shunned[name], b.R) for name, b in blocks.items()]
+    blocks = {name: terrain.block(name) for name in avoidance_pairs}
+    return [Obstacle(name, 2 * b.half_size, b.center, avoidance_pairs[name], b.R) for name, b in blocks.items()]
 
 
 def check_start(scenario: Scenario, plant: HumanoidPlant, q: FloatArray) -> None:
@@ -125,7 +125,9 @@ def check_start(scenario: Scenario, plant: HumanoidPlant, q: FloatArray) -> None
     view, tables = plant.plant(q).view(), scenario.tables
     places = {one.name: f"obstacles[{i}].center" for i, one in enumerate(getattr(tables, "obstacles"))}  # noqa: B009
     blocks = getattr(tables, "terrain").blocks  # noqa: B009
-    places |= {one.name: f"terrain.blocks[{i}].center" for i, one in enumerate(blocks) if one.name in plant.shunned}
+    places |= {
+        one.name: f"terrain.blocks[{i}].center" for i, one in enumerate(blocks) if one.name in plant.avoidance_pairs
+    }
     centres = {one.name: one.position for one in plant.obstacles} | {one.name: one.center for one in blocks}
     for (name, (geom, others)), (_, gap) in zip(plant.fixtures.items(), plant.nearness(view), strict=True):
         if gap < -_SINKS:

@@ -13,7 +13,8 @@ from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.examples import example_name
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.simulate.mujoco.plant import PlantRun, PlantView, Push
+from trundle.simulate.mujoco.plant import PlantRun, PlantView
+from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
 from trundle.systems.multicontact.obstacles import of_obstacles
 from trundle.units import GRAVITY
@@ -60,7 +61,7 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
     if any(trial.push):
         table = tables.pushes
         force = np.array(trial.push) / table.duration
-        pushes.append(Push("base", np.zeros(3), force, table.start, table.duration))
+        pushes.append(ForcePulse("base", np.zeros(3), force, table.start, table.duration))
     made = plant.plant(work.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
     run = made.run(
         policy,

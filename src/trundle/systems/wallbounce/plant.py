@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -13,8 +13,13 @@ import numpy as np
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
+from trundle.simulate.mujoco.mjcf import Surface, add_geom, add_motor, load_mujoco, new_spec, set_inertia
 from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
 from trundle.systems.wallbounce.robot import BallBalancer
+
+if TYPE_CHECKING:
+    import mujoco
+    from numpy.typing import ArrayLike
 
 __all__ = ["MEASURED", "BalancerPlant", "Box"]
 
@@ -26,8 +31,8 @@ MEASURED = 28
 class Box:
     """A box on the floor: centre (2,), half sizes (3,), m, and yaw, rad."""
 
-    center: Any
-    half_size: Any
+    center: Sequence[float] | FloatArray
+    half_size: Sequence[float] | FloatArray
     yaw: float = 0.0
 
     def __post_init__(self) -> None:
@@ -67,7 +72,7 @@ class BalancerPlant:
     robot: BallBalancer = field(default_factory=BallBalancer)
     walls: Sequence[Wall] = ()
     boxes: Sequence[Box] = ()
-    arm_masses: Any = (0.8, 0.6)
+    arm_masses: tuple[float, ...] | FloatArray = (0.8, 0.6)
     armature: float = 0.01
     torso_radius: float = 0.14
     hand_friction: float = 0.8
@@ -88,40 +93,41 @@ class BalancerPlant:
 
     # the model ------------------------------------------------------------------------------------------
 
-    def plant(self, x: Any, joint_rates: Any = None) -> MujocoPlant:
+    def plant(self, x: ArrayLike, joint_rates: ArrayLike | None = None) -> MujocoPlant:
         """Return the plant that starts at the state x (16,), momenta included, of `robot`."""
         state = array("x", x, (16,))
         rates = np.zeros(6) if joint_rates is None else array("joint_rates", joint_rates, (6,), unit="rad/s")
         fall = (Fall("base", 0.8 * self.robot.ball_radius), Fall("base", 0.0, math.radians(60.0)))
-        return MujocoPlant(self.xml(), self.actuate, fall, lambda view: self._start(view, state, rates))
+        return MujocoPlant(self.specification(), self.actuate, fall, lambda view: self._start(view, state, rates))
 
-    def xml(self) -> str:
-        """Return the MJCF text."""
-        r, top = self.robot.ball_radius, self.robot.height - self.robot.ball_radius
+    def specification(self) -> mujoco.MjSpec:
+        """Return a fresh MjSpec."""
+        mj, robot, r = load_mujoco(), self.robot, self.robot.ball_radius
+        spec = new_spec("ball balancer", self.step, [0.0, 0.0, -robot.gravity])
+        floor = Surface(1, 0, self.floor_friction, self.torsional_friction, condim=4, priority=1)
+        add_geom(spec.worldbody, "floor", "plane", [0, 0, 0.1], floor)
+        self._add_surroundings(spec)
+        base = spec.worldbody.add_body(name="base", pos=[0.0, 0.0, r])
+        base.add_freejoint(name="base")
         mass, com, inertia = self.torso()
-        ball = f"{self.robot.ball_inertia!r} " * 3
-        friction = f'friction="{self.floor_friction!r} {self.torsional_friction!r} 0.0001"'
-        return f"""<mujoco model="ball balancer">
-<compiler angle="radian" autolimits="true"/>
-<option timestep="{self.step!r}" gravity="0 0 -{self.robot.gravity!r}" integrator="implicitfast" cone="elliptic"
-  impratio="10"/>
-<worldbody>
-<geom name="floor" type="plane" size="0 0 .1" contype="1" conaffinity="0" condim="4" priority="1" {friction}/>
-{self._walls()}{self._boxes()}<body name="base" pos="0 0 {r!r}"><freejoint name="base"/>
-<inertial pos="{_text(com)}" mass="{float(mass)!r}" fullinertia="{_text(inertia)}"/>
-<geom name="torso" type="cylinder" fromto="0 0 {1.3 * r!r} 0 0 {top!r}" size="{self.torso_radius!r}" contype="0"
-  conaffinity="3" mass="0" friction="0.3"/>
-<body name="ball"><joint name="ball" type="ball"/>
-<inertial pos="0 0 0" mass="{self.robot.ball_mass!r}" diaginertia="{ball}"/>
-<geom name="ball" type="sphere" size="{r!r}" contype="0" conaffinity="3"/></body>
-{self._arm("left", 1.0)}{self._arm("right", -1.0)}</body>
-</worldbody>
-<actuator>
-{self._motors()}</actuator>
-</mujoco>"""
+        set_inertia(base, mass, com, inertia)
+        torso = add_geom(base, "torso", "cylinder", [self.torso_radius], Surface(0, 3, 0.3), mass=0.0)
+        torso.fromto = [0.0, 0.0, 1.3 * r, 0.0, 0.0, robot.height - r]
+        ball = base.add_body(name="ball", mass=robot.ball_mass, inertia=[robot.ball_inertia] * 3, explicitinertial=True)
+        ball.add_joint(name="ball", type=mj.mjtJoint.mjJNT_BALL)
+        add_geom(ball, "ball", "sphere", [r], Surface(0, 3))
+        for name, side in (("left", 1.0), ("right", -1.0)):
+            self._add_arm(base, name, side)
+        for i in range(3):
+            motor = add_motor(spec, "ball")
+            motor.trntype, motor.gear = mj.mjtTrn.mjTRN_JOINTINPARENT, np.eye(6)[i]
+        for name in ("left", "right"):
+            for i in (1, 2, 3):
+                add_motor(spec, f"{name}_{i}", limit=self.torque_limit)
+        return spec
 
     def torso(self) -> tuple[float, FloatArray, FloatArray]:
-        """Return mass, centre of mass (3,) and inertia (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the torso without arms.
+        """Return mass, centre of mass (3,) and inertia (3, 3) about it of the torso without arms.
 
         Raises
         ------
@@ -141,8 +147,7 @@ class BalancerPlant:
         if moments[0] <= 0.0:
             raise InputError("arm_masses", self.arm_masses, f"small enough for the robot's inertia {robot.inertia}")
         moments[0] = max(moments[0], 1.001 * (moments[2] - moments[1]))
-        inertia = axes @ np.diag(moments) @ axes.T
-        return mass, com, inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        return mass, com, axes @ np.diag(moments) @ axes.T
 
     def _links(self, q: FloatArray) -> list[tuple[float, FloatArray, FloatArray]]:
         """Mass, centre and inertia (3, 3) about it, body axes, of the arms' four links."""
@@ -161,41 +166,32 @@ class BalancerPlant:
         across = m * (length**2 / 12.0 + 0.03**2 / 4.0)
         return [across, across, m * 0.03**2 / 2.0]
 
-    def _arm(self, name: str, side: float) -> str:
+    def _add_arm(self, base: mujoco.MjsBody, name: str, side: float) -> None:
         robot = self.robot
-        links = [(self.arm_masses[0], robot.upper_arm), (self.arm_masses[1], robot.forearm)]
-        inertials = [
-            f'<inertial pos="0 0 {-0.5 * length!r}" mass="{float(m)!r}" diaginertia="{_text(self._rod(m, length))}"/>'
-            for m, length in links
-        ]
-        joint = f'armature="{self.armature!r}" damping="0.05"'
-        at = np.asarray(robot.shoulder) * [1.0, side, 1.0]
-        return f"""<body name="{name}_upper" pos="{_text(at)}">
-<joint name="{name}_1" axis="{side!r} 0 0" {joint}/><joint name="{name}_2" axis="0 -1 0" {joint}/>{inertials[0]}
-<body name="{name}_fore" pos="0 0 {-robot.upper_arm!r}"><joint name="{name}_3" axis="0 -1 0" {joint}/>{inertials[1]}
-<geom name="{name}_hand" type="sphere" size="{robot.hand_radius!r}" pos="0 0 {-robot.forearm!r}" mass="0" contype="0"
-  conaffinity="2" condim="4" friction="{self.hand_friction!r} .005 .0001" priority="1"/></body></body>
-"""
+        drive = {"armature": self.armature, "damping": [0.05, 0.0, 0.0]}
+        upper = base.add_body(name=f"{name}_upper", pos=np.asarray(robot.shoulder) * [1.0, side, 1.0])
+        fore = upper.add_body(name=f"{name}_fore", pos=[0.0, 0.0, -robot.upper_arm])
+        upper.add_joint(name=f"{name}_1", axis=[side, 0.0, 0.0], **drive)
+        upper.add_joint(name=f"{name}_2", axis=[0.0, -1.0, 0.0], **drive)
+        fore.add_joint(name=f"{name}_3", axis=[0.0, -1.0, 0.0], **drive)
+        for body, m, length in zip((upper, fore), self.arm_masses, (robot.upper_arm, robot.forearm), strict=True):
+            body.mass, body.inertia, body.ipos = float(m), self._rod(m, length), [0.0, 0.0, -0.5 * length]
+            body.explicitinertial = True
+        hand = Surface(0, 2, self.hand_friction, condim=4, priority=1)
+        at = [0.0, 0.0, -robot.forearm]
+        add_geom(fore, f"{name}_hand", "sphere", [robot.hand_radius], hand, position=at, mass=0.0)
 
-    def _walls(self) -> str:
-        return "".join(
-            f'<geom name="wall{i}" type="plane" size="0 0 .1" pos="{_text(wall.point)}" zaxis="{_text(wall.normal)}" '
-            f'contype="2" conaffinity="0" friction="{self.hand_friction!r} .005 .0001"/>\n'
-            for i, wall in enumerate(self.walls)
-        )
-
-    def _boxes(self) -> str:
-        return "".join(
-            f'<body name="box{i}" mocap="true" pos="{_text([*box.center, box.half_size[2]])}" '
-            f'euler="0 0 {box.yaw!r}"><geom name="box{i}" type="box" size="{_text(box.half_size)}" contype="2" '
-            f'conaffinity="0"/></body>\n'
-            for i, box in enumerate(self.boxes)
-        )
-
-    def _motors(self) -> str:
-        text = "".join(f'<motor jointinparent="ball" gear="{axis} 0 0 0"/>\n' for axis in ("1 0 0", "0 1 0", "0 0 1"))
-        limit = f'ctrlrange="{-self.torque_limit!r} {self.torque_limit!r}"'
-        return text + "".join(f'<motor joint="{s}_{i}" {limit}/>\n' for s in ("left", "right") for i in (1, 2, 3))
+    def _add_surroundings(self, spec: mujoco.MjSpec) -> None:
+        """Add walls, and boxes that are moved from the outside (mocap bodies)."""
+        orientations = load_mujoco().mjtOrientation
+        for i, wall in enumerate(self.walls):
+            face = Surface(2, 0, self.hand_friction)
+            geom = add_geom(spec.worldbody, f"wall{i}", "plane", [0, 0, 0.1], face, position=wall.point)
+            geom.alt.type, geom.alt.zaxis = orientations.mjORIENTATION_ZAXIS, wall.normal
+        for i, box in enumerate(self.boxes):
+            body = spec.worldbody.add_body(name=f"box{i}", mocap=True, pos=[*box.center, box.half_size[2]])
+            body.alt.type, body.alt.euler = orientations.mjORIENTATION_EULER, [0.0, 0.0, box.yaw]
+            add_geom(body, f"box{i}", "box", box.half_size, Surface(2, 0))
 
     # the interface --------------------------------------------------------------------------------------
 
@@ -242,7 +238,7 @@ class BalancerPlant:
         gaps = [hands @ wall.normal - wall.offset - self.robot.hand_radius for wall in self.walls]
         return np.min([*gaps, np.full(2, 5.0)], axis=0)
 
-    def place_box(self, view: PlantView, number: int, center: Any) -> None:
+    def place_box(self, view: PlantView, number: int, center: ArrayLike) -> None:
         """Put a box elsewhere."""
         i = int(view.model.body_mocapid[view.body(f"box{number}")])
         view.data.mocap_pos[i, :2] = array("center", center, (2,), unit="m")
@@ -286,7 +282,3 @@ def _about(axis: int, angle: float) -> FloatArray:
 
 def _spread(p: FloatArray) -> FloatArray:
     return np.asarray((p @ p) * np.eye(3) - np.outer(p, p))
-
-
-def _text(values: Any) -> str:
-    return " ".join(repr(float(v)) for v in values)

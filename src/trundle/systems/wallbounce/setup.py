@@ -15,7 +15,9 @@ from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr import Limits
-from trundle.simulate.mujoco.plant import Action, PlantView, Push, Sensors
+from trundle.simulate.mujoco.plant import PlantView
+from trundle.simulate.mujoco.pushes import Action, ForcePulse
+from trundle.simulate.mujoco.sensors import Sensors
 from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
 from trundle.systems.wallbounce.control.costs import Disc, KeepOut, Weights
@@ -178,14 +180,14 @@ class Setup:
             result.append(Trial(box=place, speed=speed, seed=self.seed + k))
         return result
 
-    def pushes(self, trial: Trial) -> list[Push]:
+    def pushes(self, trial: Trial) -> list[ForcePulse]:
         """Return the push of a trial, if it has one."""
         if trial.push is None:
             return []
         impulse, length, heading, height = trial.push
         force = impulse / length * np.array([math.cos(heading), math.sin(heading), 0.0])
         step = self.tables.plant.step
-        return [Push("base", [0.0, 0.0, height], force, self.tables.trials.start, max(step, length))]
+        return [ForcePulse("base", [0.0, 0.0, height], force, self.tables.trials.start, max(step, length))]
 
     def sensors(self, plant: BalancerPlant, trial: Trial) -> Sensors:
         """Return what the controller is told."""

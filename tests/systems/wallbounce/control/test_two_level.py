@@ -11,7 +11,8 @@ from trundle.contact.soft import SoftLaw, Wall
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
-from trundle.simulate.mujoco.plant import Push, Sensors
+from trundle.simulate.mujoco.pushes import ForcePulse
+from trundle.simulate.mujoco.sensors import Sensors
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit, Weights
 from trundle.systems.wallbounce.control.hybrid import HybridControl
@@ -58,7 +59,7 @@ def pushed(policy, walls, impulse=22.0, heading=0.0, height=0.5, length=0.25, du
         policy,
         duration,
         sensors=Sensors(plant.measure, **sensors),
-        pushes=[Push("base", [0, 0, height], force, 0.2, length)],
+        pushes=[ForcePulse("base", [0, 0, height], force, 0.2, length)],
         record={"y": plant.measure, "torso": plant.torso_distance, "gap": plant.wall_distances},
     )
     return run, np.linalg.norm(run.records["y"][:, 22:28].reshape(-1, 2, 3), axis=2)

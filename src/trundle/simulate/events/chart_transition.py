@@ -1,4 +1,4 @@
-"""Hand-over: a contact leaves a chart or a part of a shape, and the neighbouring chart takes over."""
+"""Chart transition: a contact leaves a chart or a part of a shape, and the neighbouring chart takes over."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def has_neighbour(contact_pair: ContactPair, margin: str) -> bool:
     return len(shape.representations.charts) > 1
 
 
-def handed_over(
+def neighbouring_chart(
     system: ContactSystem, rate: ca.Function, t: float, x: FloatArray, p: FloatArray, atlas: Atlas, contact: int
 ) -> tuple[FloatArray, Atlas] | None:
     """Return the state and the atlas of the same contact on the charts that lie ahead of it, or None.

@@ -1,4 +1,4 @@
-"""Sinking: contacts that came apart and fall back without ever having been away."""
+"""Recontact: contacts that came apart and close again without their gap ever having been open."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from scipy.optimize import brentq
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
+from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.transitions import Event
-from trundle.simulate.phase import Phase
 
 DEPTH = 1e-7
 """m, at which such a contact lands."""
 _TIME_ROUND_OFF = 1e-13
 
 
-def sunk(
+def recontact(
     system: ContactSystem,
-    phase: Phase,
+    phase: CompiledMode,
     begin: float,
     done: Integration,
     p: FloatArray,
     armed: np.ndarray,
     state_at: Callable[[float], FloatArray],
 ) -> tuple[float, Event] | None:
-    """Return when the first contact lands that came apart, never was away and has sunk in since, or None.
+    """Return when the first contact closes again that came apart and penetrates without having been open, or None.
 
     Such a gap ends no mode before it was open: a hop too short for that, cut off by new torques, would go unseen.
 

@@ -1,23 +1,24 @@
-"""Phase: one mode of a system on given charts, compiled and ready to integrate."""
+"""One contact mode of a system on given charts, compiled and ready to integrate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, Law, Sliding, normal_and_tangential
+from trundle.geometry.chart import Range
+from trundle.geometry.shape import Shape
 from trundle.models.tree.multibody import Dynamics
-from trundle.models.tree.system import LOCKED, Atlas, ContactPair, ContactSystem
+from trundle.models.tree.system import LOCKED, ContactPair, ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ode.ode import Integrator, OdeSystem
-from trundle.simulate.events.sharing import shared_forces
-from trundle.simulate.events.states import ends_of_data
-from trundle.simulate.record.outputs import output_expressions
+from trundle.simulate.force_distribution import distributed_forces
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.outputs import output_expressions
 
 BAUMGARTE = 10.0
 """Feedback (1/s) of ``stabilization="baumgarte"`` (theory, "Drift")."""
@@ -31,53 +32,7 @@ _POINT = 1e-9
 IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
 
 
-@dataclass(frozen=True)
-class Mode:
-    """Names of the laws (one a contact), the charts in use, and whether the body rests on its contacts for good."""
-
-    laws: tuple[str, ...]
-    atlas: Atlas
-    rest: bool = False
-
-    @property
-    def label(self) -> str:
-        """What the record calls this mode: ``rest``, or the laws of the contacts that touch."""
-        if self.rest:
-            return "rest"
-        touching = [name for name in self.laws if LAWS[name].touching]
-        return " + ".join(touching) if touching else "separated"
-
-
-@dataclass(frozen=True)
-class Method:
-    """How to integrate.
-
-    Attributes
-    ----------
-    name : str
-        ``dop853``, ``dopri5`` or ``rk4``.
-    step : float s, or None
-        Fixed step.
-    relative_tolerance : float
-    stabilization : "projection", "baumgarte" or "none"
-    """
-
-    name: str = "dop853"
-    step: float | None = None
-    relative_tolerance: float = 1e-10
-    stabilization: str = "projection"
-
-    @property
-    def end_speed(self) -> float:
-        """Slip speed (m/s) under which a slip that was clearly more counts as over: the errors of its integration.
-
-        In space a slip that ends passes zero at such a distance instead of crossing it; closer its direction turns
-        faster than any step can follow. 0 for accurate runs, which come close enough to see it end.
-        """
-        return 50.0 * self.relative_tolerance if self.step is None and self.relative_tolerance > 1e-10 else 0.0
-
-
-class Phase:
+class CompiledMode:
     """Compiled equations of one mode.
 
     Parameters p of its functions: inputs (parameters of the motions, or the held input under a policy),
@@ -107,7 +62,7 @@ class Phase:
         laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
         self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
-        self.forces = shared_forces(self.model, self.dynamics, mode.laws, system.pairs, system.patches)
+        self.forces = distributed_forces(self.model, self.dynamics, mode.laws, system.pairs, system.patches)
         margins = self._margins(self.dynamics, signs)
         self.margins = tuple(margins)
         self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
@@ -275,12 +230,26 @@ def _data_margins(contact_pair: ContactPair, on_B: ca.SX) -> dict[str, ca.SX]:
     """Distances (m) of a contact point on a measured graph to the ends of its data; charts know their own."""
     margins = {}
     if contact_pair.form != "chart":
-        for i, r in enumerate(ends_of_data(contact_pair.shape_B)):
+        for i, r in enumerate(data_ranges(contact_pair.shape_B)):
             margins |= {f"data_B{i}_low": on_B[i] - r.low - _INSIDE, f"data_B{i}_high": r.high - on_B[i] - _INSIDE}
     return margins
 
 
-def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+def data_ranges(shape: Shape) -> tuple[Range, ...]:
+    """Return the ranges of x (and y), m, over which a measured graph has data; nothing for any other shape."""
+    graph = shape.representations
+    if graph.height is None or not graph.charts:
+        return ()
+    chart = graph.charts[0]
+    ranges = chart.ranges
+    if not ranges or not all(r.bounded and not r.periodic for r in ranges):
+        return ()
+    middle = [0.4 * r.low + 0.6 * r.high for r in ranges]
+    point = np.asarray(ca.evalf(ca.densify(chart.point(ca.SX(ca.DM(middle)))))).ravel()
+    return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()
+
+
+def projected(phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
     projection = phase.integrator.system.projection
     if projection is None:

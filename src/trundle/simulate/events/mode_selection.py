@@ -1,4 +1,4 @@
-"""Deciding: which of several contacts roll, slide or come apart, from forces and accelerations together."""
+"""Contact mode selection: which of several contacts roll, slide or come apart, from forces and accelerations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.simulate.events.impact_sets import closed_sets, grouped
-from trundle.simulate.events.sharing import cone_sides, inside_all, redundant
 from trundle.simulate.events.states import slip_and_spin
+from trundle.simulate.force_distribution import cone_sides, internal_forces, largest_margin
 
 _MOST = 6
 """Contacts, or patches, beyond which the combinations are too many."""
@@ -27,7 +27,7 @@ _RANK = {"rolling": 0, "sliding": 1}
 
 
 @dataclass(frozen=True)
-class Choice:
+class ModeChoice:
     """What one contact may do.
 
     Attributes
@@ -57,16 +57,16 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Decision:
+class ModeSelection:
     """The laws by contact number, and the directions of slips that begin."""
 
     laws: dict[int, str]
     onsets: dict[int, FloatArray]
 
 
-def decided(
+def select_modes(
     system: ContactSystem, atlas: Atlas, x: FloatArray, u: FloatArray, contacts: Sequence[int], sticky: bool
-) -> Decision | None:
+) -> ModeSelection | None:
     """Return a set of laws whose forces and accelerations agree with it, or None.
 
     Of the `contacts`, which have closed gaps that neither open nor close, each either rolls (force inside the cone),
@@ -94,7 +94,7 @@ def decided(
     M, force, *parts = (np.asarray(v, dtype=np.float64) for v in _terms(system, atlas, tuple(laws))(x, u))
     free = np.asarray(np.linalg.solve(M, force.ravel()), dtype=np.float64)
     model = system.model(atlas)
-    choices: dict[int, list[Choice]] = {}
+    choices: dict[int, list[ModeChoice]] = {}
     for place, i in enumerate(contacts):
         J, b, G, n = parts[4 * place : 4 * place + 4]
         mu = np.inf if sticky else float(model.constraints[i].friction.mu)
@@ -108,11 +108,11 @@ def decided(
         if _agrees(M, free, chosen):
             numbered = list(zip(numbers, chosen, strict=True))
             onsets = {i: one.onset for i, one in numbered if one.onset is not None}
-            return Decision({i: one.law for i, one in numbered}, onsets)
+            return ModeSelection({i: one.law for i, one in numbered}, onsets)
     return None
 
 
-def _of_group(group: Sequence[int], choices: Mapping[int, Sequence[Choice]]) -> list[tuple[Choice, ...]]:
+def _of_group(group: Sequence[int], choices: Mapping[int, Sequence[ModeChoice]]) -> list[tuple[ModeChoice, ...]]:
     """Return what the contacts of a group, see `grouped`, may do together."""
     if len(group) == 1:
         return [(choice,) for choice in choices[group[0]]]
@@ -141,34 +141,34 @@ def _terms(system: ContactSystem, atlas: Atlas, laws: tuple[str, ...]) -> ca.Fun
     return system.kept(("deciding", atlas, laws), build)
 
 
-def _still(J: FloatArray, b: FloatArray, n: FloatArray, mu: float) -> Iterator[Choice]:
+def _still(J: FloatArray, b: FloatArray, n: FloatArray, mu: float) -> Iterator[ModeChoice]:
     """Yield what a contact without slip may do: J (d, nv), b (d,), n (d,); in space no slip begins."""
-    yield Choice("rolling", J, b, J, cone_sides(n, mu))
+    yield ModeChoice("rolling", J, b, J, cone_sides(n, mu))
     normal, bias = n @ J, float(n @ b)
     if np.isfinite(mu) and len(n) == 2:
         for e in (np.array([n[1], -n[0]]), np.array([-n[1], n[0]])):
             push = ((n - mu * e) @ J)[None]
-            yield Choice("sliding", normal[None], np.array([bias]), push, np.eye(1), e @ J, float(e @ b), e)
+            yield ModeChoice("sliding", normal[None], np.array([bias]), push, np.eye(1), e @ J, float(e @ b), e)
     yield _apart(normal, bias)
 
 
-def _slipping(J: FloatArray, b: FloatArray, G: FloatArray) -> Iterator[Choice]:
+def _slipping(J: FloatArray, b: FloatArray, G: FloatArray) -> Iterator[ModeChoice]:
     """Yield what a contact that slips may do: J (1, nv), b (1,), G (1, nv)."""
-    yield Choice("sliding", J, b, G, np.eye(1))
+    yield ModeChoice("sliding", J, b, G, np.eye(1))
     yield _apart(J[0], float(b[0]))
 
 
-def _apart(normal: FloatArray, bias: float) -> Choice:
+def _apart(normal: FloatArray, bias: float) -> ModeChoice:
     none = np.zeros((0, len(normal)))
-    return Choice("separated", none, np.zeros(0), none, np.zeros((0, 0)), normal, bias)
+    return ModeChoice("separated", none, np.zeros(0), none, np.zeros((0, 0)), normal, bias)
 
 
-def _closed(chosen: Sequence[Choice]) -> int:
+def _closed(chosen: Sequence[ModeChoice]) -> int:
     """Return how far from all contacts closed and rolling a set is."""
     return sum(_RANK.get(one.law, len(chosen) + 1) for one in chosen)
 
 
-def _agrees(M: FloatArray, free: FloatArray, chosen: Sequence[Choice]) -> bool:
+def _agrees(M: FloatArray, free: FloatArray, chosen: Sequence[ModeChoice]) -> bool:
     """Whether forces and accelerations are those of the laws; `free` (nv,) is nudot without contacts."""
     nudot = free
     rows, bias = np.vstack([c.rows for c in chosen]), np.concatenate([c.bias for c in chosen])
@@ -183,8 +183,8 @@ def _agrees(M: FloatArray, free: FloatArray, chosen: Sequence[Choice]) -> bool:
         for c in chosen:
             sides[at[0] : at[0] + len(c.sides), at[1] : at[1] + len(c.bias)] = c.sides
             at = [at[0] + len(c.sides), at[1] + len(c.bias)]
-        other = redundant(G)
-        lam = lam + other @ inside_all(sides @ lam, sides @ other)
+        other = internal_forces(G)
+        lam = lam + other @ largest_margin(sides @ lam, sides @ other)
         nudot = free + spread @ lam
         if np.any(sides @ lam < -_AGREES * np.abs(lam).max(initial=0.0)):
             return False

@@ -1,4 +1,4 @@
-"""Sharing: how two contacts of one rigid body divide a force that the motion does not determine."""
+"""Internal force distribution: how contacts of one rigid body divide a force that the motion does not determine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIDES = 12
 _FAR, _INSIDE = 1e4, 1e-3  # of the forces: how large c may be, and how far inside the cones it is kept
 
 
-def shared_forces(
+def distributed_forces(
     model: TreeModel,
     dynamics: Dynamics,
     laws: Sequence[str],
@@ -99,7 +99,7 @@ def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces:
     c = -(dot(forces[one], first) - dot(forces[other], second)) * across / (across**2 + _TINY)
     _push_apart(forces, rolling, c * e)
     if model.d == 2:
-        walls = [wall for i, way in ((one, e), (other, -e)) for wall in _walls(model, dynamics, i, forces[i], way)]
+        walls = [wall for i, along in ((one, e), (other, -e)) for wall in _walls(model, dynamics, i, forces[i], along)]
         _push_apart(forces, rolling, e * _into(walls, ca.norm_2(forces[one]) + ca.norm_2(forces[other])))
 
 
@@ -109,13 +109,13 @@ def _push_apart(forces: list[ca.SX], numbers: Sequence[int], push: ca.SX) -> Non
     forces[other] = forces[other] - push
 
 
-def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, way: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
-    """Return (a, b) of what is not negative in the cone of a contact in the plane, a + b c, for `force` + c `way`."""
+def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, along: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
+    """Return (a, b) of what is not negative in the cone of a contact in the plane, a + b c, for `force` + c `along`."""
     k, mu = dynamics.kin[i], model.constraints[i].friction.mu
     rows = [k.n]
     if not np.isinf(mu):
         rows = [mu * k.n + k.T, mu * k.n - k.T]
-    return [(dot(row, force), dot(row, way)) for row in rows]
+    return [(dot(row, force), dot(row, along)) for row in rows]
 
 
 def _into(walls: Sequence[tuple[ca.SX, ca.SX]], size: ca.SX) -> ca.SX:
@@ -130,7 +130,7 @@ def _into(walls: Sequence[tuple[ca.SX, ca.SX]], size: ca.SX) -> ca.SX:
     return ca.if_else(high > low, ca.fmin(ca.fmax(0, low + room), high - room), (low + high) / 2)
 
 
-def shared_impulses(
+def distributed_impulses(
     rows: FloatArray, normals: Sequence[FloatArray], impulse: FloatArray, frictions: Sequence[float] | None = None
 ) -> list[FloatArray]:
     """Return the impulses (d,) of c contacts with the same effect and the least tangential parts.
@@ -148,7 +148,7 @@ def shared_impulses(
         Coefficients of friction.
     """
     d, count = len(normals[0]), len(normals)
-    free = redundant(rows)
+    free = internal_forces(rows)
     tangential = np.zeros((count * d, count * d))
     for i, n in enumerate(normals):
         tangential[d * i : d * (i + 1), d * i : d * (i + 1)] = np.eye(d) - np.outer(n, n)
@@ -160,12 +160,12 @@ def shared_impulses(
             side = np.zeros((2, count * d))
             side[:, d * i : d * (i + 1)] = cone_sides(n, mu)
             sides = np.vstack((sides, side))
-        best = best + free @ inside_all(sides @ best, sides @ free)
+        best = best + free @ largest_margin(sides @ best, sides @ free)
     return [np.asarray(best[d * i : d * (i + 1)], dtype=np.float64) for i in range(count)]
 
 
-def redundant(rows: FloatArray) -> FloatArray:
-    """Return the pushes (m, k) without any effect of contacts with the rows (m, nv): an orthonormal basis."""
+def internal_forces(rows: FloatArray) -> FloatArray:
+    """Return an orthonormal basis (m, k) of the internal forces of contacts with the Jacobian `rows` (m, nv)."""
     left, sizes, _ = np.linalg.svd(rows)
     return left[:, int(np.sum(sizes > 1e-9 * sizes.max(initial=0.0))) :]
 
@@ -188,19 +188,19 @@ def cone_sides(n: FloatArray, mu: float) -> FloatArray:
     return (inner * n + across) / np.hypot(inner, 1.0)
 
 
-def inside_all(values: FloatArray, ways: FloatArray) -> FloatArray:
-    """Return the c (k,) with the largest smallest entry of values + ways c; zeros if all are >= 0 already, or k = 0.
+def largest_margin(values: FloatArray, directions: FloatArray) -> FloatArray:
+    """Return the c (k,) that maximises the least entry of values + directions c; zeros if all are >= 0, or k = 0.
 
     The largest is not counted beyond a part of the values' size: of a wedge the pushes could grow without end.
     """
     from scipy.optimize import linprog
 
-    k, size = ways.shape[1], float(np.abs(values).max(initial=0.0))
+    k, size = directions.shape[1], float(np.abs(values).max(initial=0.0))
     if not k or not size or np.all(values >= 0):
         return np.zeros(k)
     found = linprog(
         np.append(np.zeros(k), -1.0),
-        A_ub=np.hstack((-ways, np.ones((len(ways), 1)))),
+        A_ub=np.hstack((-directions, np.ones((len(directions), 1)))),
         b_ub=values / size,
         bounds=[(-_FAR, _FAR)] * k + [(None, _INSIDE)],
     )

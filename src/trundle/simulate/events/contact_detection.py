@@ -1,4 +1,4 @@
-"""Watch: finds touch-downs and second contacts by looking at whole shapes between steps."""
+"""Contact detection: finds touch-downs and second contacts from distances of whole shapes between steps."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import abscissae, contact_points, points_on_first
+from trundle.simulate.compiled_mode import data_ranges
 from trundle.simulate.events.exclusion import exclusion
-from trundle.simulate.events.states import ends_of_data
 from trundle.simulate.events.transitions import Event
-from trundle.simulate.phase import Mode
+from trundle.simulate.mode import Mode
 
 _NEAR = 4.0
 _TIME_ROUND_OFF = 1e-13
@@ -29,7 +29,7 @@ _DEEP = 1e-3
 StateAt = Callable[[float], FloatArray]
 
 
-class Watch:
+class ContactDetector:
     """Looks for places of a system that touch although no contact is followed there.
 
     Parameters
@@ -41,7 +41,7 @@ class Watch:
     """
 
     def __init__(self, system: ContactSystem, mode: Mode, unarmed: frozenset[str] = frozenset()) -> None:
-        self._pairs = [PairWatch(system, mode, numbers, unarmed) for numbers in system.pairs]
+        self._pairs = [PairDetector(system, mode, numbers, unarmed) for numbers in system.pairs]
         self._needed = [pair for pair in self._pairs if pair.needed]
         self._full = [pair for pair in self._pairs if pair.full]
 
@@ -74,7 +74,7 @@ class Watch:
         return min((event for event in found if event is not None), key=lambda event: event[0], default=None)
 
 
-class PairWatch:
+class PairDetector:
     """Looks for places where two shapes touch although no contact is followed there.
 
     Parameters
@@ -84,7 +84,7 @@ class PairWatch:
     numbers : sequence of int
         The contacts between these shapes.
     unarmed : set of str
-        See `Watch`.
+        See `ContactDetector`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class PairWatch:
         left = any(f"{system.contact_pairs[i].contact}.gap" in unarmed for i in self.apart)
         self._armed = bool(self.touching) and not left
         shape = system.contact_pairs[numbers[0]].shape_B
-        self._data = system.kept(("data", shape), lambda: ends_of_data(shape))
+        self._data = system.kept(("data", shape), lambda: data_ranges(shape))
         self._proximity = system.proximity(numbers[0])
 
     @property

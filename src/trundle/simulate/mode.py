@@ -1,0 +1,54 @@
+"""Contact mode and integration method: what a compiled mode is made for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trundle.contact.laws import LAWS
+from trundle.models.tree.system import Atlas
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Names of the laws (one a contact), the charts in use, and whether the body rests on its contacts for good."""
+
+    laws: tuple[str, ...]
+    atlas: Atlas
+    rest: bool = False
+
+    @property
+    def label(self) -> str:
+        """What the record calls this mode: ``rest``, or the laws of the contacts that touch."""
+        if self.rest:
+            return "rest"
+        touching = [name for name in self.laws if LAWS[name].touching]
+        return " + ".join(touching) if touching else "separated"
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to integrate.
+
+    Attributes
+    ----------
+    name : str
+        ``dop853``, ``dopri5`` or ``rk4``.
+    step : float s, or None
+        Fixed step.
+    relative_tolerance : float
+    stabilization : "projection", "baumgarte" or "none"
+    """
+
+    name: str = "dop853"
+    step: float | None = None
+    relative_tolerance: float = 1e-10
+    stabilization: str = "projection"
+
+    @property
+    def end_speed(self) -> float:
+        """Slip speed (m/s) under which a slip that was clearly more counts as over: the errors of its integration.
+
+        In space a slip that ends passes zero at such a distance instead of crossing it; closer its direction turns
+        faster than any step can follow. 0 for accurate runs, which come close enough to see it end.
+        """
+        return 50.0 * self.relative_tolerance if self.step is None and self.relative_tolerance > 1e-10 else 0.0

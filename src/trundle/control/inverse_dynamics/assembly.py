@@ -18,7 +18,7 @@ FORMS = ("torque", "force", "full")
 
 
 @dataclass(frozen=True)
-class Shape:
+class ProgramLayout:
     """What does not change from tick to tick: sizes, names, and where each limit and task has its rows.
 
     Attributes
@@ -32,10 +32,10 @@ class Shape:
     rows : int
         All rows.
     limits : tuple of Limit
-    places : tuple of slice
+    limit_places : tuple of slice
         Of each limit, in [unknowns, rows] of the program.
     tasks : tuple of Task
-    parts : tuple of slice
+    task_rows : tuple of slice
         Of each task, in the stacked task rows.
     """
 
@@ -47,9 +47,9 @@ class Shape:
     equations: int
     rows: int
     limits: tuple[Limit, ...]
-    places: tuple[slice, ...]
+    limit_places: tuple[slice, ...]
     tasks: tuple[Task, ...]
-    parts: tuple[slice, ...]
+    task_rows: tuple[slice, ...]
 
     @property
     def levels(self) -> tuple[int, ...]:
@@ -58,7 +58,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledProgram:
     """The program: x = x0 + X w with x = (nudot, lam, u), minimise sum weight (T w - t)^2 within the limits.
 
     Attributes
@@ -85,7 +85,9 @@ class Assembled:
     high: Any
 
 
-def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence[Task], form: str) -> Shape:
+def program_layout(
+    nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence[Task], form: str
+) -> ProgramLayout:
     """Return the sizes and places; raises `InputError` for a limit or task that does not fit."""
     choice("form", form, FORMS)
     sizes: dict[str, int] = dict(zip(UNKNOWNS, (nv, m, n_u), strict=True))
@@ -112,11 +114,11 @@ def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence
             raise InputError(f"{task.name}.A", task.A.shape, f"{sizes[task.on]} columns, the size of {task.on}")
         parts.append(slice(row, row + task.A.shape[0]))
         row += task.A.shape[0]
-    return Shape(form, nv, m, n_u, n, equations, at, tuple(checked), tuple(places), tuple(tasks), tuple(parts))
+    return ProgramLayout(form, nv, m, n_u, n, equations, at, tuple(checked), tuple(places), tuple(tasks), tuple(parts))
 
 
-def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -> Assembled:
-    """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `shape`.
+def assemble(layout: ProgramLayout, terms: Sequence[Any], damping: float, algebra: Any) -> AssembledProgram:
+    """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `layout`.
 
     The form's unknowns w give x = x0 + X w: for ``"torque"`` from one solution of the equations of motion
     M a - G'lam = S u - h, J a + D lam = -b (J of full row rank, or D > 0 where it is not); for ``"force"`` with
@@ -124,15 +126,15 @@ def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -
     staying.
     """
     M, h, S, J, b, G, D = terms
-    n = shape.n
-    reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[shape.form]
+    n = layout.n
+    reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[layout.form]
     blocks, starts, E, e = reduced(M, h, S, J, b, G, D, algebra)
     block_of: dict[str, Any] = dict(zip(UNKNOWNS, blocks, strict=True))
     start_of: dict[str, Any] = dict(zip(UNKNOWNS, starts, strict=True))
     low: list[Any] = [algebra.constant(np.full(n, -np.inf)), e]
     high: list[Any] = [algebra.constant(np.full(n, np.inf)), e]
     rows = [E]
-    for limit, place in zip(shape.limits, shape.places, strict=True):
+    for limit, place in zip(layout.limits, layout.limit_places, strict=True):
         if place.start < n:
             low[0] = _tightened(low[0], place, limit.lower, algebra.larger, n, algebra)
             high[0] = _tightened(high[0], place, limit.upper, algebra.smaller, n, algebra)
@@ -144,14 +146,14 @@ def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -
         low.append(limit.lower - offset)
         high.append(limit.upper - offset)
     T, t = [], []
-    for task in shape.tasks:
-        own = _own_columns(shape.form, task.on, shape.nv, shape.m, shape.n_u)
+    for task in layout.tasks:
+        own = _own_columns(layout.form, task.on, layout.nv, layout.m, layout.n_u)
         T.append(task.A @ block_of[task.on] if own is None else algebra.placed(task.A, own, n))
         t.append(task.target - task.A @ start_of[task.on] if own is None else task.target)
     T, t = algebra.above(T, n), algebra.stacked(t)
-    weight = algebra.stacked([task.weight for task in shape.tasks])
+    weight = algebra.stacked([task.weight for task in layout.tasks])
     weighted = algebra.scaled(weight, T)
-    return Assembled(
+    return AssembledProgram(
         H=T.T @ weighted + damping * algebra.constant(np.eye(n)),
         g=-(weighted.T @ t),
         A=algebra.above(rows, n),

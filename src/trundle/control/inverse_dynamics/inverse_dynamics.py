@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.inverse_dynamics.algebra import Expressions, Numbers
-from trundle.control.inverse_dynamics.assembly import Assembled, assemble, shape_of
+from trundle.control.inverse_dynamics.assembly import AssembledProgram, assemble, program_layout
 from trundle.control.inverse_dynamics.command import Command, Solvers, command
 from trundle.control.inverse_dynamics.tasks import Limit, Task
 from trundle.errors import InputError
@@ -74,10 +74,10 @@ def inverse_dynamics(
     terms["D"] = np.zeros((len(terms["J"]), len(terms["J"])))
     if M.shape != (nv, nv):
         raise InputError("M", M.shape, "square")
-    shape = shape_of(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
+    layout = program_layout(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
     damping = non_negative("damping", damping)
-    data = assemble(shape, tuple(terms.values()), damping, Numbers)
-    return command(shape, data, Solvers(shape, solver, tolerance, damping))
+    data = assemble(layout, tuple(terms.values()), damping, Numbers)
+    return command(layout, data, Solvers(layout, solver, tolerance, damping))
 
 
 class Driven(Protocol):
@@ -174,14 +174,16 @@ class InverseDynamics:
         contacts = _switched(terms, b, touching, compliance)
         rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
         nv, m = terms.M.shape[0], terms.J.shape[0]
-        shape = shape_of(nv, m, len(self._driven), [_symbolic(x) for x in limits], [_symbolic(x) for x in tasks], form)
+        layout = program_layout(
+            nv, m, len(self._driven), [_symbolic(x) for x in limits], [_symbolic(x) for x in tasks], form
+        )
         self.damping = positive("damping", damping)
-        self.shape = shape
-        program = assemble(shape, rows, self.damping, Expressions)
+        self.layout = layout
+        program = assemble(layout, rows, self.damping, Expressions)
         none = ca.SX(0, 1)
         given = [dynamics.x, *(none if symbols is None else symbols for symbols in (reference, last, touching))]
         self._function = _compiled(program, given, dynamics.u)
-        self._solvers = Solvers(shape, solver, tolerance, self.damping)
+        self._solvers = Solvers(layout, solver, tolerance, self.damping)
         self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
         # CasADi's stubs ask for a size that its code does not.
         buffer: tuple[Any, Any] = self._function.buffer()
@@ -190,14 +192,14 @@ class InverseDynamics:
 
     def _bind(self) -> None:
         """Lay the function's results out in arrays that the solver takes as they are."""
-        shape, k = self.shape, sum(part.stop - part.start for part in self.shape.parts)
-        size = shape.nv + shape.m + shape.n_u
-        n, rows = shape.n, shape.rows
+        layout, k = self.layout, sum(part.stop - part.start for part in self.layout.task_rows)
+        size = layout.nv + layout.m + layout.n_u
+        n, rows = layout.n, layout.rows
         # CasADi writes columns: matrices come out transposed, so that rows are contiguous.
         sizes = {"H": (n, n), "g": (n,), "A": (rows, n), "X": (size, n), "x0": (size,)}
         sizes |= {"T": (k, n), "t": (k,), "weight": (k,), "low": (n + rows,), "high": (n + rows,)}
         self._results = [np.zeros(size) for size in sizes.values()]
-        self.data = Assembled(**dict(zip(sizes, self._results, strict=True)))
+        self.data = AssembledProgram(**dict(zip(sizes, self._results, strict=True)))
         for i, argument in enumerate(self._arguments):
             if argument.size:
                 self._buffer.set_arg(i, argument.data)
@@ -225,7 +227,7 @@ class InverseDynamics:
         """The compiled function (x, reference, last, touching) -> H, g, A', X', x0, T', t, weight, low, high."""
         return self._function
 
-    def assemble(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> Assembled:
+    def assemble(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> AssembledProgram:
         """Return the program's numbers; they are overwritten by the next call."""
         x, r, u, on = self._arguments
         x[:] = state
@@ -247,7 +249,7 @@ class InverseDynamics:
         data = self.assemble(state, reference, last, touching)
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
         finite = math.isfinite(sum(float(argument.sum()) for argument in self._arguments))
-        return command(self.shape, data, self._solvers, finite)
+        return command(self.layout, data, self._solvers, finite)
 
     def inputs(self, u: FloatArray) -> FloatArray:
         """Return the model's inputs (n_u of the model,): torques `u`, and zero for prescribed bodies."""
@@ -286,7 +288,7 @@ def _symbolic(item: Any) -> Any:
     return dataclasses.replace(item, **fields)
 
 
-def _compiled(program: Assembled, given: list[ca.SX], inputs: ca.SX) -> ca.Function:
+def _compiled(program: AssembledProgram, given: list[ca.SX], inputs: ca.SX) -> ca.Function:
     results = []
     for field in dataclasses.fields(program):
         value = getattr(program, field.name)

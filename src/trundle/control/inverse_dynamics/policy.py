@@ -104,7 +104,7 @@ class InverseDynamicsPolicy:
             self._finder.reset()
         self.command: Command | None = None
         self.statuses: Counter[Status] = Counter()
-        self._last = np.zeros(self._controller.shape.n_u)
+        self._last = np.zeros(self._controller.layout.n_u)
         self._touching = np.ones(self._controller.contacts)
         self._heard: deque[tuple[float, tuple[bool, ...]]] = deque()
 

@@ -121,7 +121,7 @@ class CrossCheck:
     wrench: float
 
 
-class Program:
+class PreviewProgram:
     """The program of one layout (final).
 
     Minimise over wrenches w and states x
@@ -250,7 +250,7 @@ class Program:
         for pair, known in ((0, s.height), (1, s.speed)):
             rows, own = np.zeros((K, 2)), self._reset_rows[pair]
             for k in np.flatnonzero(turns):
-                Q, at = s.W[k, 2] @ s.W[k - 1].T, window.arrivals[int(k)]
+                Q, at = s.W[k, 2] @ s.W[k - 1].T, window.axis_changes[int(k)]
                 rows[k] = Q[:2] * at.gain[own] * sx[own] / s.masses[k]
                 e[k, 7 + pair] = known[k] - Q[2] * at[2 + pair] - Q[:2] @ at.shift[own] / s.masses[k]
             values += [np.full(K, -1.0), rows[1:].ravel()]

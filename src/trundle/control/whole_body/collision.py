@@ -27,7 +27,7 @@ _SHAPES: Mapping[str, Callable[[Any, FloatArray], Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Nearness:
+class PairDistance:
     """How near two bodies are: d' = J nu, and d'' = J nudot + bias but for the turning of the normal.
 
     Attributes
@@ -124,9 +124,9 @@ class CollisionRows:
         """Links whose motions are needed, each once."""
         return tuple(dict.fromkeys(self._capsules[name].link for name in self._capsules if name in self._moving))
 
-    def near(self, motions: Mapping[str, FrameMotion], nu: FloatArray) -> list[Nearness | None]:
+    def distances(self, motions: Mapping[str, FrameMotion], nu: FloatArray) -> list[PairDistance | None]:
         """Return each pair's nearness, None where it is out of reach, from the motions of `links`."""
-        found: list[Nearness | None] = [None] * len(self.pairs)
+        found: list[PairDistance | None] = [None] * len(self.pairs)
         if not found:
             return found
         moved = [motions[self._capsules[name].link] for name in self._moving]
@@ -141,7 +141,7 @@ class CollisionRows:
     def write(self, A: FloatArray, low: FloatArray, motions: Mapping[str, FrameMotion], nu: FloatArray) -> None:
         """Write the rows into A (k, >= nv) and low (k,)."""
         A[:], low[:] = 0.0, -np.inf
-        for i, one in enumerate(self.near(motions, nu)):
+        for i, one in enumerate(self.distances(motions, nu)):
             if one is not None:
                 A[i, : len(one.J)] = one.J
                 wanted = -self.rate * (one.distance - self.clearance.margin) - one.rate
@@ -149,7 +149,7 @@ class CollisionRows:
 
     def _pair(
         self, a: str, b: str, motions: Mapping[str, FrameMotion], nu: FloatArray, places: tuple[FloatArray, Any]
-    ) -> Nearness | None:
+    ) -> PairDistance | None:
         place_a, place_b = (self._placed(name, motions, *places) for name in (a, b))
         answer = self._answer
         answer.clear()
@@ -166,7 +166,7 @@ class CollisionRows:
             second = _along(n, motions[other.link], points[1] + other.radius * n)
             J += second[0]
             bias += second[1]
-        return Nearness((a, b), float(distance), points, J, float(J @ nu[: len(J)]), bias)
+        return PairDistance((a, b), float(distance), points, J, float(J @ nu[: len(J)]), bias)
 
     def _placed(self, name: str, motions: Mapping[str, FrameMotion], centres: FloatArray, placed: Any) -> Any:
         """Return the place of a body for coal, made once a tick."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
-from trundle.control.regulators.aim import BalanceTarget
+from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import Forecast, Held, MassChange
 from trundle.numerics.rotations import rotation_by, rotation_vector
@@ -50,7 +50,7 @@ class SwingMotion:
         if not isinstance(self.target, PlacedPatch):
             raise InputError("target", self.target, "a PlacedPatch")
 
-    def aim(self, time: float, p: FloatArray, R: FloatArray) -> BalanceTarget:
+    def reference(self, time: float, p: FloatArray, R: FloatArray) -> BalanceTarget:
         """Return where the end should be at `time` (s) on its way from the place p (3,), R (3, 3) it left.
 
         A polynomial of least jerk along the line and in the turn; the lift is 64 s^3 (1 - s)^3, s the share of time.
@@ -75,7 +75,7 @@ class SwingMotion:
     def length(self, p: FloatArray) -> float:
         """Return the length (m) of the way from the place p (3,) it left."""
         R, times = self.target.R_world_patch, np.linspace(self.start, self.end, _SAMPLES)
-        points = np.array([self.aim(float(time), p, R).position for time in times])
+        points = np.array([self.reference(float(time), p, R).position for time in times])
         return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 

@@ -22,7 +22,7 @@ NO_WALL = Wall([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])  # a plane out of reach, below
 
 
 @dataclass(frozen=True)
-class Weights:
+class BalancerWeights:
     """Weights of the costs; w multiplies 1/2 e^2 of SI residuals, or a relaxed barrier.
 
     Attributes
@@ -72,7 +72,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Disc:
+class KeepOutDisc:
     """A vertical cylinder to stay out of.
 
     Attributes
@@ -132,7 +132,7 @@ class KeepOut:
         return np.array([self.ball, self.body, self.height, self.top, self.softness, 1.0 / self.range])
 
 
-_NAMES, _KEPT, _DISC = list(Weights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
+_NAMES, _KEPT, _DISC = list(BalancerWeights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
 
 
 class Unpacked(NamedTuple):
@@ -149,8 +149,8 @@ class Unpacked(NamedTuple):
 def packed(
     reference: Any,
     head: FloatArray,
-    weights: Weights,
-    disc: Disc | None,
+    weights: BalancerWeights,
+    disc: KeepOutDisc | None,
     keep_out: KeepOut,
     walls: Sequence[Wall],
     most: int,
@@ -161,7 +161,7 @@ def packed(
         raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
     planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
     if disc is None:
-        disc, weights = Disc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
+        disc, weights = KeepOutDisc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
     if disc.hands == 0.0:
         weights = replace(weights, disc_hands=0.0)
     same = np.concatenate([weights.numbers, disc.numbers, keep_out.numbers, *planes])

@@ -29,7 +29,7 @@ _DAMPING = 0.1
 """Soft contacts bend the costs: measured over warm starts, this wastes fewest roll-outs."""
 
 
-class Contacts(NamedTuple):
+class ContactTerms(NamedTuple):
     """What a level says of its contacts: normal forces of the pairs, forces on the hands, costs, barriers."""
 
     presses: list[ca.SX]
@@ -84,7 +84,7 @@ class BalancerLevel(ABC):
         """Number of the level's own parameters of a stage."""
 
     @abstractmethod
-    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> Contacts:
+    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> ContactTerms:
         """Return what follows from the pairs' touches and inputs."""
 
     @property

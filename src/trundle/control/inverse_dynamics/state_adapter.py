@@ -1,4 +1,4 @@
-"""PlantView: what a controller's model makes of the state of a robot that is not quite its model."""
+"""ModelStateAdapter: what a controller's model makes of the state of a robot that is not quite its model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trundle.records import Policy, tell_contacts
 
 
 @final
-class PlantView:
+class ModelStateAdapter:
     """A policy of a model, called with the state of another robot.
 
     Sensors give the pose and the twist of the bodies' frames as the user says them, and the joints: those are the

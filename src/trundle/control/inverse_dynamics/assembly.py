@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from trundle.checks import FloatArray, choice
+from trundle.control.inverse_dynamics.algebra import Algebra, MatrixT
 from trundle.control.inverse_dynamics.tasks import UNKNOWNS, Limit, Task
 from trundle.errors import InputError
 
@@ -58,7 +59,7 @@ class ProgramLayout:
 
 
 @dataclass(frozen=True)
-class AssembledProgram:
+class AssembledProgram(Generic[MatrixT]):
     """The program: x = x0 + X w with x = (nudot, lam, u), minimise sum weight (T w - t)^2 within the limits.
 
     Attributes
@@ -73,16 +74,25 @@ class AssembledProgram:
         Bounds of w, then of the rows.
     """
 
-    H: Any
-    g: Any
-    A: Any
-    X: Any
-    x0: Any
-    T: Any
-    t: Any
-    weight: Any
-    low: Any
-    high: Any
+    H: MatrixT
+    g: MatrixT
+    A: MatrixT
+    X: MatrixT
+    x0: MatrixT
+    T: MatrixT
+    t: MatrixT
+    weight: MatrixT
+    low: MatrixT
+    high: MatrixT
+
+
+class _Reduced(NamedTuple, Generic[MatrixT]):
+    """x = x0 + X w by its three parts, and the equations E w = e that stay rows."""
+
+    blocks: tuple[MatrixT, MatrixT, MatrixT]
+    starts: tuple[MatrixT, MatrixT, MatrixT]
+    E: MatrixT
+    e: MatrixT
 
 
 def program_layout(
@@ -103,7 +113,7 @@ def program_layout(
     for limit in (limit.sized(sizes[limit.on]) for limit in limits):
         place = None if limit.A is not None else _own_columns(form, limit.on, nv, m, n_u)
         if place is None:
-            rows = limit.lower.shape[0]
+            rows = sizes[limit.on] if limit.A is None else limit.A.shape[0]
             place = slice(n + at, n + at + rows)
             at += rows
         checked.append(limit)
@@ -117,7 +127,9 @@ def program_layout(
     return ProgramLayout(form, nv, m, n_u, n, equations, at, tuple(checked), tuple(places), tuple(tasks), tuple(parts))
 
 
-def assemble(layout: ProgramLayout, terms: Sequence[Any], damping: float, algebra: Any) -> AssembledProgram:
+def assemble(
+    layout: ProgramLayout, terms: Sequence[MatrixT], damping: float, algebra: Algebra[MatrixT]
+) -> AssembledProgram[MatrixT]:
     """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `layout`.
 
     The form's unknowns w give x = x0 + X w: for ``"torque"`` from one solution of the equations of motion
@@ -125,33 +137,36 @@ def assemble(layout: ProgramLayout, terms: Sequence[Any], damping: float, algebr
     u = S^+ (M a + h - G'lam), the rows that no torque reaches staying equations; for ``"full"`` the identity, all rows
     staying.
     """
-    M, h, S, J, b, G, D = terms
     n = layout.n
     reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[layout.form]
-    blocks, starts, E, e = reduced(M, h, S, J, b, G, D, algebra)
-    block_of: dict[str, Any] = dict(zip(UNKNOWNS, blocks, strict=True))
-    start_of: dict[str, Any] = dict(zip(UNKNOWNS, starts, strict=True))
-    low: list[Any] = [algebra.constant(np.full(n, -np.inf)), e]
-    high: list[Any] = [algebra.constant(np.full(n, np.inf)), e]
+    blocks, starts, E, e = reduced(terms, algebra)
+    block_of: dict[str, MatrixT] = dict(zip(UNKNOWNS, blocks, strict=True))
+    start_of: dict[str, MatrixT] = dict(zip(UNKNOWNS, starts, strict=True))
+    low: list[MatrixT] = [algebra.constant(np.full(n, -np.inf)), e]
+    high: list[MatrixT] = [algebra.constant(np.full(n, np.inf)), e]
     rows = [E]
     for limit, place in zip(layout.limits, layout.limit_places, strict=True):
+        lower, upper = algebra.of(limit.lower), algebra.of(limit.upper)
         if place.start < n:
-            low[0] = _tightened(low[0], place, limit.lower, algebra.larger, n, algebra)
-            high[0] = _tightened(high[0], place, limit.upper, algebra.smaller, n, algebra)
+            low[0] = _tightened(low[0], place, lower, algebra.larger, n, algebra)
+            high[0] = _tightened(high[0], place, upper, algebra.smaller, n, algebra)
             continue
-        block, start = block_of[limit.on], start_of[limit.on]
-        A = block if limit.A is None else limit.A @ block
-        offset = start if limit.A is None else limit.A @ start
-        rows.append(A)
-        low.append(limit.lower - offset)
-        high.append(limit.upper - offset)
-    T, t = [], []
+        block, offset = block_of[limit.on], start_of[limit.on]
+        if limit.A is not None:
+            A = algebra.of(limit.A)
+            block, offset = A @ block, A @ offset
+        rows.append(block)
+        low.append(lower - offset)
+        high.append(upper - offset)
+    T_parts: list[MatrixT] = []
+    t_parts: list[MatrixT] = []
     for task in layout.tasks:
         own = _own_columns(layout.form, task.on, layout.nv, layout.m, layout.n_u)
-        T.append(task.A @ block_of[task.on] if own is None else algebra.placed(task.A, own, n))
-        t.append(task.target - task.A @ start_of[task.on] if own is None else task.target)
-    T, t = algebra.above(T, n), algebra.stacked(t)
-    weight = algebra.stacked([task.weight for task in layout.tasks])
+        A, target = algebra.of(task.A), algebra.of(task.target)
+        T_parts.append(A @ block_of[task.on] if own is None else algebra.placed(A, own, n))
+        t_parts.append(target - A @ start_of[task.on] if own is None else target)
+    T, t = algebra.above(T_parts, n), algebra.stacked(t_parts)
+    weight = algebra.stacked([algebra.of(task.weight) for task in layout.tasks])
     weighted = algebra.scaled(weight, T)
     return AssembledProgram(
         H=T.T @ weighted + damping * algebra.constant(np.eye(n)),
@@ -177,7 +192,14 @@ def _own_columns(form: str, on: str, nv: int, m: int, n_u: int) -> slice | None:
     return slice(start, start + {"acceleration": nv, "force": m, "torque": n_u}[on])
 
 
-def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algebra: Any) -> Any:
+def _tightened(
+    bound: MatrixT,
+    place: slice,
+    value: MatrixT,
+    tighter: Callable[[MatrixT, MatrixT], MatrixT],
+    n: int,
+    algebra: Algebra[MatrixT],
+) -> MatrixT:
     middle = tighter(bound[place], value)
     # An empty slice of a single symbol still counts a row when stacked.
     before = [bound[: place.start]] if place.start > 0 else []
@@ -185,17 +207,20 @@ def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algeb
     return algebra.stacked([*before, middle, *behind])
 
 
-def _by_torque(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _by_torque(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[MatrixT]:
+    M, h, S, J, b, G, D = terms
     n_u, m = S.shape[1], J.shape[0]
     top = algebra.beside(S, -h)
     bottom = algebra.beside(algebra.constant(np.zeros((m, n_u))), -b)
     a, lam = algebra.motion(M, J, G, D, top, bottom)
     identity, none = algebra.constant(np.eye(n_u)), algebra.constant(np.zeros(n_u))
     blocks = a[:, :n_u], lam[:, :n_u], identity
-    return blocks, (a[:, n_u], lam[:, n_u], none), algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
+    E, e = algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
+    return _Reduced(blocks, (a[:, n_u], lam[:, n_u], none), E, e)
 
 
-def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _by_force(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[MatrixT]:
+    M, h, S, J, b, G, D = terms
     nv, m = M.shape[0], J.shape[0]
     torque_of, unreached = (algebra.constant(value) for value in _split(algebra.value(S)))
     motion = algebra.beside(M, -G.T)
@@ -203,7 +228,7 @@ def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: A
     E = algebra.above([unreached @ motion, algebra.beside(J, D)], nv + m)
     e = algebra.stacked([-(unreached @ h), -b])
     starts = algebra.constant(np.zeros(nv)), algebra.constant(np.zeros(m)), torque_of @ h
-    return (a, lam, torque_of @ motion), starts, E, e
+    return _Reduced((a, lam, torque_of @ motion), starts, E, e)
 
 
 @lru_cache(maxsize=64)
@@ -214,13 +239,14 @@ def _parts_of(nv: int, m: int) -> tuple[FloatArray, FloatArray]:
     return both[:nv], both[nv:]
 
 
-def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _in_full(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[MatrixT]:
+    M, h, S, J, b, G, D = terms
     nv, m, n_u = M.shape[0], J.shape[0], S.shape[1]
     size = nv + m + n_u
     a, lam, u = (algebra.constant(part) for part in np.split(np.eye(size), (nv, nv + m)))
     E = algebra.above([algebra.beside(M, -G.T, -S), algebra.beside(J, D, algebra.constant(np.zeros((m, n_u))))], size)
-    starts = tuple(algebra.constant(np.zeros(k)) for k in (nv, m, n_u))
-    return (a, lam, u), starts, E, algebra.stacked([-h, -b])
+    starts = algebra.constant(np.zeros(nv)), algebra.constant(np.zeros(m)), algebra.constant(np.zeros(n_u))
+    return _Reduced((a, lam, u), starts, E, algebra.stacked([-h, -b]))
 
 
 def _split(S: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.control.inverse_dynamics.assembly import AssembledProgram, ProgramLayout
 from trundle.numerics.qp.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
 
+NumericProgram = AssembledProgram[FloatArray]
 _FAINT = 1e-9
 """Weight of the unknowns beside the prices of the excess."""
 _ROOM = 1e-7
@@ -102,7 +103,7 @@ class Solvers:
         self.task_rows = [np.flatnonzero(level_of == level) for level in layout.levels]
 
 
-def command(layout: ProgramLayout, data: AssembledProgram, solvers: Solvers, finite: bool = True) -> Command:
+def solve_program(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, finite: bool = True) -> Command:
     """Return the command of an assembled program; nothing is raised. `finite`: nothing it was made of was NaN."""
     solver, single = solvers.whole, len(solvers.task_rows) == 1
     if not (finite and _finite(data)):
@@ -120,14 +121,14 @@ def command(layout: ProgramLayout, data: AssembledProgram, solvers: Solvers, fin
     return _refused(layout, data, solution)
 
 
-def _finite(data: AssembledProgram) -> bool:
+def _finite(data: NumericProgram) -> bool:
     total = float(data.H.sum()) + float(data.g.sum()) + float(data.A.sum()) + float(data.x0.sum())
     return math.isfinite(total) and float(data.low.sum()) < math.inf and float(data.high.sum()) > -math.inf
 
 
 def _found(
     layout: ProgramLayout,
-    data: AssembledProgram,
+    data: NumericProgram,
     w: FloatArray,
     status: Status,
     excess: FloatArray | None,
@@ -141,7 +142,7 @@ def _found(
     return Command(x[:nv], x[nv:end], x[end:], status, (), error, excess, solution, layout)
 
 
-def _refused(layout: ProgramLayout, data: AssembledProgram, solution: QpSolution) -> Command:
+def _refused(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> Command:
     nothing = np.full(layout.nv + layout.m + layout.n_u, math.nan)
     nv, end = layout.nv, layout.nv + layout.m
     error, excess, names = np.full(len(data.t), math.nan), None, ()
@@ -153,7 +154,7 @@ def _refused(layout: ProgramLayout, data: AssembledProgram, solution: QpSolution
     )
 
 
-def _names(layout: ProgramLayout, data: AssembledProgram, solution: QpSolution) -> tuple[str, ...]:
+def _names(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> tuple[str, ...]:
     """Name the limits of the proof of a conflict."""
     part = np.abs(solution.push)
     # Bounds that cross are their own proof.
@@ -165,7 +166,7 @@ def _names(layout: ProgramLayout, data: AssembledProgram, solution: QpSolution) 
 
 
 def _by_levels(
-    layout: ProgramLayout, data: AssembledProgram, solvers: Solvers, low: FloatArray, high: FloatArray
+    layout: ProgramLayout, data: NumericProgram, solvers: Solvers, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray | None, QpSolution]:
     """Serve one level after the other, each in the null space that the levels before it leave.
 
@@ -207,7 +208,7 @@ def _by_levels(
 
 
 def _in_full_space(
-    layout: ProgramLayout, solution: QpSolution, w: FloatArray, N: FloatArray, inside: Any
+    layout: ProgramLayout, solution: QpSolution, w: FloatArray, N: FloatArray, inside: NDArray[np.intp]
 ) -> QpSolution:
     """Return a failed level's solution with the unknowns and the limits of the whole program."""
     push = np.zeros(layout.n + layout.rows)
@@ -229,7 +230,7 @@ def _null(B: FloatArray) -> FloatArray:
     return right[rank:].T
 
 
-def _relaxed(layout: ProgramLayout, data: AssembledProgram, solvers: Solvers, refused: QpSolution) -> Command:
+def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refused: QpSolution) -> Command:
     """Exceed the limits that have a price by the least amount, then serve the tasks within what that leaves.
 
     First min sum price s^2 with  low <= C w + s <= high  in the rows that have a price; then the tasks with

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any, final
+from typing import final
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.control.inverse_dynamics.inverse_dynamics import Flags
 from trundle.errors import InputError
 from trundle.models.tree.approach import approach_at
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import contact_points
+from trundle.numerics.compiled.batch import Bound
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.space import dot, inverse
 
@@ -52,19 +54,11 @@ class ContactFinder:
             (contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs), default=0.0
         )
         function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
-        # CasADi's stubs ask for a size that its code does not.
-        buffer: tuple[Any, Any] = function.buffer()
-        self._buffer, self._evaluate = buffer
         self._x, self._s = np.zeros(function.size1_in(0)), np.zeros(function.size1_in(1))
         self._after, self._residual, self._gap = (
             np.zeros(size) for size in (self._s.size, len(self._places), len(self._places))
         )
-        for i, given in enumerate((self._x, self._s)):
-            if given.size:
-                self._buffer.set_arg(i, given.data)
-        for i, result in enumerate((self._after, self._residual, self._gap)):
-            if result.size:
-                self._buffer.set_res(i, result.data)
+        self._evaluate = Bound(function, [self._x, self._s], [self._after, self._residual, self._gap])
         ends = np.cumsum([0, *(place.stop - place.start for place in self._places)])
         self._parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.reset()
@@ -72,9 +66,9 @@ class ContactFinder:
     def reset(self) -> None:
         """Forget where contacts were."""
         self._known = np.zeros(len(self._places), dtype=bool)
-        self._asked: Any = None
+        self._asked: Flags | None = None
 
-    def __call__(self, state: FloatArray, touching: Any) -> FloatArray:
+    def __call__(self, state: FloatArray, touching: Flags) -> FloatArray:
         """Return the state (n_x,) with the coordinates of the contacts that touch found anew.
 
         ``touching`` (contacts,) says which do; the coordinates of the others stay.
@@ -103,7 +97,7 @@ class ContactFinder:
         x[self._to] = self._s[self._from]
         return x
 
-    def _ask(self, touching: Any) -> None:
+    def _ask(self, touching: Flags) -> None:
         """Prepare for a set of contacts; it lasts for many calls."""
         on = np.asarray(touching, dtype=bool)
         self._asked, self._known = touching, self._known & on

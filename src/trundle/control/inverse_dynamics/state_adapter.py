@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class ModelStateAdapter:
             count[part] += touches
         tell_contacts(self.policy, time, tuple(count[part] >= least for part, least in self._seen))
 
-    def __call__(self, time: float, state: FloatArray) -> Any:
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the policy's answer to what its model makes of the robot's state."""
         x = np.zeros(self._size)
         x[self._to] = state[self._from]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ _POINT = FlatPatch.point(1.0)
 class ObjectPose:
     """Where an object is: its centre (3,) m, and its turn about the vertical (rad)."""
 
-    position: Any
+    position: FloatArray
     yaw: float = 0.0
 
     def __post_init__(self) -> None:
@@ -125,11 +124,11 @@ class PickAndPlace:
     """
 
     mass: float
-    inertia: Any
+    inertia: FloatArray
     width: float
     pick: ObjectPose
     place: ObjectPose
-    held: Any
+    held: FloatArray
     durations: Durations = Durations()
     grip: Grip = Grip()
     starts: Mapping[str, float] = field(init=False, repr=False, compare=False)

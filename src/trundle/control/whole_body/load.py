@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -47,13 +46,13 @@ class Load:
     """
 
     mass: float
-    inertia: Any
-    p: Any
-    R: Any
+    inertia: FloatArray
+    p: FloatArray
+    R: FloatArray
     target: BalanceTarget
     hands: tuple[str, ...]
-    v: Any = (0.0, 0.0, 0.0)
-    omega: Any = (0.0, 0.0, 0.0)
+    v: FloatArray = field(default_factory=lambda: np.zeros(3))
+    omega: FloatArray = field(default_factory=lambda: np.zeros(3))
     squeeze: float = 0.0
     share: float = 1.0
 
@@ -72,7 +71,7 @@ class Load:
         object.__setattr__(load, "target", target)
         return load
 
-    def updated(self, **state: Any) -> Load:
+    def updated(self, **state: float | FloatArray | BalanceTarget) -> Load:
         """Return the load with other values of some fields, of their types and not checked: for a control loop."""
         load = object.__new__(Load)
         load.__dict__.update({name: self.__dict__[name] for name in self.__dataclass_fields__} | state)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
@@ -41,7 +41,7 @@ class SwingMotion:
     end: float
     target: PlacedPatch
     lift: float = 0.06
-    aside: Any = (0.0, 0.0, 0.0)
+    aside: FloatArray = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
         number("end", self.end, above=number("start", self.start, unit="s"), unit="s")
@@ -180,7 +180,7 @@ class Move:
     duration: float
     pause: float
     lift: float = 0.06
-    aside: Any = (0.0, 0.0, 0.0)
+    aside: FloatArray = field(default_factory=lambda: np.zeros(3))
 
 
 def in_turn(
@@ -203,7 +203,7 @@ def timed(
     start: Mapping[str, PlacedPatch],
     moves: Sequence[Move],
     rule: Rule,
-    ways: Any,
+    ways: ArrayLike,
     away: Mapping[str, FloatArray] | None = None,
 ) -> list[Move]:
     """Return the moves with durations and pauses of a rule in place of their own.
@@ -265,7 +265,7 @@ def steps_ahead(
         if ground is not None:
             at, R = ground(float(at[0]), float(at[1]))
         places[name] = PlacedPatch(name, old.patch, at, R)
-        moves.append(Move(places[name], single, double, lift, (0.0, out * aside, 0.0)))
+        moves.append(Move(places[name], single, double, lift, np.array([0.0, out * aside, 0.0])))
     return moves
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.control.inverse_dynamics.algebra import Numbers
 from trundle.control.inverse_dynamics.assembly import ProgramLayout, assemble, program_layout
-from trundle.control.inverse_dynamics.command import Command, Solvers, command
+from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program
 from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING
 from trundle.control.inverse_dynamics.tasks import Limit, Task
 from trundle.control.whole_body.collision import CollisionRows
@@ -118,6 +119,20 @@ class WholeBodyTarget:
     turning: float = 0.0
 
 
+class _Rows(NamedTuple):
+    """The arrays of a limit, to write into."""
+
+    A: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def of(cls, limit: Limit) -> _Rows:
+        """Return the arrays themselves, no copies."""
+        lower, upper = Numbers.of(limit.lower), Numbers.of(limit.upper)
+        return cls(np.zeros((0, 0)) if limit.A is None else Numbers.of(limit.A), lower, upper)
+
+
 @dataclass(frozen=True, eq=False)
 class _Program:
     """What stays the same while the same ends stand and the same swing: sizes, and arrays that ticks write into."""
@@ -125,7 +140,7 @@ class _Program:
     layout: ProgramLayout
     solvers: Solvers
     tasks: Mapping[str, Task]
-    limits: Mapping[str, Limit]
+    limits: Mapping[str, _Rows]
     standing: tuple[str, ...]
     moving: tuple[str, ...]
     held: tuple[str, ...]
@@ -219,7 +234,7 @@ class WholeBodyController:
             M[:nv, :nv], h[:nv] = terms.M, terms.h
             M[nv:, nv:], h[nv:] = aim.load.dynamics(self.humanoid.robot.gravity)
         data = assemble(program.layout, (M, h, program.S, J, b, J, program.D), DAMPING, Numbers)
-        return command(program.layout, data, program.solvers)
+        return solve_program(program.layout, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
         """Return (moment, force) on the robot of each end that stands, then of those that hold.
@@ -264,7 +279,7 @@ class WholeBodyController:
             limits[f"cone.{name}"] = Limit(f"cone.{name}", "force", np.zeros(len(rows)), np.inf, A)
         layout = program_layout(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
         solvers = Solvers(layout, self._solver, TOLERANCE, DAMPING)
-        bounds = {limit.name: limit for limit in layout.limits}
+        bounds = {limit.name: _Rows.of(limit) for limit in layout.limits}
         blank = np.zeros((m, nv)), np.zeros(m), np.zeros((m, m)), S, np.zeros((nv, nv)), np.zeros(nv)
         made = _Program(layout, solvers, tasks, bounds, standing, moving, held, *blank)
         self._programs[standing, moving, held] = made
@@ -372,7 +387,7 @@ class WholeBodyController:
         task.A[:3, :nv], task.A[3:, :nv] = end.Jw, end.Jv
         task.target[:3], task.target[3:] = turn, wanted
 
-    def _joint_bounds(self, limit: Limit, q: FloatArray, nu: FloatArray) -> None:
+    def _joint_bounds(self, limit: _Rows, q: FloatArray, nu: FloatArray) -> None:
         robot, T = self.humanoid.robot, self.horizon
         ahead = q[7:] + T * nu[6:]
         low = np.maximum(2 * (robot.lower - ahead) / T**2, (-robot.rate_limit - nu[6:]) / T)

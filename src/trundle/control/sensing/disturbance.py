@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative
-from trundle.control.regulators.hand_inputs import InputLimit
+from trundle.control.regulators import InputLimit
 from trundle.errors import InputError
 from trundle.records import Policy, tell_contacts
 

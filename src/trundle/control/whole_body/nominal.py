@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
-from trundle.control.preview.preview import Preview
+from trundle.control.preview import Preview
 from trundle.control.whole_body.stepping import Footsteps
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import CentroidalState

@@ -12,9 +12,8 @@ import numpy as np
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import PlacedPatch
-from trundle.control.inverse_dynamics.command import Command
-from trundle.control.preview.plan import PreviewPlan
-from trundle.control.preview.preview import Preview
+from trundle.control.inverse_dynamics import Command
+from trundle.control.preview import Preview, PreviewPlan, ReferencePath
 from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, Measurement, shifted
 from trundle.control.whole_body.handling import Handling
 from trundle.control.whole_body.stepping import Footsteps, SwingMotion
@@ -24,8 +23,6 @@ from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
 from trundle.status import Status
-
-Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,7 @@ class HumanoidPolicy:
         self,
         controller: WholeBodyController,
         steps: Footsteps,
-        path: Path,
+        path: ReferencePath,
         q: FloatArray,
         preview: Preview | None = None,
         *,

@@ -11,11 +11,18 @@ import numpy as np
 from trundle.checks import FloatArray, non_negative, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
-from trundle.control.inverse_dynamics.algebra import Numbers
-from trundle.control.inverse_dynamics.assembly import ProgramLayout, assemble, program_layout
-from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program
-from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING
-from trundle.control.inverse_dynamics.tasks import Limit, Task
+from trundle.control.inverse_dynamics import (
+    DAMPING,
+    Command,
+    Limit,
+    Numbers,
+    ProgramLayout,
+    Solvers,
+    Task,
+    assemble,
+    program_layout,
+    solve_program,
+)
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.target import BalanceTarget

@@ -17,14 +17,26 @@ from trundle.errors import InputError
 from trundle.numerics.ilqr import Limits
 from trundle.simulate.mujoco.plant import Action, PlantView, Push, Sensors
 from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
-from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc
-from trundle.systems.wallbounce.control.hybrid import HybridControl
-from trundle.systems.wallbounce.control.low_level import LowLevel, LowLevelGains
-from trundle.systems.wallbounce.control.plans import NO_FORCE, ImplicitPlanner, TrackingPlanner
-from trundle.systems.wallbounce.control.reference import PassedObstacle, PathPlanner, TimedGoal
-from trundle.systems.wallbounce.control.schedule import ScheduleRules
-from trundle.systems.wallbounce.control.two_level import Reference, Surroundings, Timing, TwoLevel
+from trundle.systems.wallbounce.control import (
+    NO_FORCE,
+    BalancerWeights,
+    ContactImplicit,
+    HybridControl,
+    ImplicitPlanner,
+    KeepOut,
+    KeepOutDisc,
+    LowLevel,
+    LowLevelGains,
+    PassedObstacle,
+    PathPlanner,
+    Reference,
+    ScheduleRules,
+    Surroundings,
+    TimedGoal,
+    Timing,
+    TrackingPlanner,
+    TwoLevel,
+)
 from trundle.systems.wallbounce.plant import BalancerPlant, Box
 from trundle.systems.wallbounce.robot import BallBalancer
 

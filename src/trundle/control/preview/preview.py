@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, array, integer, non_negative, number, positive
 from trundle.contact.patch import PlacedPatch
@@ -94,9 +94,9 @@ class Preview:
     def __init__(
         self,
         model: Centroidal,
-        durations: Any = GRID,
+        durations: ArrayLike = GRID,
         *,
-        axis: Any = (0.0, 0.0, 1.0),
+        axis: ArrayLike = (0.0, 0.0, 1.0),
         weights: PreviewWeights | None = None,
         least_normal_force: float = 0.0,
         pull: float = 6.0,
@@ -243,7 +243,7 @@ _SLACK = 1e5
 class _Slots:
     """Which contact (K, S) fills each slot in each sample, where it lies, and what its wrench does."""
 
-    def __init__(self, index: Any, positions: FloatArray, rotations: FloatArray, window: Window) -> None:
+    def __init__(self, index: NDArray[np.intp], positions: FloatArray, rotations: FloatArray, window: Window) -> None:
         self.index, self.positions, self.rotations = index, positions, rotations
         self.inputs = window.stages.inputs(positions, rotations)
 
@@ -271,12 +271,12 @@ class _Known:
         # The last entry, reached by the index -1, stands for an empty slot.
         self.positions = np.concatenate((forecast.positions, np.zeros((1, 3))))
         self.rotations = np.concatenate((forecast.rotations, np.eye(3)[None]))
-        self._held: Any = None
-        self._index: Any = None
+        self._held: NDArray[np.bool_] | None = None
+        self._index: NDArray[np.intp] | None = None
 
-    def index(self, held: Any) -> Any:
+    def index(self, held: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return `slots_of` for contacts held (K, n), that of the last call if nothing has changed."""
-        if self._held is None or not np.array_equal(held, self._held):
+        if self._held is None or self._index is None or not np.array_equal(held, self._held):
             self._held, self._index = held, slots_of(held, self.kinds, self.slot_kinds)
         return self._index
 
@@ -297,7 +297,7 @@ class _Known:
         return Slot(width, height, (i, j)), coefficients, low
 
 
-def _most_at_once(forecast: Forecast, kinds: Any, count: int) -> list[int]:
+def _most_at_once(forecast: Forecast, kinds: NDArray[np.intp], count: int) -> list[int]:
     """Return how many contacts of each kind hold at once at most; the number changes only where a contact starts."""
     starts = np.unique(np.append(forecast.spans[:, 0], -np.inf))
     held = forecast.held(starts)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
@@ -72,14 +73,14 @@ class Window:
 
     origin: FloatArray
     borders: FloatArray
-    held: Any
+    held: NDArray[np.bool_]
     stages: Stages
     E: FloatArray
     e: FloatArray
     joining: Mapping[int, Body]
     axis_changes: Mapping[int, AxisChange]
-    resets: Any
-    turns: Any
+    resets: NDArray[np.intp]
+    turns: NDArray[np.bool_]
     start: FloatArray
     reference: FloatArray
 
@@ -136,7 +137,7 @@ def make_window(
     return Window(origin, borders, held, stages, E, e, joining, axis_changes, resets, turns, start, reference)
 
 
-def slots_of(held: Any, kinds: Any, slots: tuple[int, ...]) -> Any:
+def slots_of(held: NDArray[np.bool_], kinds: NDArray[np.intp], slots: tuple[int, ...]) -> NDArray[np.intp]:
     """Return which contact (K, S) fills each slot in each sample, -1 where it stays empty.
 
     `kinds` (n,) is the kind of each contact, `slots` (S,) the kind each slot is for.
@@ -162,7 +163,7 @@ def _followed(path: ReferencePath, borders: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _joining(
-    forecast: Forecast, changed: Any, middles: FloatArray, masses: FloatArray, origin: FloatArray
+    forecast: Forecast, changed: NDArray[np.bool_], middles: FloatArray, masses: FloatArray, origin: FloatArray
 ) -> dict[int, Body]:
     """Return the bodies that join (or leave, mass < 0) at samples, those with a known place."""
     found = {}
@@ -180,7 +181,7 @@ def _heights(
     points: FloatArray,
     rates: FloatArray,
     borders: FloatArray,
-    events: tuple[Any, Any, Any],
+    events: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]],
     joining: dict[int, Body],
     pull: float,
 ) -> FloatArray:
@@ -220,7 +221,11 @@ def _met(body: Body, axis: FloatArray, mass: float, height: float, speed: float)
 
 
 def _resets(
-    samples: Samples, turns: Any, changed: Any, joining: dict[int, Body], momentum: FloatArray
+    samples: Samples,
+    turns: NDArray[np.bool_],
+    changed: NDArray[np.bool_],
+    joining: dict[int, Body],
+    momentum: FloatArray,
 ) -> tuple[FloatArray, FloatArray, dict[int, AxisChange]]:
     """Return E, e and where the axis changes; L3, which is no state, is guessed there to be that of `momentum`."""
     s, count = samples, len(samples.durations)

@@ -6,7 +6,7 @@ policies by `attraction_level`. Gains of a planned walk are in `walk_gains`, its
 """
 
 from trundle.control.regulators.balancing import BalancingLQR
-from trundle.control.regulators.hand_inputs import InputLimit
+from trundle.control.regulators.hand_inputs import InputBound, InputLimit
 from trundle.control.regulators.linearization import Linearization, dynamics_of
 from trundle.control.regulators.local_error import LocalError
 from trundle.control.regulators.region import attraction_level
@@ -16,6 +16,7 @@ from trundle.control.regulators.tracking import TrackingLQR
 
 __all__ = [
     "BalancingLQR",
+    "InputBound",
     "InputLimit",
     "Linearization",
     "LocalError",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import ROLLING, SEPARATED
@@ -118,7 +119,7 @@ class WalkGains:
 
 
 def walk_gains(
-    robot: RollingTree, walk: PlannedWalk, weights: WalkWeights | None = None, references: Any = None
+    robot: RollingTree, walk: PlannedWalk, weights: WalkWeights | None = None, references: ArrayLike | None = None
 ) -> WalkGains:
     """Return the gains that keep `robot` on a planned walk.
 

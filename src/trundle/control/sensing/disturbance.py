@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative
-from trundle.control.regulators import InputLimit
+from trundle.control.regulators import InputBound, InputLimit
 from trundle.errors import InputError
 from trundle.records import Policy, tell_contacts
 
@@ -39,10 +39,10 @@ class Actuated:
     policy: Policy
     size: int
     delay: float = 0.0
-    limit: Any = None
-    rate_limit: Any = None
-    bias: Any = 0.0
-    gain: Any = 1.0
+    limit: InputBound = None
+    rate_limit: InputBound = None
+    bias: ArrayLike = 0.0
+    gain: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy) or self.policy.period is None:

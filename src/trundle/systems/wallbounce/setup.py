@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -71,8 +71,7 @@ class Trial:
 def _levels(robot: str, walls: int, stages: int, step: float) -> tuple[ContactImplicit, HybridControl]:
     """Both problems of a robot, compiled once for all parts and trials."""
     believed = BallBalancer(**json.loads(robot))
-    sizes: dict[str, Any] = {"walls": walls, "stages": stages, "step": step}
-    return ContactImplicit(believed, **sizes), HybridControl(believed, **sizes)
+    return ContactImplicit(believed, walls, stages, step), HybridControl(believed, walls, stages, step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +80,6 @@ class Setup:
 
     tables: Any
     seed: int
-    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     # what stays the same ------------------------------------------------------------------------------
 
@@ -284,7 +282,7 @@ class Guide:
         radius = width + self.setup.tables.plant.torso_radius + table.margin
         hands = 0.0 if table.hand_margin is None else width + self.robot.hand_radius + table.hand_margin
         side = sideways if table.pass_on == "left" else -sideways
-        self.obstacle = PassedObstacle(KeepOutDisc(tuple(center), radius, hands), side, view.time)
+        self.obstacle = PassedObstacle(KeepOutDisc(center, radius, hands), side, view.time)
         self._planner = self._made(view.time)
 
     def _goal_moves(self, view: PlantView) -> None:
@@ -298,7 +296,7 @@ class Guide:
         """The path planner of what is known now; a version of its own makes every change an event."""
         tables = self.setup.tables
         if tables.task == "recover":
-            return PathPlanner(self.robot, [TimedGoal((0.0, 0.0))], self.walls)
+            return PathPlanner(self.robot, [TimedGoal(np.zeros(2))], self.walls)
         goals: Sequence[TimedGoal] = [TimedGoal(self.goal, time)] * (1 if self.place is None else 2)
         obstacles = [] if self.obstacle is None else [self.obstacle]
         path = tables.path.model_dump()

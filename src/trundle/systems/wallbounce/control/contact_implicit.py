@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, SoftTouch, Wall, normal_force
@@ -17,6 +17,7 @@ from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 __all__ = ["HOMOTOPY", "BalancerWeights", "ContactImplicit", "KeepOut", "KeepOutDisc"]
 
+Law = tuple[float, float]
 HOMOTOPY = ((0.15, 0.1), (0.08, 0.06), (0.04, 0.03))
 """(s, d_0), m: wide to narrow laws solved one after another at an event, before the wanted one."""
 
@@ -48,7 +49,7 @@ class ContactImplicit(BalancerLevel):
 
     def parameters(
         self,
-        reference: Any,
+        reference: ArrayLike,
         walls: Sequence[Wall] = (),
         law: SoftLaw = _LAW,
         weights: BalancerWeights = _WEIGHTS,
@@ -75,18 +76,23 @@ class ContactImplicit(BalancerLevel):
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
         return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
 
-    def still(self, x: Any) -> Guess:
+    def still(self, x: ArrayLike) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""
         rest = np.array(x, dtype=np.float64)
         rest[3:5], rest[11:] = 0.0, 0.0
         return Guess(np.zeros((self.stages, self.nu)), np.tile(rest, (self.stages + 1, 1)))
 
-    def solve(self, x: Any, parameters: FloatArray, guess: Guess, limits: Limits = _UPDATE) -> ControlSolution:
+    def solve(self, x: ArrayLike, parameters: FloatArray, guess: Guess, limits: Limits = _UPDATE) -> ControlSolution:
         """Return the plan from the measured state; see `Optimiser.solve`."""
         return self.optimiser.solve(x, parameters, guess, limits)
 
     def discover(
-        self, x: Any, parameters: FloatArray, guess: Guess, limits: Limits = _EVENT, path: Any = HOMOTOPY
+        self,
+        x: ArrayLike,
+        parameters: FloatArray,
+        guess: Guess,
+        limits: Limits = _EVENT,
+        path: Sequence[tuple[float, float]] = HOMOTOPY,
     ) -> ControlSolution:
         """Return the plan found by homotopy: with each wider law of `path`, then with the law of `parameters`.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, positive
 from trundle.contact.soft import SoftTouch, Wall
@@ -45,8 +45,8 @@ class HybridControl(BalancerLevel):
 
     def parameters(
         self,
-        reference: Any,
-        schedule: Any,
+        reference: ArrayLike,
+        schedule: ArrayLike,
         walls: Sequence[Wall] = (),
         largest: float = 60.0,
         weights: BalancerWeights = _WEIGHTS,
@@ -74,7 +74,7 @@ class HybridControl(BalancerLevel):
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
         return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
 
-    def seed(self, solution: ControlSolution, forces: Any, schedule: Any) -> Guess:
+    def seed(self, solution: ControlSolution, forces: ArrayLike, schedule: ArrayLike) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.
 
         Parameters
@@ -93,7 +93,7 @@ class HybridControl(BalancerLevel):
         return Guess(inputs, solution.states)
 
     def solve(
-        self, x: Any, parameters: FloatArray, guesses: Sequence[Guess], limits: Limits = _UPDATE
+        self, x: ArrayLike, parameters: FloatArray, guesses: Sequence[Guess], limits: Limits = _UPDATE
     ) -> ControlSolution:
         """Return the cheapest plan of those from all guesses: the implicit plan's seed, the last own plan shifted."""
         if not guesses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -14,6 +14,7 @@ from trundle.contact.soft import SoftTouch
 from trundle.contact.walls import FLAT, Surface
 from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
 from trundle.systems.wallbounce.control.costs import (
+    Residual,
     Row,
     Unpacked,
     kept_out,
@@ -34,7 +35,7 @@ class ContactTerms(NamedTuple):
 
     presses: list[ca.SX]
     forces: list[ca.SX]
-    residuals: list[tuple[Any, Any]]
+    residuals: list[Residual]
     barriers: list[Row]
 
 

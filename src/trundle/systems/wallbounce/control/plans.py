@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, Wall
@@ -198,7 +198,7 @@ class ImplicitPlanner(_Planner):
         disc: KeepOutDisc | None,
         last: BalancerPlan | None,
         event: bool,
-        since: Any,
+        since: ArrayLike,
         touching: bool = True,
     ) -> BalancerPlan:
         """Return the plan from the state x (16,).
@@ -235,7 +235,7 @@ class ImplicitPlanner(_Planner):
         return self._made(begin, best, schedule, seen, ends, searched)
 
     def _schedule(
-        self, begin: float, seen: StageContacts, since: Any, last: BalancerPlan | None
+        self, begin: float, seen: StageContacts, since: ArrayLike, last: BalancerPlan | None
     ) -> tuple[NDArray[np.bool_], FloatArray]:
         """Return the contacts of a plan, and when those that last now are over at the latest (s)."""
         rules, step, distances = self.rules, self.control.step, seen.distances[0]
@@ -249,7 +249,7 @@ class ImplicitPlanner(_Planner):
             ends = np.where(begun, begin + step * first_end(flags), ends)
         return flags, ends
 
-    def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
+    def _contacts(self, begin: float, distances: FloatArray, since: ArrayLike) -> tuple[NDArray[np.bool_], FloatArray]:
         """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
         felt = np.repeat(np.asarray(since, dtype=np.float64), self.control.walls)
         near = np.logical_not(np.isnan(felt)) & (distances < 0.02)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.soft import Wall
@@ -20,7 +20,7 @@ from trundle.systems.wallbounce.robot import BallBalancer
 __all__ = ["PassedObstacle", "PathPlanner", "TimedGoal", "quintic"]
 
 
-def quintic(start: tuple[float, float], end: float, duration: float, times: Any) -> tuple[FloatArray, FloatArray]:
+def quintic(start: tuple[float, float], end: float, duration: float, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return place and speed at `times` of the polynomial of degree 5 from (place, speed) to rest at `end`.
 
     Its acceleration is zero at both ends; before 0 it is continued with the start's speed, after `duration` it rests.
@@ -40,7 +40,7 @@ def quintic(start: tuple[float, float], end: float, duration: float, times: Any)
 class TimedGoal:
     """A place (2,), m, to go to from a time (s) on."""
 
-    place: Any
+    place: FloatArray
     time: float = 0.0
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class PassedObstacle:
     """A disc that is seen from a time (s) on, passed on the side of a unit vector (2,), at its edge."""
 
     disc: KeepOutDisc
-    side: Any
+    side: FloatArray
     time: float = 0.0
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class PathPlanner:
         replan: float = 0.2,
         passing: float | None = None,
         settle: float = 0.0,
-        forward: Any = (1.0, 0.0),
+        forward: ArrayLike = (1.0, 0.0),
     ) -> None:
         if not goals:
             raise InputError("goals", 0, "at least one goal")

@@ -6,7 +6,6 @@ import math
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -185,9 +184,9 @@ class TwoLevel:
         plan = self.following
         return np.zeros(2, dtype=bool) if plan is None else plan.contacts(time)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, float]:
         """Return counts of plans, events and of what went wrong, and medians of the real computing times, s."""
-        values: dict[str, Any] = {k: v for k, v in vars(self.counts).items() if k != "seconds"}
+        values: dict[str, float] = {k: v for k, v in vars(self.counts).items() if k != "seconds"}
         for level, seconds in self.counts.seconds.items():
             if seconds:
                 values[f"{level}_seconds"] = float(np.median(seconds))

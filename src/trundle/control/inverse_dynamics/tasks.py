@@ -28,7 +28,7 @@ UNKNOWNS = ("acceleration", "force", "torque")
 
 @dataclass(frozen=True)
 class Task:
-    """A wish A y = target, y one of nudot, lam and u; what is not reached is reported in its unit.
+    """A task A y = target, y one of nudot, lam and u; its residual is reported in its unit.
 
     Parameters
     ----------
@@ -303,14 +303,14 @@ def torque_rate_limit(rate: Matrix | float, period: float, u_last: Matrix, price
 
 
 def smallest_torques(n_u: int, weight: float = 1.0, level: int = 0) -> Task:
-    """Return the wish u = 0."""
+    """Return the torque-minimising task, u = 0."""
     return Task("torques", np.eye(n_u), np.zeros(n_u), weight, level, "torque", "N m")
 
 
 def smallest_tangential_forces(
     frames: Sequence[Matrix], columns: Sequence[slice], size: int, weight: float = 1.0, level: int = 0
 ) -> Task:
-    """Return the wish T'f = 0 at every contact: the internal force that asks for least friction."""
+    """Return the task T'f = 0 at every contact: the internal force that needs least friction."""
     d = frames[0].shape[0]
     rows = [_placed(frame[:, : d - 1].T, part, size) for frame, part in zip(frames, columns, strict=True)]
     A = _stack(rows)
@@ -325,7 +325,7 @@ def equal_normal_forces(
     level: int = 0,
     touching: ca.SX | None = None,
 ) -> Task:
-    """Return the wish that each contact's normal force is the mean of all, of those that are `touching` (contacts,)."""
+    """Return the task that every normal force is the mean of all (or of the contacts that are `touching`)."""
     d, count = frames[0].shape[0], len(frames)
     normal = _stack([_placed(frame[:, d - 1 : d].T, part, size) for frame, part in zip(frames, columns, strict=True)])
     if touching is not None:

@@ -31,6 +31,11 @@ class PreviewWeights:
 
     The angular momentum wants a weight near 1: with 1e-3 a robot that re-plans from its measured state fell, because
     plans spent angular momentum that a body cannot deliver.
+
+    Examples
+    --------
+    >>> PreviewWeights(position=50.0).velocity
+    3.0
     """
 
     position: float = 30.0

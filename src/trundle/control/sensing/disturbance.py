@@ -34,6 +34,21 @@ class Actuated:
     bias : number or (n_u,), in the input's units
     gain : number or (n_u,)
         What the drives make of a unit of input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Full:
+    ...     period = 0.01
+    ...
+    ...     def reset(self):
+    ...         pass
+    ...
+    ...     def __call__(self, time, state):
+    ...         return np.array([5.0])
+    >>> drive = Actuated(Full(), size=1, delay=0.01, limit=2.0)
+    >>> [float(drive(time, np.zeros(1))[0]) for time in (0.0, 0.01)]
+    [0.0, 2.0]
     """
 
     policy: Policy

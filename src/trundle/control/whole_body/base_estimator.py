@@ -30,7 +30,7 @@ class AttitudeFilter:
     Parameters
     ----------
     smoothing : float, s
-        Time constant of the draw; 0: what is measured is believed.
+        Time constant of the correction; 0: the measurement is taken as it is.
     period : float, s
         Between two calls.
     """

@@ -65,7 +65,7 @@ class ControlPeriods:
 
 @dataclass(eq=False)
 class ControllerDiagnostics:
-    """What the controller thought at its last tick, for records.
+    """Diagnostics of the last control step, for records.
 
     Attributes
     ----------

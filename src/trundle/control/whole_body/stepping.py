@@ -98,6 +98,15 @@ class Footsteps:
     ------
     InputError
         If nothing stands at some time, or the travels of an end overlap.
+
+    Examples
+    --------
+    >>> from trundle.contact.patch import FlatPatch, PlacedPatch
+    >>> sole = FlatPatch.rectangle(0.2, 0.1, friction=0.7)
+    >>> feet = (("left_foot", 0.1), ("right_foot", -0.1))
+    >>> steps = straight_walk({name: PlacedPatch(name, sole, (0.0, y, 0.0)) for name, y in feet}, steps=2, length=0.15)
+    >>> sorted(steps.standing(1.3)), round(steps.duration, 2)
+    (['left_foot'], 2.4)
     """
 
     start: Mapping[str, PlacedPatch]

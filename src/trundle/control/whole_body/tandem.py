@@ -1,4 +1,4 @@
-"""Steps one foot ahead of the other, for soles that do not fit beside each other."""
+"""Tandem stance: one foot ahead of the other, for soles that do not fit beside each other."""
 
 from __future__ import annotations
 

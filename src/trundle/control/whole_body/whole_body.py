@@ -89,7 +89,7 @@ class WholeBodyGains:
 
 @dataclass(frozen=True, eq=False)
 class WholeBodyTarget:
-    """What a tick is asked for, world axes.
+    """Targets of one control step, world axes.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class _Program:
 
 
 class WholeBodyController:
-    """Whole-body control (final): from a state and an aim to torques.
+    """Whole-body control (final): from a state and a target to torques.
 
     Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
     those of the surface on which its ball rolls;

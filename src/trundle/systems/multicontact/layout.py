@@ -55,8 +55,8 @@ def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
     """Return the table `[steps]` as this robot takes it: with `fit`, soles that overlap at its `width` are laid out.
 
     Soles that fit beside each other on the ground are moved apart; others go one ahead of the other (`tandem_stance`),
-    at times that grow as the root of the way, so that nothing has to be accelerated more. Where a hand helps, the centre
-    of mass goes beyond the edge of the sole that is away from it, and over the one beside it.
+    at times that grow as the root of the way, so that nothing has to be accelerated more. Where a hand helps, the
+    centre of mass goes beyond the edge of the sole that is away from it, and over the one beside it.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from tests.control.test_curved_walls import ipopt, pressed
 from trundle.contact.soft import SoftLaw, Wall
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import KeepOut, Weights
+from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, on_grid
 from trundle.systems.wallbounce.robot import BallBalancer
@@ -56,7 +56,7 @@ class Levels:
     hybrid: HybridControl
     law: SoftLaw = field(default_factory=SoftLaw)
     rules: ScheduleRules = field(default_factory=ScheduleRules)
-    weights: Weights = field(default_factory=Weights)
+    weights: BalancerWeights = field(default_factory=BalancerWeights)
     keep_out: KeepOut = field(default_factory=KeepOut)
 
     def run(self, start: np.ndarray, seen: Seen, rng: np.random.Generator) -> None:

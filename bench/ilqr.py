@@ -15,10 +15,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bench.hybrid_hard import HardHybrid
 from tests.control.pushes import random_pushes
 from trundle.contact.soft import Wall
 from trundle.contact.walls import FLAT, ROUND
-from trundle.control.hybrid_hard import HardHybrid
 from trundle.numerics.ilqr import ControlSolution, Limits
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
 from trundle.systems.wallbounce.control.hybrid import HybridControl

@@ -65,7 +65,7 @@ def _summary(label: str, run: Any, us: np.ndarray, unsolved: int, note: str) -> 
     wall, cpu = us.T
     figures = (np.median(wall), np.percentile(wall, 99), wall.max(), np.percentile(cpu, 99))
     missed = int(np.sum(wall > 1e6 * PAPER))
-    return Times(label, run.shape.n, run.shape.rows, *(float(f) for f in figures), missed, unsolved, note)
+    return Times(label, run.layout.n, run.layout.rows, *(float(f) for f in figures), missed, unsolved, note)
 
 
 def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
@@ -74,7 +74,7 @@ def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
     from trundle.numerics.ode.timing import time_function
     from trundle.numerics.qp.backends import Limits, backend
 
-    equality = np.arange(run.shape.rows) < run.shape.equations
+    equality = np.arange(run.layout.rows) < run.layout.equations
     solve, spent = backend(run.solver), []
     for x in states:
         d = run.assemble(x, REFERENCE)
@@ -102,7 +102,7 @@ def tables(ticks: int = 1000) -> dict[str, list[Times]]:
     compared, whole = [], []
     for name in (name for name in SOLVERS if name in solvers()):
         run = controller(model, dynamics, solver=name, damping=1e-7)
-        judge = QpSolver(name, np.arange(run.shape.rows) < run.shape.equations)
+        judge = QpSolver(name, np.arange(run.layout.rows) < run.layout.equations)
 
         def program(x: np.ndarray, run: Any = run, judge: Any = judge) -> bool:
             d = run.assemble(x, REFERENCE)

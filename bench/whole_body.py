@@ -14,10 +14,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.load import Load
-from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
+from trundle.control.whole_body.target import BalanceTarget
+from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.scenarios import build, load_scenario
 from trundle.systems.multicontact.carry import CarryExperiment
@@ -49,7 +49,7 @@ class Case:
             p = (ends[hands[0]].p + ends[hands[1]].p) / 2
             load = Load(2.0, np.diag([0.016, 0.013, 0.016]), p, np.eye(3), BalanceTarget(p), hands, squeeze=25.0)
             com = load.combined_momentum(terms.momentum, robot.mass).com
-        self.aim = WholeBodyAim(com, np.eye(3), standing, away, load=load)
+        self.aim = WholeBodyTarget(com, np.eye(3), standing, away, load=load)
 
     def tick(self) -> None:
         """Time one tick at a random state near the posture."""

@@ -84,7 +84,7 @@ def scenes(draw: Any) -> tuple[Capsule, np.ndarray, np.ndarray, Obstacle]:
 def test_distance_and_its_growth(scene: tuple[Capsule, np.ndarray, np.ndarray, Obstacle], rates: Any) -> None:
     limb, p, R, other = scene
     rows, nu = CollisionRows(Clearance({"limb": limb}, reach=10.0), [other]), np.array(rates)
-    (one,) = rows.near({"link": moved(p, R, nu)}, nu)
+    (one,) = rows.distances({"link": moved(p, R, nu)}, nu)
     assert one is not None
     apart = expected(p + R @ limb.start, p + R @ limb.end, limb.radius, other)
     if apart <= 1e-4:
@@ -117,7 +117,7 @@ def test_gradient_is_that_of_the_distance(kind: str) -> None:
         p, nu, e = rng.uniform(-0.7, 0.7, 3), rng.normal(size=6), 1e-5
         other = Obstacle("it", size, rng.uniform(-0.2, 0.2, 3), ("limb",), R_o, kind)
         rows = CollisionRows(Clearance({"limb": limb}, reach=10.0), [other])
-        (one,) = rows.near({"link": moved(p, R, nu)}, nu)
+        (one,) = rows.distances({"link": moved(p, R, nu)}, nu)
         assert one is not None
         found = []
         for t in (-e, e):

@@ -85,7 +85,7 @@ class Heard:
         dynamics = rv.rolling(model)
         asked = rv.wishes(model, dynamics)
         self.real = InverseDynamics(dynamics, asked.tasks, asked.limits, reference=asked.reference)
-        self.shape, self.inputs = self.real.shape, self.real.inputs
+        self.layout, self.inputs = self.real.layout, self.real.inputs
         self.x, self.told = rv.placed(model, dynamics), []
 
     def __call__(self, state, reference, last, touching):

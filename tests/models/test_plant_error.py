@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.control.inverse_dynamics.plant_view import PlantView
+from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
 from trundle.models import RollingTree
 from trundle.models.plant_error import PlantError, resized
 
@@ -97,7 +97,7 @@ def test_a_controller_sees_the_frames_and_not_the_centres_of_mass() -> None:
             return np.zeros(3)
 
     seen = Seen()
-    view = PlantView(seen, model, plant)
+    view = ModelStateAdapter(seen, model, plant)
     view.reset()
     where = {**POSE, "base": (0.1, 1.0, 0.4)}
     view(0.0, plant.place(contacts=[], rates=RATES, **where).x)

@@ -12,7 +12,7 @@ import pytest
 from tests.measuring import compute
 from tests.scenarios.files import written
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.handling import HANDS, Durations, Grip, Handling, PickAndPlace, Place
+from trundle.control.whole_body.handling import HANDS, Durations, Grip, Handling, ObjectPose, PickAndPlace
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import rotation_by
@@ -33,7 +33,9 @@ pytest.importorskip("mujoco")
 
 def errand(**further: object) -> PickAndPlace:
     inertia, held = np.diag([0.016, 0.013, 0.016]), (0.27, 0.0, 0.2)
-    return PickAndPlace(2.0, inertia, 0.24, Place((0.3, 0, 0.8)), Place((1.0, 0.2, 0.9), 0.3), held, **further)  # type: ignore[arg-type]
+    return PickAndPlace(
+        2.0, inertia, 0.24, ObjectPose((0.3, 0, 0.8)), ObjectPose((1.0, 0.2, 0.9), 0.3), held, **further
+    )  # type: ignore[arg-type]
 
 
 def test_mass_goes_up_and_down_in_the_same_stairs_for_hands_and_preview() -> None:
@@ -55,16 +57,16 @@ def test_phases_come_in_order_and_wait_for_what_hands_feel() -> None:
     hands = Handling(job, dict.fromkeys(("rest", "pick", "carry", "place"), rest))
     hands.phase = "close"
     nothing = {name: np.zeros(3) for name in HANDS}
-    assert not hands.waits(job.starts["squeeze"] - 0.1, nothing, 0.002)
-    assert hands.waits(job.starts["squeeze"], nothing, 0.002)
+    assert not hands.must_wait(job.starts["squeeze"] - 0.1, nothing, 0.002)
+    assert hands.must_wait(job.starts["squeeze"], nothing, 0.002)
     felt = {"left_hand": np.array([0, 8.0, 0]), "right_hand": np.array([0, -8.0, 0])}
     waits = True
     for _ in range(40):
-        waits = hands.waits(job.starts["squeeze"], felt, 0.002)
+        waits = hands.must_wait(job.starts["squeeze"], felt, 0.002)
     assert not waits
     hands.reset()
     hands.phase = "close"
-    late = next(k for k in range(50) if not hands.waits(job.starts["squeeze"], nothing, 0.1))
+    late = next(k for k in range(50) if not hands.must_wait(job.starts["squeeze"], nothing, 0.1))
     assert late == pytest.approx(job.grip.patience / 0.1, abs=1.1)
 
 
@@ -79,7 +81,7 @@ def test_pads_lie_on_the_sides_of_the_box() -> None:
 def test_arms_reach_places_in_front_and_say_what_they_miss() -> None:
     humanoid, job = load_humanoid("g1").gripping(), errand()
     q = humanoid.standing()
-    patches = {name: job.patch(name, Place((0.27, 0, 0.8))) for name in HANDS}
+    patches = {name: job.patch(name, ObjectPose((0.27, 0, 0.8))) for name in HANDS}
     targets = {name: (p.position, p.R_world_patch) for name, p in patches.items()}
     found = q.copy()
     found[7:] = arm_pose(humanoid, q, targets)
@@ -156,7 +158,7 @@ def test_with_the_hands_at_the_box_robot_and_box_balance(name: str) -> None:
         q[:3] += com - total / (humanoid.robot.mass + errand.mass)
         ends = humanoid.end_motions(humanoid.robot.terms(q, np.zeros(humanoid.robot.nv), humanoid.links).motions)
         for hand in HANDS:
-            assert ends[hand].p == pytest.approx(errand.patch(hand, Place(centre)).position, abs=0.01), place
+            assert ends[hand].p == pytest.approx(errand.patch(hand, ObjectPose(centre)).position, abs=0.01), place
 
 
 def test_the_path_lies_back_by_as_much_as_it_is_told() -> None:

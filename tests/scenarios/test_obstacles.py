@@ -70,7 +70,7 @@ def test_the_plant_is_as_far_from_obstacles_as_the_rows_say(robot: str) -> None:
     rows = CollisionRows(Clearance(humanoid.clearance.capsules, reach=9.0), against)
     still = np.zeros(humanoid.robot.nv)
     motions = dict(zip(rows.links, humanoid.robot.terms(q, still, rows.links).motions, strict=True))
-    told = {one.names: one.distance for one in rows.near(motions, still) if one}
+    told = {one.names: one.distance for one in rows.distances(motions, still) if one}
     for o in AROUND:
         obstacle = view.geom(f"obstacle_{o.name}")
         for limb in limbs:

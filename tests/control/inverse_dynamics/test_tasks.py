@@ -10,6 +10,7 @@ import trundle.geometry as tg
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
 from trundle.contact.motion import free, revolute
+from trundle.control.inverse_dynamics import Numbers
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.errors import InputError
 from trundle.models.tree.tree import Tree
@@ -132,3 +133,10 @@ def test_limits_of_contacts_follow_the_law():
 def test_refusals(make, words):
     with pytest.raises(InputError, match=words):
         make()
+
+
+def test_expressions_where_numbers_are_wanted_are_refused():
+    with pytest.raises(InputError, match="numbers, as the equations of motion are"):
+        Numbers.of(ca.SX.sym("a", 2))
+    array = np.ones(2)
+    assert Numbers.of(array) is array

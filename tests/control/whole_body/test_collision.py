@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trundle.control.whole_body.collision import CollisionRows
-from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
+from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.errors import InputError
 from trundle.models.robots.capsules import Capsule, Clearance, read_clearance
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
@@ -27,7 +27,7 @@ def g1() -> Humanoid:
 
 def near(g1: Humanoid, rows: CollisionRows, q: np.ndarray, nu: np.ndarray) -> list[Any]:
     motions = g1.robot.terms(q, nu, rows.links).motions
-    return rows.near(dict(zip(rows.links, motions, strict=True)), nu)
+    return rows.distances(dict(zip(rows.links, motions, strict=True)), nu)
 
 
 def distances(g1: Humanoid, rows: CollisionRows, q: np.ndarray, rates: Any, t: float) -> np.ndarray:
@@ -78,7 +78,7 @@ def reached(g1: Humanoid, rows: CollisionRows | None, watch: CollisionRows, aim:
     posture = g1.joint_posture.copy()
     for name, angle in aim.items():
         posture[robot.joints.index(name)] = angle
-    wanted = WholeBodyAim(terms.momentum.com, np.eye(3), FEET, posture=posture)
+    wanted = WholeBodyTarget(terms.momentum.com, np.eye(3), FEET, posture=posture)
     least = np.full(len(watch.pairs), np.inf)
     for _ in range(220):
         command = controller(q, nu, wanted)
@@ -118,7 +118,7 @@ def test_far_pairs_have_no_row(g1: Humanoid) -> None:
     motions = dict(zip(rows.links, g1.robot.terms(q, nu, rows.links).motions, strict=True))
     A, low = np.ones((len(rows.pairs), g1.robot.nv + 6)), np.zeros(len(rows.pairs))
     rows.write(A, low, motions, nu)
-    within = np.array([one is not None for one in rows.near(motions, nu)])
+    within = np.array([one is not None for one in rows.distances(motions, nu)])
     assert within.any()
     assert not within.all()
     np.testing.assert_array_equal(np.isfinite(low), within)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.load import Load
-from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
+from trundle.control.whole_body.target import BalanceTarget
+from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Pad, load_humanoid
 from trundle.numerics.rotations import rotation_by
@@ -25,15 +25,15 @@ def g1() -> WholeBodyController:
     return WholeBodyController(load_humanoid("g1").gripping())
 
 
-def held(controller: WholeBodyController, q: np.ndarray, nu: np.ndarray, **further: object) -> WholeBodyAim:
+def held(controller: WholeBodyController, q: np.ndarray, nu: np.ndarray, **further: object) -> WholeBodyTarget:
     """An aim at rest with a box of 2 kg between the pads, wherever those are."""
     terms, ends = controller.terms(q, nu)
     middle = (ends["left_hand"].p + ends["right_hand"].p) / 2
     given: dict[str, object] = {"mass": 2.0, "inertia": INERTIA, "p": middle, "R": np.eye(3), "hands": HANDS}
-    load = Load(**(given | {"aim": BalanceTarget(middle), "squeeze": 25.0} | further))  # type: ignore[arg-type]
+    load = Load(**(given | {"target": BalanceTarget(middle), "squeeze": 25.0} | further))  # type: ignore[arg-type]
     assert terms.momentum
     com = load.combined_momentum(terms.momentum, controller.humanoid.robot.mass).com
-    return WholeBodyAim(com, np.eye(3), FEET, load=load)
+    return WholeBodyTarget(com, np.eye(3), FEET, load=load)
 
 
 def moving(controller: WholeBodyController, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +75,7 @@ def test_hands_and_object_move_as_one(g1: WholeBodyController) -> None:
     assert load is not None
     _, ends = g1.terms(q, nu)
     for name in HANDS:
-        end, under = ends[name], load.under(ends[name].p)
+        end, under = ends[name], load.motion_at(ends[name].p)
         slip, turn = end.v - under.v, end.w - under.w
         apart = end.Jv @ command.nudot[:-6] + end.a - under.Jv @ command.nudot[-6:] - under.a
         assert apart == pytest.approx(-g1.gains.damping * slip, abs=1e-6)

@@ -7,7 +7,7 @@ import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.whole_body.stepping import in_turn, steps_ahead
-from trundle.control.whole_body.tandem import in_line
+from trundle.control.whole_body.tandem import tandem_stance
 from trundle.errors import InputError
 
 SIZES = [(0.20, 0.12, 0.15, 0.81), (0.20, 0.09, 0.15, 0.68), (0.3, 0.1, 0.1, 1.0), (0.1, 0.14, 0.16, 0.4)]
@@ -15,7 +15,7 @@ SIZES = [(0.20, 0.12, 0.15, 0.81), (0.20, 0.09, 0.15, 0.68), (0.3, 0.1, 0.1, 1.0
 
 @pytest.mark.parametrize(("length", "width", "breadth", "leg"), SIZES)
 def test_soles_stay_on_the_ground_and_apart(length: float, width: float, breadth: float, leg: float) -> None:
-    line = in_line(length, width, breadth, leg)
+    line = tandem_stance(length, width, breadth, leg)
     assert line.width / 2 + width / 2 == pytest.approx(breadth / 2), "whole soles on the ground, as far out as they may"
     start = {
         name: PlacedPatch(
@@ -28,7 +28,7 @@ def test_soles_stay_on_the_ground_and_apart(length: float, width: float, breadth
     for travel in steps.travels:
         (other,) = (p for name, p in places.items() if name != travel.name)
         for time in np.linspace(travel.start, travel.end, 101):
-            apart = np.abs(travel.aim(float(time), places[travel.name], np.eye(3)).position - other)
+            apart = np.abs(travel.reference(float(time), places[travel.name], np.eye(3)).position - other)
             assert apart[0] > length or apart[1] > width, "soles overlap"
         places[travel.name] = travel.target.position
         ahead = np.ptp([p[0] for p in places.values()])
@@ -37,7 +37,7 @@ def test_soles_stay_on_the_ground_and_apart(length: float, width: float, breadth
 
 
 def test_a_file_may_ask_for_longer_steps_which_pass_nearer() -> None:
-    short, far = in_line(0.2, 0.12, 0.15, 0.81), in_line(0.2, 0.12, 0.15, 0.81, least=0.4)
+    short, far = tandem_stance(0.2, 0.12, 0.15, 0.81), tandem_stance(0.2, 0.12, 0.15, 0.81, least=0.4)
     assert far.length == 0.4
     assert far.width == short.width
     assert far.aside < short.aside
@@ -45,5 +45,5 @@ def test_a_file_may_ask_for_longer_steps_which_pass_nearer() -> None:
 
 def test_ground_narrower_than_a_sole_is_refused() -> None:
     with pytest.raises(InputError, match=r"0\.12 m"):
-        in_line(0.2, 0.12, 0.1, 0.81)
-    assert in_line(0.2, 0.12, 0.12, 0.81).width == 0.0
+        tandem_stance(0.2, 0.12, 0.1, 0.81)
+    assert tandem_stance(0.2, 0.12, 0.12, 0.81).width == 0.0

@@ -10,9 +10,9 @@ from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometr
 from trundle.control.whole_body.stepping import Footsteps, Move, SwingMotion, in_turn, steps_ahead, straight_walk, timed
 from trundle.control.whole_body.whole_body import (
     BalanceTarget,
-    WholeBodyAim,
     WholeBodyController,
     WholeBodyGains,
+    WholeBodyTarget,
     rolling,
 )
 from trundle.errors import InputError
@@ -29,10 +29,10 @@ def g1() -> WholeBodyController:
     return WholeBodyController(load_humanoid("g1"))
 
 
-def aim_at_rest(controller: WholeBodyController, q: np.ndarray, **further: object) -> WholeBodyAim:
+def aim_at_rest(controller: WholeBodyController, q: np.ndarray, **further: object) -> WholeBodyTarget:
     terms, _ = controller.terms(q, np.zeros(controller.humanoid.robot.nv))
     assert terms.momentum
-    return WholeBodyAim(**{"com": terms.momentum.com, "R_base": np.eye(3), "contacts": FEET} | further)  # type: ignore[arg-type]
+    return WholeBodyTarget(**{"com": terms.momentum.com, "R_base": np.eye(3), "contacts": FEET} | further)  # type: ignore[arg-type]
 
 
 def test_at_rest_the_soles_carry_the_weight(g1: WholeBodyController) -> None:
@@ -190,13 +190,13 @@ class TestFootsteps:
         travel = SwingMotion("left_foot", 1.0, 1.6, target, lift=0.06, aside=(0.0, 0.02, 0.0))
         p, e = np.array([0.0, 0.1, 0.0]), 1e-6
         for time, place in ((1.0, p), (1.6, target.position)):
-            aim = travel.aim(time, p, np.eye(3))
+            aim = travel.reference(time, p, np.eye(3))
             assert aim.position == pytest.approx(place, abs=1e-12)
             assert np.linalg.norm([*aim.velocity, *aim.acceleration, *aim.omega]) == pytest.approx(0.0, abs=1e-9)
-        middle = travel.aim(1.3, p, np.eye(3))
+        middle = travel.reference(1.3, p, np.eye(3))
         assert middle.position == pytest.approx([0.15, 0.12, 0.085])
         for time in (1.1, 1.25, 1.5):
-            here, after = travel.aim(time, p, np.eye(3)), travel.aim(time + e, p, np.eye(3))
+            here, after = travel.reference(time, p, np.eye(3)), travel.reference(time + e, p, np.eye(3))
             assert (after.position - here.position) / e == pytest.approx(here.velocity, abs=1e-4)
             assert (after.velocity - here.velocity) / e == pytest.approx(here.acceleration, abs=1e-3)
             turn = (after.R - here.R) / e @ here.R.T

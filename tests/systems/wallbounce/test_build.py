@@ -15,7 +15,7 @@ from trundle.contact.soft import SoftLaw
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.scenarios import build, load_scenario, run
-from trundle.systems.wallbounce.control.costs import Weights
+from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
@@ -36,7 +36,7 @@ NAMES = ("recover", "avoid", "turn", "models")
         (RulesTable, ScheduleRules, set()),
         (GainsTable, LowLevelGains, set()),
         (TimingTable, Timing, set()),
-        (WeightsTable, Weights, {"joints", "angular", "contact_speed", "contact_distance"}),
+        (WeightsTable, BalancerWeights, {"joints", "angular", "contact_speed", "contact_distance"}),
     ],
 )
 def test_defaults_of_files_are_those_of_the_objects(table, object_, but):

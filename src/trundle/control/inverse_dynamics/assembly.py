@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from trundle.checks import FloatArray, choice
+from trundle.control.inverse_dynamics.algebra import Algebra, MatrixT
 from trundle.control.inverse_dynamics.tasks import UNKNOWNS, Limit, Task
 from trundle.errors import InputError
 
@@ -18,7 +19,7 @@ FORMS = ("torque", "force", "full")
 
 
 @dataclass(frozen=True)
-class Shape:
+class ProgramLayout:
     """What does not change from tick to tick: sizes, names, and where each limit and task has its rows.
 
     Attributes
@@ -32,10 +33,10 @@ class Shape:
     rows : int
         All rows.
     limits : tuple of Limit
-    places : tuple of slice
+    limit_places : tuple of slice
         Of each limit, in [unknowns, rows] of the program.
     tasks : tuple of Task
-    parts : tuple of slice
+    task_rows : tuple of slice
         Of each task, in the stacked task rows.
     """
 
@@ -47,9 +48,9 @@ class Shape:
     equations: int
     rows: int
     limits: tuple[Limit, ...]
-    places: tuple[slice, ...]
+    limit_places: tuple[slice, ...]
     tasks: tuple[Task, ...]
-    parts: tuple[slice, ...]
+    task_rows: tuple[slice, ...]
 
     @property
     def levels(self) -> tuple[int, ...]:
@@ -58,7 +59,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledProgram(Generic[MatrixT]):
     """The program: x = x0 + X w with x = (nudot, lam, u), minimise sum weight (T w - t)^2 within the limits.
 
     Attributes
@@ -73,19 +74,30 @@ class Assembled:
         Bounds of w, then of the rows.
     """
 
-    H: Any
-    g: Any
-    A: Any
-    X: Any
-    x0: Any
-    T: Any
-    t: Any
-    weight: Any
-    low: Any
-    high: Any
+    H: MatrixT
+    g: MatrixT
+    A: MatrixT
+    X: MatrixT
+    x0: MatrixT
+    T: MatrixT
+    t: MatrixT
+    weight: MatrixT
+    low: MatrixT
+    high: MatrixT
 
 
-def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence[Task], form: str) -> Shape:
+class _Reduced(NamedTuple, Generic[MatrixT]):
+    """x = x0 + X w by its three parts, and the equations E w = e that stay rows."""
+
+    blocks: tuple[MatrixT, MatrixT, MatrixT]
+    starts: tuple[MatrixT, MatrixT, MatrixT]
+    E: MatrixT
+    e: MatrixT
+
+
+def program_layout(
+    nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence[Task], form: str
+) -> ProgramLayout:
     """Return the sizes and places; raises `InputError` for a limit or task that does not fit."""
     choice("form", form, FORMS)
     sizes: dict[str, int] = dict(zip(UNKNOWNS, (nv, m, n_u), strict=True))
@@ -101,7 +113,7 @@ def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence
     for limit in (limit.sized(sizes[limit.on]) for limit in limits):
         place = None if limit.A is not None else _own_columns(form, limit.on, nv, m, n_u)
         if place is None:
-            rows = limit.lower.shape[0]
+            rows = sizes[limit.on] if limit.A is None else limit.A.shape[0]
             place = slice(n + at, n + at + rows)
             at += rows
         checked.append(limit)
@@ -112,46 +124,51 @@ def shape_of(nv: int, m: int, n_u: int, limits: Sequence[Limit], tasks: Sequence
             raise InputError(f"{task.name}.A", task.A.shape, f"{sizes[task.on]} columns, the size of {task.on}")
         parts.append(slice(row, row + task.A.shape[0]))
         row += task.A.shape[0]
-    return Shape(form, nv, m, n_u, n, equations, at, tuple(checked), tuple(places), tuple(tasks), tuple(parts))
+    return ProgramLayout(form, nv, m, n_u, n, equations, at, tuple(checked), tuple(places), tuple(tasks), tuple(parts))
 
 
-def assemble(shape: Shape, terms: Sequence[Any], damping: float, algebra: Any) -> Assembled:
-    """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `shape`.
+def assemble(
+    layout: ProgramLayout, terms: Sequence[MatrixT], damping: float, algebra: Algebra[MatrixT]
+) -> AssembledProgram[MatrixT]:
+    """Return the program of (M, h, S, J, b, G, D) with the limits and tasks of `layout`.
 
     The form's unknowns w give x = x0 + X w: for ``"torque"`` from one solution of the equations of motion
     M a - G'lam = S u - h, J a + D lam = -b (J of full row rank, or D > 0 where it is not); for ``"force"`` with
     u = S^+ (M a + h - G'lam), the rows that no torque reaches staying equations; for ``"full"`` the identity, all rows
     staying.
     """
-    M, h, S, J, b, G, D = terms
-    n = shape.n
-    reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[shape.form]
-    blocks, starts, E, e = reduced(M, h, S, J, b, G, D, algebra)
-    block_of: dict[str, Any] = dict(zip(UNKNOWNS, blocks, strict=True))
-    start_of: dict[str, Any] = dict(zip(UNKNOWNS, starts, strict=True))
-    low: list[Any] = [algebra.constant(np.full(n, -np.inf)), e]
-    high: list[Any] = [algebra.constant(np.full(n, np.inf)), e]
+    n = layout.n
+    reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[layout.form]
+    blocks, starts, E, e = reduced(terms, algebra)
+    block_of: dict[str, MatrixT] = dict(zip(UNKNOWNS, blocks, strict=True))
+    start_of: dict[str, MatrixT] = dict(zip(UNKNOWNS, starts, strict=True))
+    low: list[MatrixT] = [algebra.constant(np.full(n, -np.inf)), e]
+    high: list[MatrixT] = [algebra.constant(np.full(n, np.inf)), e]
     rows = [E]
-    for limit, place in zip(shape.limits, shape.places, strict=True):
+    for limit, place in zip(layout.limits, layout.limit_places, strict=True):
+        lower, upper = algebra.of(limit.lower), algebra.of(limit.upper)
         if place.start < n:
-            low[0] = _tightened(low[0], place, limit.lower, algebra.larger, n, algebra)
-            high[0] = _tightened(high[0], place, limit.upper, algebra.smaller, n, algebra)
+            low[0] = _tightened(low[0], place, lower, algebra.larger, n, algebra)
+            high[0] = _tightened(high[0], place, upper, algebra.smaller, n, algebra)
             continue
-        block, start = block_of[limit.on], start_of[limit.on]
-        A = block if limit.A is None else limit.A @ block
-        offset = start if limit.A is None else limit.A @ start
-        rows.append(A)
-        low.append(limit.lower - offset)
-        high.append(limit.upper - offset)
-    T, t = [], []
-    for task in shape.tasks:
-        own = _own_columns(shape.form, task.on, shape.nv, shape.m, shape.n_u)
-        T.append(task.A @ block_of[task.on] if own is None else algebra.placed(task.A, own, n))
-        t.append(task.target - task.A @ start_of[task.on] if own is None else task.target)
-    T, t = algebra.above(T, n), algebra.stacked(t)
-    weight = algebra.stacked([task.weight for task in shape.tasks])
+        block, offset = block_of[limit.on], start_of[limit.on]
+        if limit.A is not None:
+            A = algebra.of(limit.A)
+            block, offset = A @ block, A @ offset
+        rows.append(block)
+        low.append(lower - offset)
+        high.append(upper - offset)
+    T_parts: list[MatrixT] = []
+    t_parts: list[MatrixT] = []
+    for task in layout.tasks:
+        own = _own_columns(layout.form, task.on, layout.nv, layout.m, layout.n_u)
+        A, target = algebra.of(task.A), algebra.of(task.target)
+        T_parts.append(A @ block_of[task.on] if own is None else algebra.placed(A, own, n))
+        t_parts.append(target - A @ start_of[task.on] if own is None else target)
+    T, t = algebra.above(T_parts, n), algebra.stacked(t_parts)
+    weight = algebra.stacked([algebra.of(task.weight) for task in layout.tasks])
     weighted = algebra.scaled(weight, T)
-    return Assembled(
+    return AssembledProgram(
         H=T.T @ weighted + damping * algebra.constant(np.eye(n)),
         g=-(weighted.T @ t),
         A=algebra.above(rows, n),
@@ -175,7 +192,14 @@ def _own_columns(form: str, on: str, nv: int, m: int, n_u: int) -> slice | None:
     return slice(start, start + {"acceleration": nv, "force": m, "torque": n_u}[on])
 
 
-def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algebra: Any) -> Any:
+def _tightened(
+    bound: MatrixT,
+    place: slice,
+    value: MatrixT,
+    tighter: Callable[[MatrixT, MatrixT], MatrixT],
+    n: int,
+    algebra: Algebra[MatrixT],
+) -> MatrixT:
     middle = tighter(bound[place], value)
     # An empty slice of a single symbol still counts a row when stacked.
     before = [bound[: place.start]] if place.start > 0 else []
@@ -183,17 +207,20 @@ def _tightened(bound: Any, place: slice, value: Any, tighter: Any, n: int, algeb
     return algebra.stacked([*before, middle, *behind])
 
 
-def _by_torque(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _by_torque(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[MatrixT]:
+    M, h, S, J, b, G, D = terms
     n_u, m = S.shape[1], J.shape[0]
     top = algebra.beside(S, -h)
     bottom = algebra.beside(algebra.constant(np.zeros((m, n_u))), -b)
     a, lam = algebra.motion(M, J, G, D, top, bottom)
     identity, none = algebra.constant(np.eye(n_u)), algebra.constant(np.zeros(n_u))
     blocks = a[:, :n_u], lam[:, :n_u], identity
-    return blocks, (a[:, n_u], lam[:, n_u], none), algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
+    E, e = algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
+    return _Reduced(blocks, (a[:, n_u], lam[:, n_u], none), E, e)
 
 
-def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _by_force(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[MatrixT]:
+    M, h, S, J, b, G, D = terms
     nv, m = M.shape[0], J.shape[0]
     torque_of, unreached = (algebra.constant(value) for value in _split(algebra.value(S)))
     motion = algebra.beside(M, -G.T)
@@ -201,7 +228,7 @@ def _by_force(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: A
     E = algebra.above([unreached @ motion, algebra.beside(J, D)], nv + m)
     e = algebra.stacked([-(unreached @ h), -b])
     starts = algebra.constant(np.zeros(nv)), algebra.constant(np.zeros(m)), torque_of @ h
-    return (a, lam, torque_of @ motion), starts, E, e
+    return _Reduced((a, lam, torque_of @ motion), starts, E, e)
 
 
 @lru_cache(maxsize=64)
@@ -212,13 +239,14 @@ def _parts_of(nv: int, m: int) -> tuple[FloatArray, FloatArray]:
     return both[:nv], both[nv:]
 
 
-def _in_full(M: Any, h: Any, S: Any, J: Any, b: Any, G: Any, D: Any, algebra: Any) -> tuple[Any, Any, Any, Any]:
+def _in_full(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[MatrixT]:
+    M, h, S, J, b, G, D = terms
     nv, m, n_u = M.shape[0], J.shape[0], S.shape[1]
     size = nv + m + n_u
     a, lam, u = (algebra.constant(part) for part in np.split(np.eye(size), (nv, nv + m)))
     E = algebra.above([algebra.beside(M, -G.T, -S), algebra.beside(J, D, algebra.constant(np.zeros((m, n_u))))], size)
-    starts = tuple(algebra.constant(np.zeros(k)) for k in (nv, m, n_u))
-    return (a, lam, u), starts, E, algebra.stacked([-h, -b])
+    starts = algebra.constant(np.zeros(nv)), algebra.constant(np.zeros(m)), algebra.constant(np.zeros(n_u))
+    return _Reduced((a, lam, u), starts, E, algebra.stacked([-h, -b]))
 
 
 def _split(S: FloatArray) -> tuple[FloatArray, FloatArray]:

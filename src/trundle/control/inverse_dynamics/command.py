@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.control.inverse_dynamics.assembly import Assembled, Shape
+from trundle.control.inverse_dynamics.assembly import AssembledProgram, ProgramLayout
 from trundle.numerics.qp.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
 
+NumericProgram = AssembledProgram[FloatArray]
 _FAINT = 1e-9
 """Weight of the unknowns beside the prices of the excess."""
 _ROOM = 1e-7
@@ -43,7 +44,7 @@ class Command:
         How far each bound of the program is exceeded; None where none is. See `given_up`.
     solution : QpSolution
         Of the last program that was solved.
-    shape : Shape
+    layout : ProgramLayout
     """
 
     nudot: FloatArray
@@ -54,7 +55,7 @@ class Command:
     error: FloatArray
     excess: FloatArray | None
     solution: QpSolution
-    shape: Shape
+    layout: ProgramLayout
 
     @property
     def usable(self) -> bool:
@@ -63,7 +64,9 @@ class Command:
 
     def task_errors(self) -> dict[str, FloatArray]:
         """Return what each task was not given: A y - target, in the task's unit."""
-        return {task.name: self.error[part] for task, part in zip(self.shape.tasks, self.shape.parts, strict=True)}
+        return {
+            task.name: self.error[part] for task, part in zip(self.layout.tasks, self.layout.task_rows, strict=True)
+        }
 
     def given_up(self) -> dict[str, float]:
         """Return the largest excess over each limit that is exceeded, in its unit.
@@ -72,98 +75,105 @@ class Command:
         """
         if self.excess is None:
             return {}
-        named = zip(self.shape.limits, self.shape.places, strict=True)
+        named = zip(self.layout.limits, self.layout.limit_places, strict=True)
         most = {limit.name: float(self.excess[place].max(initial=0.0)) for limit, place in named}
         return {name: value for name, value in most.items() if value > 1e-7}
 
 
 class Solvers:
-    """What the programs of one shape are solved with, made once.
+    """What the programs of one layout are solved with, made once.
 
     Parameters
     ----------
-    shape : Shape
+    layout : ProgramLayout
     name, tolerance
         See `trundle.numerics.qp.qp.QpSolver`.
     damping : float
         Of the unknowns of each level.
     """
 
-    def __init__(self, shape: Shape, name: str, tolerance: float, damping: float) -> None:
-        n, equations, rows = shape.n, shape.equations, shape.rows
+    def __init__(self, layout: ProgramLayout, name: str, tolerance: float, damping: float) -> None:
+        n, equations, rows = layout.n, layout.equations, layout.rows
         self.name, self.tolerance, self.damping = name, tolerance, damping
         self.whole = QpSolver(name, np.arange(rows) < equations, tolerance=tolerance)
         self.level = QpSolver(name, np.zeros(n + rows - equations, dtype=bool), tolerance=tolerance)
         self.inside = np.r_[0:n, n + equations : n + rows]
         """Bounds and rows that are no equations."""
-        level_of = np.concatenate([np.full(task.A.shape[0], task.level) for task in shape.tasks])
-        self.task_rows = [np.flatnonzero(level_of == level) for level in shape.levels]
+        level_of = np.concatenate([np.full(task.A.shape[0], task.level) for task in layout.tasks])
+        self.task_rows = [np.flatnonzero(level_of == level) for level in layout.levels]
 
 
-def command(shape: Shape, data: Assembled, solvers: Solvers, finite: bool = True) -> Command:
+def solve_program(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, finite: bool = True) -> Command:
     """Return the command of an assembled program; nothing is raised. `finite`: nothing it was made of was NaN."""
     solver, single = solvers.whole, len(solvers.task_rows) == 1
     if not (finite and _finite(data)):
         word = "not called: the state, a reference or the program is not finite"
-        w, solution = None, unsolved(shape.n, shape.rows, Status.NOT_FINITE, word, time.perf_counter())
+        w, solution = None, unsolved(layout.n, layout.rows, Status.NOT_FINITE, word, time.perf_counter())
     elif single:
         solution = solver.solve(data.H, data.g, data.A, data.low, data.high, finite=True)
         w = solution.x if solution.status is Status.SUCCESS else None
     else:
-        w, solution = _by_levels(shape, data, solvers, data.low, data.high)
+        w, solution = _by_levels(layout, data, solvers, data.low, data.high)
     if w is not None:
-        return _found(shape, data, w, Status.SUCCESS, None, solution)
-    if solution.status is Status.CONFLICTING_LIMITS and any(limit.price is not None for limit in shape.limits):
-        return _relaxed(shape, data, solvers, solution)
-    return _refused(shape, data, solution)
+        return _found(layout, data, w, Status.SUCCESS, None, solution)
+    if solution.status is Status.CONFLICTING_LIMITS and any(limit.price is not None for limit in layout.limits):
+        return _relaxed(layout, data, solvers, solution)
+    return _refused(layout, data, solution)
 
 
-def _finite(data: Assembled) -> bool:
+def _finite(data: NumericProgram) -> bool:
     total = float(data.H.sum()) + float(data.g.sum()) + float(data.A.sum()) + float(data.x0.sum())
     return math.isfinite(total) and float(data.low.sum()) < math.inf and float(data.high.sum()) > -math.inf
 
 
 def _found(
-    shape: Shape, data: Assembled, w: FloatArray, status: Status, excess: FloatArray | None, solution: QpSolution
+    layout: ProgramLayout,
+    data: NumericProgram,
+    w: FloatArray,
+    status: Status,
+    excess: FloatArray | None,
+    solution: QpSolution,
 ) -> Command:
     x = data.X @ w
     x += data.x0
     error = data.T @ w
     error -= data.t
-    nv, end = shape.nv, shape.nv + shape.m
-    return Command(x[:nv], x[nv:end], x[end:], status, (), error, excess, solution, shape)
+    nv, end = layout.nv, layout.nv + layout.m
+    return Command(x[:nv], x[nv:end], x[end:], status, (), error, excess, solution, layout)
 
 
-def _refused(shape: Shape, data: Assembled, solution: QpSolution) -> Command:
-    nothing = np.full(shape.nv + shape.m + shape.n_u, math.nan)
-    nv, end = shape.nv, shape.nv + shape.m
+def _refused(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> Command:
+    nothing = np.full(layout.nv + layout.m + layout.n_u, math.nan)
+    nv, end = layout.nv, layout.nv + layout.m
     error, excess, names = np.full(len(data.t), math.nan), None, ()
-    if solution.status is Status.CONFLICTING_LIMITS and len(solution.x) == shape.n:
+    if solution.status is Status.CONFLICTING_LIMITS and len(solution.x) == layout.n:
         excess = violations(data.A, data.low, data.high, solution.x)
-        names = _names(shape, data, solution)
-    return Command(nothing[:nv], nothing[nv:end], nothing[end:], solution.status, names, error, excess, solution, shape)
+        names = _names(layout, data, solution)
+    return Command(
+        nothing[:nv], nothing[nv:end], nothing[end:], solution.status, names, error, excess, solution, layout
+    )
 
 
-def _names(shape: Shape, data: Assembled, solution: QpSolution) -> tuple[str, ...]:
+def _names(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> tuple[str, ...]:
     """Name the limits of the proof of a conflict."""
     part = np.abs(solution.multipliers)
     # Bounds that cross are their own proof.
     held = part > _HELD * part.max() if part.max(initial=0.0) > 0 else data.low > data.high
-    named = [limit.name for limit, place in zip(shape.limits, shape.places, strict=True) if np.any(held[place])]
-    if np.any(held[shape.n : shape.n + shape.equations]):
+    named = [limit.name for limit, place in zip(layout.limits, layout.limit_places, strict=True) if np.any(held[place])]
+    if np.any(held[layout.n : layout.n + layout.equations]):
         named.append("motion")
     return tuple(named)
 
 
 def _by_levels(
-    shape: Shape, data: Assembled, solvers: Solvers, low: FloatArray, high: FloatArray
+    layout: ProgramLayout, data: NumericProgram, solvers: Solvers, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray | None, QpSolution]:
     """Serve one level after the other, each in the null space that the levels before it leave.
 
     Level l: w = w_before + N y, minimise |W^(1/2) (T_l w - t_l)|^2 + damping |y|^2; then N is cut down to the null
     space of T_l N. Equations are eliminated first, in the same way.
     """
-    n, equations = shape.n, shape.equations
+    n, equations = layout.n, layout.equations
     w, N = np.zeros(n), np.eye(n)
     if equations:
         w, N = _solved(data.A[:equations], low[n : n + equations])
@@ -190,16 +200,18 @@ def _by_levels(
         limits = np.concatenate((-open_ended, down)), np.concatenate((open_ended, up))
         solution = solvers.level.solve(H, g, C, *limits)
         if solution.status is not Status.SUCCESS:
-            return None, _in_full_space(shape, solution, w, N, solvers.inside)
+            return None, _in_full_space(layout, solution, w, N, solvers.inside)
         w = w + N @ solution.x
     if solution is None:
         raise RuntimeError("no level")
     return w, solution
 
 
-def _in_full_space(shape: Shape, solution: QpSolution, w: FloatArray, N: FloatArray, inside: Any) -> QpSolution:
+def _in_full_space(
+    layout: ProgramLayout, solution: QpSolution, w: FloatArray, N: FloatArray, inside: NDArray[np.intp]
+) -> QpSolution:
     """Return a failed level's solution with the unknowns and the limits of the whole program."""
-    push = np.zeros(shape.n + shape.rows)
+    push = np.zeros(layout.n + layout.rows)
     push[inside] = solution.multipliers[N.shape[1] :]
     judged = solution.primal, solution.dual, solution.gap, solution.error
     return QpSolution(
@@ -218,27 +230,27 @@ def _null(B: FloatArray) -> FloatArray:
     return right[rank:].T
 
 
-def _relaxed(shape: Shape, data: Assembled, solvers: Solvers, refused: QpSolution) -> Command:
+def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refused: QpSolution) -> Command:
     """Exceed the limits that have a price by the least amount, then serve the tasks within what that leaves.
 
     First min sum price s^2 with  low <= C w + s <= high  in the rows that have a price; then the tasks with
     these rows' bounds moved by s.
     """
-    n, price = shape.n, np.zeros(shape.n + shape.rows)
-    for limit, place in zip(shape.limits, shape.places, strict=True):
+    n, price = layout.n, np.zeros(layout.n + layout.rows)
+    for limit, place in zip(layout.limits, layout.limit_places, strict=True):
         if limit.price is not None:
             # Two limits on one unknown of the program share its bound, and then also the dearer price.
             price[place] = np.maximum(price[place], limit.price)
     soft = np.flatnonzero(price)
     C = np.vstack((np.eye(n), data.A))
     k = len(soft)
-    give = np.zeros((n + shape.rows, k))
+    give = np.zeros((n + layout.rows, k))
     give[soft, np.arange(k)] = 1.0
     hard_bounds = np.ones(n, dtype=bool)
     hard_bounds[soft[soft < n]] = False
     low, high = np.full(n + k, -np.inf), np.full(n + k, np.inf)
     low[:n][hard_bounds], high[:n][hard_bounds] = data.low[:n][hard_bounds], data.high[:n][hard_bounds]
-    rows = np.r_[soft[soft < n], n : n + shape.rows]
+    rows = np.r_[soft[soft < n], n : n + layout.rows]
     H = np.diag(np.concatenate((np.full(n, _FAINT), price[soft])))
     first = QpSolver(solvers.name, tolerance=solvers.tolerance).solve(
         H,
@@ -248,7 +260,7 @@ def _relaxed(shape: Shape, data: Assembled, solvers: Solvers, refused: QpSolutio
         np.concatenate((high, data.high[rows])),
     )
     if first.status is not Status.SUCCESS:
-        return _refused(shape, data, refused)
+        return _refused(layout, data, refused)
     s = give @ first.x[n:]
     room = np.where(price > 0, _ROOM * (1.0 + np.abs(s)), 0.0)
     low, high = data.low - np.maximum(s, 0.0) - room, data.high + np.maximum(-s, 0.0) + room
@@ -256,8 +268,8 @@ def _relaxed(shape: Shape, data: Assembled, solvers: Solvers, refused: QpSolutio
         solution = solvers.whole.solve(data.H, data.g, data.A, low, high, finite=True)
         w = solution.x if solution.status is Status.SUCCESS else None
     else:
-        w, solution = _by_levels(shape, data, solvers, low, high)
+        w, solution = _by_levels(layout, data, solvers, low, high)
     if w is None:
-        return _refused(shape, data, refused)
+        return _refused(layout, data, refused)
     excess = violations(data.A, data.low, data.high, w)
-    return _found(shape, data, w, Status.LIMITS_RELAXED, excess, solution)
+    return _found(layout, data, w, Status.LIMITS_RELAXED, excess, solution)

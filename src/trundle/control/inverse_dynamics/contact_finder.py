@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any, final
+from typing import final
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.control.inverse_dynamics.inverse_dynamics import Flags
 from trundle.errors import InputError
 from trundle.models.tree.approach import approach_at
 from trundle.models.tree.system import Atlas, ContactSystem
@@ -57,8 +58,7 @@ class ContactFinder:
         self._after, self._residual, self._gap = (
             np.zeros(size) for size in (self._s.size, len(self._places), len(self._places))
         )
-        results = [self._after, self._residual, self._gap]
-        self._evaluate = BufferedCall(function, [self._x, self._s], results)
+        self._evaluate = BufferedCall(function, [self._x, self._s], [self._after, self._residual, self._gap])
         ends = np.cumsum([0, *(place.stop - place.start for place in self._places)])
         self._parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.reset()
@@ -66,9 +66,9 @@ class ContactFinder:
     def reset(self) -> None:
         """Forget where contacts were."""
         self._known = np.zeros(len(self._places), dtype=bool)
-        self._asked: Any = None
+        self._asked: Flags | None = None
 
-    def __call__(self, state: FloatArray, touching: Any) -> FloatArray:
+    def __call__(self, state: FloatArray, touching: Flags) -> FloatArray:
         """Return the state (n_x,) with the coordinates of the contacts that touch found anew.
 
         ``touching`` (contacts,) says which do; the coordinates of the others stay.
@@ -97,7 +97,7 @@ class ContactFinder:
         x[self._to] = self._s[self._from]
         return x
 
-    def _ask(self, touching: Any) -> None:
+    def _ask(self, touching: Flags) -> None:
         """Prepare for a set of contacts; it lasts for many calls."""
         on = np.asarray(touching, dtype=bool)
         self._asked, self._known = touching, self._known & on

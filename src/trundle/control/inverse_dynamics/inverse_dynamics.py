@@ -5,35 +5,39 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.inverse_dynamics.algebra import Expressions, Numbers
-from trundle.control.inverse_dynamics.assembly import Assembled, assemble, shape_of
-from trundle.control.inverse_dynamics.command import Command, Solvers, command
+from trundle.control.inverse_dynamics.assembly import AssembledProgram, assemble, program_layout
+from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program
 from trundle.control.inverse_dynamics.tasks import Limit, Task
 from trundle.errors import InputError
+from trundle.models.tree.multibody import Terms
 from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.qp.qp import TOLERANCE
 
+Item = TypeVar("Item", Task, Limit)
+Flags = Sequence[float] | FloatArray
 DAMPING = 1e-8
 """Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
 
 
 def inverse_dynamics(
-    M: Any,
-    h: Any,
-    S: Any,
-    J: Any,
-    b: Any,
+    M: ArrayLike,
+    h: ArrayLike,
+    S: ArrayLike,
+    J: ArrayLike,
+    b: ArrayLike,
     limits: Sequence[Limit],
     tasks: Sequence[Task],
     *,
-    G: Any = None,
+    G: ArrayLike | None = None,
     form: str = "force",
     solver: str = "daqp",
     damping: float = DAMPING,
@@ -75,10 +79,10 @@ def inverse_dynamics(
     terms["D"] = np.zeros((len(terms["J"]), len(terms["J"])))
     if M.shape != (nv, nv):
         raise InputError("M", M.shape, "square")
-    shape = shape_of(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
+    layout = program_layout(nv, len(terms["J"]), terms["S"].shape[1], limits, tasks, form)
     damping = non_negative("damping", damping)
-    data = assemble(shape, tuple(terms.values()), damping, Numbers)
-    return command(shape, data, Solvers(shape, solver, tolerance, damping))
+    data = assemble(layout, tuple(terms.values()), damping, Numbers)
+    return solve_program(layout, data, Solvers(layout, solver, tolerance, damping))
 
 
 class Driven(Protocol):
@@ -95,7 +99,7 @@ class Driven(Protocol):
         ...
 
     @property
-    def terms(self) -> Any:
+    def terms(self) -> Terms:
         """M, h, S, J, b, G, velocity, position."""
         ...
 
@@ -175,28 +179,28 @@ class InverseDynamics:
         contacts = _switched(terms, b, touching, compliance)
         rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
         nv, m = terms.M.shape[0], terms.J.shape[0]
-        shape = shape_of(nv, m, len(self._driven), [_symbolic(x) for x in limits], [_symbolic(x) for x in tasks], form)
+        layout = program_layout(
+            nv, m, len(self._driven), [_symbolic(x) for x in limits], [_symbolic(x) for x in tasks], form
+        )
         self.damping = positive("damping", damping)
-        self.shape = shape
-        program = assemble(shape, rows, self.damping, Expressions)
+        self.layout = layout
+        program = assemble(layout, rows, self.damping, Expressions)
         none = ca.SX(0, 1)
         given = [dynamics.x, *(none if symbols is None else symbols for symbols in (reference, last, touching))]
         self._function = _compiled(program, given, dynamics.u)
-        self._solvers = Solvers(shape, solver, tolerance, self.damping)
+        self._solvers = Solvers(layout, solver, tolerance, self.damping)
         self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
-        self._bind()
+        self.data = self._blank()
+        results = [getattr(self.data, field.name) for field in dataclasses.fields(self.data)]
+        self._evaluate = BufferedCall(self._function, self._arguments, results)
 
-    def _bind(self) -> None:
-        """Lay the function's results out in arrays that the solver takes as they are."""
-        shape, k = self.shape, sum(part.stop - part.start for part in self.shape.parts)
-        size = shape.nv + shape.m + shape.n_u
-        n, rows = shape.n, shape.rows
+    def _blank(self) -> AssembledProgram[FloatArray]:
+        """Return the arrays that the function writes into and the solver takes as they are."""
+        layout, k = self.layout, sum(part.stop - part.start for part in self.layout.task_rows)
+        n, size, rows = layout.n, layout.nv + layout.m + layout.n_u, layout.rows
         # CasADi writes columns: matrices come out transposed, so that rows are contiguous.
-        sizes = {"H": (n, n), "g": (n,), "A": (rows, n), "X": (size, n), "x0": (size,)}
-        sizes |= {"T": (k, n), "t": (k,), "weight": (k,), "low": (n + rows,), "high": (n + rows,)}
-        self._results = [np.zeros(size) for size in sizes.values()]
-        self.data = Assembled(**dict(zip(sizes, self._results, strict=True)))
-        self._evaluate = BufferedCall(self._function, self._arguments, self._results)
+        shapes = ((n, n), n, (rows, n), (size, n), size, (k, n), k, k, n + rows, n + rows)
+        return AssembledProgram(*(np.zeros(shape) for shape in shapes))
 
     @property
     def solver(self) -> str:
@@ -218,7 +222,13 @@ class InverseDynamics:
         """The compiled function (x, reference, last, touching) -> H, g, A', X', x0, T', t, weight, low, high."""
         return self._function
 
-    def assemble(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> Assembled:
+    def assemble(
+        self,
+        state: FloatArray,
+        reference: ArrayLike = (),
+        last: ArrayLike = (),
+        touching: Sequence[float] | FloatArray = (),
+    ) -> AssembledProgram:
         """Return the program's numbers; they are overwritten by the next call."""
         x, r, u, on = self._arguments
         x[:] = state
@@ -231,7 +241,13 @@ class InverseDynamics:
         self._evaluate()
         return self.data
 
-    def __call__(self, state: FloatArray, reference: Any = (), last: Any = (), touching: Any = ()) -> Command:
+    def __call__(
+        self,
+        state: FloatArray,
+        reference: ArrayLike = (),
+        last: ArrayLike = (),
+        touching: Sequence[float] | FloatArray = (),
+    ) -> Command:
         """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,).
 
         ``touching`` (contacts,) says which contacts touch, where the controller has symbols for that (left
@@ -240,7 +256,7 @@ class InverseDynamics:
         data = self.assemble(state, reference, last, touching)
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
         finite = math.isfinite(sum(float(argument.sum()) for argument in self._arguments))
-        return command(self.shape, data, self._solvers, finite)
+        return solve_program(self.layout, data, self._solvers, finite)
 
     def inputs(self, u: FloatArray) -> FloatArray:
         """Return the model's inputs (n_u of the model,): torques `u`, and zero for prescribed bodies."""
@@ -251,7 +267,9 @@ class InverseDynamics:
         return inputs
 
 
-def _switched(terms: Any, b: ca.SX, touching: ca.SX | None, compliance: Any) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+def _switched(
+    terms: Terms, b: ca.SX, touching: ca.SX | None, compliance: ArrayLike | None
+) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Return J, b, G, D of  J nudot + D lam + b = 0; of a contact that is apart it reads lam = 0."""
     count, m = len(terms.split), terms.J.shape[0]
     on = ca.SX.ones(count) if touching is None else touching
@@ -269,7 +287,7 @@ def _switched(terms: Any, b: ca.SX, touching: ca.SX | None, compliance: Any) -> 
     return J, on * b, J if terms.G is None else ca.diag(on) @ terms.G, ca.diag(D)
 
 
-def _symbolic(item: Any) -> Any:
+def _symbolic(item: Item) -> Item:
     """Return a task or limit with expressions in place of numbers."""
     fields = {}
     for key in ("A", "target", "weight", "lower", "upper"):
@@ -279,7 +297,7 @@ def _symbolic(item: Any) -> Any:
     return dataclasses.replace(item, **fields)
 
 
-def _compiled(program: Assembled, given: list[ca.SX], inputs: ca.SX) -> ca.Function:
+def _compiled(program: AssembledProgram, given: list[ca.SX], inputs: ca.SX) -> ca.Function:
     results = []
     for field in dataclasses.fields(program):
         value = getattr(program, field.name)

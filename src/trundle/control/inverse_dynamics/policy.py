@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.control.inverse_dynamics.command import Command
@@ -77,7 +78,7 @@ class InverseDynamicsPolicy:
     def __init__(
         self,
         controller: InverseDynamics,
-        reference: Callable[[float], Any],
+        reference: Callable[[float], ArrayLike],
         period: float,
         fallback: str | Fallback = "hold",
         finder: Finder | None = None,
@@ -104,7 +105,7 @@ class InverseDynamicsPolicy:
             self._finder.reset()
         self.command: Command | None = None
         self.statuses: Counter[Status] = Counter()
-        self._last = np.zeros(self._controller.shape.n_u)
+        self._last = np.zeros(self._controller.layout.n_u)
         self._touching = np.ones(self._controller.contacts)
         self._heard: deque[tuple[float, tuple[bool, ...]]] = deque()
 

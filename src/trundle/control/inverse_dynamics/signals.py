@@ -6,13 +6,14 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from trundle.checks import choice, non_negative, number
+from trundle.checks import FloatArray, choice, non_negative, number
 
-Triple = tuple[Any, Any, Any]
+Time = float | FloatArray
+Triple = tuple[FloatArray, FloatArray, FloatArray]
 """Value, rate and acceleration: numbers or arrays, like the time they belong to."""
 
 
@@ -20,10 +21,10 @@ class Signal(ABC):
     """A function of time (s); its unit is that of the task that follows it."""
 
     @abstractmethod
-    def at(self, t: Any) -> Triple:
+    def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration at the time `t`, a number or an array."""
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, str | float]:
         """Return the signal as a scenario file writes it; see `signal`."""
         kind = next(name for name, known in SIGNALS.items() if known is type(self))
         return {"type": kind} | dataclasses.asdict(self)  # type: ignore[call-overload]
@@ -39,9 +40,9 @@ class Constant(Signal):
     def __post_init__(self) -> None:
         number("value", self.value)
 
-    def at(self, t: Any) -> Triple:
+    def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
-        zero = 0.0 * t
+        zero = np.multiply(0.0, t)
         return self.value + zero, zero, zero
 
 
@@ -57,10 +58,10 @@ class Ramp(Signal):
         number("rate", self.rate)
         number("start", self.start)
 
-    def at(self, t: Any) -> Triple:
+    def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
-        zero = 0.0 * t
-        return self.start + self.rate * t, self.rate + zero, zero
+        zero = np.multiply(0.0, t)
+        return self.start + np.multiply(self.rate, t), self.rate + zero, zero
 
 
 @final
@@ -77,7 +78,7 @@ class Sine(Signal):
         for name in ("amplitude", "frequency", "phase", "mean"):
             number(name, getattr(self, name))
 
-    def at(self, t: Any) -> Triple:
+    def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
         turn = 2 * np.pi * self.frequency
         sine, cosine = np.sin(turn * t + self.phase), np.cos(turn * t + self.phase)
@@ -106,7 +107,7 @@ class SecondOrder(Signal):
         for name in ("kp", "kd"):
             non_negative(name, getattr(self, name))
 
-    def at(self, t: Any) -> Triple:
+    def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
         a = self.kd / 2
         w = np.sqrt(complex(a**2 - self.kp))
@@ -129,7 +130,7 @@ SIGNALS: dict[str, type[Signal]] = {
 """Type in a file -> signal; a new one is a class and one line here."""
 
 
-def signal(table: Mapping[str, Any]) -> Signal:
+def signal(table: Mapping[str, str | float]) -> Signal:
     """Return the signal of a table with its `type` and numbers.
 
     Raises

@@ -8,14 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeGuard
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import choice, integer, non_negative, number, positive
+from trundle.contact.contact import Kinematics
 from trundle.contact.motion import Motion
+from trundle.control.inverse_dynamics.algebra import Matrix
 from trundle.errors import InputError
+from trundle.models.tree.multibody import ContactConstraint
 from trundle.numerics.space import cross
 
 UNKNOWNS = ("acceleration", "force", "torque")
@@ -24,7 +28,7 @@ UNKNOWNS = ("acceleration", "force", "torque")
 
 @dataclass(frozen=True)
 class Task:
-    """A wish A y = target, y one of nudot, lam and u; what is not reached is reported in its unit.
+    """A task A y = target, y one of nudot, lam and u; its residual is reported in its unit.
 
     Parameters
     ----------
@@ -42,9 +46,9 @@ class Task:
     """
 
     name: str
-    A: Any
-    target: Any
-    weight: Any = 1.0
+    A: Matrix
+    target: Matrix
+    weight: Matrix | float = 1.0
     level: int = 0
     on: str = "acceleration"
     unit: str = "m/s2"
@@ -80,9 +84,9 @@ class Limit:
 
     name: str
     on: str
-    lower: Any
-    upper: Any = math.inf
-    A: Any = None
+    lower: Matrix | float
+    upper: Matrix | float = math.inf
+    A: Matrix | None = None
     price: float | None = None
     unit: str = "N"
 
@@ -122,10 +126,10 @@ class Quantity:
         Of the acceleration.
     """
 
-    J: Any
-    bias: Any
-    value: Any
-    rate: Any
+    J: Matrix
+    bias: Matrix
+    value: Matrix
+    rate: Matrix
     unit: str = "m/s2"
 
     def __sub__(self, other: Quantity) -> Quantity:
@@ -138,13 +142,13 @@ class Quantity:
     def tracking(
         self,
         name: str,
-        value: Any = 0.0,
-        rate: Any = 0.0,
-        acceleration: Any = 0.0,
+        value: Matrix | float = 0.0,
+        rate: Matrix | float = 0.0,
+        acceleration: Matrix | float = 0.0,
         *,
         kp: float = 0.0,
         kd: float = 0.0,
-        weight: Any = 1.0,
+        weight: Matrix | float = 1.0,
         level: int = 0,
     ) -> Task:
         """Return the task  J nudot + bias = acceleration + kp (value - present value) + kd (rate - present rate).
@@ -157,19 +161,19 @@ class Quantity:
         return Task(name, self.J, wanted - self.bias, weight, level, "acceleration", self.unit)
 
 
-def position(motion: Motion, point: Sequence[float] | None = None, axes: Any = None) -> Quantity:
+def position(motion: Motion, point: Sequence[float] | None = None, axes: ArrayLike | None = None) -> Quantity:
     """Return the position (m) of a point (d,) of a body, in the resolving frame, along the rows of `axes` (k, d)."""
     at = motion if point is None else motion.at(ca.SX(ca.DM(list(point))))
     E = ca.SX.eye(at.p.shape[0]) if axes is None else ca.SX(ca.DM(np.atleast_2d(np.asarray(axes, dtype=float))))
     return Quantity(E @ at.Jv, E @ at.a, E @ at.p, E @ at.v)
 
 
-def angle(motion: Motion, present: Any) -> Quantity:
+def angle(motion: Motion, present: Matrix) -> Quantity:
     """Return the angle (rad) of a body in the plane; `present` is its value (the motion holds only its turn)."""
     return Quantity(motion.Jw, motion.al, present, motion.w, "rad/s2")
 
 
-def attitude(motion: Motion, R_wanted: Any) -> Quantity:
+def attitude(motion: Motion, R_wanted: ca.SX) -> Quantity:
     """Return the turn (3,) of a body in space away from the rotation `R_wanted` (3, 3).
 
     value = -1/2 sum_i r_i x r_wanted,i: the axis of the turn times the sine of its angle.
@@ -178,17 +182,17 @@ def attitude(motion: Motion, R_wanted: Any) -> Quantity:
     return Quantity(motion.Jw, motion.al, -error, motion.w, "rad/s2")
 
 
-def joints(J: Any, positions: Any, rates: Any) -> Quantity:
+def joints(J: Matrix, positions: Matrix, rates: Matrix) -> Quantity:
     """Return joint positions whose rates are J nu (J constant): the posture."""
     return Quantity(J, 0 * rates, positions, rates, "rad/s2")
 
 
 def friction(
     name: str,
-    frame: Any,
+    frame: Matrix,
     columns: slice,
     size: int,
-    mu: Any,
+    mu: float,
     *,
     edges: int = 8,
     minimum: float = 0.0,
@@ -240,8 +244,8 @@ def friction(
 
 
 def contact_limits(
-    constraints: Sequence[Any],
-    kin: Sequence[Any],
+    constraints: Sequence[ContactConstraint],
+    kin: Sequence[Kinematics],
     split: Sequence[slice],
     *,
     edges: int = 8,
@@ -287,26 +291,26 @@ def _while(touches: ca.SX, limit: Limit) -> Limit:
     return replace(limit, lower=lower)
 
 
-def torque_limit(bound: Any, price: float | None = None) -> Limit:
+def torque_limit(bound: Matrix | float, price: float | None = None) -> Limit:
     """Return |u| <= bound, (n_u,) or a number, N m."""
     return Limit("torque", "torque", -bound, bound, None, price, "N m")
 
 
-def torque_rate_limit(rate: Any, period: float, u_last: Any, price: float | None = None) -> Limit:
+def torque_rate_limit(rate: Matrix | float, period: float, u_last: Matrix, price: float | None = None) -> Limit:
     """Return |u - u_last| <= rate period, rate in N m/s."""
     step = rate * positive("period", period, "s")
     return Limit("torque_rate", "torque", u_last - step, u_last + step, None, price, "N m")
 
 
 def smallest_torques(n_u: int, weight: float = 1.0, level: int = 0) -> Task:
-    """Return the wish u = 0."""
+    """Return the torque-minimising task, u = 0."""
     return Task("torques", np.eye(n_u), np.zeros(n_u), weight, level, "torque", "N m")
 
 
 def smallest_tangential_forces(
-    frames: Sequence[Any], columns: Sequence[slice], size: int, weight: float = 1.0, level: int = 0
+    frames: Sequence[Matrix], columns: Sequence[slice], size: int, weight: float = 1.0, level: int = 0
 ) -> Task:
-    """Return the wish T'f = 0 at every contact: the internal force that asks for least friction."""
+    """Return the task T'f = 0 at every contact: the internal force that needs least friction."""
     d = frames[0].shape[0]
     rows = [_placed(frame[:, : d - 1].T, part, size) for frame, part in zip(frames, columns, strict=True)]
     A = _stack(rows)
@@ -314,14 +318,14 @@ def smallest_tangential_forces(
 
 
 def equal_normal_forces(
-    frames: Sequence[Any],
+    frames: Sequence[Matrix],
     columns: Sequence[slice],
     size: int,
     weight: float = 1.0,
     level: int = 0,
     touching: ca.SX | None = None,
 ) -> Task:
-    """Return the wish that each contact's normal force is the mean of all, of those that are `touching` (contacts,)."""
+    """Return the task that every normal force is the mean of all (or of the contacts that are `touching`)."""
     d, count = frames[0].shape[0], len(frames)
     normal = _stack([_placed(frame[:, d - 1 : d].T, part, size) for frame, part in zip(frames, columns, strict=True)])
     if touching is not None:
@@ -332,16 +336,16 @@ def equal_normal_forces(
     return Task("equal_forces", A, np.zeros(count), weight, level, "force", "N")
 
 
-def _named(name: Any) -> None:
+def _named(name: str) -> None:
     if not isinstance(name, str) or not name:
         raise InputError("name", name, "a text")
 
 
-def _symbolic(value: Any) -> bool:
+def _symbolic(value: Matrix | ArrayLike) -> TypeGuard[ca.SX]:
     return isinstance(value, ca.SX)
 
 
-def _rows(key: str, value: Any) -> Any:
+def _rows(key: str, value: Matrix | ArrayLike) -> Matrix:
     if _symbolic(value):
         return value
     matrix = np.atleast_2d(np.array(value, dtype=np.float64))
@@ -350,7 +354,7 @@ def _rows(key: str, value: Any) -> Any:
     return matrix
 
 
-def _column(key: str, value: Any, size: int | None, bound: bool = False) -> Any:
+def _column(key: str, value: Matrix | ArrayLike, size: int | None, bound: bool = False) -> Matrix:
     """Return `value` with `size` entries (None: as it is); a number is repeated."""
     if _symbolic(value):
         if size is not None and value.shape not in ((size, 1), (1, 1)):
@@ -366,15 +370,15 @@ def _column(key: str, value: Any, size: int | None, bound: bool = False) -> Any:
     return np.broadcast_to(array, (size,)) if array.ndim == 0 or array.shape != (size,) else array
 
 
-def _stack(rows: Sequence[Any]) -> Any:
+def _stack(rows: Sequence[Matrix]) -> Matrix:
     return ca.vertcat(*rows) if any(_symbolic(row) for row in rows) else np.vstack(rows)
 
 
-def _widened(row: Any, last: float) -> Any:
+def _widened(row: Matrix, last: float) -> Matrix:
     return ca.horzcat(row, last) if _symbolic(row) else np.hstack((row, [[last]]))
 
 
-def _placed(rows: Any, columns: slice, size: int) -> Any:
+def _placed(rows: Matrix, columns: slice, size: int) -> Matrix:
     """Put the rows (k, width) of one contact into k rows of all multipliers, zero elsewhere."""
     k, start = rows.shape[0], columns.start
     width = rows.shape[1]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, array, integer, non_negative, number, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.control.preview.plan import PreviewPlan, momenta, rolled, row_sizes, world_sums
-from trundle.control.preview.program import Layout, Program, Scales, Slot
-from trundle.control.preview.window import Path, Window, make_window, slots_of
+from trundle.control.preview.program import Layout, PreviewProgram, Scales, Slot
+from trundle.control.preview.window import ReferencePath, Window, make_window, slots_of
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, projection_frame
 from trundle.models.centroidal.forecast import Forecast, aligned
@@ -31,6 +31,11 @@ class PreviewWeights:
 
     The angular momentum wants a weight near 1: with 1e-3 a robot that re-plans from its measured state fell, because
     plans spent angular momentum that a body cannot deliver.
+
+    Examples
+    --------
+    >>> PreviewWeights(position=50.0).velocity
+    3.0
     """
 
     position: float = 30.0
@@ -94,9 +99,9 @@ class Preview:
     def __init__(
         self,
         model: Centroidal,
-        durations: Any = GRID,
+        durations: ArrayLike = GRID,
         *,
-        axis: Any = (0.0, 0.0, 1.0),
+        axis: ArrayLike = (0.0, 0.0, 1.0),
         weights: PreviewWeights | None = None,
         least_normal_force: float = 0.0,
         pull: float = 6.0,
@@ -122,11 +127,11 @@ class Preview:
         self._W = projection_frame(self.axis)
         self._grid = np.concatenate(([0.0], np.cumsum(self.durations)))
         self._scales = Scales.of(model.mass, float(np.linalg.norm(model.gravity)))
-        self._programs: dict[Layout, Program] = {}
+        self._programs: dict[Layout, PreviewProgram] = {}
         self._known: _Known | None = None
         self._softened = False
 
-    def __call__(self, time: float, state: CentroidalState, forecast: Forecast, path: Path) -> PreviewPlan:
+    def __call__(self, time: float, state: CentroidalState, forecast: Forecast, path: ReferencePath) -> PreviewPlan:
         """Return the plan from the measured `state` at `time` (s); `path` is what the centre of mass should follow.
 
         Nothing is raised for a program without a solution: see `PreviewPlan.status`.
@@ -144,7 +149,7 @@ class Preview:
         plan = self._planned(state, window, known, slots, solution, program)
         return replace(plan, checked=program.compared(solution, self._second)) if self._second else plan
 
-    def window(self, time: float, state: CentroidalState, forecast: Forecast, path: Path) -> Window:
+    def window(self, time: float, state: CentroidalState, forecast: Forecast, path: ReferencePath) -> Window:
         """Return the samples, resets and references of a window: what the program is made of."""
         if not isinstance(state, CentroidalState) or not isinstance(forecast, Forecast):
             wrong = ("state", state, "a CentroidalState") if isinstance(forecast, Forecast) else None
@@ -160,7 +165,7 @@ class Preview:
             self._known = _Known(forecast, self._scales, self.least)
         return self._known
 
-    def _solved(self, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, Program]:
+    def _solved(self, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, PreviewProgram]:
         """Solve with the prescribed force as an equation; where that fails, or failed last time, at a price."""
         turning = bool(window.turns.any())
         if not self._softened:
@@ -173,16 +178,18 @@ class Preview:
         self._softened = not float(np.abs(program.slacks(solution.x)[:, 0]).max()) <= _MET
         return solution, program
 
-    def _attempt(self, layout: Layout, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, Program]:
+    def _attempt(
+        self, layout: Layout, window: Window, known: _Known, slots: _Slots
+    ) -> tuple[QpSolution, PreviewProgram]:
         program = self._program(layout, window)
         program.cones(slots.index, known.tables)
         program.write(window, slots.index, slots.inputs, slots.rotations)
         return program.qp.solve(), program
 
-    def _program(self, layout: Layout, window: Window) -> Program:
+    def _program(self, layout: Layout, window: Window) -> PreviewProgram:
         made = layout not in self._programs
         if made:
-            self._programs[layout] = Program(layout, self._scales, self.accuracy, self.max_iterations)
+            self._programs[layout] = PreviewProgram(layout, self._scales, self.accuracy, self.max_iterations)
         program, masses = self._programs[layout], window.samples.masses
         if made or program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
             w = self.weights
@@ -197,7 +204,7 @@ class Preview:
         known: _Known,
         slots: _Slots,
         solution: QpSolution,
-        program: Program,
+        program: PreviewProgram,
     ) -> PreviewPlan:
         contacts, K = known.contacts, len(self.durations)
         wrenches = np.zeros((K, len(contacts), 6))
@@ -218,7 +225,9 @@ class Preview:
             window.borders, contacts, wrenches, states, starts, *momentum, status, given_up, solution, window
         )
 
-    def _given_up(self, window: Window, sums: FloatArray, program: Program, solution: QpSolution) -> dict[str, float]:
+    def _given_up(
+        self, window: Window, sums: FloatArray, program: PreviewProgram, solution: QpSolution
+    ) -> dict[str, float]:
         """Return what was prescribed and is missed, recomputed from the wrenches; empty if nothing is."""
         s = window.samples
         missed = np.abs(np.einsum("ki,ki->k", s.W[:, 2], sums[:, 3:]) - s.privileged_force).max()
@@ -239,7 +248,7 @@ _SLACK = 1e5
 class _Slots:
     """Which contact (K, S) fills each slot in each sample, where it lies, and what its wrench does."""
 
-    def __init__(self, index: Any, positions: FloatArray, rotations: FloatArray, window: Window) -> None:
+    def __init__(self, index: NDArray[np.intp], positions: FloatArray, rotations: FloatArray, window: Window) -> None:
         self.index, self.positions, self.rotations = index, positions, rotations
         self.inputs = window.stages.inputs(positions, rotations)
 
@@ -267,12 +276,12 @@ class _Known:
         # The last entry, reached by the index -1, stands for an empty slot.
         self.positions = np.concatenate((forecast.positions, np.zeros((1, 3))))
         self.rotations = np.concatenate((forecast.rotations, np.eye(3)[None]))
-        self._held: Any = None
-        self._index: Any = None
+        self._held: NDArray[np.bool_] | None = None
+        self._index: NDArray[np.intp] | None = None
 
-    def index(self, held: Any) -> Any:
+    def index(self, held: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return `slots_of` for contacts held (K, n), that of the last call if nothing has changed."""
-        if self._held is None or not np.array_equal(held, self._held):
+        if self._held is None or self._index is None or not np.array_equal(held, self._held):
             self._held, self._index = held, slots_of(held, self.kinds, self.slot_kinds)
         return self._index
 
@@ -293,7 +302,7 @@ class _Known:
         return Slot(width, height, (i, j)), coefficients, low
 
 
-def _most_at_once(forecast: Forecast, kinds: Any, count: int) -> list[int]:
+def _most_at_once(forecast: Forecast, kinds: NDArray[np.intp], count: int) -> list[int]:
     """Return how many contacts of each kind hold at once at most; the number changes only where a contact starts."""
     starts = np.unique(np.append(forecast.spans[:, 0], -np.inf))
     held = forecast.held(starts)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.control.preview.window import Window
@@ -17,6 +18,7 @@ from trundle.status import Status
 
 MOMENT_ARM = 0.1
 """Moments are scaled by this arm (m) times the weight, and the angular momentum by this times the mass."""
+_SOLVER = "sparse_ldlt_ineq_cond"
 _PLAIN = np.eye(STATES, dtype=bool)
 _PLAIN[0, 1] = _PLAIN[2, 3] = True
 _PLAIN[4, [2, 3]] = _PLAIN[5, [0, 1]] = True
@@ -121,7 +123,7 @@ class CrossCheck:
     wrench: float
 
 
-class Program:
+class PreviewProgram:
     """The program of one layout (final).
 
     Minimise over wrenches w and states x
@@ -140,24 +142,25 @@ class Program:
         self._reset_rows = np.array([[0, 2], [1, 3]])
         E = Entries(*self._equation_places(), ((7 + 2 * layout.turning) * K, K * nz))
         C = Entries(*self._cone_places(), (K * sum(slot.rows for slot in layout.slots), K * nz))
-        settings: dict[str, Any] = {"layout": "sparse_ldlt_ineq_cond", "accuracy": accuracy}
-        self.qp = PersistentQp(K * nz, E, C, max_iterations=max_iterations, **settings)
+        self.qp = PersistentQp(
+            K * nz, E, C, max_iterations=max_iterations, layout="sparse_ldlt_ineq_cond", accuracy=accuracy
+        )
         widths = [slot.columns for slot in layout.slots]
         self._columns = np.concatenate([np.arange(6)[6 - width :] for width in widths] or [[]]).astype(int)
         self._slot = np.repeat(np.arange(len(widths)), widths)
         self._patterns = [_REACHED[:, 6 - width :] for width in widths]
-        self._index: Any = None
-        self._tables: Any = None
-        self.weighed_for: Any = None
+        self._index: NDArray[np.intp] | None = None
+        self._tables: Sequence[tuple[FloatArray, FloatArray]] | None = None
+        self.weighed_for: FloatArray | None = None
         """Masses (K,) of the weights that were written last."""
 
-    def _equation_places(self) -> tuple[Any, Any]:
+    def _equation_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Places of E in the order in which `write` gives the values."""
         layout = self.layout
         K, nz, per = layout.count, layout.width, 7 + 2 * layout.turning
         k, state = np.arange(K)[:, None], layout.inputs + layout.slack
-        rows: list[Any] = [k * per + np.arange(STATES)]
-        columns: list[Any] = [k * nz + state + np.arange(STATES)]
+        rows: list[NDArray[np.intp]] = [k * per + np.arange(STATES)]
+        columns: list[NDArray[np.intp]] = [k * nz + state + np.arange(STATES)]
         i, j = np.nonzero(self._dense)
         rows.append(k[1:] * per + i)
         columns.append(k[:-1] * nz + state + j)
@@ -183,12 +186,12 @@ class Program:
                 columns.append(k[:-1] * nz + state + self._reset_rows[pair])
         return np.concatenate([part.ravel() for part in rows]), np.concatenate([part.ravel() for part in columns])
 
-    def _cone_places(self) -> tuple[Any, Any]:
+    def _cone_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         layout = self.layout
         K, nz, per = layout.count, layout.width, sum(slot.rows for slot in layout.slots)
         k, row, start = np.arange(K)[:, None], 0, 0
-        rows: list[Any] = [np.zeros(0, dtype=int)]
-        columns: list[Any] = [np.zeros(0, dtype=int)]
+        rows: list[NDArray[np.intp]] = [np.zeros(0, dtype=int)]
+        columns: list[NDArray[np.intp]] = [np.zeros(0, dtype=int)]
         for width, height, (i, j) in layout.slots:
             rows.append((k * per + row + np.array(i)).ravel())
             columns.append((k * nz + start + np.array(j)).ravel())
@@ -207,7 +210,7 @@ class Program:
         self.qp.write_weights(h.ravel())
         self.weighed_for = np.array(masses)
 
-    def write(self, window: Window, index: Any, inputs: FloatArray, rotations: FloatArray) -> None:
+    def write(self, window: Window, index: NDArray[np.intp], inputs: FloatArray, rotations: FloatArray) -> None:
         """Write the numbers of a window.
 
         `index` (K, S) says which contact fills each slot, `inputs` (K, S, 6, 6) what its wrench does (`Stages.inputs`),
@@ -250,18 +253,18 @@ class Program:
         for pair, known in ((0, s.height), (1, s.speed)):
             rows, own = np.zeros((K, 2)), self._reset_rows[pair]
             for k in np.flatnonzero(turns):
-                Q, at = s.W[k, 2] @ s.W[k - 1].T, window.arrivals[int(k)]
+                Q, at = s.W[k, 2] @ s.W[k - 1].T, window.axis_changes[int(k)]
                 rows[k] = Q[:2] * at.gain[own] * sx[own] / s.masses[k]
                 e[k, 7 + pair] = known[k] - Q[2] * at[2 + pair] - Q[:2] @ at.shift[own] / s.masses[k]
             values += [np.full(K, -1.0), rows[1:].ravel()]
 
-    def cones(self, index: Any, tables: Sequence[tuple[FloatArray, FloatArray]]) -> None:
+    def cones(self, index: NDArray[np.intp], tables: Sequence[tuple[FloatArray, FloatArray]]) -> None:
         """Write the rows of the contacts in the slots, and their lower bounds; nothing if both are those of before.
 
         `tables` holds for each slot what stands at its places (n + 1, nnz) and the bounds (n + 1, rows), one line a
         contact; the last, reached by the index -1, is that of an empty slot.
         """
-        if self._tables is tables and np.array_equal(index, self._index):
+        if self._tables is tables and self._index is not None and np.array_equal(index, self._index):
             return
         values, bounds = [np.zeros(0)], [np.zeros((self.layout.count, 0))]
         for slot, (coefficients, low) in enumerate(tables):
@@ -271,7 +274,7 @@ class Program:
         self.qp.low[:] = np.hstack(bounds).ravel()
         self._index, self._tables = np.array(index), tables
 
-    def wrenches(self, x: FloatArray, index: Any) -> FloatArray:
+    def wrenches(self, x: FloatArray, index: NDArray[np.intp]) -> FloatArray:
         """Return the wrenches (K, S, 6), SI, of a solution; zero in empty slots."""
         layout = self.layout
         inputs = x.reshape(layout.count, layout.width)[:, : layout.inputs]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
@@ -24,11 +25,11 @@ from trundle.models.centroidal.samples import (
     mass_reset,
 )
 
-Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+ReferencePath = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Times (n,) s -> positions (n, 3) m and velocities (n, 3) m/s, world: `trundle.problems.paths.PointPath`."""
 
 
-class Arrival(NamedTuple):
+class AxisChange(NamedTuple):
     """The state where the privileged axis changes, in the old frame: m r1, m v1, m r2, m v2 are gain x + shift.
 
     `height` and `speed` are r3 and v3 there; a change of the mass in the same instant has been.
@@ -58,7 +59,7 @@ class Window:
         mass and of the frame. E_0 = I, e_0 = 0.
     joining : mapping of int to AttachedBody
         What joins or leaves at the start of a sample, its place from the origin.
-    arrivals : mapping of int to Arrival
+    axis_changes : mapping of int to AxisChange
         Where the privileged axis changes: what is known before it does.
     resets : (R,) int
         Samples k > 0 at whose start E_k, e_k do something.
@@ -72,14 +73,14 @@ class Window:
 
     origin: FloatArray
     borders: FloatArray
-    held: Any
+    held: NDArray[np.bool_]
     stages: Stages
     E: FloatArray
     e: FloatArray
     joining: Mapping[int, AttachedBody]
-    arrivals: Mapping[int, Arrival]
-    resets: Any
-    turns: Any
+    axis_changes: Mapping[int, AxisChange]
+    resets: NDArray[np.intp]
+    turns: NDArray[np.bool_]
     start: FloatArray
     reference: FloatArray
 
@@ -93,7 +94,7 @@ def make_window(
     borders: FloatArray,
     state: CentroidalState,
     forecast: Forecast,
-    path: Path,
+    path: ReferencePath,
     first: tuple[float, FloatArray],
     gravity: FloatArray,
     pull: float,
@@ -125,7 +126,7 @@ def make_window(
     heights = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
     samples = replace(blank, height=heights[0], speed=heights[1], acceleration=heights[2])
     stages = discretise(samples)
-    E, e, arrivals = _resets(samples, turns, changed, joining, state.angular_momentum)
+    E, e, axis_changes = _resets(samples, turns, changed, joining, state.angular_momentum)
     m = masses[:, None]
     r, v = ((W @ value[1:, :, None])[..., 0] for value in (points, rates))
     reference = np.zeros((len(durations), STATES))
@@ -133,10 +134,10 @@ def make_window(
     v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
     start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
     resets = np.flatnonzero(turns | changed)
-    return Window(origin, borders, held, stages, E, e, joining, arrivals, resets, turns, start, reference)
+    return Window(origin, borders, held, stages, E, e, joining, axis_changes, resets, turns, start, reference)
 
 
-def slots_of(held: Any, kinds: Any, slots: tuple[int, ...]) -> Any:
+def slots_of(held: NDArray[np.bool_], kinds: NDArray[np.intp], slots: tuple[int, ...]) -> NDArray[np.intp]:
     """Return which contact (K, S) fills each slot in each sample, -1 where it stays empty.
 
     `kinds` (n,) is the kind of each contact, `slots` (S,) the kind each slot is for.
@@ -153,7 +154,7 @@ def slots_of(held: Any, kinds: Any, slots: tuple[int, ...]) -> Any:
     return index
 
 
-def _followed(path: Path, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _followed(path: ReferencePath, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
     points, rates = path(borders)
     shape = (len(borders), 3)
     if np.shape(points) != shape or np.shape(rates) != shape or not np.isfinite(np.sum(points) + np.sum(rates)):
@@ -162,7 +163,7 @@ def _followed(path: Path, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _joining(
-    forecast: Forecast, changed: Any, middles: FloatArray, masses: FloatArray, origin: FloatArray
+    forecast: Forecast, changed: NDArray[np.bool_], middles: FloatArray, masses: FloatArray, origin: FloatArray
 ) -> dict[int, AttachedBody]:
     """Return the bodies that join (or leave, mass < 0) at samples, those with a known place."""
     found = {}
@@ -180,7 +181,7 @@ def _heights(
     points: FloatArray,
     rates: FloatArray,
     borders: FloatArray,
-    events: tuple[Any, Any, Any],
+    events: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]],
     joining: dict[int, AttachedBody],
     pull: float,
 ) -> FloatArray:
@@ -220,12 +221,16 @@ def _met(body: AttachedBody, axis: FloatArray, mass: float, height: float, speed
 
 
 def _resets(
-    samples: Samples, turns: Any, changed: Any, joining: dict[int, AttachedBody], momentum: FloatArray
-) -> tuple[FloatArray, FloatArray, dict[int, Arrival]]:
+    samples: Samples,
+    turns: NDArray[np.bool_],
+    changed: NDArray[np.bool_],
+    joining: dict[int, AttachedBody],
+    momentum: FloatArray,
+) -> tuple[FloatArray, FloatArray, dict[int, AxisChange]]:
     """Return E, e and where the axis changes; L3, which is no state, is guessed there to be that of `momentum`."""
     s, count = samples, len(samples.durations)
     E, e = np.tile(np.eye(STATES), (count, 1, 1)), np.zeros((count, STATES))
-    arrivals = {}
+    axis_changes = {}
     for k in np.flatnonzero(turns | changed).tolist():
         T, before, W = s.durations[k - 1], s.masses[k - 1], s.W[k - 1]
         height = float(s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1])
@@ -236,7 +241,7 @@ def _resets(
         elif changed[k]:
             E[k] = np.diag(mass_reset(before, s.masses[k]))
         if turns[k]:
-            arrivals[k] = Arrival(np.diag(E[k])[:4].copy(), e[k, :4].copy(), height, speed)
+            axis_changes[k] = AxisChange(np.diag(E[k])[:4].copy(), e[k, :4].copy(), height, speed)
             turn, shift = frame_change(W, s.W[k], height, speed, float(W[2] @ momentum), s.masses[k])
             E[k], e[k] = turn @ E[k], turn @ e[k] + shift
-    return E, e, arrivals
+    return E, e, axis_changes

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from trundle.checks import FloatArray, positive
-from trundle.control.regulators.hand_inputs import InputLimit
-from trundle.control.regulators.local_error import LocalError
+from trundle.control.regulators.hand_inputs import InputBound, InputLimit
+from trundle.control.regulators.local_error import LocalError, Weighting
 from trundle.control.regulators.regulation import Regulator, at_rest, regulator_at
 from trundle.control.regulators.rolling_state import in_rolling_coordinates
 from trundle.errors import InputError
@@ -50,13 +50,13 @@ class BalancingLQR:
 
     pair: RollingPair
     state: Start
-    Q: Any
-    R: Any
+    Q: Weighting
+    R: Weighting
     period: float = 1e-3
-    freedoms: Any = "all"
-    input_limit: Any = None
+    freedoms: str | Sequence[int] = "all"
+    input_limit: InputBound = None
     rolled: str = "rotation"
-    integral: Any = None
+    integral: Weighting | None = None
     _z: FloatArray | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:

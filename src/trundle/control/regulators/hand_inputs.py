@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
+
+InputBound = ArrayLike | tuple[ArrayLike, ArrayLike] | None
+"""None, a bound of |u|, or a pair (low, high); see `InputLimit.of`."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class InputLimit:
     high: FloatArray
 
     @classmethod
-    def of(cls, value: Any, size: int) -> InputLimit:
+    def of(cls, value: InputBound, size: int) -> InputLimit:
         """Return the limit: None (none), a number or (n_u,) for |u|, or a pair (low, high) of such.
 
         Raises
@@ -29,10 +32,12 @@ class InputLimit:
         """
         if value is None:
             return cls(np.full(size, -np.inf), np.full(size, np.inf))
-        pair = isinstance(value, tuple) and len(value) == 2
         allowed = f"a number or {size} numbers > 0, or a pair (low, high) of such with low < high"
         try:
-            low, high = (value[0], value[1]) if pair else (-np.asarray(value, dtype=np.float64), value)
+            if isinstance(value, tuple) and len(value) == 2:
+                low, high = value
+            else:
+                low, high = -np.asarray(value, dtype=np.float64), value
             bounds = [np.array(np.broadcast_to(np.asarray(b, dtype=np.float64), (size,))) for b in (low, high)]
         except (TypeError, ValueError):
             raise InputError("input_limit", value, allowed) from None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice
 from trundle.errors import InputError
@@ -19,6 +20,8 @@ from trundle.models.tree.system import Atlas
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.space import angular_size
 
+Weighting = Mapping[str, ArrayLike] | ArrayLike
+"""A weight as a matrix, or as numbers and arrays by the names of blocks."""
 _SAME = 1e-6
 """Mismatch (sizes of the body) from which on a chart is not the one a state was written in."""
 
@@ -186,13 +189,13 @@ class LocalError:
             return self._quick_error(reference, features)[0]
         return np.asarray(self._error.map(len(features))(np.asarray(reference).T, features.T)).T
 
-    def weights(self, key: str, value: Any, blocks: dict[str, slice], definite: bool) -> FloatArray:
+    def weights(self, key: str, value: Weighting, blocks: dict[str, slice], definite: bool) -> FloatArray:
         """Return a weight as a matrix: given as one, or as a mapping of block names to numbers or arrays.
 
         Blocks that are left out weigh nothing, which inputs must not.
         """
         size = max(block.stop for block in blocks.values())
-        if not isinstance(value, dict):
+        if not isinstance(value, Mapping):
             return np.array(array(key, value, (size, size)))
         diagonal = np.zeros(size)
         for name, weight in value.items():

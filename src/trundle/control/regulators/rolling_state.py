@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.contact.choice import contact_coordinates
 from trundle.control.regulators.local_error import rolling_twin
 from trundle.models.rolling_pair import RollingPair
@@ -33,7 +32,7 @@ def in_rolling_coordinates(pair: RollingPair, start: Start) -> Start:
     contact_pair, model = system.contact_pairs[0], system.model(start.atlas)
     x_A, x_B, n_B = contact_points(system, start.atlas, start.x, 0)
     coordinates, charts = contact_coordinates(pair.body.shape, pair.base.shape, "chart", x_A, x_B, n_B)
-    values: dict[str, Any] = {f"{contact_pair.contact}.coordinates": coordinates}
+    values: dict[str, FloatArray] = {f"{contact_pair.contact}.coordinates": coordinates}
     for name in ("position", "orientation", "twist"):
         key = f"{contact_pair.body_B}.{name}"
         if key in model.layout:

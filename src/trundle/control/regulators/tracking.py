@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, positive
 from trundle.control.regulators.balancing import BalancingLQR
-from trundle.control.regulators.hand_inputs import InputLimit
+from trundle.control.regulators.hand_inputs import InputBound, InputLimit
 from trundle.control.regulators.linearization import Linearization, dynamics_of
-from trundle.control.regulators.local_error import LocalError
+from trundle.control.regulators.local_error import LocalError, Weighting
 from trundle.control.regulators.regulation import nearest_equilibrium
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
@@ -61,15 +61,15 @@ class TrackingLQR:
     """
 
     pair: RollingPair
-    reference: Any
-    Q: Any
-    R: Any
-    final: Any = None
+    reference: Reference
+    Q: Weighting
+    R: Weighting
+    final: Weighting | None = None
     period: float = 1e-3
-    freedoms: Any = "all"
-    input_limit: Any = None
+    freedoms: str | Sequence[int] = "all"
+    input_limit: InputBound = None
     rolled: str = "rotation"
-    integral: Any = None
+    integral: Weighting | None = None
 
     def __post_init__(self) -> None:
         given = getattr(self.reference, "reference", self.reference)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import ROLLING, SEPARATED
@@ -20,7 +21,7 @@ _SUBSTEP = 0.012
 _DISTANCE = 1e-5
 
 
-class Walk(Protocol):
+class PlannedWalk(Protocol):
     """What is read of a planned walk, such as `trundle.plan.walk.plan.WalkPlan`.
 
     q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which of the two
@@ -118,7 +119,9 @@ class WalkGains:
         return self.K[max(0, int(np.searchsorted(self.times, time + 1e-9, side="right")) - 1)]
 
 
-def walk_gains(robot: RollingTree, walk: Walk, weights: WalkWeights | None = None, references: Any = None) -> WalkGains:
+def walk_gains(
+    robot: RollingTree, walk: PlannedWalk, weights: WalkWeights | None = None, references: ArrayLike | None = None
+) -> WalkGains:
     """Return the gains that keep `robot` on a planned walk.
 
     Each interval is cut into steps of about 12 ms; the map of a step, a Runge-Kutta step of the constrained
@@ -133,7 +136,7 @@ def walk_gains(robot: RollingTree, walk: Walk, weights: WalkWeights | None = Non
     ----------
     robot : RollingTree
         ``robot_from_urdf(..., base="joints")`` with two feet, the left one first.
-    walk : Walk
+    walk : PlannedWalk
     weights : WalkWeights, optional
     references : (n_u,) N m, optional
         Of the torques; default: the largest planned of each joint, at least a twentieth of the largest of all.
@@ -187,12 +190,12 @@ def ankles_of(robot: RollingTree) -> set[int]:
     return found
 
 
-def image(walk: Walk, size: int) -> FloatArray:
+def image(walk: PlannedWalk, size: int) -> FloatArray:
     """Return S (size, size) that maps deviations at the end of a cycle to its start."""
     return np.eye(size) if walk.mirror is None else np.asarray(np.kron(np.eye(2), walk.mirror), dtype=np.float64)
 
 
-def _references(walk: Walk) -> FloatArray:
+def _references(walk: PlannedWalk) -> FloatArray:
     largest = np.max(np.abs(walk.torque), axis=0)
     if walk.mirror is not None:
         largest = np.maximum(largest, np.abs(walk.mirror[6:, 6:]) @ largest)

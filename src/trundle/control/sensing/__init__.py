@@ -1,1 +1,17 @@
-"""Sensing."""
+"""What stands between a controller and the world: sensors, an estimator, actuators.
+
+`Sensed` gives a policy the state that a `PoseEstimator` makes of `Camera` images and `Encoders`; `Actuated` delays,
+limits and disturbs its inputs.
+"""
+
+from trundle.control.sensing.disturbance import Actuated
+from trundle.control.sensing.estimator import PoseEstimator
+from trundle.control.sensing.sensing import Camera, Encoders, Sensed
+
+__all__ = [
+    "Actuated",
+    "Camera",
+    "Encoders",
+    "PoseEstimator",
+    "Sensed",
+]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative
-from trundle.control.regulators.hand_inputs import InputLimit
+from trundle.control.regulators import InputBound, InputLimit
 from trundle.errors import InputError
 from trundle.records import Policy, tell_contacts
 
@@ -34,15 +34,30 @@ class Actuated:
     bias : number or (n_u,), in the input's units
     gain : number or (n_u,)
         What the drives make of a unit of input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Full:
+    ...     period = 0.01
+    ...
+    ...     def reset(self):
+    ...         pass
+    ...
+    ...     def __call__(self, time, state):
+    ...         return np.array([5.0])
+    >>> drive = Actuated(Full(), size=1, delay=0.01, limit=2.0)
+    >>> [float(drive(time, np.zeros(1))[0]) for time in (0.0, 0.01)]
+    [0.0, 2.0]
     """
 
     policy: Policy
     size: int
     delay: float = 0.0
-    limit: Any = None
-    rate_limit: Any = None
-    bias: Any = 0.0
-    gain: Any = 1.0
+    limit: InputBound = None
+    rate_limit: InputBound = None
+    bias: ArrayLike = 0.0
+    gain: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy) or self.policy.period is None:

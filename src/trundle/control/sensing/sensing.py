@@ -37,6 +37,14 @@ class Camera:
         Standard deviations of each component.
     seed : int
         Of the noise; a run repeats exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> camera = Camera(period=0.01, delay=0.02, position_sigma=1e-3)
+    >>> position, turn = camera.image(np.zeros(2), np.zeros(1), np.random.default_rng(0))
+    >>> position.shape, float(turn[0])
+    ((2,), 0.0)
     """
 
     period: float = 1.0 / 250.0
@@ -68,6 +76,13 @@ class Encoders:
     position_sigma, angle_sigma : float, m and rad
     velocity_sigma, rate_sigma : float, m/s and rad/s
     seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exact = Encoders().reading(np.ones(2), np.zeros(1), np.zeros(3), np.random.default_rng(0))
+    >>> exact.position.tolist()
+    [1.0, 1.0]
     """
 
     position_sigma: float = 0.0

@@ -14,7 +14,7 @@ from trundle.numerics.rotations import rotation_by, rotation_vector
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Measurement:
     """What sensors tell: joints (n,), rates (n,), attitude R (3, 3), angular velocity (3,) and forces, world axes."""
 
     joints: FloatArray
@@ -25,12 +25,12 @@ class Measured:
 
 
 class AttitudeFilter:
-    """Attitude from a noisy one and the angular velocity (final): R <- R exp(w dt), drawn to the one that is told.
+    """Attitude from a noisy one and the angular velocity (final): R <- R exp(w dt), drawn to the one that is measured.
 
     Parameters
     ----------
     smoothing : float, s
-        Time constant of the draw; 0: what is told is believed.
+        Time constant of the correction; 0: the measurement is taken as it is.
     period : float, s
         Between two calls.
     """
@@ -41,7 +41,7 @@ class AttitudeFilter:
         self.R: FloatArray | None = None
 
     def __call__(self, R: FloatArray, omega: FloatArray) -> FloatArray:
-        """Return the attitude (3, 3) from the told one and the angular velocity (3,) in body axes."""
+        """Return the attitude (3, 3) from the measured one and the angular velocity (3,) in body axes."""
         if self.R is None:
             self.R = R
         ahead = self.R @ rotation_by(self.period * omega)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -17,7 +17,59 @@ from trundle.models.robots.obstacles import Obstacle
 
 _HARDEST = 1e3
 """Most that a row may ask for, m/s2."""
-_SHAPES: Mapping[str, Callable[[Any, FloatArray], Any]] = {
+
+
+class _Geometry(Protocol):
+    """A shape of coal."""
+
+    def computeLocalAABB(self) -> None:  # noqa: N802
+        ...
+
+
+class _Placement(Protocol):
+    """A pose of coal."""
+
+    def getRotation(self) -> FloatArray:  # noqa: N802
+        ...
+
+
+_Placements = dict[str, _Placement]
+
+
+class _Request(Protocol):
+    """What a distance query of coal is asked for."""
+
+    enable_signed_distance: bool
+
+
+class _Distance(Protocol):
+    """The result of a distance query of coal."""
+
+    normal: FloatArray
+
+    def clear(self) -> None: ...
+
+    def getNearestPoint1(self) -> FloatArray:  # noqa: N802
+        ...
+
+    def getNearestPoint2(self) -> FloatArray:  # noqa: N802
+        ...
+
+
+class _Coal(Protocol):
+    """What is used of the module coal."""
+
+    Box: Callable[[float, float, float], _Geometry]
+    Capsule: Callable[[float, float], _Geometry]
+    Sphere: Callable[[float], _Geometry]
+    Halfspace: Callable[[FloatArray, float], _Geometry]
+    Transform3s: Callable[[FloatArray, FloatArray], _Placement]
+    DistanceRequest: Callable[[], _Request]
+    DistanceResult: Callable[[], _Distance]
+    distance: Callable[[_Geometry, _Placement, _Geometry, _Placement, _Request, _Distance], float]
+
+
+_SHAPES: Mapping[str, Callable[[_Coal, FloatArray], _Geometry]] = {
     "box": lambda coal, size: coal.Box(*size),
     "capsule": lambda coal, size: coal.Capsule(size[0], size[1]),
     "sphere": lambda coal, size: coal.Sphere(size[0]),
@@ -27,7 +79,7 @@ _SHAPES: Mapping[str, Callable[[Any, FloatArray], Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Nearness:
+class PairDistance:
     """How near two bodies are: d' = J nu, and d'' = J nudot + bias but for the turning of the normal.
 
     Attributes
@@ -82,7 +134,7 @@ class CollisionRows:
         self.clearance, self.obstacles = clearance, tuple(obstacles)
         self.rate, self.horizon = positive("rate", rate, "1/s"), positive("horizon", horizon, "s")
         self._coal = _coal()
-        self._shapes: dict[str, Any] = {}
+        self._shapes: dict[str, _Geometry] = {}
         self._capsules: dict[str, Capsule] = dict(clearance.capsules)
         pairs = list(clearance.pairs)
         taken = set(self._capsules)
@@ -124,16 +176,16 @@ class CollisionRows:
         """Links whose motions are needed, each once."""
         return tuple(dict.fromkeys(self._capsules[name].link for name in self._capsules if name in self._moving))
 
-    def near(self, motions: Mapping[str, FrameMotion], nu: FloatArray) -> list[Nearness | None]:
+    def distances(self, motions: Mapping[str, FrameMotion], nu: FloatArray) -> list[PairDistance | None]:
         """Return each pair's nearness, None where it is out of reach, from the motions of `links`."""
-        found: list[Nearness | None] = [None] * len(self.pairs)
+        found: list[PairDistance | None] = [None] * len(self.pairs)
         if not found:
             return found
         moved = [motions[self._capsules[name].link] for name in self._moving]
         R, p = np.array([motion.R for motion in moved]), np.array([motion.p for motion in moved])
         centres = np.concatenate((p + (R @ self._middles)[..., 0], self._fixed))
         apart = centres[self._ends[1]] - centres[self._ends[0]]
-        placed: dict[str, Any] = {}
+        placed: _Placements = {}
         for i in np.flatnonzero((apart * apart).sum(axis=1) <= self._within).tolist():
             found[i] = self._pair(*self.pairs[i], motions, nu, (centres, placed))
         return found
@@ -141,15 +193,20 @@ class CollisionRows:
     def write(self, A: FloatArray, low: FloatArray, motions: Mapping[str, FrameMotion], nu: FloatArray) -> None:
         """Write the rows into A (k, >= nv) and low (k,)."""
         A[:], low[:] = 0.0, -np.inf
-        for i, one in enumerate(self.near(motions, nu)):
+        for i, one in enumerate(self.distances(motions, nu)):
             if one is not None:
                 A[i, : len(one.J)] = one.J
                 wanted = -self.rate * (one.distance - self.clearance.margin) - one.rate
                 low[i] = min(wanted / self.horizon - one.bias, _HARDEST)
 
     def _pair(
-        self, a: str, b: str, motions: Mapping[str, FrameMotion], nu: FloatArray, places: tuple[FloatArray, Any]
-    ) -> Nearness | None:
+        self,
+        a: str,
+        b: str,
+        motions: Mapping[str, FrameMotion],
+        nu: FloatArray,
+        places: tuple[FloatArray, _Placements],
+    ) -> PairDistance | None:
         place_a, place_b = (self._placed(name, motions, *places) for name in (a, b))
         answer = self._answer
         answer.clear()
@@ -166,9 +223,11 @@ class CollisionRows:
             second = _along(n, motions[other.link], points[1] + other.radius * n)
             J += second[0]
             bias += second[1]
-        return Nearness((a, b), float(distance), points, J, float(J @ nu[: len(J)]), bias)
+        return PairDistance((a, b), float(distance), points, J, float(J @ nu[: len(J)]), bias)
 
-    def _placed(self, name: str, motions: Mapping[str, FrameMotion], centres: FloatArray, placed: Any) -> Any:
+    def _placed(
+        self, name: str, motions: Mapping[str, FrameMotion], centres: FloatArray, placed: dict[str, _Placement]
+    ) -> _Placement:
         """Return the place of a body for coal, made once a tick."""
         if name not in placed:
             fixed = self._fixtures.get(name)
@@ -191,8 +250,8 @@ def _along(n: FloatArray, motion: FrameMotion, point: FloatArray) -> tuple[Float
     return n @ motion.Jv + np.array((tx, ty, tz)) @ motion.Jw, bias
 
 
-def _coal() -> Any:
+def _coal() -> _Coal:
     try:
-        return import_module("coal")
+        return cast("_Coal", import_module("coal"))
     except ModuleNotFoundError:
         raise MissingExtraError("coal", "robots") from None

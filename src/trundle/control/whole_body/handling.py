@@ -6,16 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from trundle.checks import FloatArray, array, integer, non_negative, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.regulators.aim import BalanceTarget
 from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.stepping import SwingMotion
+from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import MassChange
 from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
@@ -27,10 +26,10 @@ _POINT = FlatPatch.point(1.0)
 
 
 @dataclass(frozen=True)
-class Place:
+class ObjectPose:
     """Where an object is: its centre (3,) m, and its turn about the vertical (rad)."""
 
-    position: Any
+    position: FloatArray
     yaw: float = 0.0
 
     def __post_init__(self) -> None:
@@ -115,7 +114,7 @@ class PickAndPlace:
     inertia : (3, 3) kg m2
     width : float, m
         Between the sides that the pads press, along the object's y axis.
-    pick, place : Place
+    pick, place : ObjectPose
         On the stands.
     held : (3,) m
         Centre of the object while it is carried, from the centre of mass of robot and object, in axes turned with the
@@ -125,11 +124,11 @@ class PickAndPlace:
     """
 
     mass: float
-    inertia: Any
+    inertia: FloatArray
     width: float
-    pick: Place
-    place: Place
-    held: Any
+    pick: ObjectPose
+    place: ObjectPose
+    held: FloatArray
     durations: Durations = Durations()
     grip: Grip = Grip()
     starts: Mapping[str, float] = field(init=False, repr=False, compare=False)
@@ -174,7 +173,7 @@ class PickAndPlace:
                 changes.append(MassChange(time, mass + level / n * self.mass, place.position))
         return tuple(changes)
 
-    def patch(self, hand: str, at: Place, gap: float = 0.0) -> PlacedPatch:
+    def patch(self, hand: str, at: ObjectPose, gap: float = 0.0) -> PlacedPatch:
         """Return where a pad lies on the object, or `gap` (m) beside it; z out of the object, x along its own x."""
         side = 1.0 if hand.startswith("left") else -1.0
         R = at.R @ np.column_stack(([1.0, 0.0, 0.0], [0.0, 0.0, -side], [0.0, side, 0.0]))
@@ -184,21 +183,21 @@ class PickAndPlace:
 class Handling:
     """The hands' part of a robot's controller (final): told the plan's time and what is measured, it says what to do.
 
-    Phases begin at times of the plan's clock, which waits (see `waits`) until both hands feel the object, and until the
-    stand carries it. While they hold it, the object is where the hands' kinematics say: it does not move in them.
+    Phases begin at times of the plan's clock, which waits (see `must_wait`) until both hands feel the object, and
+    until the stand carries it. While they hold it, its pose follows from the hands' kinematics: it does not slip.
 
     Parameters
     ----------
-    errand : PickAndPlace
+    task : PickAndPlace
     joints : mapping of str to (n,) rad
         Postures for the rest, the "pick", the "carry" and the "place".
     """
 
-    def __init__(self, errand: PickAndPlace, joints: Mapping[str, FloatArray]) -> None:
+    def __init__(self, task: PickAndPlace, joints: Mapping[str, FloatArray]) -> None:
         for name in ("rest", "pick", "carry", "place"):
             if name not in joints:
                 raise InputError("joints", sorted(joints), f"a posture named {name!r} too")
-        self.errand, self.joints = errand, joints
+        self.task, self.joints = task, joints
         self.reset()
 
     def reset(self) -> None:
@@ -209,32 +208,32 @@ class Handling:
         self._grasp: dict[str, tuple[FloatArray, FloatArray]] = {}
         self._load: Load | None = None
 
-    def waits(self, ahead: float, forces: Mapping[str, FloatArray], period: float) -> bool:
+    def must_wait(self, ahead: float, forces: Mapping[str, FloatArray], period: float) -> bool:
         """Return whether the plan's clock must not go on to `ahead` (s), given the measured forces on the hands."""
-        grip, errand = self.errand.grip, self.errand
+        grip, task = self.task.grip, self.task
         keep = math.exp(-period / grip.smoothing) if grip.smoothing > 0 else 0.0
         self.forces = {name: keep * self.forces[name] + (1 - keep) * forces[name] for name in HANDS}
         waiting = False
-        if self.phase == "close" and ahead >= errand.starts["squeeze"] - 1e-9:
-            felt = [self.forces[name] @ errand.patch(name, errand.pick).R_world_patch[:, 2] for name in HANDS]
+        if self.phase == "close" and ahead >= task.starts["squeeze"] - 1e-9:
+            felt = [self.forces[name] @ task.patch(name, task.pick).R_world_patch[:, 2] for name in HANDS]
             waiting = min(felt) < grip.force
-        elif self.phase == "lower" and ahead >= errand.starts["unload"] - 1e-9:
+        elif self.phase == "lower" and ahead >= task.starts["unload"] - 1e-9:
             carried = -sum(float(self.forces[name][2]) for name in HANDS)
-            waiting = carried > grip.support * 9.81 * errand.mass
+            waiting = carried > grip.support * 9.81 * task.mass
         waiting = waiting and self.waited < grip.patience
         self.waited = self.waited + period if waiting else 0.0
         return waiting
 
-    def at(self, time: float, ends: Mapping[str, FrameMotion]) -> None:
+    def update(self, time: float, ends: Mapping[str, FrameMotion]) -> None:
         """Take note of the plan's `time` (s), and of where the hands are."""
         self.time = time
-        phase = self.errand.phase(time)
+        phase = self.task.phase(time)
         if phase == self.phase:
             return
         self.phase = phase
         if phase == "squeeze":
             for name in HANDS:
-                R, pick = ends[name].R, self.errand.pick
+                R, pick = ends[name].R, self.task.pick
                 self._grasp[name] = (R.T @ (pick.position - ends[name].p), R.T @ pick.R)
         elif phase == "open":
             self._grasp = {}
@@ -256,75 +255,75 @@ class Handling:
         R = rotation_by(0.5 * rotation_vector(turns[0], turns[1])) @ turns[0]
         omega = (ends[HANDS[0]].w + ends[HANDS[1]].w) / 2
         v = sum((ends[name].v + cross(ends[name].w, p - ends[name].p) for name in HANDS), np.zeros(3)) / 2
-        share = self.errand.share(self.time)
-        mass = max(share, 0.02) * self.errand.mass
-        inertia = max(share, 0.2) * self.errand.inertia
-        grip = self.errand.grip.squeeze
-        squeeze = grip * self.errand.part("squeeze", self.time) * (1.0 - self.errand.part("release", self.time))
+        share = self.task.share(self.time)
+        mass = max(share, 0.02) * self.task.mass
+        inertia = max(share, 0.2) * self.task.inertia
+        grip = self.task.grip.squeeze
+        squeeze = grip * self.task.part("squeeze", self.time) * (1.0 - self.task.part("release", self.time))
         if self._load is None:
             self._load = Load(mass, inertia, p, R, BalanceTarget(p, R=R), HANDS, v, omega, squeeze, share)
             return self._load
         state = {"p": p, "R": R, "v": v, "omega": omega}
-        return self._load.now(
-            mass=mass, inertia=inertia, aim=BalanceTarget(p, R=R), squeeze=squeeze, share=share, **state
+        return self._load.updated(
+            mass=mass, inertia=inertia, target=BalanceTarget(p, R=R), squeeze=squeeze, share=share, **state
         )
 
-    def wanted(self, load: Load, com: FloatArray, rate: FloatArray, yaw: float, yaw_rate: float) -> Load:
+    def load_target(self, load: Load, com: FloatArray, rate: FloatArray, yaw: float, yaw_rate: float) -> Load:
         """Return the load with its aim: from the stand to its place beside the centre of mass `com` (3,), and down.
 
         ``rate`` (3,) m/s is that of the centre, `yaw` (rad) and `yaw_rate` those of the robot's heading.
         """
-        errand = self.errand
+        task = self.task
         turn = rotation_z(yaw)
-        held, spin = com + turn @ errand.held, np.array([0.0, 0.0, yaw_rate])
-        held_rate = rate + cross(spin, turn @ errand.held)
-        down = self.time >= errand.starts["lower"]
-        place = errand.place if down else errand.pick
-        s, ds, dds = _smooth(self.errand.part("lower" if down else "lift", self.time))
-        T = errand.durations.lower if down else errand.durations.lift
+        held, spin = com + turn @ task.held, np.array([0.0, 0.0, yaw_rate])
+        held_rate = rate + cross(spin, turn @ task.held)
+        down = self.time >= task.starts["lower"]
+        place = task.place if down else task.pick
+        s, ds, dds = _smooth(self.task.part("lower" if down else "lift", self.time))
+        T = task.durations.lower if down else task.durations.lift
         if down:
             s, ds, dds = 1 - s, -ds, -dds
         way = held - place.position
         position, velocity = place.position + s * way, ds / T * way + s * held_rate
         if self.phase == "lower" and self.waited > 0.0:
-            sunk = np.array([0.0, 0.0, -errand.grip.descent])
+            sunk = np.array([0.0, 0.0, -task.grip.descent])
             position, velocity = position + self.waited * sunk, velocity + sunk
         R = rotation_by(s * rotation_vector(place.R, turn)) @ place.R
-        return load.aimed(BalanceTarget(position, velocity, dds / T**2 * way, R, s * spin))
+        return load.with_target(BalanceTarget(position, velocity, dds / T**2 * way, R, s * spin))
 
-    def aims(self, ends: Mapping[str, FrameMotion]) -> dict[str, BalanceTarget]:
+    def hand_targets(self, ends: Mapping[str, FrameMotion]) -> dict[str, BalanceTarget]:
         """Return where the hands should be while they are free."""
         if self.phase not in ("reach", "close", "open"):
             return {}
-        return {name: self._aim(name, ends[name]) for name in HANDS}
+        return {name: self._hand_target(name, ends[name]) for name in HANDS}
 
-    def _aim(self, name: str, end: FrameMotion) -> BalanceTarget:
-        errand, phase = self.errand, self.phase
+    def _hand_target(self, name: str, end: FrameMotion) -> BalanceTarget:
+        task, phase = self.task, self.phase
         p, R = self._left.setdefault((name, phase), (end.p.copy(), end.R.copy()))
-        start, gap = errand.starts[phase], errand.grip.gap
+        start, gap = task.starts[phase], task.grip.gap
         if phase in ("reach", "close"):
-            target = errand.patch(name, errand.pick, gap if phase == "reach" else 0.0)
+            target = task.patch(name, task.pick, gap if phase == "reach" else 0.0)
         else:
-            target = errand.patch(name, errand.place, gap)
+            target = task.patch(name, task.place, gap)
         if phase == "close":
-            p, R = errand.patch(name, errand.pick, gap).position, target.R_world_patch
-        aim = SwingMotion(name, start, start + getattr(errand.durations, phase), target, 0.0).aim(self.time, p, R)
+            p, R = task.patch(name, task.pick, gap).position, target.R_world_patch
+        aim = SwingMotion(name, start, start + getattr(task.durations, phase), target, 0.0).reference(self.time, p, R)
         if phase == "close" and self.waited > 0.0:
-            into = -gap / errand.durations.close * target.R_world_patch[:, 2]
+            into = -gap / task.durations.close * target.R_world_patch[:, 2]
             aim = replace(aim, position=aim.position + min(self.waited, 1.0) * into)
         return aim
 
     def posture(self, time: float) -> FloatArray:
         """Return the joints (n,) rad that the posture is drawn to at the plan's `time` (s)."""
-        errand, t = self.errand, time
+        task, t = self.task, time
         rest, pick, carry, place = (self.joints[name] for name in ("rest", "pick", "carry", "place"))
-        if t < errand.starts["lift"]:
-            return rest + _smooth(errand.part("reach", t))[0] * (pick - rest)
-        if t < errand.starts["lower"]:
-            return pick + _smooth(errand.part("lift", t))[0] * (carry - pick)
-        if t < errand.starts["retreat"]:
-            return carry + _smooth(errand.part("lower", t))[0] * (place - carry)
-        return place + _smooth(errand.part("retreat", t))[0] * (rest - place)
+        if t < task.starts["lift"]:
+            return rest + _smooth(task.part("reach", t))[0] * (pick - rest)
+        if t < task.starts["lower"]:
+            return pick + _smooth(task.part("lift", t))[0] * (carry - pick)
+        if t < task.starts["retreat"]:
+            return carry + _smooth(task.part("lower", t))[0] * (place - carry)
+        return place + _smooth(task.part("retreat", t))[0] * (rest - place)
 
 
 def _smooth(s: float) -> tuple[float, float, float]:

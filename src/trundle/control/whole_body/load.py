@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, number, positive, rotation
 from trundle.contact.packed import FrameMotion
-from trundle.control.regulators.aim import BalanceTarget
+from trundle.control.whole_body.target import BalanceTarget
 from trundle.models.urdf.articulated import Momentum
 from trundle.numerics.rotations import cross
 
@@ -35,7 +34,7 @@ class Load:
         About the centre of mass, in the body's axes.
     p, R : (3,) m, (3, 3)
         Centre of mass and axes.
-    aim : BalanceTarget
+    target : BalanceTarget
         Where centre and axes should be.
     hands : tuple of str
         That hold it: names of `Humanoid.hands` with "_hand".
@@ -47,13 +46,13 @@ class Load:
     """
 
     mass: float
-    inertia: Any
-    p: Any
-    R: Any
-    aim: BalanceTarget
+    inertia: FloatArray
+    p: FloatArray
+    R: FloatArray
+    target: BalanceTarget
     hands: tuple[str, ...]
-    v: Any = (0.0, 0.0, 0.0)
-    omega: Any = (0.0, 0.0, 0.0)
+    v: FloatArray = field(default_factory=lambda: np.zeros(3))
+    omega: FloatArray = field(default_factory=lambda: np.zeros(3))
     squeeze: float = 0.0
     share: float = 1.0
 
@@ -66,13 +65,13 @@ class Load:
         non_negative("squeeze", self.squeeze, "N")
         number("share", self.share, minimum=0.0, maximum=1.0)
 
-    def aimed(self, aim: BalanceTarget) -> Load:
-        """Return the same load with another aim; nothing is checked a second time."""
+    def with_target(self, target: BalanceTarget) -> Load:
+        """Return the same load with another target; nothing is checked a second time."""
         load = copy(self)
-        object.__setattr__(load, "aim", aim)
+        object.__setattr__(load, "target", target)
         return load
 
-    def now(self, **state: Any) -> Load:
+    def updated(self, **state: float | FloatArray | BalanceTarget) -> Load:
         """Return the load with other values of some fields, of their types and not checked: for a control loop."""
         load = object.__new__(Load)
         load.__dict__.update({name: self.__dict__[name] for name in self.__dataclass_fields__} | state)
@@ -98,7 +97,7 @@ class Load:
         J, zero = np.eye(6), np.zeros(3)
         return FrameMotion(self.R, self.p, self.omega, self.v, J[:3], J[3:], zero, zero)
 
-    def under(self, point: FloatArray) -> FrameMotion:
+    def motion_at(self, point: FloatArray) -> FrameMotion:
         """Return the motion of the body's material at the place (3,) m of the world."""
         return self.motion.at(self.R.T @ (point - self.p))
 

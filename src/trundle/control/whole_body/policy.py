@@ -12,20 +12,17 @@ import numpy as np
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import PlacedPatch
-from trundle.control.inverse_dynamics.command import Command
-from trundle.control.preview.plan import PreviewPlan
-from trundle.control.preview.preview import Preview
-from trundle.control.regulators.aim import BalanceTarget
-from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, Measured, shifted
+from trundle.control.inverse_dynamics import Command
+from trundle.control.preview import Preview, PreviewPlan, ReferencePath
+from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, Measurement, shifted
 from trundle.control.whole_body.handling import Handling
 from trundle.control.whole_body.stepping import Footsteps, SwingMotion
-from trundle.control.whole_body.whole_body import WholeBodyAim, WholeBodyController
+from trundle.control.whole_body.target import BalanceTarget
+from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
 from trundle.status import Status
-
-Path = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Gating:
 
 
 @dataclass(frozen=True)
-class Rates:
+class ControlPeriods:
     """Periods, s, of the whole-body controller and of the preview."""
 
     control: float = 0.002
@@ -68,7 +65,7 @@ class Rates:
 
 @dataclass(eq=False)
 class ControllerDiagnostics:
-    """What the controller thought at its last tick, for records.
+    """Diagnostics of the last control step, for records.
 
     Attributes
     ----------
@@ -112,7 +109,7 @@ class HumanoidPolicy:
     """Policy of a robot that walks, or stands, on given footholds (final).
 
     Every tick: odometry, then the clock of the plan, which waits while a foot looks for ground that is late; every
-    `rates.preview` a plan of the centre of mass from its MEASURED state with the angular momentum taken as zero; then
+    `periods.preview` a plan of the centre of mass from its MEASURED state with the angular momentum taken as zero; then
     whole-body control.
 
     Parameters
@@ -126,7 +123,7 @@ class HumanoidPolicy:
     q : (nq,)
         Where the robot starts: only the base's position is read.
     gating : Gating
-    rates : Rates
+    periods : ControlPeriods
     posture : callable, optional
         From the time (s) of the plan to joints (n,) rad; the robot's posture unless given.
     handling : Handling, optional
@@ -137,17 +134,17 @@ class HumanoidPolicy:
         self,
         controller: WholeBodyController,
         steps: Footsteps,
-        path: Path,
+        path: ReferencePath,
         q: FloatArray,
         preview: Preview | None = None,
         *,
         gating: Gating | None = None,
-        rates: Rates | None = None,
+        periods: ControlPeriods | None = None,
         posture: Callable[[float], FloatArray] | None = None,
         handling: Handling | None = None,
     ) -> None:
         self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
-        self.gating, self.rates = gating or Gating(), rates or Rates()
+        self.gating, self.periods = gating or Gating(), periods or ControlPeriods()
         self._start, self._posture, self.handling = np.array(q), posture, handling
         robot = controller.humanoid.robot
         self._limit = robot.torque_limit
@@ -158,14 +155,14 @@ class HumanoidPolicy:
     @property
     def period(self) -> float:
         """Time between two calls, s."""
-        return self.rates.control
+        return self.periods.control
 
     def reset(self) -> None:
         """Forget everything."""
-        self.odometry = LegOdometry(period=self.rates.control)
+        self.odometry = LegOdometry(period=self.periods.control)
         self.odometry.reset(self._start[:3])
-        self.attitude = AttitudeFilter(period=self.rates.control)
-        self.insight, self.statuses, self.previews = ControllerDiagnostics(), Counter[Status](), Counter[Status]()
+        self.attitude = AttitudeFilter(period=self.periods.control)
+        self.diagnostics, self.statuses, self.previews = ControllerDiagnostics(), Counter[Status](), Counter[Status]()
         self.plan: PreviewPlan | None = None
         self.command: Command | None = None
         if self.handling:
@@ -178,52 +175,52 @@ class HumanoidPolicy:
         self._places = self.steps.standing(0.0)
         self._standing = tuple(sorted(self._places))
 
-    def measured(self, state: FloatArray) -> Measured:
+    def measurement(self, state: FloatArray) -> Measurement:
         """Return a measurement of `trundle.simulate.mujoco.humanoid` by its parts."""
         n = self._n
         forces = state[2 * n + 6 :].reshape(-1, 3)
         named = dict(zip(self._ends, forces, strict=True))
         gyro = state[2 * n + 3 : 2 * n + 6]
         R = self.attitude(rotation_by(state[2 * n : 2 * n + 3]), gyro)
-        return Measured(state[:n], state[n : 2 * n], R, R @ gyro, named)
+        return Measurement(state[:n], state[n : 2 * n], R, R @ gyro, named)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return torques (n,) for a measurement."""
         begin, self._previewed = clock.thread_time(), False
-        told = self.measured(state)
-        q, nu, terms, ends = self._estimated(told)
-        travels = self._gated(told, ends)
+        measured = self.measurement(state)
+        q, nu, terms, ends = self._estimate(measured)
+        travels = self._advance_clock(measured, ends)
         load = self.handling.load(ends) if self.handling else None
         momentum = terms.momentum
         if momentum is None:
             raise RuntimeError("no momentum")
         if load:
             momentum = load.combined_momentum(momentum, self.controller.humanoid.robot.mass)
-        com, rate, acceleration = self._looked_ahead(momentum)
-        aims = {t.name: self._aim(t, ends[t.name]) for t in travels}
+        com, rate, acceleration = self._com_reference(momentum)
+        aims = {t.name: self._swing_target(t, ends[t.name]) for t in travels}
         yaw, turning = self.steps.heading(self._clock)
         if self.handling:
-            aims |= self.handling.aims(ends)
-            load = self.handling.wanted(load, com, rate, yaw, turning) if load else None
-        aim = WholeBodyAim(
+            aims |= self.handling.hand_targets(ends)
+            load = self.handling.load_target(load, com, rate, yaw, turning) if load else None
+        aim = WholeBodyTarget(
             com,
             rotation_z(yaw),
             self._standing,
             aims,
             rate,
-            acceleration + np.array([0.0, 0.0, self._height(com, momentum)]),
+            acceleration + np.array([0.0, 0.0, self._height_correction(momentum)]),
             load=load,
             turning=turning,
             surfaces={name: self._places[name].R_world_patch for name in self._standing},
         )
         if self._posture is not None:
-            now, ahead = (self._posture(self._clock + late) for late in (0.0, self.rates.control))
-            aim = replace(aim, posture=now, posture_rate=(ahead - now) / self.rates.control)
+            now, ahead = (self._posture(self._clock + late) for late in (0.0, self.periods.control))
+            aim = replace(aim, posture=now, posture_rate=(ahead - now) / self.periods.control)
         command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
         if command.usable:
             self._last = command.u
-        i = self.insight
+        i = self.diagnostics
         i.com, i.com_rate, i.momentum, i.aim = momentum.com, momentum.com_rate, momentum.angular, com
         i.base, i.plan_time, i.standing = q[:3], self._clock, self._standing
         i.torque_use = max(i.torque_use, float(np.max(np.abs(self._last) / self._limit)))
@@ -240,7 +237,7 @@ class HumanoidPolicy:
     def planned(self) -> tuple[FloatArray, dict[str, tuple[PlacedPatch, FloatArray]]]:
         """Return the position (3,) that the plan in force has now, and its contacts with their wrenches (6,) by end."""
         if self.plan is None:
-            return self.insight.aim, {}
+            return self.diagnostics.aim, {}
         last = len(self.plan.times) - 2
         k = int(np.clip(np.searchsorted(self.plan.times, self._clock, side="right") - 1, 0, last))
         placed = zip(self.plan.contacts, self.plan.wrenches[k], self.plan.window.held[k], strict=True)
@@ -253,33 +250,35 @@ class HumanoidPolicy:
         too; plans themselves begin with none. Without a plan: what is estimated now.
         """
         if self.plan is None:
-            return self.insight.momentum
-        return self.insight.started + self.plan.at(self._clock + ahead)[3] - self.plan.angular_momentum[0]
+            return self.diagnostics.momentum
+        return self.diagnostics.started + self.plan.at(self._clock + ahead)[3] - self.plan.angular_momentum[0]
 
     # parts of a tick ------------------------------------------------------------------------------------
 
-    def _estimated(self, told: Measured) -> tuple[FloatArray, FloatArray, ArticulatedTerms, dict[str, FrameMotion]]:
+    def _estimate(
+        self, measured: Measurement
+    ) -> tuple[FloatArray, FloatArray, ArticulatedTerms, dict[str, FrameMotion]]:
         n = self._n
         q, nu = np.zeros(7 + n), np.zeros(6 + n)
-        q[3:7], q[7:], nu[:3], nu[6:] = quaternion_of(told.R), told.joints, told.omega, told.rates
+        q[3:7], q[7:], nu[:3], nu[6:] = quaternion_of(measured.R), measured.joints, measured.omega, measured.rates
         terms, ends = self.controller.terms(q, nu)
         feet = tuple(name for name in self._standing if name.endswith("_foot"))
-        q[:3], nu[3:6] = self.odometry(ends, told.forces, feet, self.rates.control)
+        q[:3], nu[3:6] = self.odometry(ends, measured.forces, feet, self.periods.control)
         terms, ends = shifted(terms, ends, q[:3], nu[3:6])
         return q, nu, terms, ends
 
-    def _gated(self, told: Measured, ends: dict[str, FrameMotion]) -> tuple[SwingMotion, ...]:
+    def _advance_clock(self, measured: Measurement, ends: dict[str, FrameMotion]) -> tuple[SwingMotion, ...]:
         """Advance the plan's clock unless the ground is late; return what travels."""
-        period, gate = self.rates.control, self.gating
+        period, gate = self.periods.control, self.gating
         ahead = self._clock + period
         waiting = []
         for travel in self.steps.travels:
             if travel in self._landed or travel.start > ahead:
                 continue
             if travel.name not in self._left:
-                self.insight.begun += 1
+                self.diagnostics.begun += 1
                 self._left[travel.name] = (ends[travel.name].p.copy(), ends[travel.name].R.copy())
-            touching = float(told.forces[travel.name] @ travel.target.R_world_patch[:, 2]) > gate.force
+            touching = float(measured.forces[travel.name] @ travel.target.R_world_patch[:, 2]) > gate.force
             share = (ahead - travel.start) / (travel.end - travel.start)
             if (touching and share > gate.early) or (share >= 1.0 and self._late > gate.patience):
                 self._landed.add(travel)
@@ -289,9 +288,9 @@ class HumanoidPolicy:
         late = [travel for travel in waiting if travel.end <= ahead]
         self._late = self._late + period if late else 0.0
         if self.handling:
-            if not late and not self.handling.waits(ahead, told.forces, period):
+            if not late and not self.handling.must_wait(ahead, measured.forces, period):
                 self._clock = ahead
-            self.handling.at(self._clock, ends)
+            self.handling.update(self._clock, ends)
         elif not late:
             self._clock = ahead
         away = {travel.name for travel in waiting}
@@ -303,17 +302,17 @@ class HumanoidPolicy:
                 self.odometry.settle(name, float(self._places[name].position[2]), 0.01)
         return tuple(waiting)
 
-    def _aim(self, travel: SwingMotion, end: FrameMotion) -> BalanceTarget:
+    def _swing_target(self, travel: SwingMotion, end: FrameMotion) -> BalanceTarget:
         p, R = self._left[travel.name]
         rise = self._radii.get(travel.name, 0.0) * travel.target.R_world_patch[:, 2]  # of a ball's centre
-        aim = travel.aim(self._clock, p - rise, R)
+        aim = travel.reference(self._clock, p - rise, R)
         aim = replace(aim, position=aim.position + rise)
-        if self._late > 0.0 and travel.end <= self._clock + self.rates.control:
+        if self._late > 0.0 and travel.end <= self._clock + self.periods.control:
             down = self.gating.descent * travel.target.R_world_patch[:, 2]
             return replace(aim, position=aim.position - self._late * down, velocity=-down)
         return aim
 
-    def _looked_ahead(self, momentum: Momentum) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _com_reference(self, momentum: Momentum) -> tuple[FloatArray, FloatArray, FloatArray]:
         now = self._clock
         if self.preview is None:
             p, v = self.path(np.array([now]))
@@ -322,21 +321,22 @@ class HumanoidPolicy:
             begin = clock.thread_time()
             state = CentroidalState(momentum.com, momentum.com_rate)
             plan = self.preview(now, state, self.steps.forecast, self.path)
-            self._next = now + self.rates.preview
+            self._next = now + self.periods.preview
             self.previews[plan.status] += 1
             if plan.usable:
-                self.plan, self.insight.started = plan, momentum.angular
-            self.insight.preview_time, self._previewed = clock.thread_time() - begin, True
+                self.plan, self.diagnostics.started = plan, momentum.angular
+            self.diagnostics.preview_time, self._previewed = clock.thread_time() - begin, True
         if self.plan is None:
             p, v = self.path(np.array([now]))
             return p[0], v[0], np.zeros(3)
         position, velocity, acceleration, _, _ = self.plan.at(now)
         return position, velocity, acceleration
 
-    def _height(self, com: FloatArray, momentum: Momentum) -> float:
+    def _height_correction(self, momentum: Momentum) -> float:
         g = self.controller.gains
         if g.height == 0.0:
             return 0.0
-        change = g.height * self.rates.control * (float(self.path(np.array([self._clock]))[0][0, 2]) - momentum.com[2])
+        error = float(self.path(np.array([self._clock]))[0][0, 2]) - momentum.com[2]
+        change = g.height * self.periods.control * error
         self._lift = float(np.clip(self._lift + change, -g.height_most, g.height_most))
         return self._lift

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.patch import PlacedPatch
-from trundle.control.regulators.aim import BalanceTarget
+from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import Forecast, Held, MassChange
 from trundle.numerics.rotations import rotation_by, rotation_vector
@@ -41,7 +41,7 @@ class SwingMotion:
     end: float
     target: PlacedPatch
     lift: float = 0.06
-    aside: Any = (0.0, 0.0, 0.0)
+    aside: FloatArray = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
         number("end", self.end, above=number("start", self.start, unit="s"), unit="s")
@@ -50,7 +50,7 @@ class SwingMotion:
         if not isinstance(self.target, PlacedPatch):
             raise InputError("target", self.target, "a PlacedPatch")
 
-    def aim(self, time: float, p: FloatArray, R: FloatArray) -> BalanceTarget:
+    def reference(self, time: float, p: FloatArray, R: FloatArray) -> BalanceTarget:
         """Return where the end should be at `time` (s) on its way from the place p (3,), R (3, 3) it left.
 
         A polynomial of least jerk along the line and in the turn; the lift is 64 s^3 (1 - s)^3, s the share of time.
@@ -75,7 +75,7 @@ class SwingMotion:
     def length(self, p: FloatArray) -> float:
         """Return the length (m) of the way from the place p (3,) it left."""
         R, times = self.target.R_world_patch, np.linspace(self.start, self.end, _SAMPLES)
-        points = np.array([self.aim(float(time), p, R).position for time in times])
+        points = np.array([self.reference(float(time), p, R).position for time in times])
         return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
@@ -98,6 +98,15 @@ class Footsteps:
     ------
     InputError
         If nothing stands at some time, or the travels of an end overlap.
+
+    Examples
+    --------
+    >>> from trundle.contact.patch import FlatPatch, PlacedPatch
+    >>> sole = FlatPatch.rectangle(0.2, 0.1, friction=0.7)
+    >>> feet = (("left_foot", 0.1), ("right_foot", -0.1))
+    >>> steps = straight_walk({name: PlacedPatch(name, sole, (0.0, y, 0.0)) for name, y in feet}, steps=2, length=0.15)
+    >>> sorted(steps.standing(1.3)), round(steps.duration, 2)
+    (['left_foot'], 2.4)
     """
 
     start: Mapping[str, PlacedPatch]
@@ -180,7 +189,7 @@ class Move:
     duration: float
     pause: float
     lift: float = 0.06
-    aside: Any = (0.0, 0.0, 0.0)
+    aside: FloatArray = field(default_factory=lambda: np.zeros(3))
 
 
 def in_turn(
@@ -203,7 +212,7 @@ def timed(
     start: Mapping[str, PlacedPatch],
     moves: Sequence[Move],
     rule: Rule,
-    ways: Any,
+    ways: ArrayLike,
     away: Mapping[str, FloatArray] | None = None,
 ) -> list[Move]:
     """Return the moves with durations and pauses of a rule in place of their own.
@@ -265,7 +274,7 @@ def steps_ahead(
         if ground is not None:
             at, R = ground(float(at[0]), float(at[1]))
         places[name] = PlacedPatch(name, old.patch, at, R)
-        moves.append(Move(places[name], single, double, lift, (0.0, out * aside, 0.0)))
+        moves.append(Move(places[name], single, double, lift, np.array([0.0, out * aside, 0.0])))
     return moves
 
 

@@ -1,4 +1,4 @@
-"""Steps one foot ahead of the other, for soles that do not fit beside each other."""
+"""Tandem stance: one foot ahead of the other, for soles that do not fit beside each other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAMPLES = 401
 
 
 @dataclass(frozen=True)
-class InLine:
+class TandemStance:
     """Where the soles go, m.
 
     Attributes
@@ -37,7 +37,7 @@ class InLine:
     aside: float
 
 
-def in_line(length: float, width: float, breadth: float, leg: float, least: float = 0.0) -> InLine:
+def tandem_stance(length: float, width: float, breadth: float, leg: float, least: float = 0.0) -> TandemStance:
     """Return steps of soles of this length and width (m) along ground of this breadth (m).
 
     Across, the soles lie as far apart as whole soles may on the ground: breadth - width. Along the way a step is longer
@@ -56,8 +56,8 @@ def in_line(length: float, width: float, breadth: float, leg: float, least: floa
         raise InputError("breadth", breadth, f"at least the width of a sole, {width:g} m")
     apart, step, room = min(apart, width), max(length + _STRIDE * leg, least), _ROOM * width
     target = PlacedPatch("foot", FlatPatch.point(1.0), [2.0 * step, 0.0, 0.0])
-    way = SwingMotion("foot", 0.0, 1.0, target, 0.0, (0.0, 1.0, 0.0))
-    points = np.array([way.aim(t, np.zeros(3), np.eye(3)).position for t in np.linspace(0.0, 1.0, _SAMPLES)])
+    way = SwingMotion("foot", 0.0, 1.0, target, 0.0, np.array([0.0, 1.0, 0.0]))
+    points = np.array([way.reference(t, np.zeros(3), np.eye(3)).position for t in np.linspace(0.0, 1.0, _SAMPLES)])
     beside = np.abs(points[:, 0] - step) < length + room
     out = max(width + room - apart, 0.0)
-    return InLine(apart, step, float(out / points[beside, 1].min()))
+    return TandemStance(apart, step, float(out / points[beside, 1].min()))

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from trundle.checks import FloatArray, non_negative, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
-from trundle.control.inverse_dynamics.algebra import Numbers
-from trundle.control.inverse_dynamics.assembly import Shape, assemble, shape_of
-from trundle.control.inverse_dynamics.command import Command, Solvers, command
-from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING
-from trundle.control.inverse_dynamics.tasks import Limit, Task
-from trundle.control.regulators.aim import BalanceTarget
+from trundle.control.inverse_dynamics import (
+    DAMPING,
+    Command,
+    Limit,
+    Numbers,
+    ProgramLayout,
+    Solvers,
+    Task,
+    assemble,
+    program_layout,
+    solve_program,
+)
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.load import Load
+from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid, Pad
 from trundle.models.urdf.articulated import ArticulatedTerms
@@ -80,8 +88,8 @@ class WholeBodyGains:
 
 
 @dataclass(frozen=True, eq=False)
-class WholeBodyAim:
-    """What a tick is asked for, world axes.
+class WholeBodyTarget:
+    """Targets of one control step, world axes.
 
     Attributes
     ----------
@@ -118,14 +126,28 @@ class WholeBodyAim:
     turning: float = 0.0
 
 
+class _Rows(NamedTuple):
+    """The arrays of a limit, to write into."""
+
+    A: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def of(cls, limit: Limit) -> _Rows:
+        """Return the arrays themselves, no copies."""
+        lower, upper = Numbers.of(limit.lower), Numbers.of(limit.upper)
+        return cls(np.zeros((0, 0)) if limit.A is None else Numbers.of(limit.A), lower, upper)
+
+
 @dataclass(frozen=True, eq=False)
 class _Program:
     """What stays the same while the same ends stand and the same swing: sizes, and arrays that ticks write into."""
 
-    shape: Shape
+    layout: ProgramLayout
     solvers: Solvers
     tasks: Mapping[str, Task]
-    limits: Mapping[str, Limit]
+    limits: Mapping[str, _Rows]
     standing: tuple[str, ...]
     moving: tuple[str, ...]
     held: tuple[str, ...]
@@ -138,7 +160,7 @@ class _Program:
 
 
 class WholeBodyController:
-    """Whole-body control (final): from a state and an aim to torques.
+    """Whole-body control (final): from a state and a target to torques.
 
     Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
     those of the surface on which its ball rolls;
@@ -193,7 +215,7 @@ class WholeBodyController:
         self,
         q: FloatArray,
         nu: FloatArray,
-        aim: WholeBodyAim,
+        aim: WholeBodyTarget,
         known: tuple[ArticulatedTerms, Mapping[str, FrameMotion]] | None = None,
     ) -> Command:
         """Return the command at the state q (nq,), nu (nv,); `known` is what `terms` returned for it.
@@ -218,8 +240,8 @@ class WholeBodyController:
             M, h, nv = program.M, program.h, self.humanoid.robot.nv
             M[:nv, :nv], h[:nv] = terms.M, terms.h
             M[nv:, nv:], h[nv:] = aim.load.dynamics(self.humanoid.robot.gravity)
-        data = assemble(program.shape, (M, h, program.S, J, b, J, program.D), DAMPING, Numbers)
-        return command(program.shape, data, program.solvers)
+        data = assemble(program.layout, (M, h, program.S, J, b, J, program.D), DAMPING, Numbers)
+        return solve_program(program.layout, data, program.solvers)
 
     def wrenches(self, command: Command, contacts: tuple[str, ...]) -> dict[str, FloatArray]:
         """Return (moment, force) on the robot of each end that stands, then of those that hold.
@@ -262,11 +284,11 @@ class WholeBodyController:
             A = np.zeros((len(rows), m))
             A[:, start : start + width] = rows
             limits[f"cone.{name}"] = Limit(f"cone.{name}", "force", np.zeros(len(rows)), np.inf, A)
-        shape = shape_of(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
-        solvers = Solvers(shape, self._solver, TOLERANCE, DAMPING)
-        bounds = {limit.name: limit for limit in shape.limits}
+        layout = program_layout(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
+        solvers = Solvers(layout, self._solver, TOLERANCE, DAMPING)
+        bounds = {limit.name: _Rows.of(limit) for limit in layout.limits}
         blank = np.zeros((m, nv)), np.zeros(m), np.zeros((m, m)), S, np.zeros((nv, nv)), np.zeros(nv)
-        made = _Program(shape, solvers, tasks, bounds, standing, moving, held, *blank)
+        made = _Program(layout, solvers, tasks, bounds, standing, moving, held, *blank)
         self._programs[standing, moving, held] = made
         return made
 
@@ -292,12 +314,12 @@ class WholeBodyController:
         return tasks
 
     def _contact_rows(
-        self, program: _Program, ends: Mapping[str, FrameMotion], aim: WholeBodyAim
+        self, program: _Program, ends: Mapping[str, FrameMotion], aim: WholeBodyTarget
     ) -> tuple[FloatArray, FloatArray]:
         J, b, at, damping, nv = program.J, program.b, 0, self.gains.damping, self.humanoid.robot.nv
         for name in (*program.standing, *program.held):
             end, R = ends[name], ends[name].R.T
-            under = aim.load.under(end.p) if aim.load and name in program.held else None
+            under = aim.load.motion_at(end.p) if aim.load and name in program.held else None
             if name in self.humanoid.radii and not under:
                 surface = aim.surfaces.get(name, _UPRIGHT)
                 end, R = rolling(end, surface[:, 2], self.humanoid.radii[name]), surface.T
@@ -323,7 +345,7 @@ class WholeBodyController:
         ends: Mapping[str, FrameMotion],
         q: FloatArray,
         nu: FloatArray,
-        aim: WholeBodyAim,
+        aim: WholeBodyTarget,
     ) -> None:
         g, tasks, momentum = self.gains, program.tasks, terms.momentum
         if momentum is None:
@@ -351,7 +373,7 @@ class WholeBodyController:
             self.collisions.write(rows.A, rows.lower, ends, nu)
 
     def _carry(self, program: _Program, load: Load) -> None:
-        g, task, aim = self.gains, program.tasks["object"], load.aim
+        g, task, aim = self.gains, program.tasks["object"], load.target
         R = load.R if aim.R is None else aim.R
         task.target[:3] = g.object_kp * turn_between(load.R, R) + g.object_kd * (aim.omega - load.omega)
         wanted = aim.acceleration + g.object_kp * (aim.position - load.p)
@@ -372,7 +394,7 @@ class WholeBodyController:
         task.A[:3, :nv], task.A[3:, :nv] = end.Jw, end.Jv
         task.target[:3], task.target[3:] = turn, wanted
 
-    def _joint_bounds(self, limit: Limit, q: FloatArray, nu: FloatArray) -> None:
+    def _joint_bounds(self, limit: _Rows, q: FloatArray, nu: FloatArray) -> None:
         robot, T = self.humanoid.robot, self.horizon
         ahead = q[7:] + T * nu[6:]
         low = np.maximum(2 * (robot.lower - ahead) / T**2, (-robot.rate_limit - nu[6:]) / T)

@@ -12,9 +12,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview.nominal import gross_path, nominal_path
 from trundle.control.preview.preview import Preview, PreviewWeights
-from trundle.control.whole_body.policy import Gating, HumanoidPolicy, Rates
+from trundle.control.whole_body.nominal import gross_path, nominal_path
+from trundle.control.whole_body.policy import ControlPeriods, Gating, HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, timed
 from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyGains
 from trundle.errors import InputError, MissingExtraError
@@ -356,7 +356,7 @@ class MulticontactExperiment:
             self.start,
             self.preview() if table.preview.use else None,
             gating=Gating(**table.gating.model_dump()),
-            rates=Rates(table.period, table.preview.period),
+            periods=ControlPeriods(table.period, table.preview.period),
             **further,
         )
 

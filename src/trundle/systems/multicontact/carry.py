@@ -11,8 +11,8 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
-from trundle.control.preview.nominal import gross_path
-from trundle.control.whole_body.handling import HANDS, PHASES, Durations, Grip, Handling, PickAndPlace, Place
+from trundle.control.whole_body.handling import HANDS, PHASES, Durations, Grip, Handling, ObjectPose, PickAndPlace
+from trundle.control.whole_body.nominal import gross_path
 from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, turn_in_place
 from trundle.control.whole_body.whole_body import WholeBodyController
@@ -153,7 +153,7 @@ class CarryExperiment(MulticontactExperiment):
         for soles, ahead, height, yaw in stood:
             middle = np.mean([sole.position for sole in soles.values()], axis=0)
             out = np.array([ahead * np.cos(yaw), ahead * np.sin(yaw), height + box.size[2] / 2])
-            places.append(Place(middle + out, yaw))
+            places.append(ObjectPose(middle + out, yaw))
         inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
         durations = Durations(**given, carry=carry)
         return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, Grip(**grip))
@@ -194,7 +194,7 @@ class CarryExperiment(MulticontactExperiment):
             "place": errand.pick.position + drop,
         }
         for name, centre in places.items():
-            patches = {hand: errand.patch(hand, Place(centre, turn)) for hand in HANDS}
+            patches = {hand: errand.patch(hand, ObjectPose(centre, turn)) for hand in HANDS}
             targets = {hand: (p.position, p.R_world_patch) for hand, p in patches.items()}
             for _ in range(3):  # raised arms shift the centre of mass: the base goes back and sinks, the arms reach on
                 try:

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.whole_body.stepping import Move
-from trundle.control.whole_body.tandem import in_line
+from trundle.control.whole_body.tandem import tandem_stance
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limbs import limb
@@ -54,9 +54,9 @@ def terrain_of(tables: Any, humanoid: Humanoid) -> Terrain:
 def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
     """Return the table `[steps]` as this robot takes it: with `fit`, soles that overlap at its `width` are laid out.
 
-    Soles that fit beside each other on the ground are moved apart; others go one ahead of the other (`in_line`), at
-    times that grow as the root of the way, so that nothing has to be accelerated more. Where a hand helps, the centre
-    of mass goes beyond the edge of the sole that is away from it, and over the one beside it.
+    Soles that fit beside each other on the ground are moved apart; others go one ahead of the other (`tandem_stance`),
+    at times that grow as the root of the way, so that nothing has to be accelerated more. Where a hand helps, the
+    centre of mass goes beyond the edge of the sole that is away from it, and over the one beside it.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
     if table.length <= 0.0:
         raise InputError("length", table.length, "a length > 0 (m), or fit = false")
     leg = float(np.mean([limb(humanoid, f"{foot}_foot").length for foot in humanoid.feet]))
-    line = in_line(length, width, breadth, leg, least=table.length)
+    line = tandem_stance(length, width, breadth, leg, least=table.length)
     slower = float(np.sqrt(line.length / table.length))
     lean = {}
     if tables.hand is not None:

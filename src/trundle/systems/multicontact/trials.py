@@ -79,7 +79,7 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
     controller, ends = work.controller, plant.ends
 
     def thought(name: str) -> Callable[[PlantView], Any]:
-        return lambda _: getattr(policy.insight, name)
+        return lambda _: getattr(policy.diagnostics, name)
 
     def truth(view: PlantView) -> FloatArray:
         """Return centre of mass, its rate, angular momentum, points and slips of the ends, from the true state."""
@@ -105,13 +105,13 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "forces": plant.forces,
         "gap": plant.gaps,
         "torque": lambda view: view.data.ctrl.copy(),
-        "nominal": lambda _: work.path(np.array([policy.insight.plan_time]))[0][0],
+        "nominal": lambda _: work.path(np.array([policy.diagnostics.plan_time]))[0][0],
         "estimated": thought("base"),
         "begun": thought("begun"),
         "plan_time": thought("plan_time"),
         "box": plant.box_pose,
         "nearness": plant.nearness,
-        "standing": lambda _: np.array([name in policy.insight.standing for name in ends], dtype=np.float64),
+        "standing": lambda _: np.array([name in policy.diagnostics.standing for name in ends], dtype=np.float64),
         "momentum": thought("momentum"),
         "ahead": lambda _: np.array([policy.predicted(late) for late in _AHEAD]),
         "tick": thought("solve_time"),
@@ -134,7 +134,7 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
 
 
 def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:
-    insight, records = policy.insight, run.records
+    diagnostics, records = policy.diagnostics, run.records
     nq = work.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
     speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
@@ -161,9 +161,9 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         "com_rms_xy": float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
         "momentum_most": float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
         "drift": float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
-        "torque_use": insight.torque_use,
+        "torque_use": diagnostics.torque_use,
         "simulated": float(run.time[-1]),
-        "spent": insight.spent,
+        "spent": diagnostics.spent,
         "unsolved": int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
         "previews_relaxed": policy.previews[Status.LIMITS_RELAXED],
         "previews_unsolved": policy.previews.total()

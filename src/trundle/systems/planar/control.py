@@ -16,8 +16,8 @@ from trundle.contact.laws import LAWS
 from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
-from trundle.control.inverse_dynamics.plant_view import PlantView
 from trundle.control.inverse_dynamics.signals import Constant, Signal, signal
+from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
 from trundle.errors import InputError
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
@@ -182,7 +182,7 @@ class TrackExperiment:
         if np.any(deviation):
             policy = Noisy(policy, deviation, self.scenario.seed)
         if self.plant[0] is not self.tree:
-            policy = PlantView(policy, self.tree, self.plant[0])
+            policy = ModelStateAdapter(policy, self.tree, self.plant[0])
         if noise.delay:
             policy = Delayed(policy, noise.delay, np.zeros(size))
         drives = {"gain": table.actuator_gain, "bias": table.actuator_bias, "limit": table.actuator_limit}

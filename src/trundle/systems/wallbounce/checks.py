@@ -85,7 +85,7 @@ def check_rules(controller: Any) -> None:
 
 def rest_hands(robot: BallBalancer) -> list[FloatArray]:
     """Return the hands' places (3,), m, world axes, of the robot upright and at rest at the origin."""
-    x = ca.DM(robot.rest())
+    x = ca.SX(ca.DM(robot.rest()))
     up = np.array([0.0, 0.0, robot.ball_radius])
     return [np.array(ca.evalf(ca.SX(r))).ravel() + up for r, _ in robot.hands(x)]
 

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trundle.checks import array, choice, non_negative, positive
+from trundle.checks import FloatArray, array, choice, non_negative, positive
 from trundle.errors import InputError
 
 __all__ = ["BalancerState", "BallBalancer", "FloorLoad"]
 
+Vector = FloatArray | tuple[float, float, float]
 FORMS = ("exact", "simplified")
 _EZ = ca.DM([0.0, 0.0, 1.0])
 
@@ -111,21 +113,21 @@ class BallBalancer:
     ball_mass: float = _NUMBERS["ball_mass"]
     ball_radius: float = _NUMBERS["ball_radius"]
     ball_inertia: float = _NUMBERS["ball_inertia"]
-    com: Any = _NUMBERS["com"]
-    inertia: Any = _NUMBERS["inertia"]
+    com: Vector = _NUMBERS["com"]
+    inertia: Vector = _NUMBERS["inertia"]
     gravity: float = _NUMBERS["gravity"]
     floor_friction: float = _NUMBERS["floor_friction"]
     hand_friction: float = _NUMBERS["hand_friction"]
     drive_limit: float = _NUMBERS["drive_limit"]
     yaw_limit: float = _NUMBERS["yaw_limit"]
     joint_rate_limit: float = _NUMBERS["joint_rate_limit"]
-    shoulder: Any = _NUMBERS["shoulder"]
+    shoulder: Vector = _NUMBERS["shoulder"]
     upper_arm: float = _NUMBERS["upper_arm"]
     forearm: float = _NUMBERS["forearm"]
     hand_radius: float = _NUMBERS["hand_radius"]
-    joint_lower: Any = _NUMBERS["joint_lower"]
-    joint_upper: Any = _NUMBERS["joint_upper"]
-    joint_rest: Any = _NUMBERS["joint_rest"]
+    joint_lower: Vector = _NUMBERS["joint_lower"]
+    joint_upper: Vector = _NUMBERS["joint_upper"]
+    joint_rest: Vector = _NUMBERS["joint_rest"]
     height: float = _NUMBERS["height"]
     form: str = _NUMBERS["form"]
 
@@ -178,7 +180,7 @@ class BallBalancer:
         """M_e = m + m_b + I_b / r_b^2, kg."""
         return self.mass + self.ball_mass + self.ball_inertia / self.ball_radius**2
 
-    def state(self, x: Any) -> BalancerState:
+    def state(self, x: ca.SX) -> BalancerState:
         """Return the parts of x (16,) and the velocities its momenta stand for."""
         angles = x[2:5]
         R = body_rotation(angles)
@@ -186,7 +188,7 @@ class BallBalancer:
         v, omega = self.velocities(R, com, x[11:13], x[13:16])
         return BalancerState(x[:2], angles, x[5:11], R, v, omega, com)
 
-    def momenta(self, angles: Any, v: Any, omega: Any) -> ca.SX:
+    def momenta(self, angles: ca.SX, v: ca.SX, omega: ca.SX) -> ca.SX:
         """Return (l, h) (5,) of velocities v (2,), m/s, and omega (3,), rad/s, world axes.
 
         Exact: l = M_e v + m (omega x c)_xy, h = I_O omega + m c x v. Simplified: l = m v, h = I_O omega.
@@ -199,7 +201,7 @@ class BallBalancer:
         linear = self.effective_mass * v + self.mass * ca.cross(omega, com)[:2]
         return ca.vertcat(linear, spin + self.mass * ca.cross(com, ca.vertcat(v, 0)))
 
-    def velocities(self, R: Any, com: Any, linear: Any, angular: Any) -> tuple[ca.SX, ca.SX]:
+    def velocities(self, R: ca.SX, com: ca.SX, linear: ca.SX, angular: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return (v (2,), omega (3,)) of the momenta l and h; the inverse of `momenta`.
 
         (I_O + C_(:,xy) C_(xy,:) / M_e) omega = h - C_(:,xy) l / M_e,  v = (l + C_(xy,:) omega) / M_e,  C = m [c]x
@@ -211,7 +213,7 @@ class BallBalancer:
         omega = _solve_symmetric(inertia + C[:, :2] @ C[:2, :] / M, angular - C[:, :2] @ linear / M)
         return (linear + C[:2, :] @ omega) / M, omega
 
-    def hands(self, x: Any) -> list[tuple[ca.SX, ca.SX]]:
+    def hands(self, x: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
         """Return (r_i (3,), J_i (3, 3)) of both hands: from O, world axes, and dr_i/dq_i at a body at rest.
 
         p_i = p_sh + Rx(s q1) Ry(-q2) ((0, 0, -l1) + Ry(-q3) (0, 0, -l2)), s = 1 left and -1 right.
@@ -233,7 +235,7 @@ class BallBalancer:
             result.append((R @ p, R @ by))
         return result
 
-    def hand_velocities(self, x: Any, joint_rates: Any) -> list[ca.SX]:
+    def hand_velocities(self, x: ca.SX, joint_rates: ca.SX) -> list[ca.SX]:
         """Return the velocities (3,) of both hands, m/s, world axes: v + omega x r_i + R J_i qdot_i."""
         s = self.state(x)
         return [
@@ -241,7 +243,7 @@ class BallBalancer:
             for i, (r, J) in enumerate(self.hands(x))
         ]
 
-    def rate(self, x: Any, drive: Any, yaw: Any, forces: Sequence[Any], joint_rates: Any) -> ca.SX:
+    def rate(self, x: ca.SX, drive: ca.SX, yaw: ca.SX, forces: Sequence[ca.SX], joint_rates: ca.SX) -> ca.SX:
         """Return dx/dt (16,).
 
         Exact: ldot = f_d + sum_i (f_i)_xy,
@@ -277,7 +279,7 @@ class BallBalancer:
             moment += self.mass * ca.cross(ca.cross(s.omega, s.com), ca.vertcat(s.v, 0))
         return ca.vertcat(s.v, angle_rates(s.angles, s.omega), joint_rates, total[:2], moment)
 
-    def accelerations(self, s: BalancerState, rate: Any) -> tuple[ca.SX, ca.SX]:
+    def accelerations(self, s: BalancerState, rate: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return (vdot (2,), omegadot (3,)) that a rate dx/dt (16,) stands for, m/s^2 and rad/s^2.
 
         (I_O + C_(:,xy) C_(xy,:) / M_e) omegadot = k - C_(:,xy) a / M_e,  vdot = (a + C_(xy,:) omegadot) / M_e with
@@ -294,7 +296,7 @@ class BallBalancer:
         omega = _solve_symmetric(inertia + C[:, :2] @ C[:2, :] / M, angular - C[:, :2] @ linear / M)
         return (linear + C[:2, :] @ omega) / M, omega
 
-    def floor(self, x: Any, drive: Any, yaw: Any, forces: Sequence[Any], joint_rates: Any) -> FloorLoad:
+    def floor(self, x: ca.SX, drive: ca.SX, yaw: ca.SX, forces: Sequence[ca.SX], joint_rates: ca.SX) -> FloorLoad:
         """Return the force of the floor on the ball.
 
             f = f_d - I_b / r_b^2 vdot,   N = (m + m_b) g + m d^2 c_z / dt^2 - sum_i f_iz
@@ -310,14 +312,14 @@ class BallBalancer:
             return FloorLoad(ca.vertcat(drive), normal)
         return FloorLoad(drive - self.ball_inertia / self.ball_radius**2 * v_dot, normal)
 
-    def rest(self, position: Any = (0.0, 0.0), yaw: float = 0.0) -> np.ndarray:
+    def rest(self, position: ArrayLike = (0.0, 0.0), yaw: float = 0.0) -> np.ndarray:
         """Return the state (16,) upright and at rest, arms in `joint_rest`."""
         x = np.zeros(16)
         x[:2], x[2] = array("position", position, (2,), unit="m"), yaw
         x[5:11] = np.tile(np.asarray(self.joint_rest), 2)
         return x
 
-    def rolling(self, velocity: Any) -> np.ndarray:
+    def rolling(self, velocity: ArrayLike) -> np.ndarray:
         """Return the momenta (l, h) (..., 5) upright at yaw 0 and not turning, O at velocities v (..., 2), m/s."""
         v, (x, y, z) = np.asarray(velocity, dtype=np.float64), self.mass * np.asarray(self.com)
         if self.form == "simplified":
@@ -325,12 +327,12 @@ class BallBalancer:
         moment = np.stack([-z * v[..., 1], z * v[..., 0], x * v[..., 1] - y * v[..., 0]], axis=-1)
         return np.concatenate([self.effective_mass * v, moment], axis=-1)
 
-    def _inertia(self, R: Any, com: Any) -> ca.SX:
+    def _inertia(self, R: ca.SX, com: ca.SX) -> ca.SX:
         about_com = R @ ca.diag(ca.DM(self.inertia)) @ R.T
         return about_com + self.mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)
 
 
-def body_rotation(angles: Any) -> ca.SX:
+def body_rotation(angles: ca.SX) -> ca.SX:
     """Return R_world_body (3, 3) of yaw, pitch and roll (rad): Rz Ry Rx."""
     (cz, cy, cx), (sz, sy, sx) = ([f(angles[i]) for i in range(3)] for f in (ca.cos, ca.sin))
     return ca.vertcat(
@@ -340,7 +342,7 @@ def body_rotation(angles: Any) -> ca.SX:
     )
 
 
-def angle_rates(angles: Any, omega: Any) -> ca.SX:
+def angle_rates(angles: ca.SX, omega: ca.SX) -> ca.SX:
     """Return the rates of yaw, pitch and roll of an angular velocity (3,), rad/s, world axes; singular at 90 deg pitch.
 
     roll' = (c_yaw w_x + s_yaw w_y) / c_pitch, pitch' = -s_yaw w_x + c_yaw w_y, yaw' = w_z + s_pitch roll'.
@@ -350,7 +352,7 @@ def angle_rates(angles: Any, omega: Any) -> ca.SX:
     return ca.vertcat(omega[2] + ca.sin(angles[1]) * roll, c * omega[1] - s * omega[0], roll)
 
 
-def _solve_symmetric(A: Any, b: Any) -> Any:
+def _solve_symmetric(A: ca.SX, b: ca.SX) -> ca.SX:
     """A^-1 b of a positive definite (3, 3) matrix, by cofactors."""
     a, d, e = (
         A[1, 1] * A[2, 2] - A[1, 2] ** 2,

@@ -123,7 +123,7 @@ class RulesTable(Table):
 
 
 class WeightsTable(Table):
-    """Weights of the plans' costs; see `trundle.systems.wallbounce.control.costs.Weights`."""
+    """Weights of the plans' costs; see `trundle.systems.wallbounce.control.costs.BalancerWeights`."""
 
     position: NonNegative = Field(default=40.0, description="1/m^2")
     yaw: NonNegative = Field(default=20.0, description="1/rad^2")

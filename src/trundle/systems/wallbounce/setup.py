@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,14 +19,26 @@ from trundle.simulate.mujoco.plant import PlantView
 from trundle.simulate.mujoco.pushes import Action, ForcePulse
 from trundle.simulate.mujoco.sensors import Sensors
 from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
-from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import Disc, KeepOut, Weights
-from trundle.systems.wallbounce.control.hybrid import HybridControl
-from trundle.systems.wallbounce.control.low_level import LowLevel, LowLevelGains
-from trundle.systems.wallbounce.control.plans import NO_FORCE, ImplicitPlanner, TrackingPlanner
-from trundle.systems.wallbounce.control.reference import Goal, Obstacle, PathPlanner
-from trundle.systems.wallbounce.control.schedule import ScheduleRules
-from trundle.systems.wallbounce.control.two_level import Reference, Surroundings, Timing, TwoLevel
+from trundle.systems.wallbounce.control import (
+    NO_FORCE,
+    BalancerWeights,
+    ContactImplicit,
+    HybridControl,
+    ImplicitPlanner,
+    KeepOut,
+    KeepOutDisc,
+    LowLevel,
+    LowLevelGains,
+    PassedObstacle,
+    PathPlanner,
+    Reference,
+    ScheduleRules,
+    Surroundings,
+    TimedGoal,
+    Timing,
+    TrackingPlanner,
+    TwoLevel,
+)
 from trundle.systems.wallbounce.plant import BalancerPlant, Box
 from trundle.systems.wallbounce.robot import BallBalancer
 
@@ -61,8 +73,7 @@ class Trial:
 def _levels(robot: str, walls: int, stages: int, step: float) -> tuple[ContactImplicit, HybridControl]:
     """Both problems of a robot, compiled once for all parts and trials."""
     believed = BallBalancer(**json.loads(robot))
-    sizes: dict[str, Any] = {"walls": walls, "stages": stages, "step": step}
-    return ContactImplicit(believed, **sizes), HybridControl(believed, **sizes)
+    return ContactImplicit(believed, walls, stages, step), HybridControl(believed, walls, stages, step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +82,6 @@ class Setup:
 
     tables: Any
     seed: int
-    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     # what stays the same ------------------------------------------------------------------------------
 
@@ -146,7 +156,7 @@ class Setup:
     def policy(self, reference: Reference, surroundings: Callable[[float], Surroundings]) -> TwoLevel:
         """Return the controller."""
         table = self.tables.controller
-        law, weights = SoftLaw(**table.law.model_dump()), Weights(**table.weights.model_dump())
+        law, weights = SoftLaw(**table.law.model_dump()), BalancerWeights(**table.weights.model_dump())
         margins = self.keep_out()
         rules = ScheduleRules(**table.rules.model_dump())
         implicit, hybrid = self.levels()
@@ -235,7 +245,7 @@ class Guide:
         self.robot, self.walls = setup.robot, setup.walls
         self.place: FloatArray | None = None  # of the ball when the box appeared or the goal moved
         self.goal = np.zeros(2) if setup.tables.task == "recover" else np.asarray(setup.tables.goal.position)
-        self.obstacle: Obstacle | None = None
+        self.obstacle: PassedObstacle | None = None
         self._planner = self._made(0.0)
 
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
@@ -274,7 +284,7 @@ class Guide:
         radius = width + self.setup.tables.plant.torso_radius + table.margin
         hands = 0.0 if table.hand_margin is None else width + self.robot.hand_radius + table.hand_margin
         side = sideways if table.pass_on == "left" else -sideways
-        self.obstacle = Obstacle(Disc(tuple(center), radius, hands), side, view.time)
+        self.obstacle = PassedObstacle(KeepOutDisc(center, radius, hands), side, view.time)
         self._planner = self._made(view.time)
 
     def _goal_moves(self, view: PlantView) -> None:
@@ -288,8 +298,8 @@ class Guide:
         """The path planner of what is known now; a version of its own makes every change an event."""
         tables = self.setup.tables
         if tables.task == "recover":
-            return PathPlanner(self.robot, [Goal((0.0, 0.0))], self.walls)
-        goals: Sequence[Goal] = [Goal(self.goal, time)] * (1 if self.place is None else 2)
+            return PathPlanner(self.robot, [TimedGoal(np.zeros(2))], self.walls)
+        goals: Sequence[TimedGoal] = [TimedGoal(self.goal, time)] * (1 if self.place is None else 2)
         obstacles = [] if self.obstacle is None else [self.obstacle]
         path = tables.path.model_dump()
         return PathPlanner(self.robot, goals, self.walls, obstacles, forward=self.setup.forward, **path)

@@ -13,7 +13,7 @@ from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Guess, Limits, recompute
 from trundle.status import Status
-from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit, Disc, Weights
+from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOutDisc
 from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT = BallBalancer()
@@ -132,7 +132,7 @@ def test_a_disc_is_gone_round(control):
     reference[:, 0] = np.minimum(np.linspace(0, 1.6, control.stages + 1), 0.9)
     start = ROBOT.rest()
     free = control.parameters(reference)
-    kept = control.parameters(reference, disc=Disc((0.45, 0.05), 0.3))
+    kept = control.parameters(reference, disc=KeepOutDisc((0.45, 0.05), 0.3))
     for p, expected in ((free, False), (kept, True)):
         states = control.solve(start, p, control.still(start), Limits(60)).states
         gap = np.min(np.linalg.norm(states[:, :2] - [0.45, 0.05], axis=1))
@@ -142,7 +142,7 @@ def test_a_disc_is_gone_round(control):
 def test_laws_and_weights_are_parameters(control):
     compiled = control.optimiser
     heavy = control.parameters(
-        ROBOT.rest(), [WALL], SoftLaw(80.0, 0.01, 0.03), dataclasses.replace(Weights(), force=1.0)
+        ROBOT.rest(), [WALL], SoftLaw(80.0, 0.01, 0.03), dataclasses.replace(BalancerWeights(), force=1.0)
     )
     light = control.parameters(ROBOT.rest(), [WALL], SoftLaw(80.0, 0.01, 0.03))
     a, b = (pressed(control, control.discover(STRONG, p, control.still(STRONG)), p) for p in (heavy, light))
@@ -177,6 +177,6 @@ def test_wrong_arguments_are_named(control):
     with pytest.raises(InputError, match="reference"):
         control.parameters(np.zeros(15))
     with pytest.raises(InputError, match="weights"):
-        control.parameters(ROBOT.rest(), weights=Weights(slip=-1.0))
+        control.parameters(ROBOT.rest(), weights=BalancerWeights(slip=-1.0))
     with pytest.raises(InputError, match="stages"):
         ContactImplicit(ROBOT, stages=0)

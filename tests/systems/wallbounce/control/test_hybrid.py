@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bench.bounce import Levels, Seen
+from bench.hybrid_hard import HardHybrid
 from tests.control.pushes import pushed, random_pushes
 from trundle.contact.soft import Wall
-from trundle.control.hybrid_hard import HardHybrid
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits

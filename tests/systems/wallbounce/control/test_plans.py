@@ -14,9 +14,9 @@ from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import Disc, KeepOut, Weights, kept_out, unpacked
+from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, kept_out, unpacked
 from trundle.systems.wallbounce.control.hybrid import HybridControl
-from trundle.systems.wallbounce.control.plans import ImplicitPlanner, Seen, TrackingPlanner, falls, upright
+from trundle.systems.wallbounce.control.plans import ImplicitPlanner, StageContacts, TrackingPlanner, falls, upright
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
 from trundle.systems.wallbounce.plant import BalancerPlant
@@ -64,7 +64,7 @@ def pressing(planner, begin, hand, distance=0.0, last=None, stages=8, felt=None)
     """The plan's schedule where the left hand presses for `hand` stages, and the plan that the next one starts from."""
     forces, distances = np.zeros((25, 2)), np.full((25, 2), distance)
     forces[:hand, 0] = 40.0
-    seen = Seen(distances, forces, np.zeros((25, 6)), forces, forces)
+    seen = StageContacts(distances, forces, np.zeros((25, 6)), forces, forces)
     since = np.array([np.nan if felt is None else felt, np.nan])
     flags, ends = planner._schedule(begin, seen, since, last)
     return flags, SimpleNamespace(ends=ends)
@@ -98,7 +98,7 @@ def test_without_the_rule_a_contact_ends_when_the_newest_plan_says():
 
 @pytest.mark.parametrize("tilt", [0.0, 0.2])
 def test_what_keeps_out_of_walls_and_obstacles(tilt):
-    control, disc, keep_out = HybridControl(ROBOT, stages=2), Disc((0.9, 0.1), 0.4, 0.25), KeepOut(range=0.3)
+    control, disc, keep_out = HybridControl(ROBOT, stages=2), KeepOutDisc((0.9, 0.1), 0.4, 0.25), KeepOut(range=0.3)
     p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), [FLAT_WALL], disc=disc, keep_out=keep_out)[0]
     state = ROBOT.rest([0.1, 0.0]) + np.eye(16)[3] * tilt
     x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
@@ -106,7 +106,7 @@ def test_what_keeps_out_of_walls_and_obstacles(tilt):
     margins, weights, deltas, fades = np.array(
         ca.Function("rows", [x, symbols], [ca.vertcat(*(ca.horzcat(*row) for row in rows))])(state, p)
     ).T
-    lean, w = np.array([np.sin(tilt), 0.0]), Weights()
+    lean, w = np.array([np.sin(tilt), 0.0]), BalancerWeights()
     hands = [np.array(r).ravel()[:2] for r in ca.Function("hands", [x], [r for r, _ in ROBOT.hands(x)])(state)]
     places = [state[:2], state[:2] + 0.95 * lean, *(state[:2] + hand for hand in hands)]
     walls = [0.5 - 0.1 - 0.20, 0.5 - 0.1 - 1.05 * lean[0] - 0.18]
@@ -119,15 +119,15 @@ def test_what_keeps_out_of_walls_and_obstacles(tilt):
 
 def test_hands_are_free_of_a_disc_without_a_radius_of_theirs():
     control = HybridControl(ROBOT, stages=2)
-    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=Disc((0.9, 0.1), 0.4))
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=KeepOutDisc((0.9, 0.1), 0.4))
     given = unpacked(ca.SX(p[0]), control.head, 1)
     assert float(given.weights["disc_hands"]) == 0.0
-    assert float(given.weights["disc_top"]) == Weights().disc_top
+    assert float(given.weights["disc_top"]) == BalancerWeights().disc_top
     assert float(given.keep_out[5]) == 0.0  # no range: without end
     with pytest.raises(InputError, match="range"):
         KeepOut(range=0.02)
     with pytest.raises(InputError, match="hands"):
-        control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=Disc((0.9, 0.1), 0.4, -0.1))
+        control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=KeepOutDisc((0.9, 0.1), 0.4, -0.1))
 
 
 def test_planners_share_the_grid_of_their_level():

@@ -14,7 +14,7 @@ from trundle.numerics.ilqr import Limits
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.simulate.mujoco.sensors import Sensors
 from trundle.status import Status
-from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit, Weights
+from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.low_level import LowLevel
 from trundle.systems.wallbounce.control.plans import NO_FORCE, ImplicitPlanner, TrackingPlanner
@@ -30,7 +30,7 @@ pytestmark = [
 
 ROBOT = BallBalancer()
 WALL = Wall([0.5, 0, 0], [-1, 0, 0])
-TIMING, WEIGHTS = Timing(), Weights(joints=1.0, angular=1.0)
+TIMING, WEIGHTS = Timing(), BalancerWeights(joints=1.0, angular=1.0)
 
 
 @pytest.fixture(scope="module")

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, SoftTouch, Wall, normal_force
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
-from trundle.systems.wallbounce.control.costs import Disc, KeepOut, Unpacked, Weights, packed
-from trundle.systems.wallbounce.control.level import BalancerLevel, Contacts
+from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Unpacked, packed
+from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
-__all__ = ["HOMOTOPY", "ContactImplicit", "Disc", "KeepOut", "Weights"]
+__all__ = ["HOMOTOPY", "BalancerWeights", "ContactImplicit", "KeepOut", "KeepOutDisc"]
 
+Law = tuple[float, float]
 HOMOTOPY = ((0.15, 0.1), (0.08, 0.06), (0.04, 0.03))
 """(s, d_0), m: wide to narrow laws solved one after another at an event, before the wanted one."""
 
 _NEAR = 0.02  # m a hand may enter a wall before the barrier's curve counts
-_LAW, _WEIGHTS, _KEEP_OUT = SoftLaw(), Weights(), KeepOut()
+_LAW, _WEIGHTS, _KEEP_OUT = SoftLaw(), BalancerWeights(), KeepOut()
 _UPDATE, _EVENT = Limits(5), Limits(15, tolerance=1e-5)
 
 
@@ -48,11 +49,11 @@ class ContactImplicit(BalancerLevel):
 
     def parameters(
         self,
-        reference: Any,
+        reference: ArrayLike,
         walls: Sequence[Wall] = (),
         law: SoftLaw = _LAW,
-        weights: Weights = _WEIGHTS,
-        disc: Disc | None = None,
+        weights: BalancerWeights = _WEIGHTS,
+        disc: KeepOutDisc | None = None,
         keep_out: KeepOut = _KEEP_OUT,
     ) -> FloatArray:
         """Return the parameters (N + 1, n_p) of a call.
@@ -63,8 +64,8 @@ class ContactImplicit(BalancerLevel):
             x_ref of each stage.
         walls : sequence of Wall
         law : SoftLaw
-        weights : Weights
-        disc : Disc, optional
+        weights : BalancerWeights
+        disc : KeepOutDisc, optional
         keep_out : KeepOut
 
         Raises
@@ -75,18 +76,23 @@ class ContactImplicit(BalancerLevel):
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
         return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
 
-    def still(self, x: Any) -> Guess:
+    def still(self, x: ArrayLike) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""
         rest = np.array(x, dtype=np.float64)
         rest[3:5], rest[11:] = 0.0, 0.0
         return Guess(np.zeros((self.stages, self.nu)), np.tile(rest, (self.stages + 1, 1)))
 
-    def solve(self, x: Any, parameters: FloatArray, guess: Guess, limits: Limits = _UPDATE) -> ControlSolution:
+    def solve(self, x: ArrayLike, parameters: FloatArray, guess: Guess, limits: Limits = _UPDATE) -> ControlSolution:
         """Return the plan from the measured state; see `Optimiser.solve`."""
         return self.optimiser.solve(x, parameters, guess, limits)
 
     def discover(
-        self, x: Any, parameters: FloatArray, guess: Guess, limits: Limits = _EVENT, path: Any = HOMOTOPY
+        self,
+        x: ArrayLike,
+        parameters: FloatArray,
+        guess: Guess,
+        limits: Limits = _EVENT,
+        path: Sequence[tuple[float, float]] = HOMOTOPY,
     ) -> ControlSolution:
         """Return the plan found by homotopy: with each wider law of `path`, then with the law of `parameters`.
 
@@ -106,7 +112,7 @@ class ContactImplicit(BalancerLevel):
         last = self.solve(x, parameters, guess, replace(limits, iterations=total - iterations))
         return replace(last, seconds=seconds + last.seconds, iterations=iterations + last.iterations)
 
-    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> Contacts:
+    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> ContactTerms:
         """Return soft forces, the costs of sliding and landing, the friction cones and the walls' surfaces."""
         w, (largest, width, offset) = given.weights, ca.vertsplit(given.head)
         presses = [normal_force(touch.distance, largest, width, offset) for touch in touches]
@@ -119,4 +125,4 @@ class ContactImplicit(BalancerLevel):
                 (1.0 - ca.sumsqr(u) / self.robot.hand_friction**2, w["limits"], 0.02),
                 (touch.distance + _NEAR, w["outside"], 0.01),
             ]
-        return Contacts(presses, forces, residuals, barriers)
+        return ContactTerms(presses, forces, residuals, barriers)

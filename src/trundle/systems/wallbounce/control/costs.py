@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.walls import FLAT, Surface, Wall
@@ -15,14 +16,17 @@ from trundle.errors import InputError
 from trundle.numerics.ilqr.stage import Cost
 from trundle.systems.wallbounce.robot import BallBalancer
 
-Row = tuple[Any, ...]
+Row = tuple[ca.SX | float, ...]
 """Margin, weight mu, delta and, where its tail is bounded, fade of a barrier; see `relaxed_barrier`."""
+
+Residual = tuple[ca.SX, ca.SX | float]
+"""Residual and its weight."""
 
 NO_WALL = Wall([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])  # a plane out of reach, below
 
 
 @dataclass(frozen=True)
-class Weights:
+class BalancerWeights:
     """Weights of the costs; w multiplies 1/2 e^2 of SI residuals, or a relaxed barrier.
 
     Attributes
@@ -72,7 +76,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Disc:
+class KeepOutDisc:
     """A vertical cylinder to stay out of.
 
     Attributes
@@ -84,7 +88,7 @@ class Disc:
         Of what the hands keep out of; 0: of nothing.
     """
 
-    center: Any
+    center: FloatArray
     radius: float
     hands: float = 0.0
 
@@ -132,7 +136,7 @@ class KeepOut:
         return np.array([self.ball, self.body, self.height, self.top, self.softness, 1.0 / self.range])
 
 
-_NAMES, _KEPT, _DISC = list(Weights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
+_NAMES, _KEPT, _DISC = list(BalancerWeights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
 
 
 class Unpacked(NamedTuple):
@@ -147,10 +151,10 @@ class Unpacked(NamedTuple):
 
 
 def packed(
-    reference: Any,
+    reference: ArrayLike,
     head: FloatArray,
-    weights: Weights,
-    disc: Disc | None,
+    weights: BalancerWeights,
+    disc: KeepOutDisc | None,
     keep_out: KeepOut,
     walls: Sequence[Wall],
     most: int,
@@ -161,7 +165,7 @@ def packed(
         raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
     planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
     if disc is None:
-        disc, weights = Disc((10.0, 0.0), 1.0), replace(weights, disc=0.0, disc_top=0.0)
+        disc, weights = KeepOutDisc(np.array([10.0, 0.0]), 1.0), replace(weights, disc=0.0, disc_top=0.0)
     if disc.hands == 0.0:
         weights = replace(weights, disc_hands=0.0)
     same = np.concatenate([weights.numbers, disc.numbers, keep_out.numbers, *planes])
@@ -228,8 +232,8 @@ def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = 
 
 
 def state_cost(
-    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], kept: list[Row], share: Any = 1.0
-) -> tuple[list[tuple[Any, Any]], list[Row]]:
+    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], kept: list[Row], share: ca.SX | float = 1.0
+) -> tuple[list[Residual], list[Row]]:
     """Return the residuals of x - x_ref and the barriers, all times `share`."""
     e = x - reference
     parts = (
@@ -240,11 +244,11 @@ def state_cost(
         ("linear", 11, 13),
         ("angular", 13, 16),
     )
-    residuals = [(e[a:b], share * w[name]) for name, a, b in parts]
+    residuals: list[Residual] = [(e[a:b], share * w[name]) for name, a, b in parts]
     return residuals, [(h, share * m, *shape) for h, m, *shape in kept]
 
 
-def stacked_cost(residuals: list[tuple[Any, Any]], barriers: list[Row]) -> Cost:
+def stacked_cost(residuals: list[Residual], barriers: list[Row]) -> Cost:
     """Return one cost of (residual, weight) and (margin, mu, delta, fade) groups; without fade it is 0."""
     e = ca.vertcat(*(ca.vertcat(r) for r, _ in residuals))
     weights = ca.vertcat(*(ca.repmat(ca.SX(weight), ca.vertcat(r).numel(), 1) for r, weight in residuals))

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, positive
 from trundle.contact.soft import SoftTouch, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
-from trundle.systems.wallbounce.control.costs import Disc, KeepOut, Row, Unpacked, Weights, packed
-from trundle.systems.wallbounce.control.level import BalancerLevel, Contacts
+from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Row, Unpacked, packed
+from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 __all__ = ["HybridControl"]
 
 SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
 _FAR = 0.03  # m from where on it is not pulled harder: a hand that cannot get there must not drag the body
-_WEIGHTS, _KEEP_OUT, _UPDATE = Weights(), KeepOut(), Limits(3)
+_WEIGHTS, _KEEP_OUT, _UPDATE = BalancerWeights(), KeepOut(), Limits(3)
 
 
 class HybridControl(BalancerLevel):
@@ -45,12 +45,12 @@ class HybridControl(BalancerLevel):
 
     def parameters(
         self,
-        reference: Any,
-        schedule: Any,
+        reference: ArrayLike,
+        schedule: ArrayLike,
         walls: Sequence[Wall] = (),
         largest: float = 60.0,
-        weights: Weights = _WEIGHTS,
-        disc: Disc | None = None,
+        weights: BalancerWeights = _WEIGHTS,
+        disc: KeepOutDisc | None = None,
         keep_out: KeepOut = _KEEP_OUT,
     ) -> FloatArray:
         """Return the parameters (N + 1, n_p) of a call.
@@ -63,8 +63,8 @@ class HybridControl(BalancerLevel):
         walls : sequence of Wall
         largest : float, N
             f_max.
-        weights : Weights
-        disc : Disc, optional
+        weights : BalancerWeights
+        disc : KeepOutDisc, optional
         keep_out : KeepOut
         """
         flags = np.asarray(schedule, dtype=np.float64)
@@ -74,7 +74,7 @@ class HybridControl(BalancerLevel):
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
         return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
 
-    def seed(self, solution: ControlSolution, forces: Any, schedule: Any) -> Guess:
+    def seed(self, solution: ControlSolution, forces: ArrayLike, schedule: ArrayLike) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.
 
         Parameters
@@ -93,14 +93,14 @@ class HybridControl(BalancerLevel):
         return Guess(inputs, solution.states)
 
     def solve(
-        self, x: Any, parameters: FloatArray, guesses: Sequence[Guess], limits: Limits = _UPDATE
+        self, x: ArrayLike, parameters: FloatArray, guesses: Sequence[Guess], limits: Limits = _UPDATE
     ) -> ControlSolution:
         """Return the cheapest plan of those from all guesses: the implicit plan's seed, the last own plan shifted."""
         if not guesses:
             raise InputError("guesses", 0, "at least one guess")
         return cheapest([self.optimiser.solve(x, parameters, guess, limits) for guess in guesses])
 
-    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> Contacts:
+    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> ContactTerms:
         """Return the inputs' forces where the schedule closes a contact, and what holds it there."""
         w, (largest, *flags) = given.weights, ca.vertsplit(given.head)
         pushes, residuals, barriers = [], [], []
@@ -117,7 +117,7 @@ class HybridControl(BalancerLevel):
             barriers.append((touch.distance / 0.1, w["limits"] * (1 - closed), 0.02))
         forces = [sum(pushes[i : i + self.walls], ca.SX(3, 1)) for i in (0, self.walls)]
         presses = [closed * f[0] for closed, f in zip(flags, inputs, strict=True)]
-        return Contacts(presses, forces, residuals, barriers)
+        return ContactTerms(presses, forces, residuals, barriers)
 
     def _cone(self, share: ca.SX, weight: ca.SX) -> list[Row]:
         friction = self.robot.hand_friction * share[0] - ca.sqrt(ca.sumsqr(share[1:]) + 1e-6)

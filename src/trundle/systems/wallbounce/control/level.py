@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -14,6 +14,7 @@ from trundle.contact.soft import SoftTouch
 from trundle.contact.walls import FLAT, Surface
 from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
 from trundle.systems.wallbounce.control.costs import (
+    Residual,
     Row,
     Unpacked,
     kept_out,
@@ -29,12 +30,12 @@ _DAMPING = 0.1
 """Soft contacts bend the costs: measured over warm starts, this wastes fewest roll-outs."""
 
 
-class Contacts(NamedTuple):
+class ContactTerms(NamedTuple):
     """What a level says of its contacts: normal forces of the pairs, forces on the hands, costs, barriers."""
 
     presses: list[ca.SX]
     forces: list[ca.SX]
-    residuals: list[tuple[Any, Any]]
+    residuals: list[Residual]
     barriers: list[Row]
 
 
@@ -84,7 +85,7 @@ class BalancerLevel(ABC):
         """Number of the level's own parameters of a stage."""
 
     @abstractmethod
-    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> Contacts:
+    def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> ContactTerms:
         """Return what follows from the pairs' touches and inputs."""
 
     @property

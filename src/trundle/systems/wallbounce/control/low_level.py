@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -86,7 +86,7 @@ class LowLevel:
 
     robot: BallBalancer = field(default_factory=BallBalancer)
     gains: LowLevelGains = LowLevelGains()
-    arm_masses: Any = (0.8, 0.6)
+    arm_masses: FloatArray | tuple[float, float] = (0.8, 0.6)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,), minimum=0.0, unit="kg"))

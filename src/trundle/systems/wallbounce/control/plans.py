@@ -7,18 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, Wall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.status import Status
-from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit, Disc, KeepOut, Weights
+from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOut, KeepOutDisc
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
@@ -27,7 +27,7 @@ __all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
 
 NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
 """A law by which hands find nothing to push."""
-_LAW, _WEIGHTS, _RULES, _KEEP_OUT = SoftLaw(), Weights(), ScheduleRules(), KeepOut()
+_LAW, _WEIGHTS, _RULES, _KEEP_OUT = SoftLaw(), BalancerWeights(), ScheduleRules(), KeepOut()
 _FALLEN = 1.0  # rad of lean from which no plan comes back
 _IMPLICIT, _EVENT, _HYBRID = Limits(5), Limits(15), Limits(3)
 
@@ -106,7 +106,7 @@ def upright(found: Sequence[ControlSolution]) -> ControlSolution:
     return cheapest([solution for solution in found if not falls(solution)] or found)
 
 
-class Seen(NamedTuple):
+class StageContacts(NamedTuple):
     """What happens along a plan: see `BalancerPlan`; forces on the hands (N, 6), N, world axes."""
 
     distances: FloatArray
@@ -130,19 +130,19 @@ class _Planner(ABC):
         """Of the stages, s from the plan's begin (N + 1,)."""
         return self.level.step * np.arange(self.level.stages + 1, dtype=np.float64)
 
-    def _seen(self, solution: ControlSolution, p: FloatArray) -> Seen:
+    def _seen(self, solution: ControlSolution, p: FloatArray) -> StageContacts:
         """Return what happens along a solution."""
         n = self.level.stages
         found = [np.array(value) for value in self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
         speeds = np.linalg.norm(found[4].T.reshape(n, -1, 3), axis=2)
-        return Seen(found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, found[5].T)
+        return StageContacts(found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, found[5].T)
 
     def _made(
         self,
         begin: float,
         solution: ControlSolution,
         schedule: NDArray[np.bool_],
-        seen: Seen,
+        seen: StageContacts,
         ends: FloatArray,
         searched: bool,
     ) -> BalancerPlan:
@@ -169,7 +169,7 @@ class ImplicitPlanner(_Planner):
     ----------
     control : ContactImplicit
     law : SoftLaw
-    weights : Weights
+    weights : BalancerWeights
     rules : ScheduleRules
     keep_out : KeepOut
     update, event : Limits
@@ -178,7 +178,7 @@ class ImplicitPlanner(_Planner):
 
     control: ContactImplicit
     law: SoftLaw = _LAW
-    weights: Weights = _WEIGHTS
+    weights: BalancerWeights = _WEIGHTS
     rules: ScheduleRules = _RULES
     keep_out: KeepOut = _KEEP_OUT
     update: Limits = _IMPLICIT
@@ -195,10 +195,10 @@ class ImplicitPlanner(_Planner):
         x: FloatArray,
         reference: FloatArray,
         walls: Sequence[Wall],
-        disc: Disc | None,
+        disc: KeepOutDisc | None,
         last: BalancerPlan | None,
         event: bool,
-        since: Any,
+        since: ArrayLike,
         touching: bool = True,
     ) -> BalancerPlan:
         """Return the plan from the state x (16,).
@@ -209,7 +209,7 @@ class ImplicitPlanner(_Planner):
         x : (16,)
         reference : (N + 1, 16)
         walls : sequence of Wall
-        disc : Disc or None
+        disc : KeepOutDisc or None
         last : BalancerPlan or None
             The warm start.
         event : bool
@@ -235,7 +235,7 @@ class ImplicitPlanner(_Planner):
         return self._made(begin, best, schedule, seen, ends, searched)
 
     def _schedule(
-        self, begin: float, seen: Seen, since: Any, last: BalancerPlan | None
+        self, begin: float, seen: StageContacts, since: ArrayLike, last: BalancerPlan | None
     ) -> tuple[NDArray[np.bool_], FloatArray]:
         """Return the contacts of a plan, and when those that last now are over at the latest (s)."""
         rules, step, distances = self.rules, self.control.step, seen.distances[0]
@@ -249,7 +249,7 @@ class ImplicitPlanner(_Planner):
             ends = np.where(begun, begin + step * first_end(flags), ends)
         return flags, ends
 
-    def _contacts(self, begin: float, distances: FloatArray, since: Any) -> tuple[Any, Any]:
+    def _contacts(self, begin: float, distances: FloatArray, since: ArrayLike) -> tuple[NDArray[np.bool_], FloatArray]:
         """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
         felt = np.repeat(np.asarray(since, dtype=np.float64), self.control.walls)
         near = np.logical_not(np.isnan(felt)) & (distances < 0.02)
@@ -267,14 +267,14 @@ class TrackingPlanner(_Planner):
     control : HybridControl
     largest : float, N
         f_max.
-    weights : Weights
+    weights : BalancerWeights
     keep_out : KeepOut
     update : Limits
     """
 
     control: HybridControl
     largest: float = 60.0
-    weights: Weights = _WEIGHTS
+    weights: BalancerWeights = _WEIGHTS
     keep_out: KeepOut = _KEEP_OUT
     update: Limits = _HYBRID
 
@@ -289,7 +289,7 @@ class TrackingPlanner(_Planner):
         x: FloatArray,
         reference: FloatArray,
         walls: Sequence[Wall],
-        disc: Disc | None,
+        disc: KeepOutDisc | None,
         source: BalancerPlan,
         last: BalancerPlan | None,
         fresh: bool,
@@ -302,7 +302,7 @@ class TrackingPlanner(_Planner):
         x : (16,)
         reference : (N + 1, 16)
         walls : sequence of Wall
-        disc : Disc or None
+        disc : KeepOutDisc or None
         source : BalancerPlan
             Of the contact-implicit level: schedule and seed.
         last : BalancerPlan or None

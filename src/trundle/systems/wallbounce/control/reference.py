@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.numerics.compiled.buffered import BufferedFunction
-from trundle.systems.wallbounce.control.contact_implicit import Disc
+from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.two_level import Surroundings
 from trundle.systems.wallbounce.robot import BallBalancer
 
-__all__ = ["Goal", "Obstacle", "PathPlanner", "quintic"]
+__all__ = ["PassedObstacle", "PathPlanner", "TimedGoal", "quintic"]
 
 
-def quintic(start: tuple[float, float], end: float, duration: float, times: Any) -> tuple[FloatArray, FloatArray]:
+def quintic(start: tuple[float, float], end: float, duration: float, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return place and speed at `times` of the polynomial of degree 5 from (place, speed) to rest at `end`.
 
     Its acceleration is zero at both ends; before 0 it is continued with the start's speed, after `duration` it rests.
@@ -37,10 +37,10 @@ def quintic(start: tuple[float, float], end: float, duration: float, times: Any)
 
 
 @dataclass(frozen=True)
-class Goal:
+class TimedGoal:
     """A place (2,), m, to go to from a time (s) on."""
 
-    place: Any
+    place: FloatArray
     time: float = 0.0
 
     def __post_init__(self) -> None:
@@ -48,11 +48,11 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Obstacle:
+class PassedObstacle:
     """A disc that is seen from a time (s) on, passed on the side of a unit vector (2,), at its edge."""
 
-    disc: Disc
-    side: Any
+    disc: KeepOutDisc
+    side: FloatArray
     time: float = 0.0
 
     def __post_init__(self) -> None:
@@ -71,10 +71,10 @@ class PathPlanner:
     Parameters
     ----------
     robot : BallBalancer
-    goals : sequence of Goal
+    goals : sequence of TimedGoal
         By their times; the last that has come counts.
     walls : sequence of Wall
-    obstacles : sequence of Obstacle
+    obstacles : sequence of PassedObstacle
     speed : float, m/s
         Forward.
     acceleration : float, m/s^2
@@ -94,9 +94,9 @@ class PathPlanner:
     def __init__(
         self,
         robot: BallBalancer,
-        goals: Sequence[Goal],
+        goals: Sequence[TimedGoal],
         walls: Sequence[Wall] = (),
-        obstacles: Sequence[Obstacle] = (),
+        obstacles: Sequence[PassedObstacle] = (),
         *,
         speed: float = 1.0,
         acceleration: float = 1.0,
@@ -104,7 +104,7 @@ class PathPlanner:
         replan: float = 0.2,
         passing: float | None = None,
         settle: float = 0.0,
-        forward: Any = (1.0, 0.0),
+        forward: ArrayLike = (1.0, 0.0),
     ) -> None:
         if not goals:
             raise InputError("goals", 0, "at least one goal")
@@ -152,7 +152,7 @@ class PathPlanner:
         result[:, 11:] = self.robot.rolling(v)
         return result
 
-    def _goal(self, time: float) -> Goal:
+    def _goal(self, time: float) -> TimedGoal:
         return [goal for goal in self.goals if goal.time <= time + 1e-9 or goal is self.goals[0]][-1]
 
     def _arriving(self, time: float, state: FloatArray) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, array, non_negative, number, positive
 from trundle.errors import InputError
@@ -65,13 +64,13 @@ PAPER = ScheduleRules(near=np.inf, far=np.inf, shortest=0.5, horizon=False)
 
 
 def contact_schedule(
-    forces: Any,
-    distances: Any,
+    forces: ArrayLike,
+    distances: ArrayLike,
     step: float,
     rules: ScheduleRules,
-    touching: Any = False,
-    elapsed: Any = 0.0,
-    ends: Any = np.inf,
+    touching: ArrayLike = False,
+    elapsed: ArrayLike = 0.0,
+    ends: ArrayLike = np.inf,
 ) -> Flags:
     """Return the flags (N, m) of planned contacts.
 
@@ -113,7 +112,7 @@ def contact_schedule(
     return np.stack(columns, axis=1) if columns else np.zeros(f.shape, dtype=bool)
 
 
-def on_grid(flags: Flags, step: float, times: Any) -> Flags:
+def on_grid(flags: Flags, step: float, times: ArrayLike) -> Flags:
     """Return the flags at `times` (M,), s from the plan's start: mapped by time, the last stage held.
 
     Parameters

@@ -6,18 +6,17 @@ import math
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from trundle.checks import FloatArray, choice, non_negative, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
-from trundle.systems.wallbounce.control.contact_implicit import Disc
+from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.low_level import LowLevel
 from trundle.systems.wallbounce.control.plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
 
-__all__ = ["LEVELS", "Arrival", "Surroundings", "Timing", "TwoLevel"]
+__all__ = ["LEVELS", "PendingPlan", "Surroundings", "Timing", "TwoLevel"]
 
 LEVELS = ("two-level", "implicit-only", "drive-only")
 
@@ -65,12 +64,12 @@ class Surroundings:
     """What is known around the robot; `version` changes when something appears."""
 
     walls: Sequence[Wall] = ()
-    disc: Disc | None = None
+    disc: KeepOutDisc | None = None
     version: int = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Arrival:
+class PendingPlan:
     """A plan and when it may be used, s."""
 
     time: float
@@ -150,7 +149,7 @@ class TwoLevel:
         self.counts = _Counts()
         self.plans: dict[str, BalancerPlan | None] = {"implicit": None, "hybrid": None}
         self.arrived: dict[str, float] = {"implicit": -math.inf, "hybrid": -math.inf}
-        self._coming: dict[str, Arrival | None] = {"implicit": None, "hybrid": None}
+        self._coming: dict[str, PendingPlan | None] = {"implicit": None, "hybrid": None}
         self._integral, self._held = np.zeros(2), np.zeros(28)
         self._since = np.full(2, math.nan)
         self._version, self._fresh = 0, False
@@ -185,9 +184,9 @@ class TwoLevel:
         plan = self.following
         return np.zeros(2, dtype=bool) if plan is None else plan.contacts(time)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, float]:
         """Return counts of plans, events and of what went wrong, and medians of the real computing times, s."""
-        values: dict[str, Any] = {k: v for k, v in vars(self.counts).items() if k != "seconds"}
+        values: dict[str, float] = {k: v for k, v in vars(self.counts).items() if k != "seconds"}
         for level, seconds in self.counts.seconds.items():
             if seconds:
                 values[f"{level}_seconds"] = float(np.median(seconds))
@@ -261,7 +260,7 @@ class TwoLevel:
         if not plan.usable:
             self.counts.rejected += 1
             return
-        self._coming[level] = Arrival(time + (taken if self.timing.measured else stated), plan)
+        self._coming[level] = PendingPlan(time + (taken if self.timing.measured else stated), plan)
 
     def _is_event(self, time: float, x: FloatArray, around: Surroundings) -> bool:
         plan = self.plans["implicit"]

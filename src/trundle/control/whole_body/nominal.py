@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
-from trundle.control.preview.preview import Preview
+from trundle.control.preview import Preview
 from trundle.control.whole_body.stepping import Footsteps
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import CentroidalState
@@ -28,7 +28,7 @@ class NominalPath:
     points, rates : (n, 3) m, m/s, world
     """
 
-    def __init__(self, times: Any, points: Any, rates: Any) -> None:
+    def __init__(self, times: ArrayLike, points: ArrayLike, rates: ArrayLike) -> None:
         from scipy.interpolate import CubicHermiteSpline
 
         self.times = array("times", times, (None,), unit="s")

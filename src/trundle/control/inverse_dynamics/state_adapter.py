@@ -1,8 +1,8 @@
-"""PlantView: what a controller's model makes of the state of a robot that is not quite its model."""
+"""ModelStateAdapter: what a controller's model makes of the state of a robot that is not quite its model."""
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from trundle.records import Policy, tell_contacts
 
 
 @final
-class PlantView:
+class ModelStateAdapter:
     """A policy of a model, called with the state of another robot.
 
     Sensors give the pose and the twist of the bodies' frames as the user says them, and the joints: those are the
@@ -69,7 +69,7 @@ class PlantView:
             count[part] += touches
         tell_contacts(self.policy, time, tuple(count[part] >= least for part, least in self._seen))
 
-    def __call__(self, time: float, state: FloatArray) -> Any:
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the policy's answer to what its model makes of the robot's state."""
         x = np.zeros(self._size)
         x[self._to] = state[self._from]

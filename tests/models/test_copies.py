@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from trundle.models.urdf.articulated import Articulated
+from trundle.models.urdf.checks import check_urdf
 
 Model = TypeVar("Model")
 
@@ -76,3 +78,40 @@ def test_copies_of_shapes_have_the_same_distances(shape: tr.Shape, duplicate: Du
     for other in (before, duplicate(shape)):
         for found, expected in zip(other.distance(points), wanted, strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("duplicate", [pickled, copy.deepcopy])
+def test_copies_of_trees_simulate_the_same(duplicate: Duplicate) -> None:
+    robot = tr.Robot(gravity=9.81)
+    base = robot.free(2.0, 0.05, name="base")
+    robot.revolute(base, at=(-0.2, -0.1), mass=0.5, inertia=0.002, shape=tr.Circle(0.1), name="rear")
+    robot.revolute(base, at=(0.2, -0.1), mass=0.5, inertia=0.002, shape=tr.Circle(0.1), name="front")
+    robot.terrain(tr.Sinusoid(0.03, 1.5), friction=0.8)
+    tree = robot.finish()
+    before = duplicate(tree)
+    start = tree.place(base=(0.1, 0.2, 0.0), tolerance=0.1)
+    run = tr.simulate(tree, start, duration=0.05)
+    for other in (before, duplicate(tree)):
+        assert dict(other.origins) == dict(tree.origins)
+        np.testing.assert_array_equal(other.place(base=(0.1, 0.2, 0.0), tolerance=0.1).x, start.x)
+        again = tr.simulate(other, start, duration=0.05)
+        for key in run.dataset.data_vars:
+            np.testing.assert_array_equal(run[str(key)], again[str(key)])
+
+
+@pytest.mark.parametrize("duplicate", [pickled, copy.deepcopy])
+def test_copies_of_articulated_robots_have_the_same_terms(duplicate: Duplicate) -> None:
+    pytest.importorskip("pinocchio")
+    text = """<robot name="r"><link name="a"><inertial><mass value="2"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+        <link name="b"><inertial><origin xyz="0 0 -0.2"/><mass value="1"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/></joint></robot>"""
+    robot = Articulated(check_urdf(text), gravity=(0.0, 0.0, -1.62), armature=[0.1])
+    before, nu = duplicate(robot), np.linspace(-1.0, 1.0, robot.nv)
+    wanted = robot.terms(robot.neutral, nu, ["b"])
+    for other in (before, duplicate(robot)):
+        found = other.terms(other.neutral, nu, ["b"])
+        np.testing.assert_array_equal(found.M, wanted.M)
+        np.testing.assert_array_equal(found.h, wanted.h)
+        np.testing.assert_array_equal(found.motions[0].p, wanted.motions[0].p)

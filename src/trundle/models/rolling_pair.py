@@ -59,6 +59,15 @@ class RollingPair:
     ------
     InputError
         If a value is out of range or the shapes cannot touch in the way asked for.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line()))
+    >>> start = pair.place(angular_velocity=-2.0)
+    >>> x_velocity = pair.system.model().layout["body.velocity"].start
+    >>> round(float(start.x[x_velocity]), 6)  # it rolls: v = r w
+    0.2
     """
 
     body: RigidBody

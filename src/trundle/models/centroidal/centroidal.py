@@ -16,7 +16,14 @@ from trundle.units import GRAVITY
 
 @dataclass(frozen=True)
 class CentroidalState:
-    """Centre of mass (m), its velocity (m/s) and the angular momentum about it (kg m2/s), each (3,), world."""
+    """Centre of mass (m), its velocity (m/s) and the angular momentum about it (kg m2/s), each (3,), world.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.CentroidalState((0.0, 0.0, 0.8)).velocity.tolist()
+    [0.0, 0.0, 0.0]
+    """
 
     position: Any
     velocity: Any = (0.0, 0.0, 0.0)
@@ -34,6 +41,12 @@ class Push:
 
     With a `point` (3,) of the world the force acts there; without, its line goes through the centre of mass and
     `moment` is about it. Either keeps the model linear; a point that moves with the robot does not (paper 3, II-C).
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Push(force=(10.0, 0.0, 0.0), point=(0.0, 0.0, 1.0)).moment_at_origin.tolist()
+    [0.0, 10.0, 0.0]
     """
 
     force: Any = (0.0, 0.0, 0.0)
@@ -69,6 +82,15 @@ class Centroidal:
     ----------
     mass : kg
     gravity : (3,) m/s2
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> import numpy as np
+    >>> state = tr.CentroidalState((0.0, 0.0, 1.0))
+    >>> fallen = tr.Centroidal(mass=30.0, gravity=(0.0, 0.0, -10.0)).advance(state, [], np.zeros((0, 6)), duration=0.2)
+    >>> round(float(fallen.position[2]), 6)
+    0.8
     """
 
     mass: float

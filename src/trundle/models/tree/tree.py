@@ -40,6 +40,14 @@ class Tree:
         Frame in which the model's vectors are resolved: ``"world"`` (simulation), or ``"contact"``, the
         contact frame of body B (planning: B's frame becomes the identity and the Hessian halves; only
         for trees whose free bodies all use rolling joints on one body).
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tree = tr.Tree(2, gravity=(0.0, -9.81))
+    >>> rod = tree.revolute(tree.ground(), at=(0.0, 0.0), mass=1.0, inertia=0.1, com=(0.0, -0.5), name="rod")
+    >>> list(tree.finish().layout)
+    ['rod.joint', 'rod.rate']
     """
 
     d: int

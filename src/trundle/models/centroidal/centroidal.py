@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.patch import PlacedPatch
@@ -101,7 +102,7 @@ class Centroidal:
         object.__setattr__(self, "gravity", array("gravity", self.gravity, (3,), unit="m/s2"))
 
     def forces(
-        self, contacts: Sequence[PlacedPatch], wrenches: Any, pushes: Sequence[Push] = ()
+        self, contacts: Sequence[PlacedPatch], wrenches: ArrayLike, pushes: Sequence[Push] = ()
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return F, P and N (3,): the forces but weight, those of them at points of the world, and the moment.
 
@@ -119,7 +120,7 @@ class Centroidal:
         self,
         state: CentroidalState,
         contacts: Sequence[PlacedPatch],
-        wrenches: Any,
+        wrenches: ArrayLike,
         pushes: Sequence[Push] = (),
     ) -> tuple[FloatArray, FloatArray]:
         """Return the acceleration (3,) and the rate of the angular momentum (3,), world."""
@@ -130,7 +131,7 @@ class Centroidal:
         self,
         state: CentroidalState,
         contacts: Sequence[PlacedPatch],
-        wrenches: Any,
+        wrenches: ArrayLike,
         duration: float,
         pushes: Sequence[Push] = (),
     ) -> CentroidalState:
@@ -176,7 +177,7 @@ class Centroidal:
         return Centroidal(left, self.gravity), CentroidalState(r, v, momentum)
 
 
-def projection_frame(axis: Any) -> FloatArray:
+def projection_frame(axis: ArrayLike) -> FloatArray:
     """Return W (3, 3), world -> projection: right-handed, its third row the unit vector of the privileged `axis`.
 
     The first row is the world direction x, or y if the axis is nearer to x, made perpendicular to the axis.

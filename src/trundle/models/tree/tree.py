@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, number, positive
 from trundle.contact.contact import Contact
@@ -77,7 +77,7 @@ class Tree:
     def free(
         self,
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         rolling: str | None = None,
         name: str = "object",
         actuated: bool = False,
@@ -109,7 +109,7 @@ class Tree:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         com: Sequence[float] | None = None,
         axis: Sequence[float] = (0.0, 1.0, 0.0),
         actuated: bool = True,
@@ -127,7 +127,7 @@ class Tree:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         com: Sequence[float] | None = None,
         axis: Sequence[float] | None = None,
         actuated: bool = True,
@@ -185,7 +185,7 @@ class Tree:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         com: Sequence[float] | None,
         axis: Sequence[float],
         actuated: bool,

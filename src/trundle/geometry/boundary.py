@@ -73,10 +73,19 @@ class Representations:
     roundness: ca.Function | None = None
 
 
+def without_caches(owner: object) -> dict[str, object]:
+    """Return the attributes of an object but the values of its cached properties: what a pickle or a copy takes."""
+    kind = type(owner)
+    return {k: v for k, v in vars(owner).items() if not isinstance(getattr(kind, k, None), cached_property)}
+
+
 class Boundary(ABC):
     """Boundary of a body by its representations, in the shape's frame; `Shape` adds the queries as methods."""
 
     d: int
+
+    def __getstate__(self) -> dict[str, object]:
+        return without_caches(self)
 
     @abstractmethod
     def bundle(self) -> Representations:

@@ -60,6 +60,13 @@ class Foot:
         ``"rolling"``, ``"pure-rolling"`` or ``"fixed"`` (a patch that neither slides nor turns).
     friction : float, optional
         Coulomb's coefficient with the ground, the ground's own unless given.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> foot = tr.Foot(tr.Sphere(0.05), frame="ankle", position=(0.0, 0.0, -0.03))
+    >>> [name for name, _ in foot.contacts("left")]
+    ['left']
     """
 
     shape: Shape | FlatPatch

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
@@ -12,7 +11,7 @@ from trundle.errors import InputError
 _SLACK = 1e-9
 
 
-def check_inertia(d: int, inertia: Any) -> FloatArray | float:
+def check_inertia(d: int, inertia: ArrayLike) -> FloatArray | float:
     """Return a checked inertia about the centre of mass.
 
     Parameters

@@ -17,7 +17,7 @@ from trundle.geometry.shape import Shape
 from trundle.models.curvature_check import too_large
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import to_matrix, to_world
-from trundle.models.tree.system import LOCKED, ContactSystem, Start
+from trundle.models.tree.system import LOCKED, ContactPair, ContactSystem, Start
 from trundle.numerics.space import cross
 
 _SPIN = 1e-9
@@ -90,8 +90,8 @@ class BodyOnBase(Protocol):
         ...
 
     @property
-    def system(self) -> ContactSystem:
-        """The models of the pair."""
+    def contact_pair(self) -> ContactPair:
+        """The two shapes, as the tree names them."""
         ...
 
 
@@ -125,7 +125,7 @@ def place_on_planar_hand(
 
 def _place_on_hand(
     pair: BodyOnBase, wanted: FloatArray, orientation: FloatArray, w: FloatArray, slip: Sequence[float]
-) -> Start:
+) -> Placement:
     """Place an object with the given `orientation` and the angular velocity `w` (k,) on the base's point `wanted`."""
     base = pair.base
     x_B, n_B = _onto_base(base.shape, wanted, _REACH * pair.body.shape.reference_length)
@@ -236,7 +236,7 @@ def _fit(
             "contact",
             f"{type(shape).__name__} on {type(base).__name__}",
             f"free of penetration at the start (the bodies overlap by {-overlaps[best]:.3g} m)"
-            + too_large(pair.system.contact_pairs[0], x_B),
+            + too_large(pair.contact_pair, x_B),
         )
     x_A = candidates[best]
     return ContactPoints(x_A, x_B, n_B, P - R @ (x_A - origin))

@@ -37,6 +37,13 @@ class RigidBody:
     ------
     InputError
         If a value has the wrong sign or shape, or the inertia belongs to no real body.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> ball = tr.RigidBody(tr.Sphere(0.1), mass=0.5)
+    >>> round(float(ball.moments), 6)  # 2/5 m r^2
+    0.002
     """
 
     shape: Shape
@@ -126,7 +133,14 @@ class HandMotion(ABC):
 
 @dataclass(frozen=True)
 class Coast(HandMotion):
-    """The hand keeps its body twist."""
+    """The hand keeps its body twist.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Coast().is_still(0.0)
+    True
+    """
 
     def rate(self, t: ca.SX, p: ca.SX) -> ca.SX:
         """Return zero, for all components."""
@@ -151,6 +165,13 @@ class SinusoidMotion(HandMotion):
     frequency : the same size, Hz
     phase : the same size, rad
         Default zero.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> shaking = tr.SinusoidMotion(amplitude=(0.0, 0.5, 0.0), frequency=(1.0, 2.0, 1.0))
+    >>> shaking.components, shaking.phase
+    (3, (0.0, 0.0, 0.0))
     """
 
     amplitude: Sequence[float]
@@ -191,6 +212,13 @@ class SampledMotion(HandMotion):
         Ascending, n >= 2.
     values : (n, 6) or, in the plane, (n, 3) rad/s2, m/s2
         Hand axes, angular first.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> motion = tr.SampledMotion(times=[0.0, 1.0], values=[[0.0, 0.0, 0.0], [0.0, 0.2, 0.0]])
+    >>> motion.parameters(0.5)[1]  # valid until the next sample, s
+    1.0
     """
 
     times: FloatArray
@@ -271,6 +299,12 @@ class Hand:
     ------
     InputError
         If a value has the wrong size, or belongs to the other dimension (rpy in the plane, angle in space).
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Hand(tr.Plane(), rpy=(0.0, 0.0, 0.0)).orientation.tolist()
+    [1.0, 0.0, 0.0, 0.0]
     """
 
     shape: Shape
@@ -324,7 +358,14 @@ class Hand:
 
 @dataclass(frozen=True)
 class Ground:
-    """The fixed world with a shape: terrain in the plane, a fixed surface in space."""
+    """The fixed world with a shape: terrain in the plane, a fixed surface in space.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Ground(tr.Sinusoid(0.06, 0.8)).shape.d
+    2
+    """
 
     shape: Shape
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, non_negative, number
 from trundle.errors import InputError
@@ -61,7 +62,7 @@ class Robot:
     def free(
         self,
         mass: float,
-        inertia: Any = "solid",
+        inertia: ArrayLike = "solid",
         *,
         center_of_mass: Sequence[float] | None = None,
         shape: Shape | None = None,
@@ -100,7 +101,7 @@ class Robot:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any = "solid",
+        inertia: ArrayLike = "solid",
         *,
         center_of_mass: Sequence[float] | None = None,
         axis: Sequence[float] = (0.0, 1.0, 0.0),
@@ -125,7 +126,7 @@ class Robot:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any = "solid",
+        inertia: ArrayLike = "solid",
         *,
         center_of_mass: Sequence[float] | None = None,
         axis: Sequence[float] | None = None,
@@ -224,7 +225,12 @@ class Robot:
         return (0.0,) * d if value is None else tuple(float(v) for v in array(key, value, (d,), unit="m"))
 
     def _moments(
-        self, mass: float, inertia: Any, shape: Shape | None, com: tuple[float, ...], shape_at: Sequence[float] | None
+        self,
+        mass: float,
+        inertia: ArrayLike,
+        shape: Shape | None,
+        com: tuple[float, ...],
+        shape_at: Sequence[float] | None,
     ) -> Any:
         if not isinstance(inertia, str):
             return inertia

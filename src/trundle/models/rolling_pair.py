@@ -15,6 +15,7 @@ from trundle.contact.choice import contact_coordinates, contact_form, make_conta
 from trundle.contact.laws import SEPARATED, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
+from trundle.geometry.boundary import without_caches
 from trundle.models.placement import (
     Placement,
     place_in_plane,
@@ -58,6 +59,15 @@ class RollingPair:
     ------
     InputError
         If a value is out of range or the shapes cannot touch in the way asked for.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line()))
+    >>> start = pair.place(angular_velocity=-2.0)
+    >>> x_velocity = pair.system.model().layout["body.velocity"].start
+    >>> round(float(start.x[x_velocity]), 6)  # it rolls: v = r w
+    0.2
     """
 
     body: RigidBody
@@ -111,7 +121,7 @@ class RollingPair:
     def system(self) -> ContactSystem:
         """The models of this pair in all modes and charts."""
         names = self.names
-        count = 1 if self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape) else 2
+        count = self._contact_count
         contact_pairs = tuple(
             ContactPair(
                 contact=name,
@@ -128,7 +138,7 @@ class RollingPair:
         laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (count - 1))
         return ContactSystem(
             view="pair" if names[0] == "object" else "tree",
-            build=lambda atlas: self.tree(atlas, [m.contact for m in contact_pairs]),
+            build=self.model,
             contact_pairs=contact_pairs,
             start_laws=laws,
             rules=Rules(self.on_slip, self.on_separation),
@@ -142,6 +152,24 @@ class RollingPair:
                 "inertia": self._inertia(),
             },
         )
+
+    @property
+    def contact_pair(self) -> ContactPair:
+        """The two shapes that touch; a second contact of theirs has the same ones."""
+        return self.system.contact_pairs[0]
+
+    def model(self, atlas: Atlas | None = None) -> TreeModel:
+        """Return the equations of motion on the charts `atlas` (default: the first chart of every shape)."""
+        count = self._contact_count
+        return self.tree(atlas or ((0, 0),) * count, ("contact", _SECOND)[:count])
+
+    @property
+    def _contact_count(self) -> int:
+        alone = self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape)
+        return 1 if alone else 2
+
+    def __getstate__(self) -> dict[str, object]:
+        return without_caches(self)
 
     def _inertia(self) -> float | tuple[tuple[float, ...], ...]:
         """Inertia for the record: a number in the plane, a matrix in space."""

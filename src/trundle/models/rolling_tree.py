@@ -15,6 +15,7 @@ from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
+from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.placement import refuse_locked
@@ -85,6 +86,13 @@ class RollingTree:
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
         _ = self._contact_pairs  # refuses shapes that cannot touch the terrain
+
+    def __getstate__(self) -> dict[str, object]:
+        return without_caches(self) | {"origins": dict(self.origins)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
 
     @property
     def d(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.patch import PlacedPatch
@@ -16,7 +17,14 @@ from trundle.units import GRAVITY
 
 @dataclass(frozen=True)
 class CentroidalState:
-    """Centre of mass (m), its velocity (m/s) and the angular momentum about it (kg m2/s), each (3,), world."""
+    """Centre of mass (m), its velocity (m/s) and the angular momentum about it (kg m2/s), each (3,), world.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.CentroidalState((0.0, 0.0, 0.8)).velocity.tolist()
+    [0.0, 0.0, 0.0]
+    """
 
     position: Any
     velocity: Any = (0.0, 0.0, 0.0)
@@ -34,6 +42,12 @@ class Push:
 
     With a `point` (3,) of the world the force acts there; without, its line goes through the centre of mass and
     `moment` is about it. Either keeps the model linear; a point that moves with the robot does not (paper 3, II-C).
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Push(force=(10.0, 0.0, 0.0), point=(0.0, 0.0, 1.0)).moment_at_origin.tolist()
+    [0.0, 10.0, 0.0]
     """
 
     force: Any = (0.0, 0.0, 0.0)
@@ -69,6 +83,15 @@ class Centroidal:
     ----------
     mass : kg
     gravity : (3,) m/s2
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> import numpy as np
+    >>> state = tr.CentroidalState((0.0, 0.0, 1.0))
+    >>> fallen = tr.Centroidal(mass=30.0, gravity=(0.0, 0.0, -10.0)).advance(state, [], np.zeros((0, 6)), duration=0.2)
+    >>> round(float(fallen.position[2]), 6)
+    0.8
     """
 
     mass: float
@@ -79,7 +102,7 @@ class Centroidal:
         object.__setattr__(self, "gravity", array("gravity", self.gravity, (3,), unit="m/s2"))
 
     def forces(
-        self, contacts: Sequence[PlacedPatch], wrenches: Any, pushes: Sequence[Push] = ()
+        self, contacts: Sequence[PlacedPatch], wrenches: ArrayLike, pushes: Sequence[Push] = ()
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return F, P and N (3,): the forces but weight, those of them at points of the world, and the moment.
 
@@ -97,7 +120,7 @@ class Centroidal:
         self,
         state: CentroidalState,
         contacts: Sequence[PlacedPatch],
-        wrenches: Any,
+        wrenches: ArrayLike,
         pushes: Sequence[Push] = (),
     ) -> tuple[FloatArray, FloatArray]:
         """Return the acceleration (3,) and the rate of the angular momentum (3,), world."""
@@ -108,7 +131,7 @@ class Centroidal:
         self,
         state: CentroidalState,
         contacts: Sequence[PlacedPatch],
-        wrenches: Any,
+        wrenches: ArrayLike,
         duration: float,
         pushes: Sequence[Push] = (),
     ) -> CentroidalState:
@@ -154,7 +177,7 @@ class Centroidal:
         return Centroidal(left, self.gravity), CentroidalState(r, v, momentum)
 
 
-def projection_frame(axis: Any) -> FloatArray:
+def projection_frame(axis: ArrayLike) -> FloatArray:
     """Return W (3, 3), world -> projection: right-handed, its third row the unit vector of the privileged `axis`.
 
     The first row is the world direction x, or y if the axis is nearer to x, made perpendicular to the axis.

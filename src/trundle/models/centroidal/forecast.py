@@ -18,7 +18,16 @@ ALWAYS = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class Held:
-    """A contact from `start` to `end`, s."""
+    """A contact from `start` to `end`, s.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> from trundle.contact import FlatPatch, PlacedPatch
+    >>> sole = PlacedPatch("left_foot", FlatPatch.rectangle(0.2, 0.1, friction=0.6), (0.0, 0.1, 0.0))
+    >>> tr.Held(sole, end=1.2).end
+    1.2
+    """
 
     contact: PlacedPatch
     start: float = -np.inf
@@ -32,7 +41,14 @@ class Held:
 
 @dataclass(frozen=True)
 class Pushed:
-    """A push from `start` to `end`, s."""
+    """A push from `start` to `end`, s.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Pushed(tr.Push(force=(5.0, 0.0, 0.0)), start=0.5, end=0.6).end
+    0.6
+    """
 
     push: Push
     start: float = -np.inf
@@ -51,6 +67,12 @@ class MassChange:
     With a `position` (3,) m, world, of the body that joins or leaves, its `velocity` and its `angular_momentum`
     (kg m2/s, about its own centre of mass), all momenta are kept, as in `Centroidal.with_body`; without, centre of mass
     and velocity are kept (paper 3, section IV, whose lower level smooths the step).
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.MassChange(time=1.5, mass=35.0).position is None  # centre of mass and velocity are kept
+    True
     """
 
     time: float
@@ -71,7 +93,14 @@ class MassChange:
 
 @dataclass(frozen=True)
 class AxisChange:
-    """The privileged axis is the direction `axis` (3,), world, from `time` (s) on."""
+    """The privileged axis is the direction `axis` (3,), world, from `time` (s) on.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.AxisChange(time=0.0, axis=(0.0, 0.0, 2.0)).W[2].tolist()  # unit vector
+    [0.0, 0.0, 1.0]
+    """
 
     time: float
     axis: Any

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
@@ -141,7 +142,9 @@ def third_momentum_gain(samples: Samples, states: FloatArray, force: FloatArray,
     return T * N3 - area1 * P[:, 1] + area2 * P[:, 0]
 
 
-def frame_change(W_from: FloatArray, W_to: FloatArray, height: float, speed: float, third: float, mass: float) -> Any:
+def frame_change(
+    W_from: FloatArray, W_to: FloatArray, height: float, speed: float, third: float, mass: float
+) -> tuple[FloatArray, FloatArray]:
     """Return E (6, 6) and e (6,): the state in the frame W_to is E x + e, x the state in W_from.
 
     `height`, `speed` and `third` are r3, v3 and L3 of the old frame; L3 is no state of the model, so it is a guess
@@ -155,7 +158,9 @@ def frame_change(W_from: FloatArray, W_to: FloatArray, height: float, speed: flo
     return E, e
 
 
-def heights_by_speeds(durations: Any, height: float, speeds: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+def heights_by_speeds(
+    durations: ArrayLike, height: float, speeds: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return height, speed (K,) at the starts of samples and the acceleration (K,) in them, of speeds at the borders.
 
     `speeds` (K + 1,), m/s. The height is piecewise quadratic and its velocity has the given values exactly, so that

@@ -15,6 +15,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
+from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.tree import TreeModel
@@ -133,6 +134,15 @@ class ContactSystem:
 
     _models: dict[Atlas, TreeModel] = field(default_factory=dict, init=False, repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out models and compiled functions, which are built again where they are needed."""
+        read_only = {"motions": dict(self.motions), "physics": dict(self.physics)}
+        return without_caches(self) | read_only | {"_models": {}, "_kept": {}}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        self.__post_init__()
 
     def model(self, atlas: Atlas | None = None) -> TreeModel:
         """Return the model on the charts `atlas` (default: the first chart of every shape)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, number, positive
 from trundle.contact.contact import Contact
@@ -40,6 +40,14 @@ class Tree:
         Frame in which the model's vectors are resolved: ``"world"`` (simulation), or ``"contact"``, the
         contact frame of body B (planning: B's frame becomes the identity and the Hessian halves; only
         for trees whose free bodies all use rolling joints on one body).
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tree = tr.Tree(2, gravity=(0.0, -9.81))
+    >>> rod = tree.revolute(tree.ground(), at=(0.0, 0.0), mass=1.0, inertia=0.1, com=(0.0, -0.5), name="rod")
+    >>> list(tree.finish().layout)
+    ['rod.joint', 'rod.rate']
     """
 
     d: int
@@ -69,7 +77,7 @@ class Tree:
     def free(
         self,
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         rolling: str | None = None,
         name: str = "object",
         actuated: bool = False,
@@ -101,7 +109,7 @@ class Tree:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         com: Sequence[float] | None = None,
         axis: Sequence[float] = (0.0, 1.0, 0.0),
         actuated: bool = True,
@@ -119,7 +127,7 @@ class Tree:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         com: Sequence[float] | None = None,
         axis: Sequence[float] | None = None,
         actuated: bool = True,
@@ -177,7 +185,7 @@ class Tree:
         parent: Link,
         at: Sequence[float],
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         com: Sequence[float] | None,
         axis: Sequence[float],
         actuated: bool,

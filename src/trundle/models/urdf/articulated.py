@@ -154,6 +154,7 @@ class Articulated:
         self._model.gravity.linear = np.array(self.gravity)
         self._data = self._model.createData()
         self._frames: dict[str, int] = {}
+        self._armature = armature
         self.joints = tuple(str(name) for name in self._model.names)[2:]
         self.nv = int(self._model.nv)
         self.nq = 7 + len(self.joints)
@@ -161,6 +162,9 @@ class Articulated:
             self._model.armature[6:] = array("armature", armature, (len(self.joints),), minimum=0.0, unit="kg m2")
         self.lower, self.upper, self.rate_limit, self.torque_limit = self._limits()
         refuse_idle(urdf.name, self.terms(self.neutral, np.zeros(self.nv)).M, self.joints)
+
+    def __reduce__(self) -> tuple[type[Articulated], tuple[object, ...]]:
+        return type(self), (self.urdf, self.gravity, self._armature)
 
     @property
     def neutral(self) -> FloatArray:

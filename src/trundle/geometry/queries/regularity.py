@@ -25,6 +25,11 @@ def check_regular(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
     Points, normals and second derivatives are finite and |F_u x F_v| (curve: |F'|) is more than 1e-5
     of its mean, also close to the worst sample; of a shape without charts, the gradient of the level
     set does not vanish on it.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.check_regular(tr.Sphere(0.1))  # silent
     """
     for chart in numeric_charts(shape):
         u = chart.grid(n, np.zeros(shape.d), 2 * shape.reference_length)
@@ -78,6 +83,11 @@ def check_convex(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
     Of a support function: h(2n) = 2 h(n) (homogeneous), radii hess h >= 0, and every point grad h(m)
     lies within n.x <= h(n) of every other normal. Of charts: no negative principal curvature. The
     message names normal or place and the offending value.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.check_convex(tr.Sphere(0.1))  # silent
     """
     bundle = shape.representations
     size = shape.reference_length

@@ -36,7 +36,7 @@ class ChartShape(Shape):
         """Return the point (d,), m, at the parameters `u` (d-1,)."""
 
     def bundle(self) -> Representations:
-        """Return the chart; where the parameters are coordinates without end, also height and level set of the graph."""
+        """Return the chart; of a graph (parameters are coordinates without end) also height and level set."""
         d = self.d
         charts = (ExpressionChart(build.function("point", d - 1, self.point), self.side, self.ranges),)
         graph = [r.coordinate for r in self.ranges if not r.bounded] == list(range(d - 1))

@@ -51,6 +51,12 @@ class Superellipsoid(Shape):
     ------
     InputError, ShapeError
         ShapeError for flat spots without rounding.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Superellipsoid([0.1, 0.2, 0.3], 1.5).reference_length
+    0.3
     """
 
     semi_axes: Sequence[float]
@@ -124,6 +130,12 @@ class Disc(Shape):
         Of the flat disc.
     rounding : float, m
         Radius of the rim's section, not negative.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Disc(0.1, rounding=0.01).reference_length
+    0.11
     """
 
     radius: float
@@ -180,6 +192,12 @@ class Capsule(Shape):
     radius : float, m
     length : float, m
         Of the cylindrical part, not negative.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Capsule(0.1, 0.4).reference_length
+    0.30000000000000004
     """
 
     radius: float
@@ -235,6 +253,12 @@ class Box(Shape):
     Parameters
     ----------
     half_extents : (2,) or (3,), m
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Box([0.1, 0.2, 0.3]).reference_length
+    0.3
     """
 
     half_extents: Sequence[float]

@@ -39,6 +39,12 @@ class Line(Shape):
         dz/dx.
     offset : float, m
         Height at x = 0.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> float(tr.Line(0.0, 0.5).distance([[0, 2.0]])[0][0])
+    1.5
     """
 
     slope: float = 0.0
@@ -138,6 +144,12 @@ class Circle(Shape):
     Parameters
     ----------
     radius : float, m
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Circle(0.1).reference_length
+    0.1
     """
 
     radius: float

@@ -150,6 +150,13 @@ class ExpressionLevelSurface(LevelShape):
         ``function(x, y, z)`` returns f.
     size : float, m
         How far from the origin the surface reaches, about.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> ball = tr.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - 0.01, 0.1)
+    >>> len(ball.representations.charts)
+    2
     """
 
     function: Formula
@@ -181,6 +188,14 @@ class ExpressionBody(SupportShape):
     ------
     ShapeError
         If it is not homogeneous or not convex.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> import casadi as ca
+    >>> ball = tr.ExpressionBody(lambda x, y, z: 0.1 * ca.sqrt(x**2 + y**2 + z**2))
+    >>> round(ball.reference_length, 9)
+    0.1
     """
 
     function: Formula

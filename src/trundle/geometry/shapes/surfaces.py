@@ -41,7 +41,14 @@ def ellipsoid_level(semi_axes: tuple[float, float, float], sign: int) -> build.E
 
 @dataclass(frozen=True)
 class Plane(Shape):
-    """The plane z = 0, material below."""
+    """The plane z = 0, material below.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> float(tr.Plane().distance([[1, 2, 0.5]])[0][0])
+    0.5
+    """
 
     d = 3
 
@@ -69,6 +76,12 @@ class Sphere(Shape):
     Parameters
     ----------
     radius : float, m
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> float(tr.Sphere(0.1).distance([[0.3, 0, 0]])[0][0].round(9))
+    0.2
     """
 
     radius: float
@@ -134,6 +147,12 @@ class Ellipsoid(Shape):
     Parameters
     ----------
     semi_axes : (3,), m
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> float(tr.Ellipsoid([0.1, 0.2, 0.3]).distance([[0, 0, 0.5]])[0][0].round(9))
+    0.2
     """
 
     semi_axes: Sequence[float]

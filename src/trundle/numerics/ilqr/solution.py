@@ -26,6 +26,12 @@ class Limits:
         Success: the step promises to lower the cost by at most this, over max(1, |cost|), and no gap is left.
     halvings : int
         Most halvings of a step.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.Limits(iterations=5).iterations
+    5
     """
 
     iterations: int = 100
@@ -53,6 +59,13 @@ class Guess:
         systems without gains.
     gains : (N, n_u, n_x), optional
         With states: the start is the roll-out of u + K (x - x_guess), whatever the measured state.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> import numpy as np
+    >>> tr.Guess(np.array([[1.0], [3.0]])).shifted(0.5).inputs.tolist()
+    [[2.0], [3.0]]
     """
 
     inputs: FloatArray

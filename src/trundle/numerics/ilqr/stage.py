@@ -98,6 +98,15 @@ def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, Midpoin
         Symbols.
     step : scalar, s
         h.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> import casadi as ca
+    >>> x, u = ca.SX.sym("x"), ca.SX.sym("u")
+    >>> after, jacobian = tr.midpoint(u - x, x, u, 0.1)
+    >>> jacobian.shape
+    (1, 2)
     """
     slope = jacobian_forward(rate, ca.vertcat(x, u))
     middle = x + 0.5 * step * rate
@@ -125,6 +134,14 @@ class Cost:
         1 over the margin from which on the barrier is zero; 0: it is felt at any margin.
     smooth : scalar
         Any twice differentiable part, with its exact Hessian.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> import casadi as ca
+    >>> x = ca.SX.sym("x")
+    >>> float(ca.evalf(ca.substitute(tr.Cost(residual=x, weights=2.0).value(), x, 3)))
+    9.0
     """
 
     residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))

@@ -1,0 +1,47 @@
+"""The examples in the docstrings of the public names run, and every public name has one (the rest is on a list)."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+
+import pytest
+
+import trundle
+
+# Public names whose docstring has no example yet: the list may only become shorter.
+WITHOUT: frozenset[str] = frozenset(
+    """
+    Actuated Arc AxisChange BalancingLQR Camera Centroidal CentroidalState Coast CompileError ContactLimits
+    ControlProblem ControlSolution CurveSum Cylinder Delayed Dish Ellipse Encoders ExpressionCurve
+    ExpressionSurface FlatPatch Foot Forecast FourierRadius Goal Ground Hand HandLimits HeightMap Held InputError
+    MassChange MissingExtraError Noisy Optimiser Parabola PlacedPatch Plan PlayThenHold PointPath Polytope
+    PreviewWeights Push Pushed Revolution RigidBody Robot RollingKinematics RollingPair RollingTree Rounded
+    SampledCurve SampledMotion SampledSurface Sensed Shape ShapeError SimulationError Sinusoid SinusoidMotion
+    SoftLaw SoftTouch Status Switching ThrowCatch Torus TrackingLQR Trajectory Transfer Tree TrundleError Tube
+    Wall Weights attraction_level build_avatar control_affine load_example_robot load_plan load_scenario
+    load_trajectory load_urdf normal_force plan robot_from_urdf run simulate
+    """.split()
+)
+
+NAMES = sorted(name for name in trundle.__all__ if not name.startswith("__"))
+
+
+def examples(name: str) -> list[doctest.DocTest]:
+    """The examples of a name's own docstring."""
+    text = inspect.getdoc(getattr(trundle, name)) or ""
+    test = doctest.DocTestParser().get_doctest(text, {"tr": trundle}, name, None, None)
+    return [test] if test.examples else []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_has_an_example(name: str) -> None:
+    assert bool(examples(name)) is (name not in WITHOUT)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT])
+def test_the_example_runs(name: str) -> None:
+    for test in examples(name):
+        log: list[str] = []
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=log.append)
+        assert log == []

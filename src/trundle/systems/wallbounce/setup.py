@@ -24,10 +24,10 @@ from trundle.systems.wallbounce.control.costs import Disc, KeepOut, Weights
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.low_level import LowLevel, LowLevelGains
 from trundle.systems.wallbounce.control.plans import NO_FORCE, ImplicitPlanner, TrackingPlanner
-from trundle.systems.wallbounce.control.reference import Goal, Obstacle, PathPlanner
+from trundle.systems.wallbounce.control.reference import DriveGoal, Obstacle, PathPlanner
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Reference, Surroundings, Timing, TwoLevel
-from trundle.systems.wallbounce.plant import BalancerPlant, Box
+from trundle.systems.wallbounce.plant import BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
 
 __all__ = ["Setup", "Trial"]
@@ -95,10 +95,10 @@ class Setup:
         return result
 
     @property
-    def box(self) -> Box | None:
+    def box(self) -> MovableBox | None:
         """The box that appears, out of sight until then."""
         table = getattr(self.tables, "box", None)
-        return None if table is None else Box((0.0, -100.0), table.half_size)
+        return None if table is None else MovableBox((0.0, -100.0), table.half_size)
 
     def plant(self) -> BalancerPlant:
         """Return the true robot among walls and boxes."""
@@ -288,8 +288,8 @@ class Guide:
         """The path planner of what is known now; a version of its own makes every change an event."""
         tables = self.setup.tables
         if tables.task == "recover":
-            return PathPlanner(self.robot, [Goal((0.0, 0.0))], self.walls)
-        goals: Sequence[Goal] = [Goal(self.goal, time)] * (1 if self.place is None else 2)
+            return PathPlanner(self.robot, [DriveGoal((0.0, 0.0))], self.walls)
+        goals: Sequence[DriveGoal] = [DriveGoal(self.goal, time)] * (1 if self.place is None else 2)
         obstacles = [] if self.obstacle is None else [self.obstacle]
         path = tables.path.model_dump()
         return PathPlanner(self.robot, goals, self.walls, obstacles, forward=self.setup.forward, **path)

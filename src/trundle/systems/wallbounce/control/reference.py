@@ -17,7 +17,7 @@ from trundle.systems.wallbounce.control.contact_implicit import Disc
 from trundle.systems.wallbounce.control.two_level import Surroundings
 from trundle.systems.wallbounce.robot import BallBalancer
 
-__all__ = ["Goal", "Obstacle", "PathPlanner", "quintic"]
+__all__ = ["DriveGoal", "Obstacle", "PathPlanner", "quintic"]
 
 
 def quintic(start: tuple[float, float], end: float, duration: float, times: Any) -> tuple[FloatArray, FloatArray]:
@@ -37,7 +37,7 @@ def quintic(start: tuple[float, float], end: float, duration: float, times: Any)
 
 
 @dataclass(frozen=True)
-class Goal:
+class DriveGoal:
     """A place (2,), m, to go to from a time (s) on."""
 
     place: Any
@@ -71,7 +71,7 @@ class PathPlanner:
     Parameters
     ----------
     robot : BallBalancer
-    goals : sequence of Goal
+    goals : sequence of DriveGoal
         By their times; the last that has come counts.
     walls : sequence of Wall
     obstacles : sequence of Obstacle
@@ -94,7 +94,7 @@ class PathPlanner:
     def __init__(
         self,
         robot: BallBalancer,
-        goals: Sequence[Goal],
+        goals: Sequence[DriveGoal],
         walls: Sequence[Wall] = (),
         obstacles: Sequence[Obstacle] = (),
         *,
@@ -152,7 +152,7 @@ class PathPlanner:
         result[:, 11:] = self.robot.rolling(v)
         return result
 
-    def _goal(self, time: float) -> Goal:
+    def _goal(self, time: float) -> DriveGoal:
         return [goal for goal in self.goals if goal.time <= time + 1e-9 or goal is self.goals[0]][-1]
 
     def _arriving(self, time: float, state: FloatArray) -> bool:

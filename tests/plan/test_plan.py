@@ -12,7 +12,7 @@ from trundle.errors import InputError
 from trundle.models.tree.conversion import to_matrix
 from trundle.plan.transcription.transcription import Transcription
 from trundle.plan.transfer.formulation import Formulation
-from trundle.problems import Problem
+from trundle.problems import OptimalControlProblem
 from trundle.records import load_plan
 from trundle.status import Status
 
@@ -110,7 +110,7 @@ def on_mesh(plan: tr.Plan, nodes: int) -> tr.Plan:
 
 def test_derivatives_of_the_real_task_are_those_of_differences() -> None:
     phase = Formulation(reorient()).reduction.phase
-    made = Transcription(Problem([phase]), [np.linspace(0, 1, 3)], "hermite-simpson")
+    made = Transcription(OptimalControlProblem([phase]), [np.linspace(0, 1, 3)], "hermite-simpson")
     rng = np.random.default_rng(0)
     z, way, lam = 0.2 * rng.normal(size=made.size), rng.normal(size=made.size), rng.normal(size=made.program.rows)
     h = 1e-6

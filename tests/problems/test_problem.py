@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.problems import Condition, Phase, Problem
+from trundle.problems import Condition, OptimalControlProblem, Phase
 
 x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
 RATE = ca.vertcat(x[1], u)
@@ -15,7 +15,7 @@ RATE = ca.vertcat(x[1], u)
 
 def test_a_problem_prints_its_parts() -> None:
     phase = Phase("roll", x, u, RATE, (0.5, 2.0), path=[Condition("cone", x[0] ** 2, 0, 1)])
-    text = str(Problem([phase, Phase("rest", x, u, RATE, 1.0)]))
+    text = str(OptimalControlProblem([phase, Phase("rest", x, u, RATE, 1.0)]))
     assert "roll: 2 states, 1 inputs, 0.5 to 2 s" in text
     assert "path: cone (1)" in text
     assert "link: roll to rest (2)" in text
@@ -33,7 +33,7 @@ def test_a_problem_prints_its_parts() -> None:
         (lambda: Phase("a", x, u, RATE, 1.0, end=[Condition("goal", ca.SX.sym("stray"))]), "a.goal"),
         (lambda: Condition("c", x, 1, 0), "c.lower"),
         (lambda: Condition("c", x, [np.nan, 0], 1), "c.lower"),
-        (lambda: Problem([]), "phases"),
+        (lambda: OptimalControlProblem([]), "phases"),
     ],
 )
 def test_what_cannot_be_solved_is_refused(build, key: str) -> None:

@@ -2,16 +2,16 @@
 
 from trundle.problems.paths import PointPath
 from trundle.problems.phase import Condition, Phase
-from trundle.problems.problem import Link, Problem, continuous
+from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
 from trundle.problems.stages import control_problem
 from trundle.records.reference import Reference
 
 __all__ = [
     "Condition",
-    "Link",
+    "OptimalControlProblem",
     "Phase",
+    "PhaseLinkage",
     "PointPath",
-    "Problem",
     "Reference",
     "continuous",
     "control_problem",

@@ -9,14 +9,14 @@ import numpy as np
 
 from trundle.models.tree.multibody import Multibody
 from trundle.problems.phase import Condition
-from trundle.problems.problem import Link
-from trundle.problems.soles import Stance
+from trundle.problems.problem import PhaseLinkage
+from trundle.problems.soles import FootStance
 
 SPAN = 0.1
 """s: impulses are unknowns over the weight times this, of the order of 1."""
 
 
-def momentum(model: Multibody, stances: Sequence[Stance], jump: ca.SX, impulses: ca.SX) -> ca.SX:
+def momentum(model: Multibody, stances: Sequence[FootStance], jump: ca.SX, impulses: ca.SX) -> ca.SX:
     """Return what an impact leaves unbalanced (n,): M jump - sum J' L, N s and N m s.
 
     M(q) (nu+ - nu-) = sum_i J_i' L_i with J_i the rows of the velocities of the points of each stance and L_i (N s)
@@ -25,7 +25,7 @@ def momentum(model: Multibody, stances: Sequence[Stance], jump: ca.SX, impulses:
     Parameters
     ----------
     model : Multibody
-    stances : sequence of Stance
+    stances : sequence of FootStance
         Of the feet that stand after the impact.
     jump : (n,)
         nu+ - nu-.
@@ -41,14 +41,14 @@ def momentum(model: Multibody, stances: Sequence[Stance], jump: ca.SX, impulses:
 def landing(
     number: int,
     model: Multibody,
-    stances: Sequence[Stance],
-    landed: Stance,
+    stances: Sequence[FootStance],
+    landed: FootStance,
     *,
     scales: Sequence[float],
     weight: float,
     friction: float,
     cost: float,
-) -> Link:
+) -> PhaseLinkage:
     """Return the link between phase `number` and the next one, at the start of which a foot lands.
 
         q+ = q-,  M (nu+ - nu-) = J'L,  L in its friction pyramid,  n.v- <= 0 of the foot that lands;
@@ -61,9 +61,9 @@ def landing(
     number : int
     model : Multibody
         State (q, nu).
-    stances : sequence of Stance
+    stances : sequence of FootStance
         Of all feet that stand after the impact.
-    landed : Stance
+    landed : FootStance
         Of the foot that lands, one of them.
     scales : (n,) N m
         Over which the rows of the momentum are told, times `SPAN`.
@@ -87,4 +87,4 @@ def landing(
     least[2::3] = 0.0
     condition = Condition("impact", rows, lower, upper)
     x_start = ca.vertcat(q, model.nu)
-    return Link(number, number + 1, x_end, x_start, condition, p, (least, np.inf), cost * ca.sumsqr(p))
+    return PhaseLinkage(number, number + 1, x_end, x_start, condition, p, (least, np.inf), cost * ca.sumsqr(p))

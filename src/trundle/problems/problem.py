@@ -16,7 +16,7 @@ from trundle.problems.phase import Condition, Phase
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class PhaseLinkage:
     """A condition between the end state of one phase and the start state of another.
 
     Parameters
@@ -53,29 +53,29 @@ class Link:
         return low, high
 
 
-def continuous(before: Phase, after: Phase, number: int) -> Link:
+def continuous(before: Phase, after: Phase, number: int) -> PhaseLinkage:
     """Return the link that makes phase `number` + 1 start where phase `number` ends."""
     if before.nx != after.nx:
         raise InputError("links", (before.nx, after.nx), "phases with equal states, or links given by hand")
     a, b = ca.SX.sym("x_end", before.nx), ca.SX.sym("x_start", after.nx)
-    return Link(number, number + 1, a, b, Condition(f"{before.name} to {after.name}", a - b))
+    return PhaseLinkage(number, number + 1, a, b, Condition(f"{before.name} to {after.name}", a - b))
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class OptimalControlProblem:
     """Phases in sequence. Costs add up; as a mean over the time of all phases where `mean` says so.
 
     Parameters
     ----------
     phases : sequence of Phase
-    links : sequence of Link, optional
+    links : sequence of PhaseLinkage, optional
         Default: the state is continuous from each phase to the next.
     mean : bool
         Whether running costs are divided by the sum of all durations: an integral alone drives durations down.
     """
 
     phases: Sequence[Phase]
-    links: Sequence[Link] | None = None
+    links: Sequence[PhaseLinkage] | None = None
     mean: bool = False
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ UP = ca.SX(ca.DM([0.0, 0.0, 1.0]))
 
 
 @dataclass(frozen=True)
-class Stance:
+class FootStance:
     """One way of standing, written with the symbols of a foot's `Motion` in the world; the ground is z = 0.
 
     Attributes
@@ -73,7 +73,7 @@ class Sole(ABC):
     modes: tuple[str, ...]
 
     @abstractmethod
-    def stance(self, motion: Motion, mode: str) -> Stance:
+    def stance(self, motion: Motion, mode: str) -> FootStance:
         """Return the rows of a foot with this `motion` (of its ankle's frame) that stands in `mode`."""
 
     @abstractmethod
@@ -111,11 +111,11 @@ class RollingSole(Sole):
         """Return C to P (3,), m, in the foot's axes: the contact, or the lowest point of a foot in the air."""
         return self.shape.point_and_radii(-(motion.R.T @ UP))[0]
 
-    def stance(self, motion: Motion, mode: str) -> Stance:
+    def stance(self, motion: Motion, mode: str) -> FootStance:
         """Return the rows of rolling; spin about the normal is free."""
         _known(mode, self.modes)
         touch = self.probe(motion)
-        return Stance(touch.v, touch.p[2], (touch.p,), (touch.v,))
+        return FootStance(touch.v, touch.p[2], (touch.p,), (touch.v,))
 
     def clearance(self, motion: Motion) -> ca.SX:
         """Return the gap (1,)."""
@@ -141,7 +141,7 @@ class FlatSole(Sole):
 
     modes = ("flat", "toe", "heel", "toe-point")
 
-    def stance(self, motion: Motion, mode: str) -> Stance:
+    def stance(self, motion: Motion, mode: str) -> FootStance:
         """Return the rows of the face (6), of an edge (5) or of the middle of the toe's edge as a point (3).
 
         The ground pushes at the corners: on the face twelve forces for six rows, as many as four points have.
@@ -159,7 +159,7 @@ class FlatSole(Sole):
             "heel": (ca.vertcat(w[0] * along[1] - w[1] * along[0], w[2]), along[2]),
             "toe-point": (ca.SX(0, 1), ca.SX(0, 1)),
         }[mode]
-        return Stance(
+        return FootStance(
             ca.vertcat(middle.v, rows),
             ca.vertcat(middle.p[2], gaps),
             tuple(corner.p for corner in corners),

@@ -15,8 +15,8 @@ from trundle.models.urdf.robot import robot_from_urdf
 from trundle.problems.gait import Gait
 from trundle.problems.landing import landing
 from trundle.problems.phase import Condition, Phase
-from trundle.problems.problem import Link, Problem, continuous
-from trundle.problems.soles import FlatSole, RollingSole, Sole, Stance
+from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
+from trundle.problems.soles import FlatSole, FootStance, RollingSole, Sole
 
 SIDES = ("left", "right")
 _ROUND_OFF = 1e-9
@@ -59,7 +59,7 @@ class Walking:
     avatar, gait : as given
     model : TreeModel
     supports : tuple of Support
-    problem : Problem
+    problem : OptimalControlProblem
     """
 
     def __init__(self, avatar: Avatar, gait: Gait) -> None:
@@ -96,7 +96,7 @@ class Walking:
         return np.array([self.gait.torques[bare(name)] for name in self.joints])
 
     @cached_property
-    def stances(self) -> dict[tuple[str, str], Stance]:
+    def stances(self) -> dict[tuple[str, str], FootStance]:
         """Every way either foot can stand in the cycle."""
         used = {(side, mode) for support in self.supports for side, mode in support.stances.items()}
         used |= {(side, self.sole.modes[0]) for side in SIDES}
@@ -153,7 +153,7 @@ class Walking:
 
     # the problem ---------------------------------------------------------------------------------------
 
-    def _problem(self) -> Problem:
+    def _problem(self) -> OptimalControlProblem:
         inputs = self.inputs
         clock = ca.SX.sym("clock")
         forces = [symbol for name, symbol in inputs.items() if name.startswith("force")]
@@ -176,13 +176,13 @@ class Walking:
             self._landing(i) if self.lands(i + 1) else continuous(a, b, i) for i, (a, b) in enumerate(pairwise(phases))
         ]
         links.append(self._cycle(len(phases) - 1))
-        return Problem(phases, links, mean=True)
+        return OptimalControlProblem(phases, links, mean=True)
 
     def lands(self, number: int) -> bool:
         """Return whether phase `number` begins with an impact."""
         return self.gait.impacts and bool(self.supports[number].landing)
 
-    def _landing(self, number: int) -> Link:
+    def _landing(self, number: int) -> PhaseLinkage:
         after = self.supports[number + 1]
         return landing(
             number,
@@ -301,12 +301,12 @@ class Walking:
             lower[where][2::3], upper[where][2::3] = 0.0, self.gait.load
         return lower, upper
 
-    def _cycle(self, last: int) -> Link:
+    def _cycle(self, last: int) -> PhaseLinkage:
         size = 2 * self.n
         x_end, x_start = ca.SX.sym("x_end", size), ca.SX.sym("x_start", size)
         one = self.mirror if self.gait.periodicity == "mirrored" else np.eye(self.n)
         image = ca.SX(ca.sparsify(ca.DM(np.kron(np.eye(2), one)))) @ x_start
-        return Link(last, 0, x_end, x_start, Condition(self.gait.periodicity, x_end - image))
+        return PhaseLinkage(last, 0, x_end, x_start, Condition(self.gait.periodicity, x_end - image))
 
     @cached_property
     def mirror(self) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.plan.throw.shooting import Outcome, Parameter, Shooting
+from trundle.plan.throw.shooting import Parameter, Shooting, ShotOutcome
 from trundle.status import Status
 
 G = 9.81
@@ -16,11 +16,11 @@ BOX = (Parameter("speed", 1.0, 10.0), Parameter("angle", 0.1, 1.4))
 def throw(distance: float, height: float = -1.0):
     """Land `distance` m away to within 1 mm, flying above `height`, with as little speed as possible."""
 
-    def roll_out(values: np.ndarray) -> Outcome:
+    def roll_out(values: np.ndarray) -> ShotOutcome:
         speed, angle = values
         reach = speed**2 * np.sin(2 * angle) / G
         top = (speed * np.sin(angle)) ** 2 / (2 * G)
-        return Outcome(np.array([(reach - distance) / 1e-3]), np.array([top - height]), np.array([speed / 10.0]))
+        return ShotOutcome(np.array([(reach - distance) / 1e-3]), np.array([top - height]), np.array([speed / 10.0]))
 
     return roll_out
 
@@ -49,9 +49,9 @@ def test_a_goal_out_of_reach_is_a_status_with_the_best_attempt() -> None:
 
 
 def test_limits_that_exclude_every_motion_are_a_status() -> None:
-    def both(values: np.ndarray) -> Outcome:
+    def both(values: np.ndarray) -> ShotOutcome:
         x = float(values[0])
-        return Outcome(np.array([0.0]), np.array([x - 0.6, 0.4 - x]))
+        return ShotOutcome(np.array([0.0]), np.array([x - 0.6, 0.4 - x]))
 
     shot = Shooting((Parameter("x", 0.0, 1.0),), both, samples=5).solve()
     assert shot.status is Status.LOCALLY_INFEASIBLE
@@ -78,7 +78,7 @@ def test_an_interrupt_keeps_the_best() -> None:
     calls = 0
     plain = throw(3.0)
 
-    def stopping(values: np.ndarray) -> Outcome:
+    def stopping(values: np.ndarray) -> ShotOutcome:
         nonlocal calls
         calls += 1
         if calls == 30:
@@ -91,8 +91,8 @@ def test_an_interrupt_keeps_the_best() -> None:
 
 
 def test_numbers_that_are_not_finite_are_no_success() -> None:
-    def broken(values: np.ndarray) -> Outcome:
-        return Outcome(np.array([np.nan]), np.array([np.nan]), np.array([np.inf]))
+    def broken(values: np.ndarray) -> ShotOutcome:
+        return ShotOutcome(np.array([np.nan]), np.array([np.nan]), np.array([np.inf]))
 
     shot = Shooting(BOX, broken, samples=3, starts=1).solve()
     assert shot.status is Status.GOAL_NOT_REACHED

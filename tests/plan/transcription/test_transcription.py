@@ -10,8 +10,8 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import solve
-from trundle.plan.transcription.transcription import METHODS, Arc, Transcription
-from trundle.problems import Condition, Link, Phase, Problem
+from trundle.plan.transcription.transcription import METHODS, NodeTrajectory, Transcription
+from trundle.problems import Condition, OptimalControlProblem, Phase, PhaseLinkage
 from trundle.status import Status
 
 ORDER = {"trapezoid": 2, "hermite-simpson": 4, "shooting": 4}
@@ -27,18 +27,18 @@ def integrator(duration, **more) -> Phase:
     )  # fmt: skip
 
 
-def solved(problem: Problem, method: str, nodes: int, guess: list[Arc], **options):
+def solved(problem: OptimalControlProblem, method: str, nodes: int, guess: list[NodeTrajectory], **options):
     made = Transcription(problem, [np.linspace(0, 1, nodes + 1)] * len(problem.phases), method)
     solution = solve(made.program, made.pack(guess), **options)
     return solution, made
 
 
-def straight(length: float = 1.0) -> Arc:
-    return Arc(np.array([0.0, length]), np.array([[0.0, 0.0], [1.0, 0.0]]), np.zeros((2, 1)))
+def straight(length: float = 1.0) -> NodeTrajectory:
+    return NodeTrajectory(np.array([0.0, length]), np.array([[0.0, 0.0], [1.0, 0.0]]), np.zeros((2, 1)))
 
 
 def test_least_effort_of_the_double_integrator_is_twelve() -> None:
-    problem = Problem([integrator(1.0, running=lambda x, u: u**2)])
+    problem = OptimalControlProblem([integrator(1.0, running=lambda x, u: u**2)])
     solution, made = solved(problem, "hermite-simpson", 8, [straight()])
     assert solution.status is Status.SUCCESS
     assert solution.objective == pytest.approx(12.0, rel=1e-12)
@@ -48,7 +48,7 @@ def test_least_effort_of_the_double_integrator_is_twelve() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_bang_bang_takes_two_seconds(method: str) -> None:
-    problem = Problem([integrator((0.5, 5.0), running=lambda x, u: ca.SX(1), u_bounds=(-1, 1))])
+    problem = OptimalControlProblem([integrator((0.5, 5.0), running=lambda x, u: ca.SX(1), u_bounds=(-1, 1))])
     solution, made = solved(problem, method, 40, [straight(3.0)])
     assert solution.status is Status.SUCCESS
     assert solution.objective == pytest.approx(2.0, abs=2e-3)
@@ -65,8 +65,8 @@ def test_order(method: str) -> None:
     )  # fmt: skip
     ends = []
     for nodes in (20, 40, 320):
-        guess = Arc(np.array([0.0, 3.0]), np.array([[1.2, 0.3], [0.0, 0.0]]), np.zeros((2, 1)))
-        solution, made = solved(Problem([phase]), method, nodes, [guess], tolerance=1e-11)
+        guess = NodeTrajectory(np.array([0.0, 3.0]), np.array([[1.2, 0.3], [0.0, 0.0]]), np.zeros((2, 1)))
+        solution, made = solved(OptimalControlProblem([phase]), method, nodes, [guess], tolerance=1e-11)
         ends.append(made.unpack(solution.z)[0].x[-1])
     errors = [np.linalg.norm(end - ends[-1]) for end in ends[:2]]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(ORDER[method], abs=0.15)
@@ -74,7 +74,7 @@ def test_order(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_derivatives_are_those_of_differences(method: str) -> None:
-    problem = Problem(
+    problem = OptimalControlProblem(
         [integrator((0.5, 2.0), running=lambda x, u: u**2 + ca.sin(x[0]), terminal=lambda x, u: x[0] ** 4,
                     path=lambda x, u: [Condition("speed", x[1] * u, -3, 3)])]
     )  # fmt: skip
@@ -95,7 +95,7 @@ def test_derivatives_are_those_of_differences(method: str) -> None:
 
 
 def test_a_speed_limit_is_kept_at_nodes_and_middles() -> None:
-    problem = Problem(
+    problem = OptimalControlProblem(
         [integrator(1.0, running=lambda x, u: u**2, path=lambda x, u: [Condition("speed", x[1], -np.inf, 1.2)])]
     )
     solution, made = solved(problem, "hermite-simpson", 20, [straight()])
@@ -109,14 +109,16 @@ def test_two_phases_are_one_motion() -> None:
     rate, cost = ca.vertcat(x[1], u), u**2
     first = Phase("first", x, u, rate, 0.5, running=cost, start=[Condition("start", x, [0, 0], [0, 0])])
     second = Phase("second", x, u, rate, 0.5, running=cost, end=[Condition("goal", x, [1, 0], [1, 0])])
-    solution, made = solved(Problem([first, second]), "hermite-simpson", 6, [straight(0.5), straight(0.5)])
+    solution, made = solved(
+        OptimalControlProblem([first, second]), "hermite-simpson", 6, [straight(0.5), straight(0.5)]
+    )
     assert solution.objective == pytest.approx(12.0, rel=1e-9)
     a, b = made.unpack(solution.z)
     assert a.x[-1] == pytest.approx(b.x[0], abs=1e-12)
 
 
 def test_an_unreachable_goal_is_no_success() -> None:
-    problem = Problem([integrator(1.0, running=lambda x, u: u**2, u_bounds=(-1, 1))])
+    problem = OptimalControlProblem([integrator(1.0, running=lambda x, u: u**2, u_bounds=(-1, 1))])
     solution, _ = solved(problem, "hermite-simpson", 10, [straight()])
     assert solution.status is not Status.SUCCESS
     assert solution.constraint_violation > 0.01
@@ -131,7 +133,7 @@ def test_conditions_at_the_end_may_hold_the_input_and_the_path_may_stop_before(m
         start=[Condition("start", x, [0, 0], [0, 0])], end=[Condition("let go", u), Condition("place", x[0], 1, 1)],
         open_end=True,
     )  # fmt: skip
-    solution, made = solved(Problem([phase]), method, 8, [straight()])
+    solution, made = solved(OptimalControlProblem([phase]), method, 8, [straight()])
     assert solution.status is Status.SUCCESS
     arc = made.unpack(solution.z)[0]
     assert arc.u[-1, 0] == pytest.approx(0.0, abs=1e-8)
@@ -139,7 +141,7 @@ def test_conditions_at_the_end_may_hold_the_input_and_the_path_may_stop_before(m
 
 
 def test_meshes_are_checked() -> None:
-    problem = Problem([integrator(1.0, running=lambda x, u: u**2)])
+    problem = OptimalControlProblem([integrator(1.0, running=lambda x, u: u**2)])
     for mesh in ([0.0, 0.5], [0.0, 1.0, 0.5, 1.0], [1.0], [0.1, 1.0]):
         with pytest.raises(InputError, match="mesh"):
             Transcription(problem, [np.array(mesh)], "trapezoid")
@@ -157,12 +159,14 @@ def test_a_link_may_have_unknowns_of_its_own() -> None:
     up, down = Condition("up", x, [1.0, 0.0], [1.0, 0.0]), Condition("down", x[0])
     phases = [replace(phase, start=[up], end=[down]), replace(phase, end=[up])]
     jump = Condition("jump", after - before - ca.vertcat(0, p))
-    link = Link(0, 1, before, after, jump, p, (0.0, 100.0), p**2)
-    arc = Arc(np.array([0.0, 1.0]), np.array([[1.0, 0.0], [0.0, -1.0]]), np.zeros((1, 1)))
-    solution, made = solved(Problem(phases, [link]), "midpoint", 3, [arc, arc])
+    link = PhaseLinkage(0, 1, before, after, jump, p, (0.0, 100.0), p**2)
+    arc = NodeTrajectory(np.array([0.0, 1.0]), np.array([[1.0, 0.0], [0.0, -1.0]]), np.zeros((1, 1)))
+    solution, made = solved(OptimalControlProblem(phases, [link]), "midpoint", 3, [arc, arc])
     assert solution.status is Status.SUCCESS
     assert made.jumps(solution.z)[0] == pytest.approx([2 * np.sqrt(2 * 9.81)], rel=1e-9)
     assert solution.objective == pytest.approx(8 * 9.81, rel=1e-9)
     assert [arc.times[-1] for arc in made.unpack(solution.z)] == pytest.approx([np.sqrt(2 / 9.81)] * 2, rel=1e-9)
     with pytest.raises(InputError, match=r"jump\.p_bounds"):
-        Transcription(Problem(phases, [replace(link, p_bounds=(1.0, 0.0))]), [np.linspace(0, 1, 3)] * 2, "midpoint")
+        Transcription(
+            OptimalControlProblem(phases, [replace(link, p_bounds=(1.0, 0.0))]), [np.linspace(0, 1, 3)] * 2, "midpoint"
+        )

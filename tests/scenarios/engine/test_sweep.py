@@ -184,7 +184,7 @@ def test_a_missing_extra_is_the_line_that_installs_it(monkeypatch: pytest.Monkey
     assert not (tmp_path / "out").exists()
 
 
-class Deadly(sweeps.Task):
+class Deadly(sweeps.SweepTask):
     """Runs of which one ends its whole process, as a crash in C does."""
 
     def run(self, point: Any) -> dict[str, Any]:

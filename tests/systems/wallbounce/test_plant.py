@@ -12,7 +12,7 @@ from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.simulate.mujoco.sensors import Sensors
 from trundle.status import Status
 from trundle.systems.wallbounce.control.low_level import LowLevel
-from trundle.systems.wallbounce.plant import MEASURED, BalancerPlant, Box
+from trundle.systems.wallbounce.plant import MEASURED, BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
 
 mujoco = pytest.importorskip("mujoco")
@@ -111,7 +111,7 @@ def test_it_balances_with_noise_delay_and_wrong_numbers():
 
 
 def test_torso_and_box_and_wall():
-    plant = BalancerPlant(ROBOT, [Wall([0.5, 0, 0], [-1, 0, 0])], [Box((0.0, 0.6), (0.1, 0.1, 0.5))])
+    plant = BalancerPlant(ROBOT, [Wall([0.5, 0, 0], [-1, 0, 0])], [MovableBox((0.0, 0.6), (0.1, 0.1, 0.5))])
     view = plant.plant(ROBOT.rest()).view()
     assert plant.torso_distance(view) == pytest.approx(0.36, abs=1e-6)
     plant.place_box(view, 0, [0.0, -0.4])
@@ -128,4 +128,4 @@ def test_a_robot_without_torso_is_refused():
     with pytest.raises(InputError, match="arm_masses"):
         BalancerPlant(ROBOT, arm_masses=(8.0, 5.0)).torso()
     with pytest.raises(InputError, match="half_size"):
-        Box((0, 0), (0.1, -0.1, 0.5))
+        MovableBox((0, 0), (0.1, -0.1, 0.5))

@@ -69,7 +69,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ShotOutcome:
     """What a roll-out came to.
 
     Attributes
@@ -128,7 +128,7 @@ class Shot:
     Attributes
     ----------
     parameters : dict of name -> value
-    outcome : Outcome
+    outcome : ShotOutcome
         Of a fresh roll-out of these parameters.
     status : Status
         ``SUCCESS`` only if that roll-out reaches the goal and keeps all margins.
@@ -137,7 +137,7 @@ class Shot:
     """
 
     parameters: dict[str, float]
-    outcome: Outcome
+    outcome: ShotOutcome
     status: Status
     rollouts: int
     wall_time: float
@@ -172,7 +172,7 @@ class Shooting:
     ----------
     parameters : sequence of Parameter
     roll_out : callable
-        Takes the parameters (n,), returns an `Outcome` of the same sizes for every point of the box.
+        Takes the parameters (n,), returns an `ShotOutcome` of the same sizes for every point of the box.
     samples : int
         Of the box (Latin hypercube) beside the guess.
     starts : int
@@ -190,7 +190,7 @@ class Shooting:
     """
 
     parameters: Sequence[Parameter]
-    roll_out: Callable[[FloatArray], Outcome]
+    roll_out: Callable[[FloatArray], ShotOutcome]
     samples: int = 200
     starts: int = 8
     wanted: int = 2
@@ -240,9 +240,9 @@ class _Search:
         self.width = np.array([p.high for p in task.parameters]) - self.low
         self.begin, self.count, self.share = clock.perf_counter(), 0, 0.0
         self.found = 0
-        self.best: tuple[bool, float, FloatArray, Outcome] | None = None
+        self.best: tuple[bool, float, FloatArray, ShotOutcome] | None = None
 
-    def outcome(self, s: FloatArray) -> Outcome:
+    def outcome(self, s: FloatArray) -> ShotOutcome:
         """Roll out a point `s` (n,) of the unit box."""
         if self.count >= self.task.max_rollouts:
             raise _Out(Status.ITERATION_LIMIT)

@@ -16,7 +16,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.plan.throw.goal import Catch, ThrowGoal, touches
 from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
-from trundle.plan.throw.shooting import Outcome, Parameter, Shooting, Shot
+from trundle.plan.throw.shooting import Parameter, Shooting, Shot, ShotOutcome
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 from trundle.simulate.events import HybridState
@@ -205,7 +205,7 @@ class ThrowCatch:
         ]
         return Profile([[pulse, *two] for pulse, two in zip(throw, back, strict=True)])
 
-    def roll_out(self, values: FloatArray, tolerance: float = 1e-8) -> Outcome:
+    def roll_out(self, values: FloatArray, tolerance: float = 1e-8) -> ShotOutcome:
         """Simulate the motion of the parameters `values` (7,) up to the catch and judge it; detail: `Catch` or None."""
         profile = self.profile(values)
         log, system = self._run(profile, float(values[0]), tolerance)
@@ -214,7 +214,7 @@ class ThrowCatch:
         catch = self._goal.catch(log, system)
         if catch is None:
             far = np.full(len(MARGINS) - len(limits), -1.0)
-            return Outcome(np.full(len(GOALS), _FAILED), np.concatenate([far, limits]), costs)
+            return ShotOutcome(np.full(len(GOALS), _FAILED), np.concatenate([far, limits]), costs)
         left = (self.goal_angle - catch.angle) * np.sign(self.goal_angle - self._goal.start_angle)
         spin = float(catch.after[self._goal.at("object.angular_velocity")][0]) * np.sign(self.goal_angle - catch.angle)
         normal, use = self._goal.carried(log, float(values[0]))
@@ -239,7 +239,7 @@ class ThrowCatch:
             catch.surplus / (self._goal.lift * self.tolerance[0]),
             (catch.place - self.goal_place) / self.tolerance[1],
         ]
-        return Outcome(np.array(goals), np.array(margins), costs, catch)
+        return ShotOutcome(np.array(goals), np.array(margins), costs, catch)
 
     def plan(
         self, progress: Callable[[dict[str, float]], object] | None = None, confirm: float = 1e-10, **search: Any
@@ -257,7 +257,7 @@ class ThrowCatch:
         """
         if not self._rests():
             rest = Profile([[], [], []])
-            none = Outcome(np.full(len(GOALS), _FAILED), np.full(len(MARGINS), -1.0))
+            none = ShotOutcome(np.full(len(GOALS), _FAILED), np.full(len(MARGINS), -1.0))
             shot = Shot({p.name: 0.0 for p in self.parameters}, none, Status.START_INFEASIBLE, 1, 0.0)
             trajectory = self._simulated(rest, 0.1, confirm)
             return ThrowPlan(shot.status, shot, rest, None, trajectory, None, self._goal.layout)

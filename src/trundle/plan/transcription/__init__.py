@@ -1,1 +1,6 @@
-"""Transcription."""
+"""Transcription of optimal control problems to nonlinear programs.
+
+`transcription.Transcription` makes the program of a problem by the trapezoidal rule, by Hermite-Simpson collocation or
+by multiple shooting, and takes its solution apart again; `midpoint` holds the implicit midpoint rule of walks,
+`assembly` the assembly of Jacobians and Hessians from those of single intervals.
+"""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from trundle.checks import FloatArray
 from trundle.numerics.nlp.nlp import ElementGroup
 from trundle.plan.transcription.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
-from trundle.problems import Condition, Phase, Problem
+from trundle.problems import Condition, OptimalControlProblem, Phase
 
 Make = Callable[[int], ElementGroup]
 """Makes a group of elements when the number of rows of the program is known."""
@@ -64,7 +64,7 @@ def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: R
     return made
 
 
-def total_rows(places: Sequence[Places], problem: Problem, rows: Rows, size: int) -> None:
+def total_rows(places: Sequence[Places], problem: OptimalControlProblem, rows: Rows, size: int) -> None:
     """Add T_total - sum of free durations = sum of fixed ones, and bounds of T_i / T_total; T_total comes last."""
     free = [place.duration for place in places if place.duration >= 0]
     fixed = np.array([sum(phase.duration[0] for phase in problem.phases if not phase.free)])

@@ -17,7 +17,7 @@ from trundle.numerics.nlp.nlp import ElementGroup, Program
 from trundle.numerics.ode.step import rk4_step
 from trundle.plan.transcription.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
 from trundle.plan.transcription.midpoint import at_ends_of_intervals, midpoint, total_rows
-from trundle.problems import Condition, Phase, Problem
+from trundle.problems import Condition, OptimalControlProblem, Phase
 
 METHODS = ("trapezoid", "hermite-simpson", "shooting")
 """Inputs are linear between nodes."""
@@ -26,7 +26,7 @@ MIDPOINT = "midpoint"
 
 
 @dataclass(frozen=True, eq=False)
-class Arc:
+class NodeTrajectory:
     """Numbers of one phase: a guess or a solution.
 
     Attributes
@@ -41,7 +41,7 @@ class Arc:
     x: FloatArray
     u: FloatArray
 
-    def at(self, times: FloatArray) -> Arc:
+    def at(self, times: FloatArray) -> NodeTrajectory:
         """Return the arc on other times, linearly interpolated."""
         middles = (self.times[1:] + self.times[:-1]) / 2
         of_u = self.times if len(self.u) == len(self.times) else middles
@@ -49,7 +49,7 @@ class Arc:
         for values, given, of in ((x, self.x, self.times), (u, self.u, of_u)):
             for column in range(values.shape[1]):
                 values[:, column] = np.interp(times, of, given[:, column])
-        return Arc(np.asarray(times), x, u)
+        return NodeTrajectory(np.asarray(times), x, u)
 
 
 class Transcription:
@@ -66,7 +66,7 @@ class Transcription:
 
     Parameters
     ----------
-    problem : Problem
+    problem : OptimalControlProblem
     meshes : sequence of (N + 1,)
         Normalised node times of each phase, from 0 to 1.
     method : str
@@ -77,7 +77,9 @@ class Transcription:
     program : Program
     """
 
-    def __init__(self, problem: Problem, meshes: Sequence[FloatArray], method: str = "hermite-simpson") -> None:
+    def __init__(
+        self, problem: OptimalControlProblem, meshes: Sequence[FloatArray], method: str = "hermite-simpson"
+    ) -> None:
         choice("method", method, (*METHODS, MIDPOINT))
         if len(meshes) != len(problem.phases):
             raise InputError("meshes", len(meshes), f"one mesh a phase: {len(problem.phases)}")
@@ -113,8 +115,8 @@ class Transcription:
             names=rows.names,
         )
 
-    def pack(self, arcs: Sequence[Arc]) -> FloatArray:
-        """Return z from a guess: one `Arc` a phase, on any times (stretched onto the mesh)."""
+    def pack(self, arcs: Sequence[NodeTrajectory]) -> FloatArray:
+        """Return z from a guess: one `NodeTrajectory` a phase, on any times (stretched onto the mesh)."""
         z = np.zeros(self.size)
         for arc, mesh, places, phase in zip(arcs, self.meshes, self._places, self.problem.phases, strict=True):
             length = float(arc.times[-1] - arc.times[0])
@@ -133,12 +135,12 @@ class Transcription:
             )
         return np.clip(z, self.program.z_lower, self.program.z_upper)
 
-    def unpack(self, z: FloatArray) -> tuple[Arc, ...]:
-        """Return one `Arc` a phase from the unknowns z."""
+    def unpack(self, z: FloatArray) -> tuple[NodeTrajectory, ...]:
+        """Return one `NodeTrajectory` a phase from the unknowns z."""
         arcs = []
         for mesh, places, phase in zip(self.meshes, self._places, self.problem.phases, strict=True):
             inputs = places.u_mid if self.method == MIDPOINT else places.u
-            arcs.append(Arc(mesh * _length(z, places, phase), z[places.x], z[inputs]))
+            arcs.append(NodeTrajectory(mesh * _length(z, places, phase), z[places.x], z[inputs]))
         return tuple(arcs)
 
     def jumps(self, z: FloatArray) -> tuple[FloatArray, ...]:
@@ -285,7 +287,7 @@ def _checked_mesh(mesh: FloatArray) -> FloatArray:
 
 
 def _places(
-    problem: Problem, meshes: Sequence[FloatArray], method: str
+    problem: OptimalControlProblem, meshes: Sequence[FloatArray], method: str
 ) -> tuple[list[Places], list[np.ndarray], int, int]:
     """Return the places of each phase, of each link's own unknowns, of the total duration (-1: none), and the size."""
     found, at = [], 0

@@ -12,7 +12,7 @@ from trundle.models.tree.conversion import to_wxyz
 from trundle.models.tree.tree import TreeModel
 from trundle.plan.transfer.goal import Target, hand_angle, names_of
 from trundle.plan.transfer.transfer import Transfer
-from trundle.problems import Condition, Link
+from trundle.problems import Condition, PhaseLinkage
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Ends:
             found.append(Condition("goal: contact force of a release", self.forces[:rows]))
         return found
 
-    def links(self) -> list[Link]:
+    def links(self) -> list[PhaseLinkage]:
         """Return what a periodic motion has alike at its end and its start."""
         if not self.task.goal.periodic:
             return []
@@ -62,7 +62,7 @@ class Ends:
             n = rolling.shape[0]
             rate = (frame_0.T @ frame[:, :n] @ rate)[:n]
         rows = {f"period: velocity of {hand}": twist - twist_0, f"period: rolling of {body}": rate - rate_0}
-        return [Link(0, 0, ends[0], ends[1], Condition(name, error)) for name, error in rows.items()]
+        return [PhaseLinkage(0, 0, ends[0], ends[1], Condition(name, error)) for name, error in rows.items()]
 
     def _hand_part(self, quantity: str) -> ca.SX:
         return self.model.x[self.model.layout[f"{names_of(self.task)[1]}.{quantity}"]]

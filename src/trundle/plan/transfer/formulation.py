@@ -24,7 +24,7 @@ from trundle.plan.transfer.goal import HandInstant, goal_errors, hand_pose, make
 from trundle.plan.transfer.planar_goal import rolled_goal
 from trundle.plan.transfer.reduction import Reduction, reduce_phase
 from trundle.plan.transfer.transfer import Transfer
-from trundle.problems import Condition, Phase, Problem
+from trundle.problems import Condition, OptimalControlProblem, Phase
 
 _CURVATURE = 1e-2
 """Least relative curvature times the body's size along a plan, where it varies."""
@@ -46,7 +46,7 @@ class Formulation:
     goal : (n_x,) or None
         A state of the twin that meets the goal, where contact and orientation are given.
     phase, reduction : the whole phase and the one without constants
-    problem : Problem
+    problem : OptimalControlProblem
         Of the phase without constants.
     """
 
@@ -69,7 +69,7 @@ class Formulation:
         fixed = {i: 0.0 for i in range(self.model.u.shape[0]) if i not in task.hand_limits.components(pair.d)}
         self.reduction: Reduction = reduce_phase(self.phase, self.start, fixed, self._velocities())
         links = [self.reduction.link(link) for link in self.ends.links()]
-        self.problem = Problem([self.reduction.phase], [link for link in links if link is not None])
+        self.problem = OptimalControlProblem([self.reduction.phase], [link for link in links if link is not None])
 
     @cached_property
     def physics(self) -> dict[str, float]:

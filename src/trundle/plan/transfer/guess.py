@@ -7,14 +7,14 @@ import numpy as np
 
 from trundle.checks import FloatArray, choice, non_negative
 from trundle.errors import InputError
-from trundle.plan.transcription.transcription import Arc
+from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
 from trundle.records.plan import Plan
 
 KINDS = ("stationary", "straight", "smooth")
 
 
-def built_in(formulation: Formulation, kind: str, nodes: int) -> Arc:
+def built_in(formulation: Formulation, kind: str, nodes: int) -> NodeTrajectory:
     """Return a guess for the reduced problem.
 
     ``stationary``: the start, held. ``straight``: states linear from start to goal. ``smooth``: configurations on a
@@ -27,14 +27,14 @@ def built_in(formulation: Formulation, kind: str, nodes: int) -> Arc:
     goal = _goal_state(formulation)
     u = np.zeros((nodes + 1, reduction.phase.nu))
     if kind == "stationary" or goal is None:
-        return Arc(times, np.tile(x0, (nodes + 1, 1)), u)
+        return NodeTrajectory(times, np.tile(x0, (nodes + 1, 1)), u)
     if kind == "straight":
         share = (times / times[-1])[:, None]
-        return Arc(times, (1 - share) * x0 + share * goal[reduction.states], u)
+        return NodeTrajectory(times, (1 - share) * x0 + share * goal[reduction.states], u)
     return _smooth(formulation, times, goal)
 
 
-def perturbed(arc: Arc, formulation: Formulation, sigma: float, seed: int) -> Arc:
+def perturbed(arc: NodeTrajectory, formulation: Formulation, sigma: float, seed: int) -> NodeTrajectory:
     """Return a guess with Gaussian errors: `sigma` in states (rad, chart units, rad/s, m) and inputs (of their bounds).
 
     The first state stays.
@@ -44,10 +44,10 @@ def perturbed(arc: Arc, formulation: Formulation, sigma: float, seed: int) -> Ar
     x = arc.x + sigma * rng.normal(size=arc.x.shape)
     x[0] = arc.x[0]
     bound = formulation.reduction.phase.u_bounds[1]
-    return Arc(arc.times, x, arc.u + sigma * rng.normal(size=arc.u.shape) * bound)
+    return NodeTrajectory(arc.times, x, arc.u + sigma * rng.normal(size=arc.u.shape) * bound)
 
 
-def from_plan(formulation: Formulation, plan: Plan) -> Arc:
+def from_plan(formulation: Formulation, plan: Plan) -> NodeTrajectory:
     """Return the nodes of an earlier plan (or attempt) of the same kind of task.
 
     Raises
@@ -60,7 +60,9 @@ def from_plan(formulation: Formulation, plan: Plan) -> Arc:
         raise InputError("guess", plan.states.shape, f"a plan with {model.x.shape[0]} states, as this task's pair has")
     if plan.atlas != formulation.atlas:
         raise InputError("guess", plan.atlas, f"a plan on the charts {formulation.atlas} of this task")
-    return Arc(plan.times - plan.times[0], plan.states[:, reduction.states], plan.inputs[:, reduction.inputs])
+    return NodeTrajectory(
+        plan.times - plan.times[0], plan.states[:, reduction.states], plan.inputs[:, reduction.inputs]
+    )
 
 
 def _goal_state(formulation: Formulation) -> FloatArray | None:
@@ -68,7 +70,7 @@ def _goal_state(formulation: Formulation) -> FloatArray | None:
     return formulation.goal
 
 
-def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> Arc:
+def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> NodeTrajectory:
     """Quintic in the configurations; velocities and inputs by least squares from the equations of motion.
 
     Rates of configurations are linear in velocities, those of velocities affine in inputs.
@@ -93,7 +95,7 @@ def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> Ar
     for k in range(len(times)):
         free = np.asarray(rate(x[k], np.zeros(phase.nu))).ravel()[v]
         u[k] = np.linalg.lstsq(np.asarray(ca.densify(d_u(x[k], u[k]))), accelerations[k] - free, rcond=1e-8)[0]
-    return Arc(times, x, np.clip(u, *phase.u_bounds))
+    return NodeTrajectory(times, x, np.clip(u, *phase.u_bounds))
 
 
 def _velocities(formulation: Formulation) -> np.ndarray:

@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models.tree.touching import touch_function
 from trundle.numerics.nlp.nlp import ProgramSolution
-from trundle.plan.transcription.transcription import Arc
+from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.goal import ERRORS, RATES
 from trundle.plan.transfer.replay import Dense, Replayer
@@ -38,7 +38,7 @@ class Judgement:
 
     Attributes
     ----------
-    arc : Arc
+    arc : NodeTrajectory
         Reduced nodes.
     status : Status
     residuals : dict
@@ -49,7 +49,7 @@ class Judgement:
     message : str
     """
 
-    arc: Arc
+    arc: NodeTrajectory
     status: Status
     residuals: dict[str, float]
     feasible: bool
@@ -58,13 +58,13 @@ class Judgement:
     message: str
 
     @classmethod
-    def unsolved(cls, formulation: Formulation, arc: Arc, status: Status, message: str) -> Judgement:
+    def unsolved(cls, formulation: Formulation, arc: NodeTrajectory, status: Status, message: str) -> Judgement:
         """Return what can be said where nothing was solved."""
         return cls(arc, status, dict.fromkeys(RESIDUALS, float("nan")), False, None, None, message)
 
 
 def judge(
-    formulation: Formulation, replayer: Replayer, arc: Arc, solution: ProgramSolution, settings: Settings
+    formulation: Formulation, replayer: Replayer, arc: NodeTrajectory, solution: ProgramSolution, settings: Settings
 ) -> Judgement:
     """Replay a solution and say whether it is a plan."""
     residuals = dict.fromkeys(RESIDUALS, float("nan"))
@@ -82,7 +82,7 @@ def judge(
 
 
 def _replayed(
-    formulation: Formulation, replayer: Replayer, arc: Arc, residuals: dict[str, float]
+    formulation: Formulation, replayer: Replayer, arc: NodeTrajectory, residuals: dict[str, float]
 ) -> tuple[Trajectory | None, Reference | None]:
     dense = replayer.dense(arc)
     if not np.all(np.isfinite(dense.states)):

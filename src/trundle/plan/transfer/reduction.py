@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array
-from trundle.problems import Condition, Link, Phase
+from trundle.problems import Condition, Phase, PhaseLinkage
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +38,13 @@ class Reduction:
         x[:, self.states], u[:, self.inputs] = states, inputs
         return x, u
 
-    def link(self, link: Link) -> Link | None:
+    def link(self, link: PhaseLinkage) -> PhaseLinkage | None:
         """Return a link of the full phase's ends in symbols of the reduced one, or None where it says nothing."""
         ends = [ca.SX.sym(name, len(self.states)) for name in ("x_end", "x_start")]
         filled = [_filled(end, self.states, self.x) for end in ends]
         expression = ca.substitute([link.condition.expression], [link.x_end, link.x_start], filled)[0]
         condition = _without_constants(replace(link.condition, expression=expression))
-        return None if condition is None else Link(link.before, link.after, ends[0], ends[1], condition)
+        return None if condition is None else PhaseLinkage(link.before, link.after, ends[0], ends[1], condition)
 
 
 def reduce_phase(

@@ -13,7 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, choice, integer, non_negative
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
-from trundle.plan.transcription.transcription import Arc, Transcription
+from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.guess import KINDS, built_in, from_plan, perturbed
 from trundle.plan.transfer.judge import Judgement, best_of, judge, start_fault
@@ -41,7 +41,7 @@ _SPLIT = 4
 def plan(
     task: Transfer,
     *,
-    guess: str | Plan | Arc | Path | None = None,
+    guess: str | Plan | NodeTrajectory | Path | None = None,
     nodes: int = 25,
     method: str = "hermite-simpson",
     position_tolerance: float = 1e-4,
@@ -65,7 +65,7 @@ def plan(
     Parameters
     ----------
     task : Transfer
-    guess : "stationary", "straight", "smooth", Plan, Arc or file of `Plan.save`, optional
+    guess : "stationary", "straight", "smooth", Plan, NodeTrajectory or file of `Plan.save`, optional
         Default: smooth, from start to goal. A plan is gone on from where it ended, on its own mesh.
     nodes, method : int; "hermite-simpson", "trapezoid" or "shooting"
         Intervals of the first mesh, and how they are made equations.
@@ -101,7 +101,7 @@ def plan(
 
 def _guesses(
     formulation: Formulation, guess: Any, nodes: int, sigma: float, settings: Settings
-) -> list[Callable[[], Arc]]:
+) -> list[Callable[[], NodeTrajectory]]:
     """Return what makes each guess, in the order they are tried."""
     non_negative("sigma", sigma)
     if isinstance(guess, str) and guess not in KINDS and Path(guess).suffix == ".npz":
@@ -110,7 +110,7 @@ def _guesses(
         guess = load_plan(guess)
     if isinstance(guess, Plan):
         arc = from_plan(formulation, guess)
-    elif isinstance(guess, Arc):
+    elif isinstance(guess, NodeTrajectory):
         size = (len(guess.times), None)
         for name in ("times", "x", "u"):
             array(f"guess.{name}", getattr(guess, name), size[: np.ndim(getattr(guess, name))])
@@ -163,7 +163,7 @@ class Planner:
     def _late(self) -> bool:
         return clock.perf_counter() >= self._until
 
-    def run(self, guesses: list[Callable[[], Arc]]) -> Plan:
+    def run(self, guesses: list[Callable[[], NodeTrajectory]]) -> Plan:
         """Return the plan from the first guess that leads to a motion, or the best attempt."""
         fault = start_fault(self.formulation)
         if fault:
@@ -185,7 +185,7 @@ class Planner:
             raise InputError("starts", len(guesses), "at least one guess")
         return self._finished(best)
 
-    def _refined(self, arc: Arc) -> Judgement:
+    def _refined(self, arc: NodeTrajectory) -> Judgement:
         """Solve on finer and finer meshes until the replay meets the goal."""
         mesh = arc.times / arc.times[-1]
         best: Judgement | None = None
@@ -203,7 +203,7 @@ class Planner:
             raise InputError("max_refinements", self.settings.max_refinements, ">= 0")
         return best
 
-    def _solved(self, arc: Arc, mesh: FloatArray, refinement: int) -> Judgement:
+    def _solved(self, arc: NodeTrajectory, mesh: FloatArray, refinement: int) -> Judgement:
         begin = clock.perf_counter()
         made = Transcription(self.problem, [mesh], self.settings.method)
         if self.settings.compile:
@@ -301,7 +301,7 @@ class Planner:
         )
 
 
-def _lengths(arc: Arc) -> FloatArray:
+def _lengths(arc: NodeTrajectory) -> FloatArray:
     """Return the scale of each state along a motion: its range, never below a thousandth of the largest."""
     span = np.ptp(arc.x, axis=0)
     return np.maximum(span, 1e-3 * max(float(np.max(span)), 1e-9))

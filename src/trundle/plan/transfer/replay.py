@@ -14,7 +14,7 @@ from trundle.models.rigid_body import SampledMotion
 from trundle.models.tree.conversion import pose_of, to_matrix, to_wxyz
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.numerics.ode.step import rk4_step
-from trundle.plan.transcription.transcription import Arc
+from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.goal import HandInstant, names_of
 from trundle.records import Trajectory
@@ -53,7 +53,7 @@ class Replayer:
         phase = formulation.reduction.phase
         self._step = _rk4_step(ca.Function("f", [phase.x, phase.u], [phase.rate], {"cse": True}))
 
-    def dense(self, arc: Arc) -> Dense:
+    def dense(self, arc: NodeTrajectory) -> Dense:
         """Return the motion from the start under the inputs of `arc` (reduced, linear between its nodes)."""
         times, starts = _fine_times(arc.times)
         u = arc.at(times).u
@@ -61,7 +61,7 @@ class Replayer:
         states, inputs = self.formulation.reduction.full(x, u)
         return Dense(times, states, inputs, starts)
 
-    def local_errors(self, arc: Arc, lengths: FloatArray) -> FloatArray:
+    def local_errors(self, arc: NodeTrajectory, lengths: FloatArray) -> FloatArray:
         """Return the error (N,) each interval of the transcription adds: its end state against an accurate one's.
 
         The largest over the states, each over its scale in `lengths` (n_x,).
@@ -75,7 +75,7 @@ class Replayer:
             x = np.asarray(self._step(x, u[0], u[1], h[None, :] / count))
         return np.max(np.abs(x.T - arc.x[1:]) / lengths, axis=1)
 
-    def simulated(self, arc: Arc) -> Trajectory:
+    def simulated(self, arc: NodeTrajectory) -> Trajectory:
         """Return the run of the user's own pair, in the user's coordinates, under the inputs of `arc`."""
         task = self.formulation.task
         _, u = self.formulation.reduction.full(arc.x, arc.u)
@@ -89,7 +89,7 @@ class Replayer:
         length = float(arc.times[-1])
         return simulate(self._system, self.start(arc), length, output_step=min(SPACING, length / 10))
 
-    def start(self, arc: Arc) -> Start:
+    def start(self, arc: NodeTrajectory) -> Start:
         """Return the start of the user's pair: the task's, or the one with the velocities that the plan chose."""
         formulation, task = self.formulation, self.formulation.task
         if task.start_velocities == "given":

@@ -17,8 +17,8 @@ from trundle.models import Robot, RollingTree, Start
 from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.nlp.nlp import ProgramSolution, solve
 from trundle.numerics.space import cross
-from trundle.plan.transcription.transcription import Arc, Transcription
-from trundle.problems import Condition, Phase, Problem
+from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
+from trundle.problems import Condition, OptimalControlProblem, Phase
 from trundle.status import Status
 
 MODELS = ("dynamic", "kinematic")
@@ -117,9 +117,9 @@ class BallTransfer:
         return self.robot.place(ball=at, rates={"ball": array("angular_velocity", angular_velocity, (3,))})
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> OptimalControlProblem:
         """The problem as transcriptions take it; the state is the simulated one, or its pose alone (kinematic)."""
-        return Problem([self._dynamic() if self.model == "dynamic" else self._kinematic()])
+        return OptimalControlProblem([self._dynamic() if self.model == "dynamic" else self._kinematic()])
 
     def _where(self, quantity: str) -> slice:
         return self.robot.system.model().layout[f"ball.{quantity}"]
@@ -243,7 +243,7 @@ def plan_ball(task: BallTransfer, *, nodes: int = 100, starts: int = 4, seed: in
     random = np.random.default_rng(integer("seed", seed, minimum=0))
     # Detours are found on a coarse mesh: the fine one starts at the best of them.
     coarse = Transcription(task.problem, [np.linspace(0.0, 1.0, min(nodes, 40) + 1)])
-    found: list[tuple[float, tuple[Arc, ...]]] = []
+    found: list[tuple[float, tuple[NodeTrajectory, ...]]] = []
     failed: ProgramSolution | None = None
     for number_of in range(integer("starts", starts, minimum=1)):
         solution = solve(coarse.program, coarse.pack([_guess(task, mesh, random, number_of > 0)]))
@@ -292,7 +292,7 @@ def _different(costs: list[float]) -> tuple[float, ...]:
     return tuple(kept)
 
 
-def _guess(task: BallTransfer, mesh: FloatArray, random: np.random.Generator, detour: bool) -> Arc:
+def _guess(task: BallTransfer, mesh: FloatArray, random: np.random.Generator, detour: bool) -> NodeTrajectory:
     """Return a roll from start to goal, straight or with a random detour, with the orientation that follows."""
     phase = task.problem.phases[0]
     t = mesh * task.duration
@@ -315,7 +315,7 @@ def _guess(task: BallTransfer, mesh: FloatArray, random: np.random.Generator, de
     else:
         x[:, layout["ball.angular_velocity"]][:, :2] = w
         x[:, layout["ball.velocity"]][:, :2] = rate
-    return Arc(t, x, u)
+    return NodeTrajectory(t, x, u)
 
 
 def _times(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -15,8 +15,8 @@ from trundle.errors import InputError, SimulationError
 from trundle.models.robots.passive_walker import AHEAD, PassiveWalker
 from trundle.numerics.nlp.nlp import solve
 from trundle.numerics.ode.ode import Integration, Integrator, OdeSystem
-from trundle.plan.transcription.transcription import Arc, Transcription
-from trundle.problems import Condition, Link, Phase, Problem
+from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
+from trundle.problems import Condition, OptimalControlProblem, Phase, PhaseLinkage
 from trundle.status import Status
 
 LEAST_ANGLE = 0.05
@@ -155,7 +155,7 @@ class StrideMap:
         return after.ravel(), done.t_end, D @ at_landing @ Phi
 
 
-def stride_problem(walker: PassiveWalker, durations: tuple[float, float]) -> Problem:
+def stride_problem(walker: PassiveWalker, durations: tuple[float, float]) -> OptimalControlProblem:
     """Return the problem of a periodic stride: the stance foot rolls, the swing foot lands, the legs swap.
 
     Unknown are y(t) and the duration between `durations` (s). The end obeys gap = 0, and the impact of the end is the
@@ -173,7 +173,7 @@ def stride_problem(walker: PassiveWalker, durations: tuple[float, float]) -> Pro
         start=[Condition("stance leg ahead", walker.y[0], LEAST_ANGLE, np.inf)],
         end=[Condition("swing foot on the ground", walker.gap / walker.leg)],
     )
-    return Problem([phase], [Link(0, 0, y_end, y_start, Condition("repeats", repeats))])
+    return OptimalControlProblem([phase], [PhaseLinkage(0, 0, y_end, y_start, Condition("repeats", repeats))])
 
 
 def limit_cycle(
@@ -217,7 +217,7 @@ def limit_cycle(
     share = np.linspace(0.0, 1.0, count + 1)
     angles = np.outer(1 - 2 * share, [a, -a])
     rates = np.tile([-2 * a / length, 2 * a / length], (count + 1, 1))
-    guess = Arc(share * length, np.hstack([angles, rates]), np.zeros((count + 1, 0)))
+    guess = NodeTrajectory(share * length, np.hstack([angles, rates]), np.zeros((count + 1, 0)))
     solution = solve(transcription.program, transcription.pack([guess]), tolerance=tolerance)
     if solution.status is not Status.SUCCESS:
         raise SimulationError(f"no periodic stride: {solution.worst}", solution.status)
@@ -225,7 +225,7 @@ def limit_cycle(
     return _judged(walker, arc, solution.iterations)
 
 
-def _judged(walker: PassiveWalker, arc: Arc, iterations: int) -> LimitCycle:
+def _judged(walker: PassiveWalker, arc: NodeTrajectory, iterations: int) -> LimitCycle:
     """Return the cycle next to the collocation's, of the accurate stride map."""
     strides, unit = StrideMap(walker), walker.time_unit
     y = arc.x[0]

@@ -14,7 +14,7 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.numerics.nlp.nlp import Iterate, Multipliers, ProgramSolution, solve
-from trundle.plan.transcription.transcription import MIDPOINT, Arc, Transcription
+from trundle.plan.transcription.transcription import MIDPOINT, NodeTrajectory, Transcription
 from trundle.plan.walk.plan import WalkPlan
 from trundle.problems.gait import Gait
 from trundle.problems.landing import SPAN
@@ -88,7 +88,7 @@ def meshes(walking: Walking) -> list[FloatArray]:
     return [np.linspace(0.0, 1.0, count + 1) for count in counts]
 
 
-def crude_guess(walking: Walking) -> list[Arc]:
+def crude_guess(walking: Walking) -> list[NodeTrajectory]:
     """Return legs that swing by 22 degrees each way in half a second, knees that bend, and a base that glides."""
     gait, arcs, begin = walking.gait, [], 0.0
     single, double = (float(np.clip(t, *b)) for t, b in ((0.45, gait.single), (0.1, gait.double)))
@@ -103,7 +103,7 @@ def crude_guess(walking: Walking) -> list[Arc]:
         for side, mode in support.stances.items():
             where, points = places[f"force-{side}-{mode}"], len(walking.stances[side, mode].points)
             u[:, where.start + 2 : where.stop : 3] = 1.0 / len(support.stances) / points
-        arcs.append(Arc(times, np.hstack([q, nu]), u))
+        arcs.append(NodeTrajectory(times, np.hstack([q, nu]), u))
         begin += times[-1]
     return arcs
 
@@ -124,7 +124,7 @@ def _posture(walking: Walking, share: float) -> FloatArray:
     return q
 
 
-def _neighbour(walking: Walking, plan: WalkPlan) -> list[Arc]:
+def _neighbour(walking: Walking, plan: WalkPlan) -> list[NodeTrajectory]:
     """Return the arcs of another plan; its forces and multipliers on this grid."""
     if plan.joints != walking.joints or len(plan.phases) != len(walking.supports):
         raise InputError("guess", plan.phases, "a plan of the same avatar with the same phases")
@@ -149,18 +149,18 @@ def _neighbour(walking: Walking, plan: WalkPlan) -> list[Arc]:
             points = len(walking.stances[side, mode].points)
             share = plan.force[within, SIDES.index(side)] / walking.weight / points
             u[:, where] = np.tile(share, (1, points))
-        arcs.append(Arc(times, x, u))
+        arcs.append(NodeTrajectory(times, x, u))
     return arcs
 
 
-def _noisy(arcs: list[Arc], walking: Walking, sigma: float, seed: int) -> list[Arc]:
+def _noisy(arcs: list[NodeTrajectory], walking: Walking, sigma: float, seed: int) -> list[NodeTrajectory]:
     if sigma == 0.0:
         return arcs
     rng = np.random.default_rng(seed)
     offset = np.zeros(2 * walking.n)
     offset[6 : walking.n] = sigma * rng.normal(size=walking.n - 6)
     stretch = float(np.exp(0.2 * rng.normal()))
-    return [Arc(arc.times * stretch, arc.x + offset, arc.u) for arc in arcs]
+    return [NodeTrajectory(arc.times * stretch, arc.x + offset, arc.u) for arc in arcs]
 
 
 def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> WalkPlan:
@@ -235,7 +235,7 @@ def _status(solution: ProgramSolution) -> Status:
     return Status.ITERATION_LIMIT if cut and solution.status is Status.SUCCESS else solution.status
 
 
-def _impacts(walking: Walking, arcs: Sequence[Arc], jumps: Sequence[FloatArray]) -> list[dict[str, Any]]:
+def _impacts(walking: Walking, arcs: Sequence[NodeTrajectory], jumps: Sequence[FloatArray]) -> list[dict[str, Any]]:
     """Return each impact: the phase it begins, impulses (points, 3) N s of the feet, and the energy (J) it takes."""
     found = []
     model = walking.model

@@ -59,7 +59,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Task:
+class SweepTask:
     """What every run of a sweep has in common; travels to workers."""
 
     scenario: str
@@ -145,7 +145,7 @@ def sweep(
     for package in ("pyarrow", "distributed" if scheduler else "joblib"):
         needed(package)
     axes, named = axes_of(over), _where(scenario)
-    task = Task(named, tuple(overrides), tuple(str(Path(folder).resolve()) for folder in allow_path))
+    task = SweepTask(named, tuple(overrides), tuple(str(Path(folder).resolve()) for folder in allow_path))
     base = load_scenario(named, overrides, seed, task.allow_path)
     points = points_of(axes, samples, base.seed)
     plan = {"scenario": named, "digest": _checked(task, base, points), "set": list(overrides), "over": list(over)}
@@ -197,7 +197,7 @@ def _where(scenario: str | Path) -> str:
     return text if text in catalogue.names() or not Path(text).exists() else str(Path(text).resolve())
 
 
-def _checked(task: Task, base: Scenario, points: Sequence[Point]) -> str:
+def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
     """Return a digest of the scenario; both ends of the sweep refused means that a key is wrong, not a value."""
     refused = []
     for point in (points[0], points[-1]):
@@ -253,7 +253,7 @@ def _read_rows(journal: TextIO) -> dict[int, Row]:
     return rows
 
 
-def _here(task: Task, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
+def _here(task: SweepTask, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
     """Yield rows as they are done, from processes of this machine; a process that dies costs only its own run."""
     joblib = needed("joblib")
     count = joblib.cpu_count() if jobs is None else jobs
@@ -275,7 +275,7 @@ def _died() -> type[BaseException]:
     return importlib.import_module("joblib.externals.loky.process_executor").TerminatedWorkerError
 
 
-def _on_dask(task: Task, points: Sequence[Point], address: str) -> Iterator[Row]:
+def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator[Row]:
     """Yield rows as they are done, from the workers of a Dask scheduler."""
     distributed = needed("distributed")
     try:

@@ -25,7 +25,7 @@ _SHORT = 0.1
 
 
 @dataclass(frozen=True)
-class Contact:
+class FootContact:
     """One time on the plate: first and last sample, and why it is not used (empty: it is)."""
 
     first: int
@@ -43,7 +43,7 @@ class FittedFoot:
         In the shank's frame: origin at the ankle, x forward, y towards the knee; with the middle cut-off.
     points : (N, 2) m
         Roll-over shape: the centre of pressure in that frame.
-    contacts : tuple of Contact
+    contacts : tuple of FootContact
     times : (N,) s
     cutoffs : (2,) N
         Between which the cut-off was drawn.
@@ -60,7 +60,7 @@ class FittedFoot:
 
     circle: CircleFit
     points: FloatArray
-    contacts: tuple[Contact, ...]
+    contacts: tuple[FootContact, ...]
     times: FloatArray
     cutoffs: tuple[float, float]
     radii: FloatArray
@@ -115,7 +115,7 @@ def in_shank(data: GaitData) -> FloatArray:
     return np.stack([np.sum(away * forward, axis=1), np.sum(away * up, axis=1)], axis=1)
 
 
-def contacts_of(data: GaitData, points: FloatArray, cutoff: float) -> tuple[Contact, ...]:
+def contacts_of(data: GaitData, points: FloatArray, cutoff: float) -> tuple[FootContact, ...]:
     """Return the times on the plate: force above `cutoff` (N) for at least 0.1 s; `points` are those of `in_shank`.
 
     Complete ones are used: they begin and end inside the record and lack no number.
@@ -129,7 +129,7 @@ def contacts_of(data: GaitData, points: FloatArray, cutoff: float) -> tuple[Cont
         lacking = int(np.sum(~np.all(np.isfinite(points[first : last + 1]), axis=1)))
         cut = first == 0 or last == len(data.time) - 1
         fault = "cut off by the record's end" if cut else f"{lacking} samples lack a number" if lacking else ""
-        found.append(Contact(int(first), int(last), fault))
+        found.append(FootContact(int(first), int(last), fault))
     return tuple(found)
 
 
@@ -193,7 +193,7 @@ def fit_foot(
     )
 
 
-def _used(contacts: tuple[Contact, ...]) -> np.ndarray:
+def _used(contacts: tuple[FootContact, ...]) -> np.ndarray:
     spans = [np.arange(c.first, c.last + 1) for c in contacts if not c.fault]
     return np.concatenate(spans) if spans else np.zeros(0, dtype=int)
 
@@ -274,7 +274,7 @@ def summary(foot: FittedFoot, source: str) -> dict[str, Any]:
     }
 
 
-def _contact(foot: FittedFoot, contact: Contact) -> Mapping[str, Any]:
+def _contact(foot: FittedFoot, contact: FootContact) -> Mapping[str, Any]:
     return {"samples": contact.last - contact.first + 1, "used": not contact.fault, "fault": contact.fault}
 
 

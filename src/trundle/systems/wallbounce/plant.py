@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import mujoco
     from numpy.typing import ArrayLike
 
-__all__ = ["MEASURED", "BalancerPlant", "Box"]
+__all__ = ["MEASURED", "BalancerPlant", "MovableBox"]
 
 MEASURED = 28
 """Numbers of a measurement: O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces (6)."""
 
 
 @dataclass(frozen=True)
-class Box:
+class MovableBox:
     """A box on the floor: centre (2,), half sizes (3,), m, and yaw, rad."""
 
     center: Sequence[float] | FloatArray
@@ -54,7 +54,7 @@ class BalancerPlant:
     robot : BallBalancer
     walls : sequence of Wall
         Flat ones: the simulator has planes.
-    boxes : sequence of Box
+    boxes : sequence of MovableBox
         Movable from the outside; see `place_box`.
     arm_masses : (2,) kg
         Of upper arm and forearm.
@@ -71,7 +71,7 @@ class BalancerPlant:
 
     robot: BallBalancer = field(default_factory=BallBalancer)
     walls: Sequence[Wall] = ()
-    boxes: Sequence[Box] = ()
+    boxes: Sequence[MovableBox] = ()
     arm_masses: tuple[float, ...] | FloatArray = (0.8, 0.6)
     armature: float = 0.01
     torso_radius: float = 0.14

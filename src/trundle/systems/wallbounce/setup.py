@@ -39,7 +39,7 @@ from trundle.systems.wallbounce.control import (
     TrackingPlanner,
     TwoLevel,
 )
-from trundle.systems.wallbounce.plant import BalancerPlant, Box
+from trundle.systems.wallbounce.plant import BalancerPlant
 from trundle.systems.wallbounce.robot import BallBalancer
 
 __all__ = ["Setup", "Trial"]
@@ -105,10 +105,10 @@ class Setup:
         return result
 
     @property
-    def box(self) -> Box | None:
+    def box(self) -> MovableBox | None:
         """The box that appears, out of sight until then."""
         table = getattr(self.tables, "box", None)
-        return None if table is None else Box((0.0, -100.0), table.half_size)
+        return None if table is None else MovableBox((0.0, -100.0), table.half_size)
 
     def plant(self) -> BalancerPlant:
         """Return the true robot among walls and boxes."""

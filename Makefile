@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n > 4 ? 4 : n)))
-PIP := python -m pip --disable-pip-version-check --no-input --progress-bar off install
+PIP := python -m pip --disable-pip-version-check --no-input install --progress-bar off
 SOURCES := $(wildcard src tests bench examples docs/conf.py)
 # Interpreters that `make dist-check` tries the wheel with: those here that run, or PYTHONS='python3.12 /path/to/python3.13'.
 PYTHONS ?= $(foreach p,python3.11 python3.12 python3.13,$(shell $(p) -c '' 2>/dev/null && echo $(p)))

@@ -39,6 +39,7 @@ UNITS = {
     "step_length": "m",
     "tick": "s",
     "ticks": "1",
+    "iteration_ratio": "1",
 }
 #: End of the name of a task's largest error over the second half of a run, ``<task>_late_error``, in the task's unit.
 LATE = "_late_error"

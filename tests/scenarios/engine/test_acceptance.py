@@ -40,6 +40,15 @@ def test_missing_not_finite_or_large_does_not_hold(bad: float | None) -> None:
     assert entries["centre_drift"]["value"] in (None, 1e-6)
 
 
+def test_a_published_figure_stands_beside_a_value_without_limit() -> None:
+    values = {"iteration_ratio": 0.83, "cost_ratio": 0.2}
+    entry = metrics.judge("walk-flat-foot", values)["iteration_ratio"]
+    assert (entry["value"], entry["unit"], entry["limit"], entry["holds"]) == (0.83, "1", None, None)
+    assert entry["published"] == pytest.approx(71 / 175, abs=5e-4)
+    assert entry["source"].startswith("paper 1")
+    assert metrics.hold(metrics.judge("walk-flat-foot", values))
+
+
 def test_limit_itself_holds() -> None:
     assert metrics.hold(metrics.judge("plate-spinning", GOOD | {"centre_drift": 1e-8}))
 

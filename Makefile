@@ -10,15 +10,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n > 4 ? 4 : n)))
-PIP := python -m pip --disable-pip-version-check --quiet install
+PIP := python -m pip --disable-pip-version-check --no-input install --progress-bar off
 SOURCES := $(wildcard src tests bench examples docs/conf.py)
+# Interpreters that `make dist-check` tries the wheel with: those here that run, or PYTHONS='python3.12 /path/to/python3.13'.
+PYTHONS ?= $(foreach p,python3.11 python3.12 python3.13,$(shell $(p) -c '' 2>/dev/null && echo $(p)))
+# HOUSE=1: lint also holds the sizes and orders of `python -m bench.house`.
+HOUSE ?=
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help install demo test lint typecheck format bench matrix fuzz docs clean distclean
+.PHONY: help install demo test test-all lint typecheck format bench matrix fuzz docs dist-check clean distclean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 # $(call virtual-environment,FOLDER): create it once; without ensurepip (Debian before python3-venv) through the pip or uv that is there.
 define virtual-environment
@@ -31,6 +35,11 @@ define virtual-environment
 		|| { rm -rf $(1); echo "this Python cannot create virtual environments: sudo apt-get install python3-venv"; exit 1; }; }
 endef
 
+# $(call logged,FILE,COMMAND): its words go to the file; only when it fails is the file named, with its end.
+define logged
+	@( $(2) ) >$(1) 2>&1 || { code=$$?; echo "[failed] $(1) says why; its end:"; tail -n 20 $(1) | sed 's/^/    /'; exit $$code; }
+endef
+
 install: $(INSTALLED) ## .venv with trundle and what its scenarios and tests need
 
 $(INSTALLED): pyproject.toml
@@ -38,7 +47,7 @@ $(INSTALLED): pyproject.toml
 	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null \
 		|| echo "[note] no C compiler: everything runs, more slowly (sudo apt-get install gcc)"
 	@echo "[install] trundle and its dependencies into $(VENV) (once)"
-	@$(BIN)/$(PIP) --editable '.[dev]'
+	$(call logged,$(VENV)/install.log,$(BIN)/$(PIP) --editable '.[dev]')
 	@touch $@
 
 demo: $(INSTALLED) ## runs plate-spinning and says where pictures and viewer page are
@@ -50,10 +59,15 @@ test: lint typecheck ## lint, types, then the whole suite, slow tests included: 
 	@echo "[pytest]"
 	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal) $(ARGS)
 
+test-all: $(INSTALLED) ## the whole suite, with what `make test` leaves out: longer
+	@echo "[pytest]"
+	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal) $(ARGS)
+
 lint: $(INSTALLED) ## ruff, rules and format
 	@echo "[ruff]"
 	@$(BIN)/ruff check --quiet --output-format concise $(SOURCES)
 	@$(BIN)/ruff format --quiet --check $(SOURCES) || { echo "not formatted: make format"; exit 1; }
+	@$(if $(HOUSE),echo "[house]" && $(BIN)/python -m bench.house --check)
 
 # pyright runs on Node.js, from PATH or fetched at its first use. Where there is neither, that is said, not failed. Once it starts, errors fail.
 typecheck: $(INSTALLED) ## pyright
@@ -77,7 +91,7 @@ bench: .venv-bench/.installed ## side by side with other simulators, in an envir
 .venv-bench/.installed: pyproject.toml
 	$(call virtual-environment,.venv-bench)
 	@echo "[install] trundle and the peers of the benchmark into .venv-bench (once)"
-	@.venv-bench/bin/$(PIP) --editable '.[bench]'
+	$(call logged,.venv-bench/install.log,.venv-bench/bin/$(PIP) --editable '.[bench]')
 	@touch $@
 
 docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
@@ -86,12 +100,33 @@ docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
 
 $(VENV)/.installed-docs: $(INSTALLED)
 	@echo "[install] Sphinx into $(VENV) (once)"
-	@$(BIN)/$(PIP) --editable '.[docs]'
+	$(call logged,$(VENV)/install-docs.log,$(BIN)/$(PIP) --editable '.[docs]')
 	@touch $@
+
+dist-check: ## builds sdist and wheel, runs the wheel alone in an empty environment of each Python >= 3.11 here
+	$(call virtual-environment,.venv-dist)
+	@rm -rf dist
+	$(call logged,.venv-dist/build.log,.venv-dist/bin/$(PIP) build && .venv-dist/bin/python -m build --outdir dist .)
+	@[ -n "$(PYTHONS)" ] || { echo "no Python >= 3.11 on PATH: PYTHONS=/path/to/python make dist-check"; exit 1; }
+	@ls dist
+	$(foreach p,$(PYTHONS),$(call tried,$(p),.venv-dist/$(notdir $(p)))$(newline))
+
+# $(call tried,PYTHON,FOLDER): the wheel, and nothing but what it asks for, runs a scenario away from the sources.
+define tried
+	$(call logged,.venv-dist/run.log,$(1) -m venv --clear $(2) && $(2)/bin/$(PIP) "$$(ls $(CURDIR)/dist/*.whl)" \
+		&& cd $(2) && env -u PYTHONPATH bin/trundle run plate-spinning --out run)
+	@echo "$$($(2)/bin/python --version): $$($(2)/bin/trundle run plate-spinning --quiet --no-plots --json --out $(2)/again \
+		| $(2)/bin/python -c 'import json, sys; print(json.load(sys.stdin)["status"])')"
+endef
+
+define newline
+
+
+endef
 
 clean: ## removes what the targets above wrote, environments kept
 	@rm -rf build dist runs docs/_build docs/api/generated .pytest_cache .ruff_cache .hypothesis bench/results
 	@find src tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## clean, and the environments
-	@rm -rf $(VENV) .venv-bench
+	@rm -rf $(VENV) .venv-bench .venv-dist

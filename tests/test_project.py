@@ -23,7 +23,7 @@ NAMES = {page.relative_to(ROOT).as_posix(): page for page in PAGES}
 
 
 def make_targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", MAKEFILE, flags=re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", MAKEFILE, flags=re.MULTILINE))
 
 
 def anchors(page: Path) -> set[str]:
@@ -40,10 +40,12 @@ def test_the_version_is_said_alike_everywhere() -> None:
     assert trundle.__version__ == version("trundle") == cited[1] == changed[1]
 
 
-def test_ci_calls_exactly_make_test() -> None:
+def test_ci_calls_exactly_the_test_command_of_the_readme() -> None:
     run = ROOT / ".ci" / "run"
     lines = [line for line in run.read_text().splitlines() if line and not line.startswith(("#", "set ", "cd "))]
+    told = [line.split("#")[0].strip() for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
     assert lines == ["make test"]
+    assert lines[0] in told
     assert os.access(run, os.X_OK)
     assert "set -euo pipefail" in run.read_text()
 
@@ -58,15 +60,71 @@ def test_make_test_runs_lint_types_and_the_whole_suite_last() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["demo", "test", "bench", "fuzz", "matrix", "docs", "lint", "typecheck", "format", "clean"]
+    "target",
+    [
+        "demo",
+        "test",
+        "test-all",
+        "bench",
+        "fuzz",
+        "matrix",
+        "docs",
+        "dist-check",
+        "lint",
+        "typecheck",
+        "format",
+        "clean",
+    ],
 )
-def test_make_has_the_target(target: str) -> None:
+def test_make_has_the_target_and_lists_it(target: str) -> None:
     assert target in make_targets()
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert f"make {target} " in listed
+
+
+def test_make_test_all_runs_every_test() -> None:
+    plan = subprocess.run(["make", "-n", "test-all"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    (line,) = (line for line in plan.stdout.splitlines() if "-m pytest" in line)
+    assert re.search(r"not |-m [^p]|--ignore|--deselect", line) is None
+
+
+def makefile_here(folder: Path, recipe: str) -> subprocess.CompletedProcess[str]:
+    """Run a target of one's own with the project's Makefile functions."""
+    (folder / "own.mk").write_text(f"include {ROOT / 'Makefile'}\n\nown:\n\t{recipe}\n\t@echo after\n")
+    return subprocess.run(
+        ["make", "-s", "-f", "own.mk", "own"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_what_an_installer_says_goes_to_its_log(tmp_path: Path) -> None:
+    done = makefile_here(tmp_path, "$(call logged,said.log,echo a notice; echo a warning >&2)")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "after\n", "")
+    assert (tmp_path / "said.log").read_text() == "a notice\na warning\n"
+
+
+def test_an_installer_that_fails_is_told_with_the_end_of_its_log(tmp_path: Path) -> None:
+    done = makefile_here(tmp_path, "$(call logged,said.log,seq 30; echo no such package >&2; exit 3)")
+    assert done.returncode != 0
+    assert "after" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0] == "[failed] said.log says why; its end:"
+    assert lines[1:] == [f"    {line}" for line in [*range(12, 31), "no such package"]]
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "docs", "bench"])
+def test_every_installation_of_a_target_is_logged(target: str) -> None:
+    plan = subprocess.run(
+        ["make", "-n", "-W", "pyproject.toml", target], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    installing = [line for line in plan.stdout.splitlines() if " install " in line and "pip" in line]
+    installing = [line for line in installing if "--editable" in line]
+    assert installing
+    assert all(re.search(r"\) >\S+/install\S*\.log 2>&1 \|\|", line) for line in installing)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_make_commands_in_prose_exist(name: str) -> None:
-    code = re.findall(r"`make ([a-z]+)`|^make ([a-z]+)", NAMES[name].read_text(), flags=re.MULTILINE)
+    code = re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", NAMES[name].read_text(), flags=re.MULTILINE)
     assert {first or second for first, second in code} <= make_targets()
 
 

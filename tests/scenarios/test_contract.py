@@ -94,12 +94,6 @@ def test_relative_spin_at_the_start_of_pure_rolling_is_bad_input(tmp_path: Path)
         build(scenario)
 
 
-MISSED = {
-    "walk-flat-foot": "iteration_ratio .83, limit .5: the flat foot is easy in this formulation too",
-}
-"""Scenarios with a limit that is not met yet, and by how much."""
-
-
 FEWER = {"humanoid-carry": 3}
 """Scenarios whose trials take most of a minute each, and how many of them are run here: none of these may fail.
 
@@ -107,14 +101,8 @@ FEWER = {"humanoid-carry": 3}
 """
 
 
-def limits() -> list[object]:
-    """Return the named scenarios, those with a limit still missed expected to fail."""
-    marks = {name: [pytest.mark.xfail(reason=reason, strict=False)] for name, reason in MISSED.items()}
-    return [pytest.param(name, marks=marks.get(name, [])) for name in catalogue.names()]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", limits())
+@pytest.mark.parametrize("name", catalogue.names())
 def test_named_scenario_holds_its_limits_and_its_resolved_file_gives_the_same(tmp_path: Path, name: str) -> None:
     overrides = [f"trials.count={FEWER[name]}"] if name in FEWER else []
     first = run(load_scenario(name, overrides), tmp_path / "first")

@@ -59,6 +59,16 @@ def test_missing_not_finite_or_large_does_not_hold(spinning, bad: float | None) 
     assert entries["centre_drift"]["value"] in (None, 1e-6)
 
 
+def test_a_published_figure_stands_beside_a_value_without_limit() -> None:
+    values = {"iteration_ratio": Metric(0.83, "1"), "cost_ratio": Metric(0.2, "1")}
+    entries = judge(load_scenario("walk-flat-foot").tables.acceptance, values)
+    entry = entries["iteration_ratio"]
+    assert (entry["value"], entry["unit"], entry["limit"], entry["holds"]) == (0.83, "1", None, None)
+    assert entry["published"] == pytest.approx(71 / 175, abs=5e-4)
+    assert entry["source"].startswith("paper 1")
+    assert hold(entries)
+
+
 def test_limit_itself_holds(spinning) -> None:
     assert hold(judge(spinning, GOOD | {"centre_drift": Metric(1e-8, "m")}))
 

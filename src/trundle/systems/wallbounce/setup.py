@@ -39,7 +39,7 @@ from trundle.systems.wallbounce.control import (
     TrackingPlanner,
     TwoLevel,
 )
-from trundle.systems.wallbounce.plant import BalancerPlant
+from trundle.systems.wallbounce.plant import BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
 
 __all__ = ["Setup", "Trial"]

@@ -1,0 +1,209 @@
+"""`python -m bench.house`: each rule broken once, in a small tree, is seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench import house
+
+FACADE = '''"""A package."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trundle.models import Ball as Ball
+'''
+BASE = {
+    "__init__.py": FACADE,
+    "models/__init__.py": '"""Models."""\n\nfrom trundle.models.ball import Ball\n\n__all__ = ["Ball"]\n',
+    "models/ball.py": '"""A ball."""\n\n\nclass Ball:\n    """A ball of six words here.\n\n    >>> 1\n    1\n    """\n',
+}
+
+
+def checkout(folder: Path, files: dict[str, str], table: str = "") -> Path:
+    for name, text in (BASE | files).items():
+        file = folder / "src" / "trundle" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (folder / "pyproject.toml").write_text(f"[tool.trundle.house]\n{table}\n" if table else "[project]\n")
+    return folder
+
+
+def figures(folder: Path, files: dict[str, str]) -> dict:
+    return house.measure(checkout(folder, files) / "src" / "trundle")
+
+
+def test_a_tree_in_order_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert house.main(["--root", str(checkout(tmp_path, {})), "--check"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 59
+LAZY = "def f():\n    from trundle.models import b\n    return b\n"
+BROKEN = {
+    "folders": {f"plan/m{i}.py": "" for i in range(17)},
+    "modules": {"plan/long.py": "x = 1\n" * 400},
+    "functions": {"plan/long.py": LONG_FUNCTION},
+    "circles": {"models/a.py": "from trundle.models import b\n", "models/b.py": "import trundle.models.a\n"},
+    "circles_with_inner": {"models/a.py": LAZY, "models/b.py": "from .a import f\n"},
+    "quoted_kinds": {"report/plots.py": 'if kind == "planar":\n    pass\n'},
+    "any": {"plan/loose.py": "from typing import Any\n\nx: Any\n" + "y: list[Any]\n" * 199},
+    "aliases_of_any": {"plan/loose.py": "from typing import Any\n\nJson = Any\n"},
+}
+
+
+@pytest.mark.parametrize("rule", house.TARGETS)
+def test_a_broken_rule_is_seen(tmp_path: Path, rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    root = checkout(tmp_path, BROKEN[rule])
+    assert house.main(["--root", str(root), "--check"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split(":")[0] for line in lines if not line.startswith(" ")} >= {rule}
+
+
+@pytest.mark.parametrize("rule", house.TARGETS)
+def test_a_ceiling_allows_what_is_there_and_no_more(tmp_path: Path, rule: str) -> None:
+    found = house.checked(figures(tmp_path, BROKEN[rule]))
+    counts = {name: count for name, (count, _) in found.items() if count > house.TARGETS[name]}
+    assert rule in counts
+    table = "\n".join(f"{name} = {count}" for name, count in counts.items())
+    assert house.main(["--root", str(checkout(tmp_path, {}, table)), "--check"]) == 0
+    table = "\n".join(f"{name} = {count - (name == rule)}" for name, count in counts.items())
+    assert house.main(["--root", str(checkout(tmp_path, {}, table)), "--check"]) == 1
+
+
+def test_an_unknown_ceiling_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="anys"):
+        house.main(["--root", str(checkout(tmp_path, {}, "anys = 3")), "--check"])
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"plan/m{i}.py": "" for i in range(16)} | {"plan/__init__.py": ""},
+        {"plan/long.py": "x = 1\n" * 399},
+        {"plan/long.py": "def f():\n" + "    x = 1\n" * 58},
+        {"systems/planar/build.py": 'kind = "planar"\n'},
+        {"report/plots.py": '"""planar"""\n\n\ndef f():\n    """walking"""\n    return "a planar run"\n'},
+        {"models/urdf/joints.py": 'TYPES = ("revolute", "planar")\n'},
+        {"plan/words.py": '# Any\nx = "Any"\n\n\ndef f():\n    """Any."""\n'},
+        {
+            "models/a.py": (
+                "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from trundle.models.b import x\n\ny = 1\n"
+            ),
+            "models/b.py": "from trundle.models.a import y\n\nx = y\n",
+        },
+    ],
+    ids=["folder", "module", "function", "system", "prose", "urdf", "words", "type-checking"],
+)
+def test_what_is_allowed_is_not_reported(tmp_path: Path, files: dict[str, str]) -> None:
+    assert house.check(figures(tmp_path, files), house.TARGETS | {"any": 0}) == []
+
+
+def test_code_lines_leave_out_prose_and_blank_lines(tmp_path: Path) -> None:
+    text = '''"""Module.
+
+Two lines.
+"""
+
+# a comment
+x = 1  # behind code
+
+y = """a text
+
+# of three lines"""
+
+
+class A:
+    """Class."""
+
+    z: int = 0
+    """An attribute."""
+'''
+    found = figures(tmp_path, {"systems/planar/a.py": text})
+    assert found["code_lines"] - found["code_lines_outside_systems"] == 1 + 3 + 2
+    assert found["code_lines_outside_systems"] == 3 + 2 + 1  # of the three files that are always there
+
+
+def test_any_is_counted_where_it_is_a_name(tmp_path: Path) -> None:
+    text = "import typing\nfrom typing import Any, cast\n\nx: 'dict[str, Any]'\ny = cast('Any', x)\n"
+    text += "z: typing.Any\nw: Any\n"
+    found = figures(tmp_path, {"plan/a.py": text})
+    assert (found["any"], found["any_without_imports"]) == (5, 4)
+    assert found["any_by_package"] == {"plan": 5}
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("from trundle.models import b", "from trundle.models import a"),
+        ("from . import b", "from .a import x"),
+        ("import importlib\nimportlib.import_module('trundle.models.b')", "import trundle.models.a"),
+        ("from trundle.models import Ball", ""),
+    ],
+)
+def test_circles_are_seen_through_every_kind_of_import(tmp_path: Path, a: str, b: str) -> None:
+    package = '"""Models."""\n\nfrom trundle.models.a import Ball\n' if not b else BASE["models/__init__.py"]
+    found = figures(tmp_path, {"models/a.py": a + "\n", "models/b.py": b + "\n", "models/__init__.py": package})
+    (circle,) = found["circles"]
+    assert circle == ("trundle.models <-> trundle.models.a" if not b else "trundle.models.a <-> trundle.models.b")
+
+
+def test_names_and_fields_said_twice_are_listed(tmp_path: Path) -> None:
+    tables = """
+class Table(BaseModel):
+    pass
+
+
+class Foot(Table):
+    mass: float = 1
+    size: float = Field(default=0.2, gt=0)
+    name: str = "foot"
+    needed: float
+
+
+class Long(Foot):
+    points: list[int] = Field(default_factory=list)
+    other: float = 3.0
+"""
+    data = """
+@dataclass(frozen=True)
+class Foot:
+    mass: float = 1.0
+    size: float = 0.2
+    name: str = "hand"
+    needed: float = 1.0
+    points: list[int] = field(default_factory=list)
+
+
+class Plain:
+    other: float = 3.0
+"""
+    found = figures(tmp_path, {"scenarios/schema.py": tables, "contact/foot.py": data})
+    assert found["shared_class_names"] == ["Foot: contact/foot.py, scenarios/schema.py"]
+    assert [line.split(" =")[0] for line in found["repeated_declarations"]] == [
+        "scenarios/schema.py:Foot.mass",
+        "scenarios/schema.py:Foot.size",
+        "scenarios/schema.py:Long.points",
+    ]
+
+
+def test_docstrings_are_measured_for_all_and_for_the_facade(tmp_path: Path) -> None:
+    texts = 'def f():\n    """One two."""\n\n\ndef _g():\n    """Not public."""\n\n\n'
+    texts += "class C:\n    def m(self):\n        pass\n"
+    found = figures(tmp_path, {"plan/a.py": texts})["docstrings"]
+    assert found["facade"] == {"count": 1, "median_words": 9, "examples": 1}
+    assert found["all"] == {"count": 4, "median_words": 1.0, "examples": 1}
+
+
+def test_json_holds_what_the_report_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = str(checkout(tmp_path, {"report/plots.py": 'kind = "planar"\n'}))
+    assert house.main(["--root", root, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["quoted_kinds"] == ["report/plots.py:1: 'planar'"]
+    assert house.main(["--root", root, "--list"]) == 0
+    text = capsys.readouterr().out
+    assert "report/plots.py:1: 'planar'" in text
+    assert all(key.replace("_", " ") in text for key in found)

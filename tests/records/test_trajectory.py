@@ -117,12 +117,11 @@ def test_a_run_says_in_one_line_what_it_is(ball):
     assert ball.body("terrain") is None
 
 
-def test_metadata_is_a_copy_and_needs_a_kind(ball):
+def test_metadata_is_a_copy_and_a_kind_is_what_made_the_run(ball):
     metadata = {"kind": "juggling", "statistics": {"steps": 3}}
     run = Trajectory(ball.dataset, Status.SUCCESS, True, metadata)
     metadata["statistics"]["steps"] = 4
     assert run.metadata["statistics"]["steps"] == 3
-    with pytest.raises(InputError, match="kind"):
-        Trajectory(ball.dataset, Status.SUCCESS, True, {})
-    with pytest.raises(InputError, match="juggling"):
-        Trajectory(ball.dataset, Status.SUCCESS, True, {"kind": "jugling"})
+    assert run.kind == "juggling"
+    alone = Trajectory(ball.dataset, Status.SUCCESS, True, {})
+    assert (alone.kind, alone.layout, alone.dimension) == ("pair", "pair", 3)

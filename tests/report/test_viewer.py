@@ -11,6 +11,7 @@ from tests.report.synthetic import ball_on_plate, rock_on_terrain
 from trundle.errors import MissingExtraError
 from trundle.report import viewer
 from trundle.report.scene import build_stage
+from trundle.scenarios.engine import pictures
 
 
 def recording(page: str) -> dict:
@@ -56,7 +57,7 @@ def test_without_viser_one_line_says_what_to_install(monkeypatch, tmp_path):
 
 def test_a_run_opens_itself_in_the_browser(monkeypatch):
     opened = []
-    monkeypatch.setattr(viewer.webbrowser, "open", opened.append)
+    monkeypatch.setattr(pictures.webbrowser, "open", opened.append)
     path = ball_on_plate(duration=0.2).view()
     assert opened == [path.as_uri()]
     assert path.is_file()

@@ -16,6 +16,7 @@ from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
 from trundle.records.trajectory import Trajectory
 from trundle.records.variables import check_dataset
+from trundle.records.views import view_of
 from trundle.records.whole import reading, whole
 from trundle.status import Status
 
@@ -65,7 +66,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
         status, feasible = Status.from_label(content["status"]), content["feasible"]
         metadata, scene = content["metadata"], _scene(content["scene"], extra)
         dataset = _plain(dataset)
-        check_dataset(dataset, content.get("variables"))
+        check_dataset(dataset, content.get("variables"), view_of(dataset))
         return Trajectory(dataset, status, feasible, metadata, scene)
 
 

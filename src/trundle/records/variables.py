@@ -139,8 +139,12 @@ def make_dataset(
     return xr.Dataset(data, coords=coordinates)
 
 
-def check_dataset(dataset: xarray.Dataset, written: Mapping[str, Sequence[str]] | None = None) -> None:
+def check_dataset(
+    dataset: xarray.Dataset, written: Mapping[str, Sequence[str]] | None = None, view: View | None = None
+) -> None:
     """Check a dataset read from a file: `written` variables with their dimensions, time first, all values finite.
+
+    What a `view` requires has to be there, too.
 
     Raises
     ------
@@ -150,7 +154,8 @@ def check_dataset(dataset: xarray.Dataset, written: Mapping[str, Sequence[str]] 
     if "time" not in dataset.variables:
         raise InputError("time", "missing", "in a trajectory")
     _times(dataset["time"].values)
-    for name, dims in (written or {}).items():
+    required = {name: v.dims for name, v in (view.variables if view else {}).items() if v.required}
+    for name, dims in {**required, **(written or {})}.items():
         if name not in dataset:
             raise InputError(name, "missing", "in this trajectory")
         found = tuple(str(dim) for dim in dataset[name].dims)

@@ -6,8 +6,12 @@ A system adds views of its own (`trundle.scenarios.system`): anything that is a 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from trundle.records.variables import Variable, View
+
+if TYPE_CHECKING:
+    import xarray
 
 _V = ("time", "xyz")
 _Q = ("time", "wxyz")
@@ -117,3 +121,12 @@ ROBOT = View(
 def tree_view(dimension: int) -> View:
     """Return the view of a tree of bodies in the plane (2) or in space (3)."""
     return _TREES[dimension]
+
+
+def view_of(dataset: xarray.Dataset) -> View | None:
+    """Return the view that a dataset has the variables of, by what only that view has; None of a system's own."""
+    if "object_position" in dataset:
+        return PAIR
+    if "com_position" in dataset:
+        return ROBOT
+    return tree_view(2 if "xz" in dataset.dims else 3) if "body_position" in dataset else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
@@ -95,6 +94,8 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
 
 def _limb(body: SceneBody, radius: float) -> tuple[MeshPart, ...]:
     """Return the hull of balls at a link's joints: a rod between two, a trunk between many."""
+    from scipy.spatial import ConvexHull
+
     turns = np.linspace(0, 2 * np.pi, 13)[:-1]
     ring = np.stack([np.cos(turns), np.sin(turns), 0 * turns], axis=1)
     ups = (-0.9, -0.5, 0.0, 0.5, 0.9)

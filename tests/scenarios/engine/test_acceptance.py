@@ -38,7 +38,6 @@ def test_entry_is_that_of_the_contract(spinning) -> None:
     assert entry == {
         "value": 2.9e-8,
         "unit": "%",
-        "meaning": "largest deviation",
         "sense": "<=",
         "limit": 1e-7,
         "holds": True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from tests.measuring import compute, figures_of, measured, stage_of
 from tests.scenarios.files import EXAMPLES, own_robot
 from trundle.errors import InputError
 from trundle.plan.stances.stances import TimingRule
-from trundle.scenarios import build, load_scenario
+from trundle.scenarios import catalogue, build, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
 from trundle.systems.multicontact.build import MulticontactExperiment
 from trundle.systems.multicontact.trials import _sole_shift
@@ -296,8 +295,7 @@ def test_a_robot_of_ones_own_is_laid_out_by_its_own_file(tmp_path: Path) -> None
         weak += f'\n[hands.{side}]\nlink = "{link}"\nat = [0.0, 0.0, 0.0]\nradius = 0.04\n'
     weak += '\n[postures.lean_left]\n"RShoulderYaw" = -0.7\n'
     (tmp_path / "mine.toml").write_text(weak, encoding="utf-8")
-    ledge = files("trundle.scenarios") / "library" / "humanoid-ledge.toml"
-    text = ledge.read_text(encoding="utf-8").replace('name = "g1"', 'name = "mine.toml"')
+    text = catalogue.text_of("humanoid-ledge").replace('name = "g1"', 'name = "mine.toml"')
     (tmp_path / "ledge.toml").write_text(text, encoding="utf-8")
     work = MulticontactExperiment(load_scenario(tmp_path / "ledge.toml"))
     assert work.walk.width == pytest.approx(0.15 - 0.09)

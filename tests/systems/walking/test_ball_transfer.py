@@ -32,9 +32,9 @@ def test_study_and_its_metrics(runs):
     assert values["friction_use"] < 1
 
 
-def test_record_is_that_of_kind_walking(runs, tmp_path):
+def test_record_is_that_of_a_robot(runs, tmp_path):
     again = load_trajectory(runs[""].save(tmp_path / "trajectory.nc"))
-    assert again.kind == "walking"
+    assert (again.layout, again.dimension) == ("tree", 3)
     for name in ("com_position", "com_velocity", "joint_torque", "base_quaternion", "contact_force", "slip", "phase"):
         assert name in again
     np.testing.assert_array_equal(again["com_position"], again["body_position"][:, 0])

@@ -32,7 +32,6 @@ def _entry(criterion: Criterion | None, metric: Metric | None) -> dict[str, Any]
     return {
         "value": value,
         "unit": "" if metric is None else metric.unit,
-        "meaning": "" if metric is None else metric.meaning,
         "sense": sense,
         "limit": limit,
         "holds": _holds(value, sense, limit),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -137,16 +137,18 @@ def _one(
     try:
         result = run(name, folder, plots=plots, progress=progress)
     except TrundleError as error:
+        meanings: Mapping[str, str] = {}
         asked = load_scenario(name).tables.acceptance
         entries, status, code = acceptance.judge(asked, {}), f"{Status.FAILED.label}: {error}", 1
     else:
         entries, status, code = result.summary["metrics"], result.summary["status"], result.exit_code
+        meanings = result.meanings
     statuses[name] = status
     paper = _paper(name)
     for figure, entry in entries.items():
         if entry["limit"] is None and entry["published"] is None:
             continue  # of no paper and without limit: summary.json has it
-        limit = (entry["sense"], entry["limit"], entry["unit"], entry["meaning"], entry["holds"])
+        limit = (entry["sense"], entry["limit"], entry["unit"], meanings.get(figure, ""), entry["holds"])
         lines.append(
             Line(
                 name, figure, entry["published"], entry["source"] or paper, entry["value"], *limit, status, str(folder)

@@ -22,6 +22,7 @@ from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
+    from trundle.report import Metric
 
 Progress = Callable[[str, float], None]
 """Called with what is going on and how much of it is done, from 0 to 1."""
@@ -46,6 +47,8 @@ class Result:
         Comparison runs.
     interrupted : bool
         Whether the user stopped it.
+    meanings : mapping of str to str
+        What each metric is, in a sentence.
     """
 
     directory: Path
@@ -53,6 +56,7 @@ class Result:
     trajectory: Trajectory | None
     parts: Mapping[str, Trajectory] = field(default_factory=dict)
     interrupted: bool = False
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:
@@ -177,12 +181,13 @@ def _do_all(
     main, parts = done.get(""), {name: value for name, value in done.items() if name}
     interrupted = any(status is Status.INTERRUPTED for status, _ in outcomes.values())
     try:
-        entries = _metrics(scenario, main, parts)
+        metrics = _metrics(scenario, main, parts)
+        entries = acceptance.judge(scenario.tables.acceptance, metrics)
     except KeyboardInterrupt:
-        entries, interrupted = {}, True
+        metrics, entries, interrupted = {}, {}, True
     summary = _summary(scenario, outcomes, entries, done, times, clock)
     files.write_summary(directory, summary)
-    return Result(directory, summary, main, parts, interrupted)
+    return Result(directory, summary, main, parts, interrupted, {name: m.meaning for name, m in metrics.items()})
 
 
 def _saved(trajectory: Trajectory, directory: Path, name: str, outcome: tuple[Status, str]) -> tuple[Status, str]:
@@ -249,18 +254,17 @@ def _summary(
     }
 
 
-def _metrics(scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]) -> dict[str, dict[str, Any]]:
-    """Return the metrics beside the scenario's limits; one with a limit that cannot be computed does not hold."""
-    from trundle.report import Metric, RunSet
+def _metrics(scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]) -> Mapping[str, Metric]:
+    """Return the metrics of a run; none where they cannot be computed."""
+    from trundle.report import RunSet
 
-    asked = scenario.tables.acceptance
-    values: Mapping[str, Metric] = {}
-    if main is not None and len(main) > 1:
-        try:
-            values = system(scenario.kind).metrics(RunSet(main, parts, frozenset(asked)))
-        except TrundleError as error:
-            _log.warning("metrics: %s", error)
-    return acceptance.judge(asked, values)
+    if main is None or len(main) < 2:
+        return {}
+    try:
+        return system(scenario.kind).metrics(RunSet(main, parts, frozenset(scenario.tables.acceptance)))
+    except TrundleError as error:
+        _log.warning("metrics: %s", error)
+        return {}
 
 
 def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:

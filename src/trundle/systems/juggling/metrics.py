@@ -146,7 +146,7 @@ def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
         if left.get(name) is not None:
             values[name] = float(left[name])
     if "start_successes" in values:
-        values["start_successes"] = Count(values["start_successes"], int(left["starts"]))
+        values["start_successes"] = Count(values["start_successes"], int(left.get("starts", 0)) or 1)
     for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
         if part in parts:
             errors = goal_errors(parts[part], _goal(parts[part]))
@@ -255,8 +255,9 @@ def is_trial(part: str) -> bool:
     return TRIAL.fullmatch(part) is not None
 
 
-def _has_goal(key: str) -> Callable[[Trajectory, Parts], bool]:
-    return lambda run, parts: (run.metadata.get("goal") or {}).get(key) is not None
+def _turns(run: Trajectory, parts: Parts) -> bool:
+    """Whether the goal is an angle of the object; else it is a place on the hand."""
+    return (run.metadata.get("goal") or {}).get("object_angle") is not None
 
 
 _SUCCESSES = {
@@ -308,7 +309,7 @@ GROUPS = (
     MetricGroup(
         _SUCCESSES | {"friction_use": Quantity("1", "largest |f_t| / (mu f_n), closed loops until balanced")},
         flip_up,
-        applies=_has_goal("object_angle"),
+        applies=_turns,
     ),
     MetricGroup(
         {
@@ -320,7 +321,7 @@ GROUPS = (
     MetricGroup(
         _SUCCESSES | {"final_speed": Quantity("m/s", "of the object relative to the hand at the end, without noise")},
         butterfly,
-        applies=_has_goal("contact_on_hand"),
+        applies=lambda run, parts: not _turns(run, parts),
     ),
 )
 

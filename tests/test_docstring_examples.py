@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import sys
 
 import pytest
 
@@ -29,8 +30,9 @@ NAMES = sorted(name for name in trundle.__all__ if not name.startswith("__"))
 
 def examples(name: str) -> list[doctest.DocTest]:
     """The examples of a name's own docstring."""
-    text = inspect.getdoc(getattr(trundle, name)) or ""
-    test = doctest.DocTestParser().get_doctest(text, {"tr": trundle}, name, None, None)
+    thing = getattr(trundle, name)
+    names = {**vars(sys.modules[thing.__module__]), "tr": trundle}  # those of its module, as doctest does
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(thing) or "", names, name, None, None)
     return [test] if test.examples else []
 
 

@@ -14,7 +14,7 @@ from tests.measuring import compute, figures_of, measured, stage_of
 from tests.scenarios.files import EXAMPLES, own_robot
 from trundle.errors import InputError
 from trundle.plan.stances.stances import TimingRule
-from trundle.scenarios import catalogue, build, load_scenario
+from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
 from trundle.systems.multicontact.build import MulticontactExperiment
 from trundle.systems.multicontact.trials import _sole_shift

@@ -47,7 +47,7 @@ def main() -> None:
     _ = work.path
     print(HEAD, flush=True)
     outcomes: list[Outcome] = []
-    for trial in work.trials(outcomes):
+    for trial in (trial for wave in work.waves(outcomes) for trial in wave):
         begin = time.process_time()
         outcomes.append(work.outcome(trial))
         print(row(outcomes[-1].facts, time.process_time() - begin), flush=True)

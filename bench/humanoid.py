@@ -37,7 +37,7 @@ def trial_run(name: str, seeds: int, first: int, overrides: tuple[str, ...] = ()
     work, outcomes = build(scenario), []
     if not isinstance(work, MulticontactExperiment):
         raise SystemExit(f"{name} is no scenario of kind multicontact")
-    for trial in work.trials(outcomes):
+    for trial in (trial for wave in work.waves(outcomes) for trial in wave):
         outcomes.append(work.outcome(trial))
         print(name, *overrides, *row_of(outcomes[-1].facts), sep="  ", file=sys.stderr, flush=True)
     return trajectory(work, outcomes)

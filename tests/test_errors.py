@@ -56,3 +56,17 @@ def test_sizes_and_exponents_are_named_as_given(make, text: str) -> None:
     with pytest.raises(tr.InputError) as caught:
         make()
     assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        tr.SimulationError("it fell", tr.Status.FAILED, {"steps": 3}),
+        tr.CompileError("refused", "line 1"),
+        tr.MissingExtraError("mujoco", "sim"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_reach_another_process_whole(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

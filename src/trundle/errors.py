@@ -71,6 +71,9 @@ class MissingExtraError(TrundleError, ImportError):
         self.extra = extra
         super().__init__(f"{package} is not installed: pip install 'trundle[{extra}]'")
 
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+        return type(self), (self.package, self.extra)
+
 
 class CompileError(TrundleError):
     """The C compiler refused a generated source; `log` holds what it printed."""
@@ -78,6 +81,9 @@ class CompileError(TrundleError):
     def __init__(self, message: str, log: str = "") -> None:
         self.log = log
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[CompileError], tuple[str, str]]:
+        return type(self), (str(self), self.log)
 
 
 class SimulationError(TrundleError):
@@ -87,3 +93,6 @@ class SimulationError(TrundleError):
         self.status = status
         self.result = result
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[SimulationError], tuple[str, Status, Any]]:
+        return type(self), (str(self), self.status, self.result)

@@ -29,6 +29,7 @@ def run(
     as_json: bool = typer.Option(False, "--json", help="Print summary.json to stdout and nothing else there."),
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
     warm_from: Path | None = typer.Option(None, "--warm-from", metavar="RUN", help="Start a plan from another run."),
+    jobs: int | None = typer.Option(None, "--jobs", metavar="N", min=1, help="Processes for trials [all cores]."),
     view: bool = typer.Option(False, "--view", help="Open the viewer page in the browser."),
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
@@ -51,7 +52,7 @@ def run(
             if show is not None:
                 show(what, share)
 
-        result = run_scenario(loaded, out, plots=not no_plots, view=view, progress=progress)
+        result = run_scenario(loaded, out, plots=not no_plots, view=view, progress=progress, jobs=jobs)
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:

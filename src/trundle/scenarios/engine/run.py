@@ -12,10 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from trundle import __version__
+from trundle.checks import integer
 from trundle.errors import MissingExtraError, SimulationError, TrundleError
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, build_all
+from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
 from trundle.status import Status
@@ -78,6 +80,7 @@ def run(
     plots: bool = True,
     view: bool = False,
     progress: Progress | None = None,
+    jobs: int | None = None,
 ) -> Result:
     """Run a scenario and write its folder.
 
@@ -98,6 +101,8 @@ def run(
         Whether to open the viewer page in the browser.
     progress : callable, optional
         Called with (what, share done).
+    jobs : int, optional
+        Processes that trials are spread over; as many as there are cores unless given. Results are the same for any.
 
     Raises
     ------
@@ -108,6 +113,8 @@ def run(
         scenario = load_scenario(scenario, seed=seed)
     elif seed is not None:
         scenario = scenario.with_seed(seed)
+    if jobs is not None:
+        integer("jobs", jobs, minimum=1)
     clock = _Clock()
     with clock("build"):
         experiments = build_all(scenario)
@@ -115,7 +122,8 @@ def run(
     with _logged(directory):
         files.write_scenario(directory, scenario)
         _log.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, _all_parts(experiments), directory, clock, progress)
+        with over_processes(jobs):
+            result = _do_all(scenario, _all_parts(experiments), directory, clock, progress)
         result = _report(result, clock, plots)
         _log.info("exit code %d", result.exit_code)
     if view and not result.interrupted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.trials import stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
@@ -128,10 +129,15 @@ class TransferExperiment:
             yield Part("", lambda share: self._judged(self._closed(plan.tracked, self.start, share)))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
-        for k, draw in enumerate(self.trials, 1):
-            yield Part(f"closed-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=True, share=share))
-            if self.tables.trials.open_loop:
-                yield Part(f"open-loop-{k}", lambda share, d=draw: self._trial(plan, d, closed=False, share=share))
+        loops = ("closed", "open") if self.tables.trials.open_loop else ("closed",)
+        runs = [(k, loop) for k in range(len(self.trials)) for loop in loops]
+        done = stream_trials(partial(self._numbered, plan), runs)
+        for k, loop in runs:
+            yield Part(f"{loop}-loop-{k + 1}", lambda share: next(done).result())
+
+    def _numbered(self, plan: Plan, run: tuple[int, str]) -> Trajectory:
+        """Run a trial by its number, in closed or open loop."""
+        return self._trial(plan, self.trials[run[0]], closed=run[1] == "closed", share=None)
 
     # the plan -----------------------------------------------------------------------------------------
 
@@ -310,8 +316,13 @@ class BalanceExperiment:
         """Yield the controlled run, the one with the hand at rest, and trials."""
         yield Part("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
         yield Part("uncontrolled", lambda share: self._run(share))
-        for k, draw in enumerate(self.trials, 1):
-            yield Part(f"closed-loop-{k}", lambda share, d=draw: self._run(share, d, policy=self._policy(d)))
+        done = stream_trials(self._tried, self.trials)
+        for k in range(1, len(self.trials) + 1):
+            yield Part(f"closed-loop-{k}", lambda share: next(done).result())
+
+    def _tried(self, draw: Draw) -> Trajectory:
+        """Run a trial."""
+        return self._run(None, draw, policy=self._policy(draw))
 
     def controller(self) -> Policy:
         """Return the regulator about the goal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from trundle.errors import SimulationError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.trials import stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.systems.juggling.build import pair_and_start, xz
@@ -88,8 +90,15 @@ class ThrowExperiment:
                 yield Part("", lambda share: self._labelled(replace(made[0].trajectory, status=made[0].status)))
             return
         yield Part("", lambda share: self._run(made[0], 0.0, 0.0, 0, share))
-        for k, (angle, rate) in enumerate(self.errors(), 1):
-            yield Part(f"closed-loop-{k}", lambda share, a=angle, r=rate, n=k: self._run(made[0], a, r, n, share))
+        errors = list(enumerate(self.errors(), 1))
+        done = stream_trials(partial(self._caught, made[0]), errors)
+        for k, _ in errors:
+            yield Part(f"closed-loop-{k}", lambda share: next(done).result())
+
+    def _caught(self, plan: ThrowPlan, error: tuple[int, tuple[float, float]]) -> Trajectory:
+        """Run a trial by its number and the errors of its catch."""
+        number, (angle, rate) = error
+        return self._run(plan, angle, rate, number, None)
 
     def errors(self) -> list[tuple[float, float]]:
         """Return (angle, rate) of each trial's catch: corners first, then uniform draws."""

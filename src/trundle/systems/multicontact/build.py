@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +29,7 @@ from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan, TimingRule, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.trials import run_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.layout import hand_of, steps_of, terrain_of, with_hand
@@ -66,6 +68,11 @@ def build(scenario: Scenario) -> MulticontactExperiment:
     return work
 
 
+def _shared(share: PartProgress, begun: int, count: int, most: int, done: float) -> None:
+    """Tell the share of all trials that are done while a wave of `count` of them runs."""
+    share(min((begun + done * count) / most, 1.0))
+
+
 @dataclass(frozen=True, eq=False)
 class MulticontactExperiment:
     """A humanoid, its footholds and its trials; the first trial is the trajectory."""
@@ -96,34 +103,44 @@ class MulticontactExperiment:
         yield Part("", self._run)
 
     def _run(self, share: PartProgress | None) -> Trajectory:
-        outcomes: list[Outcome] = []
         with error_context(self.way, self.scenario):
             _ = self.path
+        outcomes: list[Outcome] = []
         most = len(self._pushes()) if self.tables.task == "stand" else self.tables.trials.count
-        for trial in self.trials(outcomes):
-            if share:
-                share(min(len(outcomes) / most, 1.0))
-            outcomes.append(self.outcome(trial))
+        for wave in self.waves(outcomes):
+            begun = len(outcomes)
+            outcomes += run_trials(self.outcome, wave, share and partial(_shared, share, begun, len(wave), most))
         return trajectory(self, outcomes)
 
     def outcome(self, trial: Trial) -> Outcome:
         """Run a trial."""
         return run_trial(self, trial)
 
-    def trials(self, outcomes: list[Outcome]) -> Iterator[Trial]:
-        """Yield the trials; of an axis no harder push follows one that felled the robot, as `outcomes` tells."""
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a process that runs trials needs: all else follows from it."""
+        return {"scenario": self.scenario}
+
+    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
+        """Yield trials that may run at once; of an axis no harder push follows one that felled the robot.
+
+        `outcomes` holds those of all waves before.
+        """
+        seed = self.scenario.seed
         if self.tables.task != "stand":
             table = self.tables.trials
-            for k in range(table.count):
-                yield Trial(self.scenario.seed + k, table.mass_factors[k % len(table.mass_factors)])
+            factors = table.mass_factors
+            yield [Trial(seed + k, factors[k % len(factors)]) for k in range(table.count)]
             return
         felled: dict[str, float] = {}
-        for k, (axis, impulse, mass, sign) in enumerate(self._pushes()):
-            if impulse <= felled.get(axis, np.inf):
-                trial = Trial(self.scenario.seed + k, mass, tuple(sign * impulse * _AXES[axis]), axis)
-                yield trial
-                if not outcomes[-1].facts["survived"]:
-                    felled[axis] = impulse
+        for (axis, impulse), pushes in groupby(enumerate(self._pushes()), lambda numbered: numbered[1][:2]):
+            if impulse > felled.get(axis, np.inf):
+                continue
+            wave = [
+                Trial(seed + k, mass, tuple(sign * impulse * _AXES[axis]), axis) for k, (_, _, mass, sign) in pushes
+            ]
+            yield wave
+            if not all(one.facts["survived"] for one in outcomes[-len(wave) :]):
+                felled[axis] = impulse
 
     def _pushes(self) -> list[tuple[str, float, float, float]]:
         table = self.tables.pushes

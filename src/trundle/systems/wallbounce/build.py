@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trundle.errors import InputError
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.trials import run_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 from trundle.systems.wallbounce.checks import MOVED
@@ -57,12 +59,7 @@ class TrialsExperiment:
         yield Part("", self._run)
 
     def _run(self, share: PartProgress | None) -> Trajectory:
-        trials, outcomes = self.setup.trials(), []
-        for k, trial in enumerate(trials):
-            if share:
-                share(k / len(trials))
-            outcomes.append(run_trial(self.setup, trial))
-        return trajectory(self.setup, outcomes)
+        return trajectory(self.setup, run_trials(partial(run_trial, self.setup), self.setup.trials(), share))
 
 
 def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:

@@ -1,0 +1,107 @@
+"""Trials over processes: the same results for any number of them."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib import import_module
+from os import cpu_count
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from trundle.errors import TrundleError
+
+if TYPE_CHECKING:
+    from trundle.scenarios.engine.building import PartProgress
+
+TrialT = TypeVar("TrialT")
+ResultT = TypeVar("ResultT")
+
+_log = logging.getLogger("trundle.run")
+_jobs: ContextVar[int] = ContextVar("jobs", default=1)
+
+
+@contextmanager
+def over_processes(jobs: int | None) -> Iterator[None]:
+    """Spread trials within the block over so many processes; None: as many as the machine has cores."""
+    token = _jobs.set((cpu_count() or 1) if jobs is None else jobs)
+    try:
+        yield
+    finally:
+        _jobs.reset(token)
+
+
+@dataclass(frozen=True)
+class Done(Generic[ResultT]):
+    """A trial that was run: what it left, or the error that ended it."""
+
+    value: ResultT | None = None
+    error: TrundleError | None = None
+
+    def result(self) -> ResultT:
+        """Return what the trial left, or raise its error."""
+        if self.error is not None:
+            raise self.error
+        return cast("ResultT", self.value)
+
+
+def run_trials(
+    run: Callable[[TrialT], ResultT], trials: Sequence[TrialT], progress: PartProgress | None = None
+) -> list[ResultT]:
+    """Return ``run(trial)`` of every trial, in their order; `progress` is called with the share that is done.
+
+    See `stream_trials`.
+    """
+    results: list[ResultT] = []
+    for done in stream_trials(run, trials):
+        results.append(done.result())
+        if progress is not None:
+            progress(len(results) / len(trials))
+    return results
+
+
+def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) -> Iterator[Done[ResultT]]:
+    """Yield what every trial left, in their order, as they are done.
+
+    Parameters
+    ----------
+    run : callable
+        Can be pickled; what it computes depends on the trial alone. A process that runs several trials keeps the
+        `run` that its first one brought, and what that has compiled.
+    trials : sequence
+        Can be pickled.
+    """
+    jobs = min(_jobs.get(), len(trials))
+    if jobs < 2:
+        yield from (_done(run, trial) for trial in trials)
+        return
+    try:
+        joblib = import_module("joblib")
+    except ImportError:
+        _log.info("trials run one after the other: joblib is not installed (trundle[scale])")
+        yield from (_done(run, trial) for trial in trials)
+        return
+    key = pickle.dumps(run)
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
+    yield from parallel(joblib.delayed(_in_worker)(key, trial) for trial in trials)
+
+
+def _done(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:
+    try:
+        return Done(run(trial))
+    except TrundleError as error:
+        return Done(error=error)
+
+
+_kept: dict[bytes, Callable[..., object]] = {}
+
+
+def _in_worker(key: bytes, trial: TrialT) -> Done[object]:
+    """Run a trial in a worker, which unpickles what runs it once."""
+    if key not in _kept:
+        _kept.clear()
+        _kept[key] = pickle.loads(key)
+    return _done(_kept[key], trial)

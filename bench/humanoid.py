@@ -17,7 +17,7 @@ from rich.table import Table
 
 from trundle.records import Trajectory
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.build import MulticontactExperiment
+from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.metrics import trials
 from trundle.systems.multicontact.trials import trajectory
 

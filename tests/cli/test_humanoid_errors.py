@@ -10,7 +10,7 @@ import pytest
 from tests.cli.test_cli import trundle
 from tests.scenarios.files import own_robot
 from trundle.models.urdf import examples as example_robots
-from trundle.systems.multicontact.build import MulticontactExperiment
+from trundle.systems.multicontact.experiment import MulticontactExperiment
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")

@@ -15,7 +15,7 @@ from trundle.models.robots.obstacles import Obstacle
 from trundle.numerics.rotations import rotation_rpy
 from trundle.scenarios import build, load_scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.systems.multicontact.build import MulticontactExperiment
+from trundle.systems.multicontact.experiment import MulticontactExperiment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "humanoid_past_post.toml"
 pytest.importorskip("pinocchio")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from trundle.records.files import load_trajectory
 from trundle.records.plan import Plan, load_plan
 from trundle.records.policy import ContactSensing, Policy, tell_contacts
 from trundle.records.reference import Reference
 from trundle.records.scenebodies import SceneBody
-from trundle.records.trajectory import Trajectory
+from trundle.records.trajectory import Trajectory, load_trajectory
 from trundle.records.variables import Variable, View, make_dataset
 from trundle.records.views import PAIR, ROBOT, tree_view
 

@@ -1,20 +1,20 @@
 """Trajectories as NetCDF4 files.
 
-The root group holds the variables, so that ``xarray.open_dataset("trajectory.nc")`` shows exactly those; ``mode`` is
+The root group holds the variables, so that ``xarray.open_dataset("record.nc")`` shows exactly those; ``mode`` is
 a string variable. The group ``trundle`` holds the metadata as JSON and the bodies' surfaces.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
-from trundle.records.trajectory import Trajectory
 from trundle.records.variables import check_dataset
 from trundle.records.views import view_of
 from trundle.records.whole import reading, whole
@@ -28,8 +28,18 @@ _ENGINE = "h5netcdf"
 _SUMMARY = ("Conventions", "kind", "scenario", "status", "advice", "feasible", "seed", "version")
 
 
-def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
-    """Write `trajectory` to `path` (NetCDF4); a reader never sees half a file.
+class Record(NamedTuple):
+    """The content of a record."""
+
+    dataset: xarray.Dataset
+    status: Status
+    feasible: bool
+    metadata: Mapping[str, Any]
+    scene: tuple[SceneBody, ...]
+
+
+def write_record(record: Record, path: str | Path) -> Path:
+    """Write a record to `path` (NetCDF4); a reader never sees half a file.
 
     Raises
     ------
@@ -37,8 +47,8 @@ def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
         If the folder is missing or not writable, or the metadata is not JSON.
     """
     target = Path(path)
-    extra = _group(trajectory)
-    dataset = trajectory.dataset.assign_attrs(_summary(trajectory))
+    extra = _group(record)
+    dataset = record.dataset.assign_attrs(_summary(record))
     encoding = {name: {"_FillValue": None} for name in dataset.variables}
     with whole(target) as part:
         dataset.to_netcdf(part, mode="w", engine=_ENGINE, encoding=encoding)
@@ -46,13 +56,13 @@ def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
     return target
 
 
-def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a file that `Trajectory.save` wrote.
+def read_record(path: str | Path) -> Record:
+    """Read a file that `write_record` wrote.
 
     Raises
     ------
     InputError
-        If the file is missing, no NetCDF4 file, or no complete trajectory.
+        If the file is missing, no NetCDF4 file, or no complete record.
     """
     import xarray as xr
 
@@ -67,43 +77,43 @@ def load_trajectory(path: str | Path) -> Trajectory:
         metadata, scene = content["metadata"], _scene(content["scene"], extra)
         dataset = _plain(dataset)
         check_dataset(dataset, content.get("variables"), view_of(dataset))
-        return Trajectory(dataset, status, feasible, metadata, scene)
+        return Record(dataset, status, feasible, metadata, scene)
 
 
-def _summary(trajectory: Trajectory) -> dict[str, Any]:
+def _summary(record: Record) -> dict[str, Any]:
     known = {
         "Conventions": "CF-1.10",
-        "kind": trajectory.kind,
-        "status": trajectory.status.label,
-        "advice": trajectory.status.advice,
-        "feasible": int(trajectory.feasible),
+        "kind": record.metadata.get("kind"),
+        "status": record.status.label,
+        "advice": record.status.advice,
+        "feasible": int(record.feasible),
     }
-    known |= {key: trajectory.metadata.get(key) for key in ("scenario", "seed", "version")}
+    known |= {key: record.metadata.get(key) for key in ("scenario", "seed", "version")}
     return {key: known[key] for key in _SUMMARY if known[key] not in (None, "")}
 
 
-def _group(trajectory: Trajectory) -> xarray.Dataset:
+def _group(record: Record) -> xarray.Dataset:
     import xarray as xr
 
     arrays: dict[str, Any] = {}
     scene = []
-    for i, body in enumerate(trajectory.scene):
+    for i, body in enumerate(record.scene):
         arrays[f"vertices_{i}"] = ((f"vertex_{i}", f"axis_{i}"), body.vertices, {"units": "m", "long_name": body.name})
         if body.faces is not None:
             arrays[f"faces_{i}"] = ((f"face_{i}", "corner"), body.faces.astype(np.int32))
         entry = {"name": body.name, "role": body.role, "closed": body.closed, "shape": dict(body.shape)}
         scene.append(entry | {"center_of_mass": np.asarray(body.center_of_mass).tolist()})
     content = {
-        "status": trajectory.status.label,
-        "feasible": trajectory.feasible,
-        "metadata": dict(trajectory.metadata),
+        "status": record.status.label,
+        "feasible": record.feasible,
+        "metadata": dict(record.metadata),
         "scene": scene,
-        "variables": {str(name): [str(d) for d in v.dims] for name, v in trajectory.dataset.data_vars.items()},
+        "variables": {str(name): [str(d) for d in v.dims] for name, v in record.dataset.data_vars.items()},
     }
     try:
         text = json.dumps(content, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError("metadata", dict(trajectory.metadata), f"JSON values, all finite ({error})") from None
+        raise InputError("metadata", dict(record.metadata), f"JSON values, all finite ({error})") from None
     arrays["content"] = ((), text)
     group = xr.Dataset(arrays)
     for variable in group.variables.values():

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.records.files import Record, read_record, write_record
 from trundle.records.scenebodies import SceneBody
 from trundle.status import Status
 
@@ -124,9 +125,7 @@ class Trajectory:
         InputError
             If the folder does not exist or cannot be written to.
         """
-        from trundle.records.files import save_trajectory
-
-        return save_trajectory(self, path)
+        return write_record(Record(self.dataset, self.status, self.feasible, self.metadata, self.scene), path)
 
     def plot(self, name: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw one variable, or one of the report's figures by its name, into `ax`.
@@ -144,6 +143,17 @@ class Trajectory:
             If the extra ``viewer`` is not installed.
         """
         return _pictures().open_viewer(self)
+
+
+def load_trajectory(path: str | Path) -> Trajectory:
+    """Read a file that `Trajectory.save` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, no NetCDF4 file, or no complete trajectory.
+    """
+    return Trajectory(*read_record(path))
 
 
 def _pictures() -> ModuleType:

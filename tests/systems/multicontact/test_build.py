@@ -16,7 +16,7 @@ from trundle.errors import InputError
 from trundle.plan.stances.stances import TimingRule
 from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
-from trundle.systems.multicontact.build import MulticontactExperiment
+from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.trials import _sole_shift
 
 pytest.importorskip("pinocchio")

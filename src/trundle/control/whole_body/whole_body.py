@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from trundle.control.inverse_dynamics import (
     Command,
     Limit,
     Numbers,
-    ProgramLayout,
     Solvers,
     Task,
     assemble,
@@ -25,6 +23,7 @@ from trundle.control.inverse_dynamics import (
 )
 from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.load import Load
+from trundle.control.whole_body.program import LimitRows, TickProgram
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid, Pad
@@ -126,39 +125,6 @@ class WholeBodyTarget:
     turning: float = 0.0
 
 
-class _Rows(NamedTuple):
-    """The arrays of a limit, to write into."""
-
-    A: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-
-    @classmethod
-    def of(cls, limit: Limit) -> _Rows:
-        """Return the arrays themselves, no copies."""
-        lower, upper = Numbers.of(limit.lower), Numbers.of(limit.upper)
-        return cls(np.zeros((0, 0)) if limit.A is None else Numbers.of(limit.A), lower, upper)
-
-
-@dataclass(frozen=True, eq=False)
-class _Program:
-    """What stays the same while the same ends stand and the same swing: sizes, and arrays that ticks write into."""
-
-    layout: ProgramLayout
-    solvers: Solvers
-    tasks: Mapping[str, Task]
-    limits: Mapping[str, _Rows]
-    standing: tuple[str, ...]
-    moving: tuple[str, ...]
-    held: tuple[str, ...]
-    J: FloatArray
-    b: FloatArray
-    D: FloatArray
-    S: FloatArray
-    M: FloatArray
-    h: FloatArray
-
-
 class WholeBodyController:
     """Whole-body control (final): from a state and a target to torques.
 
@@ -191,7 +157,7 @@ class WholeBodyController:
         self.humanoid, self.gains = humanoid, gains or WholeBodyGains()
         self.horizon = positive("horizon", horizon, "s")
         self._solver, self.collisions = solver, collisions
-        self._programs: dict[tuple[tuple[str, ...], ...], _Program] = {}
+        self._programs: dict[tuple[tuple[str, ...], ...], TickProgram] = {}
         robot, g = humanoid.robot, self.gains
         self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
         for name, hand in humanoid.hands.items():
@@ -260,7 +226,7 @@ class WholeBodyController:
     def _width(self, name: str) -> int:
         return 3 if self.patches[name].is_point else 6
 
-    def _program(self, standing: tuple[str, ...], moving: tuple[str, ...], held: tuple[str, ...]) -> _Program:
+    def _program(self, standing: tuple[str, ...], moving: tuple[str, ...], held: tuple[str, ...]) -> TickProgram:
         for name in (*standing, *moving, *held):
             if name not in self.patches:
                 raise InputError("aim", name, "one of " + ", ".join(self.patches))
@@ -286,9 +252,9 @@ class WholeBodyController:
             limits[f"cone.{name}"] = Limit(f"cone.{name}", "force", np.zeros(len(rows)), np.inf, A)
         layout = program_layout(nv, m, n, tuple(limits.values()), tuple(tasks.values()), "force")
         solvers = Solvers(layout, self._solver, TOLERANCE, DAMPING)
-        bounds = {limit.name: _Rows.of(limit) for limit in layout.limits}
+        bounds = {limit.name: LimitRows.of(limit) for limit in layout.limits}
         blank = np.zeros((m, nv)), np.zeros(m), np.zeros((m, m)), S, np.zeros((nv, nv)), np.zeros(nv)
-        made = _Program(layout, solvers, tasks, bounds, standing, moving, held, *blank)
+        made = TickProgram(layout, solvers, tasks, bounds, standing, moving, held, *blank)
         self._programs[standing, moving, held] = made
         return made
 
@@ -314,7 +280,7 @@ class WholeBodyController:
         return tasks
 
     def _contact_rows(
-        self, program: _Program, ends: Mapping[str, FrameMotion], aim: WholeBodyTarget
+        self, program: TickProgram, ends: Mapping[str, FrameMotion], aim: WholeBodyTarget
     ) -> tuple[FloatArray, FloatArray]:
         J, b, at, damping, nv = program.J, program.b, 0, self.gains.damping, self.humanoid.robot.nv
         for name in (*program.standing, *program.held):
@@ -340,7 +306,7 @@ class WholeBodyController:
 
     def _write(
         self,
-        program: _Program,
+        program: TickProgram,
         terms: ArticulatedTerms,
         ends: Mapping[str, FrameMotion],
         q: FloatArray,
@@ -372,7 +338,7 @@ class WholeBodyController:
             rows = program.limits["collision"]
             self.collisions.write(rows.A, rows.lower, ends, nu)
 
-    def _carry(self, program: _Program, load: Load) -> None:
+    def _carry(self, program: TickProgram, load: Load) -> None:
         g, task, aim = self.gains, program.tasks["object"], load.target
         R = load.R if aim.R is None else aim.R
         task.target[:3] = g.object_kp * turn_between(load.R, R) + g.object_kd * (aim.omega - load.omega)
@@ -394,7 +360,7 @@ class WholeBodyController:
         task.A[:3, :nv], task.A[3:, :nv] = end.Jw, end.Jv
         task.target[:3], task.target[3:] = turn, wanted
 
-    def _joint_bounds(self, limit: _Rows, q: FloatArray, nu: FloatArray) -> None:
+    def _joint_bounds(self, limit: LimitRows, q: FloatArray, nu: FloatArray) -> None:
         robot, T = self.humanoid.robot, self.horizon
         ahead = q[7:] + T * nu[6:]
         low = np.maximum(2 * (robot.lower - ahead) / T**2, (-robot.rate_limit - nu[6:]) / T)

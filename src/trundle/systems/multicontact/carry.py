@@ -24,7 +24,7 @@ from trundle.plan.stances.pose import center_of_mass_of
 from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import error_context
 from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant
-from trundle.systems.multicontact.build import MulticontactExperiment
+from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.stances import check_turn
 from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
 

@@ -55,7 +55,7 @@ class Outcome:
 
 
 def run_trial(work: Any, trial: Trial) -> Outcome:
-    """Run one trial; `work` is a `trundle.systems.multicontact.build.MulticontactExperiment`."""
+    """Run one trial; `work` is a `trundle.systems.multicontact.experiment.MulticontactExperiment`."""
     tables, plant, policy = work.tables, work.plant(trial), work.policy()
     pushes = []
     if any(trial.push):

@@ -12,7 +12,13 @@ _LONGEST = 1000  # entries of a value that are looked at to print it: the text i
 
 
 class TrundleError(Exception):
-    """Root of all errors raised on purpose by trundle."""
+    """Root of all errors raised on purpose by trundle.
+
+    Examples
+    --------
+    >>> issubclass(tr.InputError, tr.TrundleError)
+    True
+    """
 
 
 class InputError(TrundleError, ValueError):
@@ -28,6 +34,13 @@ class InputError(TrundleError, ValueError):
         What is allowed, as a phrase that completes "must be ...".
     file : str, optional
         The file the value came from.
+
+    Examples
+    --------
+    >>> tr.Sphere(radius=-0.2)
+    Traceback (most recent call last):
+        ...
+    trundle.errors.InputError: radius = -0.2: must be a length > 0, from 1e-7 to 1e7 (m)
     """
 
     def __init__(self, key: str, value: Any, allowed: str, file: str | None = None) -> None:
@@ -60,11 +73,23 @@ def _plain(value: Any, depth: int = 6) -> Any:
 
 
 class ShapeError(InputError):
-    """A shape is not regular, not convex or not closed where it has to be."""
+    """A shape is not regular, not convex or not closed where it has to be.
+
+    Examples
+    --------
+    >>> issubclass(tr.ShapeError, tr.InputError)
+    True
+    """
 
 
 class MissingExtraError(TrundleError, ImportError):
-    """An optional dependency is not installed; the message is the line that installs it."""
+    """An optional dependency is not installed; the message is the line that installs it.
+
+    Examples
+    --------
+    >>> print(tr.MissingExtraError("mujoco", "sim"))
+    mujoco is not installed: pip install 'trundle[sim]'
+    """
 
     def __init__(self, package: str, extra: str) -> None:
         self.package = package
@@ -76,7 +101,13 @@ class MissingExtraError(TrundleError, ImportError):
 
 
 class CompileError(TrundleError):
-    """The C compiler refused a generated source; `log` holds what it printed."""
+    """The C compiler refused a generated source; `log` holds what it printed.
+
+    Examples
+    --------
+    >>> tr.CompileError("cc failed", log="line 3: ...").log
+    'line 3: ...'
+    """
 
     def __init__(self, message: str, log: str = "") -> None:
         self.log = log
@@ -87,7 +118,13 @@ class CompileError(TrundleError):
 
 
 class SimulationError(TrundleError):
-    """A simulation could not go on; `status` says why and `result` holds what was computed."""
+    """A simulation could not go on; `status` says why and `result` holds what was computed.
+
+    Examples
+    --------
+    >>> tr.SimulationError("it fell", tr.Status.FAILED).status.label
+    'failed'
+    """
 
     def __init__(self, message: str, status: Status, result: Any = None) -> None:
         self.status = status

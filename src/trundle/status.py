@@ -6,7 +6,15 @@ from enum import Enum
 
 
 class Status(Enum):
-    """How a computation ended. ``label`` is what files and the command line print."""
+    """How a computation ended. ``label`` is what files and the command line print.
+
+    Examples
+    --------
+    >>> tr.Status.SUCCESS.label
+    'success'
+    >>> tr.Status.from_label("success") is tr.Status.SUCCESS
+    True
+    """
 
     SUCCESS = ""
     LIMIT_VIOLATED = "the run ended, but a metric is outside its limit: see 'metrics' in summary.json"

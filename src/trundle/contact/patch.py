@@ -44,6 +44,12 @@ class FlatPatch:
     ------
     InputError
         For a polygon with no area or that is not convex.
+
+    Examples
+    --------
+    >>> sole = tr.FlatPatch([[-0.1, -0.03], [0.1, -0.03], [0.1, 0.03], [-0.1, 0.03]], friction=0.6)
+    >>> len(sole.vertices)
+    4
     """
 
     vertices: Any
@@ -159,6 +165,12 @@ class PlacedPatch:
         Origin of the patch frame, world.
     R_world_patch : (3, 3)
         Its third column is the normal into the robot.
+
+    Examples
+    --------
+    >>> point = tr.FlatPatch([[0.0, 0.0]], friction=0.6)
+    >>> tr.PlacedPatch("left_hand", point, position=[0.3, 0.2, 0.9]).name
+    'left_hand'
     """
 
     name: str

@@ -37,6 +37,13 @@ def normal_force(distance: Any, largest: Any, width: Any, offset: Any) -> Any:
     Notes
     -----
     Source: Wall-bouncing paper, eq. 17-18, with a logistic function.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> far, near = (float(tr.normal_force(ca.DM(d), 60.0, 0.02, 0.02)) for d in (0.2, 0.0))
+    >>> far < near < 60.0
+    True
     """
     return largest * switch(-(distance + offset) / width)
 
@@ -51,6 +58,12 @@ class SoftLaw:
         f_max.
     width, offset : float, m
         s and d_0; see `normal_force`.
+
+    Examples
+    --------
+    >>> law = tr.SoftLaw(largest=60.0, width=0.02, offset=0.02)
+    >>> law.largest
+    60.0
     """
 
     largest: float = 60.0

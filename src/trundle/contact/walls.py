@@ -42,6 +42,12 @@ class Wall:
         k: 0 of a plane, 1 / radius of a pillar or ball, negative inside a pipe or hollow ball. For `ROUND` alone.
     axis : (3,), optional
         Of a cylinder; without it the surface is a sphere.
+
+    Examples
+    --------
+    >>> wall = tr.Wall(point=[1.0, 0.0, 0.0], normal=[-2.0, 0.0, 0.0])
+    >>> wall.normal.tolist()  # out of the wall, normalised
+    [-1.0, 0.0, 0.0]
     """
 
     point: Any

@@ -23,6 +23,13 @@ class Shape(Boundary):
     1. ``d`` is 2 or 3.
     2. ``bundle()`` returns the `Representations`; ``shape.representations`` caches it.
     3. ``reference_length`` (m): a typical size, > 0, for tolerances and pictures.
+
+    Examples
+    --------
+    >>> ball = tr.Sphere(radius=0.2)
+    >>> distances, gradients = ball.distance([[1.0, 0.0, 0.0]])
+    >>> distances.tolist(), gradients.tolist()
+    ([0.8], [[1.0, 0.0, 0.0]])
     """
 
     def distance(self, points: object) -> tuple[FloatArray, FloatArray]:

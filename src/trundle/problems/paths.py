@@ -30,6 +30,13 @@ class PointPath:
     ------
     InputError
         For times that do not ascend, sizes that differ or values that are not finite.
+
+    Examples
+    --------
+    >>> path = tr.PointPath([0.0, 1.0], [[0, 0, 0.9], [0.2, 0, 0.9]])
+    >>> position, velocity = path([0.5])
+    >>> position.round(12).tolist()
+    [[0.1, 0.0, 0.9]]
     """
 
     def __init__(self, times: Any, points: Any, shape: str = "straight") -> None:

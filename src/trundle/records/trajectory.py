@@ -43,6 +43,14 @@ class Trajectory:
         ``wall_time`` (s, by phase) and ``transitions`` (a list of ``{"time", "from", "to", "reason"}``).
     scene : tuple of SceneBody
         Surfaces or outlines of the bodies.
+
+    Examples
+    --------
+    >>> ball = tr.RigidBody(tr.Sphere(radius=0.2), mass=0.1, inertia="solid")
+    >>> pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), friction=0.8)
+    >>> run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, 0], object_angular_velocity=[0, 1, 0]), 1.0)
+    >>> run.status.label, run["object_position"][-1].round(9).tolist()
+    ('success', [0.2, 0.0, 0.2])
     """
 
     dataset: xarray.Dataset
@@ -152,6 +160,16 @@ def load_trajectory(path: str | Path) -> Trajectory:
     ------
     InputError
         If the file is missing, no NetCDF4 file, or no complete trajectory.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, trundle as tr
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(radius=0.2), mass=0.1, inertia="solid"), tr.Hand(tr.Plane()))
+    >>> run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, 0]), 0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = tr.load_trajectory(run.save(pathlib.Path(folder) / "run.nc"))
+    >>> len(again) == len(run)
+    True
     """
     return Trajectory(*read_record(path))
 

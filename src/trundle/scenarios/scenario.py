@@ -146,6 +146,12 @@ def load_scenario(
     ------
     InputError
         If the file cannot be read or something in it is not allowed; the message names file, key, value and range.
+
+    Examples
+    --------
+    >>> import trundle as tr
+    >>> tr.load_scenario("plate-spinning", ["simulation.duration=2.0"]).tables.simulation.duration
+    2.0
     """
     from_library = isinstance(path_or_name, str) and path_or_name in catalogue.names()
     path = catalogue.path_of(str(path_or_name)) if from_library else Path(path_or_name)

@@ -34,6 +34,22 @@ class Delayed:
         Of computation and transport; a multiple of a hundredth of the period or coarser parts of it.
     first : (n_u,)
         The input until the first answer arrives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Push:
+    ...     period = 0.01
+    ...
+    ...     def reset(self):
+    ...         pass
+    ...
+    ...     def __call__(self, time, state):
+    ...         return np.array([time])
+    >>> late = tr.Delayed(Push(), delay=0.01, first=[0.0])
+    >>> late.reset()
+    >>> [round(float(late(0.01 * k, np.zeros(2))[0]), 3) for k in range(3)]
+    [0.0, 0.0, 0.01]
     """
 
     def __init__(self, policy: Policy, delay: float, first: Any) -> None:
@@ -82,6 +98,22 @@ class Noisy:
         Standard deviations in the units of the state.
     seed : int
         The same seed gives the same noise after every `reset`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Echo:
+    ...     period = 0.01
+    ...
+    ...     def reset(self):
+    ...         pass
+    ...
+    ...     def __call__(self, time, state):
+    ...         return state
+    >>> noisy = tr.Noisy(Echo(), deviation=0.1, seed=1)
+    >>> noisy.reset()
+    >>> bool(np.any(noisy(0.0, np.zeros(2)) != 0.0))
+    True
     """
 
     def __init__(self, policy: Policy, deviation: Any, seed: int = 0) -> None:

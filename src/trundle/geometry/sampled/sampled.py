@@ -87,6 +87,13 @@ class SampledCurve(Shape):
     ------
     InputError, ShapeError
         Too few points, points that repeat, a curve that crosses itself.
+
+    Examples
+    --------
+    >>> import math
+    >>> wheel = tr.SampledCurve([[math.cos(0.1 * k), math.sin(0.1 * k)] for k in range(63)], closed=True)
+    >>> round(float(wheel.reference_length), 2) > 0
+    True
     """
 
     points: Sequence[Sequence[float]]
@@ -153,6 +160,13 @@ class HeightMap(Shape):
         Strictly increasing, at least 6.
     z : (nx, ny), m
         Height at (x[i], y[j]).
+
+    Examples
+    --------
+    >>> x = y = [0.1 * i for i in range(8)]
+    >>> bumps = tr.HeightMap(x, y, [[0.01 * a * b for b in y] for a in x])
+    >>> bumps.d
+    3
     """
 
     x: Sequence[float]
@@ -208,6 +222,14 @@ class SampledSurface(Shape):
     ------
     InputError, ShapeError
         ShapeError if the fit misses a point by more than the tolerance, or is no body.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> directions = np.random.default_rng(0).normal(size=(400, 3))
+    >>> points = 0.1 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    >>> tr.SampledSurface(points, degree=4).d
+    3
     """
 
     points: Sequence[Sequence[float]]

@@ -86,6 +86,12 @@ class Parabola(Shape):
     ----------
     curvature : float, 1/m
         Half the second derivative at the vertex: positive is a valley, negative a hill.
+
+    Examples
+    --------
+    >>> valley = tr.Parabola(curvature=0.5)  # z = 0.5 x^2
+    >>> valley.distance([[0.0, 0.3]])[0].round(12).tolist()
+    [0.3]
     """
 
     curvature: float
@@ -114,6 +120,12 @@ class Sinusoid(Shape):
     wavelength : float, m
         Positive.
     phase : float, rad
+
+    Examples
+    --------
+    >>> ground = tr.Sinusoid(amplitude=0.06, wavelength=0.8)
+    >>> ground.closest([[0.2, 0.06]])[0].round(9).tolist()  # a crest
+    [0.2, 0.06]
     """
 
     amplitude: float
@@ -182,6 +194,11 @@ class Ellipse(Shape):
     ----------
     semi_axes : (2,), m
         Along x and z.
+
+    Examples
+    --------
+    >>> tr.Ellipse(semi_axes=[0.25, 0.12]).distance([[0.35, 0.0], [0.0, 0.0]])[0].round(9).tolist()
+    [0.1, -0.12]
     """
 
     semi_axes: Sequence[float]
@@ -216,6 +233,12 @@ class Arc(Shape):
         x and z of the circle's centre.
     side : "inside" or "outside"
         Where the free side is: inside is a bowl (lower half), outside a hill (upper half).
+
+    Examples
+    --------
+    >>> bowl = tr.Arc(radius=2.0, center=[0, 2], side="inside")
+    >>> bowl.distance([[0.0, 0.5]])[0].round(12).tolist()  # free side: inside the bowl
+    [0.5]
     """
 
     radius: float
@@ -260,6 +283,12 @@ class FourierRadius(Shape):
     ------
     InputError
         If the radius is not positive everywhere.
+
+    Examples
+    --------
+    >>> egg = tr.FourierRadius(radius=0.2, cos=[0.0, 0.05])  # r(phi) = 0.2 (1 + 0.05 cos 2 phi)
+    >>> egg.reference_length > 0
+    True
     """
 
     radius: float
@@ -311,6 +340,12 @@ class CurveSum(Shape):
     ----------
     terms : sequence of shapes with d = 2 and a height z(x)
         Line, parabola, sinusoid, spline profile, sums of them.
+
+    Examples
+    --------
+    >>> hill = tr.CurveSum([tr.Line(slope=0.1), tr.Sinusoid(amplitude=0.06, wavelength=0.8)])
+    >>> hill.d
+    2
     """
 
     terms: Sequence[Shape]

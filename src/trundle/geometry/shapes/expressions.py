@@ -79,6 +79,12 @@ class ExpressionCurve(Shape):
     side : int
         +1: material on the right of the curve (terrain to +x); -1: on its left (outline
         counter-clockwise).
+
+    Examples
+    --------
+    >>> parabola = tr.ExpressionCurve(lambda u: (u, 0.5 * u**2), range=(-2.0, 2.0), side=-1)
+    >>> parabola.d
+    2
     """
 
     function: Formula
@@ -115,6 +121,12 @@ class ExpressionSurface(Shape):
     ranges : two of (low, high) or (low, high, "periodic")
     side : int
         +1 if F_u x F_v points out of the material.
+
+    Examples
+    --------
+    >>> saddle = tr.ExpressionSurface(lambda u, v: (u, v, u**2 - v**2), ranges=[(-1, 1), (-1, 1)])
+    >>> saddle.d
+    3
     """
 
     function: Formula

@@ -39,6 +39,12 @@ class Revolution(Shape):
     ------
     ShapeError
         If the profile touches the axis without being a symmetric outline.
+
+    Examples
+    --------
+    >>> spheroid = tr.Revolution(tr.Ellipse(semi_axes=[0.03, 0.05]))  # about z
+    >>> spheroid.d
+    3
     """
 
     profile: Shape

@@ -30,6 +30,11 @@ class Rounded(Shape):
     shape : Shape
         Convex, with a support function.
     radius : float, m
+
+    Examples
+    --------
+    >>> tr.Rounded(tr.Sphere(radius=0.2), radius=0.1).distance([[1.0, 0.0, 0.0]])[0].round(9).tolist()
+    [0.7]
     """
 
     shape: Shape
@@ -101,6 +106,13 @@ class Polytope(Shape):
     ------
     ShapeError
         If they lie in a line or a plane.
+
+    Examples
+    --------
+    >>> cube = tr.Polytope([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    >>> die = tr.Rounded(cube, radius=0.1)  # rolls over its edges
+    >>> die.d
+    3
     """
 
     vertices: Sequence[Sequence[float]]

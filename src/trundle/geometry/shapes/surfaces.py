@@ -189,6 +189,12 @@ class Dish(Shape):
     ----------
     semi_axes : (3,), m
         The origin is the hollow's centre, the lowest point (0, 0, -semi_axes[2]).
+
+    Examples
+    --------
+    >>> dish = tr.Dish(semi_axes=[0.3, 0.3, 0.2])
+    >>> dish.distance([[0.0, 0.0, -0.15]])[0].round(9).tolist()  # free side: inside
+    [0.05]
     """
 
     semi_axes: Sequence[float]
@@ -241,6 +247,11 @@ class Cylinder(Shape):
     Parameters
     ----------
     radius : float, m
+
+    Examples
+    --------
+    >>> tr.Cylinder(radius=0.5).distance([[2.0, 0.0, 7.0]])[0].round(12).tolist()
+    [1.5]
     """
 
     radius: float
@@ -266,6 +277,11 @@ class Tube(Shape):
     Parameters
     ----------
     radius : float, m
+
+    Examples
+    --------
+    >>> tr.Tube(radius=0.5).distance([[0.2, 0.0, 7.0]])[0].round(12).tolist()
+    [0.3]
     """
 
     radius: float
@@ -294,6 +310,12 @@ class Torus(Shape):
         Radius of the circle of the tube's centres.
     minor : float, m
         Radius of the tube, smaller than `major`.
+
+    Examples
+    --------
+    >>> ring = tr.Torus(major=0.3, minor=0.1)
+    >>> ring.distance([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]])[0].round(9).tolist()
+    [0.2, 0.1]
     """
 
     major: float

@@ -49,6 +49,11 @@ def load_example_robot(name: str, *, repair: bool = True) -> CheckedUrdf:
         If there is no robot of this name, or its file is broken.
     MissingExtraError
         If example-robot-data is not installed.
+
+    Examples
+    --------
+    >>> tr.load_example_robot("solo12").name  # doctest: +SKIP
+    'solo12'
     """
     files = example_robots()
     if name not in files:

@@ -48,6 +48,12 @@ class Goal:
     periodic : bool
         Whether the hand's twist and the object's angular velocity relative to it, both in hand axes, are at the end
         what they are at the start. So is the pose if none is given; one that is given says how far a period goes on.
+
+    Examples
+    --------
+    >>> quarter = [0.7071067811865476, 0.7071067811865476, 0, 0]  # +90 degrees about x
+    >>> tr.Goal(contact_on_hand=[0, -0.033, 0], object_quaternion=quarter).contact_on_hand
+    [0, -0.033, 0]
     """
 
     contact_on_hand: Sequence[float] | None = None
@@ -115,6 +121,11 @@ class HandLimits:
         Largest angle of the hand from its orientation at the start; in space, of its z axis.
     position : (d,) m, optional
         Half the width of the box around the start that the hand's origin stays in.
+
+    Examples
+    --------
+    >>> tr.HandLimits(freedoms="rotations", tilt=0.3).tilt
+    0.3
     """
 
     freedoms: Any = "all"
@@ -154,6 +165,11 @@ class ContactLimits:
         Least normal force as a fraction of the object's weight.
     friction_margin : float
         |f_t| <= friction_margin mu f_n, 0 < margin <= 1; the torsional moment alike.
+
+    Examples
+    --------
+    >>> tr.ContactLimits(normal_force=0.1).friction_margin
+    0.95
     """
 
     normal_force: float = 0.05
@@ -181,6 +197,11 @@ class Weights:
         Of the hand's turn away from the start (rad).
     duration : float
         Of the duration over the mean of its bounds, where it is free: least time.
+
+    Examples
+    --------
+    >>> tr.Weights(acceleration=1.0, tilt=0.1).tilt
+    0.1
     """
 
     acceleration: Any = 1.0

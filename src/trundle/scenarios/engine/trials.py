@@ -99,7 +99,7 @@ def _done(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:
 _kept: dict[bytes, Callable[..., object]] = {}
 
 
-def _in_worker(key: bytes, trial: TrialT) -> Done[object]:
+def _in_worker(key: bytes, trial: object) -> Done[object]:
     """Run a trial in a worker, which unpickles what runs it once."""
     if key not in _kept:
         _kept.clear()

@@ -39,6 +39,7 @@ FLOORS = {
     "errors": 1,
     "status": 1,
     "checks": 1,
+    "parameters": 1,
     "units": 1,
 }
 SIBLINGS = {"plan", "control"}  # of one floor, and know nothing of each other

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
+from trundle.parameters import LARGEST, Parameter, parameters_of
 from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, suggestion
 from trundle.scenarios.system import names, system
 
-LARGEST = 1e12
-"""Largest magnitude of any number in a file; every integer below it is an exact float."""
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def _tuple(value: Any) -> Any:
@@ -76,6 +78,50 @@ class Table(BaseModel):
     """A table of a scenario file: unknown keys, wrong types, NaN and infinity are refused, nothing can be changed."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ParameterTable(Table):
+    """A table whose keys are parameters of a dataclass; see `table_of`."""
+
+    parameter_of_key: ClassVar[Mapping[str, str]] = {}
+
+    def values(self) -> dict[str, Any]:
+        """Return the parameters that the table gives, by their names in the dataclass."""
+        return {name: getattr(self, key) for key, name in self.parameter_of_key.items()}
+
+
+def table_of(
+    owner: type[DataclassInstance], keys: Mapping[str, str] | Sequence[str] | None = None, text: str = ""
+) -> type[ParameterTable]:
+    """Return a table with the parameters of a dataclass as keys: type, range, default and sentence are the dataclass's.
+
+    Parameters
+    ----------
+    owner : dataclass
+        With fields made by `trundle.parameters.parameter`.
+    keys : mapping or sequence of str, optional
+        Which parameters, or key -> parameter where a key has another name; all unless given.
+    text : str
+        What the table is; the dataclass's first sentence unless given.
+    """
+    known = {one.name: one for one in parameters_of(owner)}
+    chosen = keys if isinstance(keys, Mapping) else {name: name for name in (keys or known)}
+    fields = {key: _field_of(known[name]) for key, name in chosen.items()}
+    sentence = text or (owner.__doc__ or "").split("\n")[0]
+    made = create_model(f"{owner.__name__}Table", __base__=ParameterTable, __doc__=sentence, **fields)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    made.parameter_of_key = dict(chosen)
+    return made
+
+
+def _field_of(one: Parameter) -> tuple[Any, Any]:
+    """Return type and default of a parameter as pydantic takes them."""
+    described = Field(default=one.default, description=one.text)
+    allowed = one.range
+    if allowed is None:
+        return one.type, described
+    bounds: dict[str, float] = {"le": min(allowed.maximum, LARGEST)}
+    bounds |= {"gt": allowed.above} if math.isfinite(allowed.above) else {"ge": max(allowed.minimum, -LARGEST)}
+    return Annotated[float, Field(**bounds), Allowed(allowed.text)], described  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 class Criterion(Table):

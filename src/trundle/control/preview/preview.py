@@ -16,6 +16,7 @@ from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, projection_frame
 from trundle.models.centroidal.forecast import Forecast, aligned
 from trundle.numerics.qp.qp import QpSolution, QpSolver
+from trundle.parameters import NonNegative, Positive, check_parameters, parameter
 from trundle.status import Status
 
 GRID = tuple([0.05] * 6 + [0.15] * 6 + [0.225] * 8)
@@ -38,17 +39,14 @@ class PreviewWeights:
     3.0
     """
 
-    position: float = 30.0
-    velocity: float = 3.0
-    angular_momentum: float = 1.0
-    force: float = 1e-7
-    moment: float = 1e-5
+    position: NonNegative = parameter(30.0, "weight, 1/m^2")
+    velocity: NonNegative = parameter(3.0, "weight, s^2/m^2")
+    angular_momentum: NonNegative = parameter(1.0, "weight, 1/(kg m^2/s)^2")
+    force: Positive = parameter(1e-7, "weight, 1/N^2")
+    moment: Positive = parameter(1e-5, "weight, 1/(N m)^2")
 
     def __post_init__(self) -> None:
-        for name in ("position", "velocity", "angular_momentum"):
-            non_negative(name, getattr(self, name))
-        for name in ("force", "moment"):
-            positive(name, getattr(self, name))
+        check_parameters(self)
 
 
 class Preview:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trundle.checks import FloatArray, non_negative, positive
+from trundle.checks import FloatArray, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import PlacedPatch
 from trundle.control.inverse_dynamics import Command
@@ -22,33 +22,21 @@ from trundle.control.whole_body.whole_body import WholeBodyController, WholeBody
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
+from trundle.parameters import NonNegative, check_parameters, parameter
 from trundle.status import Status
 
 
 @dataclass(frozen=True)
 class Gating:
-    """When a foot counts as landed.
+    """When a foot counts as landed."""
 
-    Parameters
-    ----------
-    force : float, N
-        Of the ground along the foothold's normal.
-    descent : float, m/s
-        How fast a foot looks for ground that is late.
-    patience : float, s
-        After which it counts as landed anyway.
-    early : float
-        Share of the way after which a force ends the travel.
-    """
-
-    force: float = 8.0
-    descent: float = 0.1
-    patience: float = 0.25
-    early: float = 0.7
+    force: NonNegative = parameter(8.0, "N, of the ground along the foothold's normal")
+    descent: NonNegative = parameter(0.1, "m/s, of a sole whose ground is late")
+    patience: NonNegative = parameter(0.25, "s, after which it counts as landed anyway")
+    early: NonNegative = parameter(0.7, "share of the way after which a force ends it")
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            non_negative(name, getattr(self, name))
+        check_parameters(self)
 
 
 @dataclass(frozen=True)

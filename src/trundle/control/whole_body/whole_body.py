@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trundle.checks import FloatArray, non_negative, number, positive
+from trundle.checks import FloatArray, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.control.inverse_dynamics import (
@@ -30,6 +30,7 @@ from trundle.models.robots.humanoid import Humanoid, Pad
 from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.numerics.rotations import turn_between
+from trundle.parameters import NonNegative, Positive, PositiveFraction, check_parameters, parameter
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
@@ -48,42 +49,38 @@ class WholeBodyGains:
     of the height, up to `height_most` (m/s2); torques stay within the part `torque_part` of their limits.
     """
 
-    com: float = 1000.0
-    com_kp: float = 60.0
-    com_kd: float = 15.0
-    momentum: float = 1.0
-    momentum_kd: float = 4.0
-    base: float = 20.0
-    base_kp: float = 60.0
-    base_kd: float = 15.0
-    posture: float = 2.0
-    posture_kp: float = 30.0
-    posture_kd: float = 11.0
-    swing: float = 200.0
-    swing_turn: float = 200.0
-    swing_kp: float = 300.0
-    swing_kd: float = 35.0
-    hand: float = 100.0
-    hand_kp: float = 200.0
-    hand_kd: float = 28.0
-    object: float = 200.0
-    object_turn: float = 200.0
-    object_kp: float = 100.0
-    object_kd: float = 20.0
-    force: float = 1e-6
-    damping: float = 20.0
-    height: float = 100.0
-    height_most: float = 1.5
-    torque_part: float = 0.95
-    sole_part: float = 0.9
-    friction: float = 0.6
+    com: NonNegative = parameter(1000.0, "weight of the centre of mass")
+    com_kp: NonNegative = parameter(60.0, "1/s^2")
+    com_kd: NonNegative = parameter(15.0, "1/s")
+    momentum: NonNegative = parameter(1.0, "weight of the angular momentum")
+    momentum_kd: NonNegative = parameter(4.0, "1/s")
+    base: NonNegative = parameter(20.0, "weight of the base's attitude")
+    base_kp: NonNegative = parameter(60.0, "1/s^2")
+    base_kd: NonNegative = parameter(15.0, "1/s")
+    posture: NonNegative = parameter(2.0, "weight of the posture")
+    posture_kp: NonNegative = parameter(30.0, "1/s^2")
+    posture_kd: NonNegative = parameter(11.0, "1/s")
+    swing: NonNegative = parameter(200.0, "weight of a travelling sole's place")
+    swing_turn: NonNegative = parameter(200.0, "weight of its attitude")
+    swing_kp: NonNegative = parameter(300.0, "1/s^2")
+    swing_kd: NonNegative = parameter(35.0, "1/s")
+    hand: NonNegative = parameter(100.0, "weight of a travelling hand's place")
+    hand_kp: NonNegative = parameter(200.0, "1/s^2")
+    hand_kd: NonNegative = parameter(28.0, "1/s")
+    object: NonNegative = parameter(200.0, "weight of an object's place in the hands; 0: its use is not penalised")
+    object_turn: NonNegative = parameter(200.0, "weight of its attitude; 0: its use is not penalised")
+    object_kp: NonNegative = parameter(100.0, "1/s^2")
+    object_kd: NonNegative = parameter(20.0, "1/s")
+    force: NonNegative = parameter(1e-6, "weight of the contact wrenches")
+    damping: NonNegative = parameter(20.0, "1/s, of what slips at contacts")
+    height: NonNegative = parameter(100.0, "1/s^3, integral of the height's error")
+    height_most: NonNegative = parameter(1.5, "m/s^2, most of it")
+    torque_part: PositiveFraction = parameter(0.95, "of the torque limits that may be used")
+    sole_part: PositiveFraction = parameter(0.9, "of the soles' sides that may carry")
+    friction: Positive = parameter(0.6, "coefficient of friction that may be used")
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            non_negative(name, getattr(self, name))
-        positive("friction", self.friction)
-        for name in ("torque_part", "sole_part"):
-            number(name, getattr(self, name), above=0.0, maximum=1.0)
+        check_parameters(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,13 +54,7 @@ class CarryExperiment(MulticontactExperiment):
     def controller(self) -> WholeBodyController:
         """Of the robot that the file names, with the pads of its hands."""
         plain, table = super().controller, self.tables.object
-        gains = replace(
-            plain.gains,
-            object=table.place,
-            object_turn=table.turn,
-            object_kp=table.kp,
-            object_kd=table.kd,
-        )
+        gains = replace(plain.gains, **table.values())
         return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
 
     @cached_property

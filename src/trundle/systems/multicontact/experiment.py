@@ -137,7 +137,7 @@ class MulticontactExperiment:
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
         humanoid = load_humanoid(source).posed(self.tables.robot.pose, self.tables.robot.posture)
         rows, table = read_rows(self.scenario, humanoid), self.tables.controller
-        return WholeBodyController(humanoid, WholeBodyGains(**table.gains.model_dump()), collisions=rows)
+        return WholeBodyController(humanoid, WholeBodyGains(**table.gains.values()), collisions=rows)
 
     def _own(self, name: str) -> Path:
         return self.scenario.data_path("robot.name", name)
@@ -232,9 +232,7 @@ class MulticontactExperiment:
 
     def preview(self) -> Preview:
         """Return a fresh preview."""
-        names = ("position", "velocity", "angular_momentum", "force", "moment")
-        table = self.tables.controller.preview
-        weights = PreviewWeights(**{name: getattr(table, name) for name in names})
+        weights = PreviewWeights(**self.tables.controller.preview.values())
         return Preview(Centroidal(self.controller.humanoid.robot.mass), weights=weights)
 
     @cached_property
@@ -347,7 +345,7 @@ class MulticontactExperiment:
             self.path,
             self.start,
             self.preview() if table.preview.use else None,
-            gating=Gating(**table.gating.model_dump()),
+            gating=Gating(**table.gating.values()),
             periods=ControlPeriods(table.period, table.preview.period),
             **further,
         )

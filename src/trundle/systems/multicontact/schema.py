@@ -7,6 +7,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.control.preview.preview import PreviewWeights
+from trundle.control.whole_body.policy import Gating
+from trundle.control.whole_body.whole_body import WholeBodyGains
+from trundle.parameters import parameters_of
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -21,6 +25,7 @@ from trundle.scenarios.schema import (
     Text,
     check_multiples,
     fault,
+    table_of,
 )
 from trundle.systems.multicontact.schema_obstacles import Limbs, Obstacles, Turn3
 from trundle.systems.planar.schema_control import Period, Positive
@@ -89,37 +94,12 @@ class RobotTable(Table):
     lowered: Lift = Field(default=0.02, description="m, by which the centre of mass sinks below the start's posture")
 
 
-class GainsTable(Table):
-    """Weights and gains of the whole-body controller; see `trundle.control.whole_body.whole_body.WholeBodyGains`."""
-
-    com: NonNegative = Field(default=1000.0, description="weight of the centre of mass")
-    com_kp: NonNegative = Field(default=60.0, description="1/s^2")
-    com_kd: NonNegative = Field(default=15.0, description="1/s")
-    momentum: NonNegative = Field(default=1.0, description="weight of the angular momentum")
-    momentum_kd: NonNegative = Field(default=4.0, description="1/s")
-    base: NonNegative = Field(default=20.0, description="weight of the base's attitude")
-    base_kp: NonNegative = Field(default=60.0, description="1/s^2")
-    base_kd: NonNegative = Field(default=15.0, description="1/s")
-    posture: NonNegative = Field(default=2.0, description="weight of the posture")
-    posture_kp: NonNegative = Field(default=30.0, description="1/s^2")
-    posture_kd: NonNegative = Field(default=11.0, description="1/s")
-    swing: NonNegative = Field(default=200.0, description="weight of a travelling sole's place")
-    swing_turn: NonNegative = Field(default=200.0, description="weight of its attitude")
-    swing_kp: NonNegative = Field(default=300.0, description="1/s^2")
-    swing_kd: NonNegative = Field(default=35.0, description="1/s")
-    hand: NonNegative = Field(default=100.0, description="weight of a travelling hand's place")
-    hand_kp: NonNegative = Field(default=200.0, description="1/s^2")
-    hand_kd: NonNegative = Field(default=28.0, description="1/s")
-    force: NonNegative = Field(default=1e-6, description="weight of the contact wrenches")
-    damping: NonNegative = Field(default=20.0, description="1/s, of what slips at contacts")
-    height: NonNegative = Field(default=100.0, description="1/s^3, integral of the height's error")
-    height_most: NonNegative = Field(default=1.5, description="m/s^2, most of it")
-    torque_part: PositiveFraction = Field(default=0.95, description="of the torque limits that may be used")
-    sole_part: PositiveFraction = Field(default=0.9, description="of the soles' sides that may carry")
-    friction: Positive = Field(default=0.6, description="coefficient of friction that may be used")
+GAINS = tuple(one.name for one in parameters_of(WholeBodyGains) if not one.name.startswith("object"))
+GainsTable = table_of(WholeBodyGains, GAINS)
+PreviewWeightsTable = table_of(PreviewWeights)
 
 
-class PreviewTable(Table):
+class PreviewTable(PreviewWeightsTable):
     """The preview of the centre of mass; see `trundle.control.preview.preview.Preview`."""
 
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
@@ -131,20 +111,9 @@ class PreviewTable(Table):
         "for task carry, whose path keeps back by itself",
     )
     friction: Positive = Field(default=0.54, description="coefficient of friction in plans")
-    position: NonNegative = Field(default=30.0, description="weight, 1/m^2")
-    velocity: NonNegative = Field(default=3.0, description="weight, s^2/m^2")
-    angular_momentum: NonNegative = Field(default=1.0, description="weight, 1/(kg m^2/s)^2")
-    force: Positive = Field(default=1e-7, description="weight, 1/N^2")
-    moment: Positive = Field(default=1e-5, description="weight, 1/(N m)^2")
 
 
-class GatingTable(Table):
-    """When a sole counts as landed."""
-
-    force: NonNegative = Field(default=8.0, description="N")
-    descent: NonNegative = Field(default=0.1, description="m/s, of a sole whose ground is late")
-    patience: NonNegative = Field(default=0.25, description="s")
-    early: NonNegative = Field(default=0.7, description="share of the way after which a force ends it")
+GatingTable = table_of(Gating)
 
 
 class ControllerTable(Table):

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trundle.control.whole_body.whole_body import WholeBodyGains
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Seconds, Sizes3, Table
+from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Seconds, Sizes3, Table, table_of
 from trundle.systems.multicontact.schema import Length, Lift, MulticontactTables, PositiveFraction, TrialsTable
 from trundle.systems.planar.schema_control import Positive
 
@@ -66,13 +67,11 @@ class HandsTable(Table):
     patience: NonNegative = Field(default=1.5, description="s, most that is waited for a force")
 
 
-class ObjectTable(Table):
-    """Weights and gains of the box in the whole-body program."""
-
-    place: NonNegative = Field(default=200.0, description="weight of its place; 0: its use is not penalised")
-    turn: NonNegative = Field(default=200.0, description="weight of its attitude; 0: its use is not penalised")
-    kp: NonNegative = Field(default=100.0, description="1/s^2")
-    kd: NonNegative = Field(default=20.0, description="1/s")
+ObjectTable = table_of(
+    WholeBodyGains,
+    {"place": "object", "turn": "object_turn", "kp": "object_kp", "kd": "object_kd"},
+    "Weights and gains of the box in the whole-body program.",
+)
 
 
 class RouteTable(Table):

@@ -11,7 +11,7 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Angle, Array, Duration, NonNegative, Place, Place3, Table, Vector3, Vector4, fault
 
 Fraction = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1")]
-MeshPart = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
+RelativeError = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
 Goal = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
 Component = Literal["w", "wx", "wy", "wz", "vx", "vy", "vz"]
@@ -167,8 +167,8 @@ class TrialsTable(Table):
     count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
         default=0, description="runs"
     )
-    semi_axes: MeshPart = Field(default=0.0, description="largest relative error of the object's size")
-    inertia: MeshPart = Field(default=0.0, description="largest relative error of J/m")
+    semi_axes: RelativeError = Field(default=0.0, description="largest relative error of the object's size")
+    inertia: RelativeError = Field(default=0.0, description="largest relative error of J/m")
     center_of_mass: Place = Field(default=0.0, description="m, distance of the centre of mass from the model's")
     angle_sigma: NonNegative = Field(default=0.0, description="rad, of the start")
     position_sigma: NonNegative = Field(default=0.0, description="m, of the contact on the hand at the start")

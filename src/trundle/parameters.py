@@ -88,5 +88,5 @@ def check_parameters(owner: DataclassInstance) -> None:
     for one in parameters_of(type(owner)):
         allowed = one.range
         if allowed is not None:
-            limits = {"minimum": allowed.minimum, "maximum": allowed.maximum, "above": allowed.above}
-            number(one.name, getattr(owner, one.name), **limits)
+            value, low, high = getattr(owner, one.name), allowed.minimum, allowed.maximum
+            number(one.name, value, minimum=low, maximum=high, above=allowed.above)

@@ -95,11 +95,13 @@ class RobotTable(Table):
 
 
 GAINS = tuple(one.name for one in parameters_of(WholeBodyGains) if not one.name.startswith("object"))
-GainsTable = table_of(WholeBodyGains, GAINS)
-PreviewWeightsTable = table_of(PreviewWeights)
 
 
-class PreviewTable(PreviewWeightsTable):
+class GainsTable(table_of(WholeBodyGains, GAINS)):
+    """Weights and gains of the whole-body controller; see `trundle.control.whole_body.WholeBodyGains`."""
+
+
+class PreviewTable(table_of(PreviewWeights)):
     """The preview of the centre of mass; see `trundle.control.preview.preview.Preview`."""
 
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
@@ -113,7 +115,8 @@ class PreviewTable(PreviewWeightsTable):
     friction: Positive = Field(default=0.54, description="coefficient of friction in plans")
 
 
-GatingTable = table_of(Gating)
+class GatingTable(table_of(Gating)):
+    """When a sole counts as landed; see `trundle.control.whole_body.Gating`."""
 
 
 class ControllerTable(Table):

@@ -67,11 +67,11 @@ class HandsTable(Table):
     patience: NonNegative = Field(default=1.5, description="s, most that is waited for a force")
 
 
-ObjectTable = table_of(
-    WholeBodyGains,
-    {"place": "object", "turn": "object_turn", "kp": "object_kp", "kd": "object_kd"},
-    "Weights and gains of the box in the whole-body program.",
-)
+_OBJECT = {"place": "object", "turn": "object_turn", "kp": "object_kp", "kd": "object_kd"}
+
+
+class ObjectTable(table_of(WholeBodyGains, _OBJECT)):
+    """Weights and gains of the box in the whole-body program."""
 
 
 class RouteTable(Table):

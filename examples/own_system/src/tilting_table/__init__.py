@@ -1,7 +1,7 @@
 """A ball on a table that tilts about two axes, held at a target: a kind of scenario in a package of its own.
 
-`schema` is the file format, `build` makes model, controller and trials from a file, `control` is the state feedback,
-`record` adds two columns to the record of a pair, `report` has the metrics and the figure. The stage is the kit's.
+`schema` is the file format; `build` makes model, controller (`control`) and trials from a file; `record` adds two
+columns to the record of a pair; `report` has metrics and a figure. The stage is the kit's.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ class TiltingTable(System):
 
     name = "tilting-table"
     library = Path(__file__).parent
-    tasks: Mapping[str, TaskSpec] = {
-        "balance": TaskSpec(__name__, "schema:BallBalance", "build:build", parts=r"trial-\d+")
-    }
+    tasks: Mapping[str, TaskSpec] = {"balance": TaskSpec(__name__, "schema:Balance", "build:build", parts=r"trial-\d+")}
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
         """Return the metrics of a finished run."""
@@ -32,7 +30,7 @@ class TiltingTable(System):
         return metrics(runs)
 
     def figures(self, runs: RunSet) -> Mapping[str, Figure]:
-        """Return the figures of a finished run by the names of their files."""
+        """Return the figures of a finished run."""
         from tilting_table.report import figures
 
         return figures(runs)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilting_table.schema import Balance
 from trundle.records import PAIR, Trajectory, Variable, View, make_dataset
 
 OWN = {
@@ -15,11 +16,11 @@ OWN = {
 VIEW = View("tilting-table", {**PAIR.variables, **OWN})
 
 
-def as_record(run: Trajectory, target: tuple[float, float], tolerance: float) -> Trajectory:
-    """Return the run of a pair as a record of this kind; `target` and `tolerance` (m) stand in its metadata."""
+def as_record(run: Trajectory, tables: Balance) -> Trajectory:
+    """Return the run of a pair as a record of this kind."""
     arrays = {name: run[name] for name in PAIR.variables if name in run}
     _, x, y, _ = run["hand_quaternion"].T
-    arrays["target_distance"] = np.linalg.norm(run["contact_on_hand"][:, :2] - target, axis=1)
+    arrays["target_distance"] = np.linalg.norm(run["contact_on_hand"][:, :2] - tables.controller.target, axis=1)
     arrays["table_tilt"] = 2 * np.arcsin(np.minimum(np.hypot(x, y), 1.0))
-    known = dict(run.metadata) | {"target": list(target), "tolerance": tolerance}
+    known = dict(run.metadata) | {"tolerance": tables.tolerance}
     return replace(run, dataset=make_dataset(VIEW, run.time, arrays), metadata=known)

@@ -1,7 +1,7 @@
 """A ball on a table that tilts about two axes, held at a target: a kind of scenario in a package of its own.
 
-`schema` is the file format; `build` makes model, controller (`control`) and trials from a file; `record` adds two
-columns to the record of a pair; `report` has metrics and a figure. The stage is the kit's.
+`schema` is the file format, `build` makes the runs of a file, under `control`, and adds two columns to their records;
+`report` has metrics and a figure. The stage is the kit's.
 """
 
 from __future__ import annotations

@@ -12,10 +12,9 @@ from trundle.control.regulators import Linearization, LocalError, in_rolling_coo
 
 
 class Regulator:
-    """u = -K e: a `Policy` that tilts the table about x and y; how far the ball has turned does not count."""
+    """u = -K e about rest at the target: a `Policy` that tilts the table about x and y; how the ball lies is free."""
 
     def __init__(self, pair: RollingPair, table: ControllerTable) -> None:
-        """Linearise the pair at rest at its target and solve for the gains."""
         goal = in_rolling_coordinates(pair, pair.place(contact_on_hand=(*table.target, 0.0)))
         self.period, self._limit = table.period, table.limit
         self._error = LocalError(pair, goal.atlas)

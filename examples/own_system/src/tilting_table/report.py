@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from trundle.records import Trajectory
 from trundle.report import (
@@ -24,10 +24,13 @@ from trundle.report import (
 from trundle.report import figures as figures_of_kit
 from trundle.report.metrics import QUANTITIES
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 Runs = Mapping[str, Trajectory]
+OWN = {
+    "settling_time": Quantity("s", "from when on the ball stays within the tolerance of its target"),
+    "final_distance": Quantity("m", "distance of the ball's contact from its target at the end"),
+    "largest_tilt": Quantity("deg", "largest angle between the table's normal and the vertical"),
+    "trials_held": Quantity("1", "trials with the ball at its target at the end"),
+}
 
 
 def is_trial(part: str) -> bool:
@@ -58,21 +61,9 @@ def balance(run: Trajectory, parts: Runs) -> dict[str, float]:
     }
 
 
-BALANCE = MetricGroup(
-    {
-        "settling_time": Quantity("s", "from when on the ball stays within the tolerance of its target"),
-        "final_distance": Quantity("m", "distance of the ball's contact from its target at the end"),
-        "largest_tilt": Quantity("deg", "largest angle between the table's normal and the vertical"),
-        "trials_held": Quantity("1", "trials with the ball at its target at the end"),
-    },
-    balance,
-    always=True,
-)
-
-
 def metrics(runs: RunSet) -> Mapping[str, Metric]:
     """Return the metrics of a run: the kit's and those of this kind."""
-    return measure(runs, [BALANCE], general, QUANTITIES, is_trial)
+    return measure(runs, [MetricGroup(OWN, balance, always=True)], general, QUANTITIES, is_trial)
 
 
 def figures(runs: RunSet) -> Mapping[str, Figure]:

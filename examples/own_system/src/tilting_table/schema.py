@@ -10,7 +10,7 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Duration, Mass, NonNegative, ScenarioTable, Size, Table, Vector2, fault
 
 Trials = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]
-Weight = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a weight > 0, from 1e-9 to 1e9")]
+Weight = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a number > 0, from 1e-9 to 1e9")]
 
 
 class BallTable(Table):
@@ -27,12 +27,12 @@ class ControllerTable(Table):
 
     target: Vector2 = Field(default=(0.0, 0.0), description="m, x and y on the table")
     period: Duration = Field(default=0.01, description="s")
-    limit: Weight = Field(default=60.0, description="rad/s^2, largest angular acceleration about x and about y")
-    position: Weight = Field(default=100.0, description="1/m^2, of the ball's distance from the target")
+    limit: Weight = Field(default=20.0, description="rad/s^2, largest angular acceleration about x and about y")
+    position: Weight = Field(default=200.0, description="1/m^2, of the ball's distance from the target")
     velocity: Weight = Field(default=0.01, description="s^2/rad^2, of the ball's angular velocity over the table")
     tilt: Weight = Field(default=1.0, description="1/rad^2")
     tilt_rate: Weight = Field(default=0.01, description="s^2/rad^2")
-    acceleration: Weight = Field(default=1e-4, description="s^4/rad^2, of the table's angular acceleration")
+    acceleration: Weight = Field(default=1e-3, description="s^4/rad^2, of the table's angular acceleration")
 
 
 class TrialsTable(Table):
@@ -49,7 +49,7 @@ class Balance(ScenarioTable):
     kind: Literal["tilting-table"]
     task: Literal["balance"]
     side: Size = Field(default=0.6, description="m, of the table, a square; leaving it ends the run")
-    duration: Duration = Field(default=4.0, description="s")
+    duration: Duration = Field(default=3.0, description="s")
     tolerance: Size = Field(default=2e-3, description="m: the target is held where the ball stays this close")
     ball: BallTable = BallTable()
     controller: ControllerTable = ControllerTable()
@@ -57,7 +57,13 @@ class Balance(ScenarioTable):
 
     @model_validator(mode="after")
     def _on_table(self) -> Self:
-        for key, place in (("ball.position", self.ball.position), ("controller.target", self.controller.target)):
-            if max(map(abs, place)) >= self.side / 2:
-                raise fault(key, f"must lie on the table: both numbers within {self.side / 2:g} (m) of its centre")
+        start, target = (max(map(abs, place)) for place in (self.ball.position, self.controller.target))
+        farthest = {
+            "ball.position": start,
+            "controller.target": target,
+            "trials.distance": target + self.trials.distance,
+        }
+        for key, reach in farthest.items():
+            if reach >= self.side / 2:
+                raise fault(key, f"must stay on the table, which ends {self.side / 2:g} (m) from its centre")
         return self

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 import trundle
+from trundle.report import Metric, RunSet, build_stage, figures
+from trundle.scenarios.system import System
 
 PACKAGE = Path(__file__).resolve().parents[2] / "examples" / "own_system"
 LIBRARY = PACKAGE / "src" / "tilting_table"
@@ -146,6 +148,31 @@ def test_a_package_that_cannot_be_loaded_is_named_and_leaves_the_others(tmp_path
     (tmp_path / "pogo.toml").write_text('kind = "pogo"\ntask = "hop"\n')
     said = call(tmp_path, "check", "pogo.toml", code=2)[1]
     assert "error: kind = 'pogo': must be registered by a package that can be loaded, not by half-done 0.1.0" in said
+
+
+def test_what_is_no_system_is_named(tmp_path: Path) -> None:
+    install(tmp_path, "half-done", {"empty": "half_done:EMPTY", KIND: "tilting_table:TiltingTable"})
+    (tmp_path / "half_done.py").write_text("class Some:\n    name = 'empty'\n    tasks = {}\n\nEMPTY = Some()\n")
+    out, err = call(tmp_path, "list")
+    assert "plate-spinning" in out
+    lacking = "library, commands, metrics, figures, stage"
+    assert f"a System, not with half_done:EMPTY of half-done 0.1.0, which lacks {lacking}" in err
+    assert "a System, not with tilting_table:TiltingTable of half-done 0.1.0, a class" in err
+
+
+def test_a_system_that_says_nothing_of_pictures_has_those_of_the_kit() -> None:
+    class Bare(System):
+        name, library, tasks = "bare", Path(), {}
+
+        def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
+            return {}
+
+    pair = trundle.RollingPair(trundle.RigidBody(trundle.Sphere(0.1), mass=1.0), trundle.Hand(trundle.Plane()))
+    run = trundle.simulate(pair, pair.place(object_angular_velocity=(1.0, 0.0, 0.0)), 0.1, output_step=0.02)
+    bare = Bare()
+    assert list(bare.figures(RunSet(run))) == list(figures(run))
+    assert [actor.name for actor in bare.stage(run).actors] == [actor.name for actor in build_stage(run).actors]
+    assert bare.commands == {}
 
 
 def test_a_kind_that_two_packages_register_is_neither_of_theirs(tmp_path: Path) -> None:

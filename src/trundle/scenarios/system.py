@@ -104,6 +104,9 @@ class System(Protocol):
         return build_stage(run)
 
 
+_MEMBERS = (*System.__annotations__, "metrics", "figures", "stage")
+
+
 def load(reference: str) -> T:  # pyright: ignore[reportInvalidTypeVarUse] - the caller says what it refers to
     """Return the object that ``"package.module:name"`` refers to."""
     return EntryPoint("", reference, "").load()
@@ -148,6 +151,10 @@ def system(name: str) -> System:
     except Exception as error:  # a package of somebody else
         text = f"registered by a package that can be loaded, not by {_package(point)} ({point.value}: {error})"
         raise InputError("kind", name, text) from error
+    lacking = [member for member in _MEMBERS if not hasattr(found, member)]
+    if lacking or isinstance(found, type):
+        text = f", which lacks {', '.join(lacking)}" if lacking else ", a class"
+        raise InputError("kind", name, f"registered with a System, not with {point.value} of {_package(point)}{text}")
     if found.name != name:
         raise InputError("kind", name, f"registered under the name of its system, {found.name!r}")
     return found

@@ -23,9 +23,9 @@ class Regulator:
         self._used = [self._error.blocks[name].start + axis for name in parts for axis in (0, 1)]
         A, B = Linearization(self._error).along(goal.x[None], np.zeros((1, self._error.inputs)))
         A, B = A[0][np.ix_(self._used, self._used)], B[0][self._used, :2]
-        Q = np.diag(np.repeat([table.tilt, table.position, table.tilt_rate, table.velocity], 2))
-        R = table.acceleration * np.eye(2)
-        self._K = np.linalg.solve(R, B.T @ solve_continuous_are(A, B, Q, R))
+        spin = table.velocity * pair.body.shape.reference_length**2  # it rolls: v = r w
+        Q = np.diag(np.repeat([table.tilt, table.position, table.tilt_rate, spin], 2))
+        self._K = B.T @ solve_continuous_are(A, B, Q, table.acceleration * np.eye(2)) / table.acceleration
 
     def reset(self) -> None:
         """Nothing is learned that could be forgotten."""

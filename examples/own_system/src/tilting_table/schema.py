@@ -29,7 +29,7 @@ class ControllerTable(Table):
     period: Duration = Field(default=0.01, description="s")
     limit: Weight = Field(default=20.0, description="rad/s^2, largest angular acceleration about x and about y")
     position: Weight = Field(default=200.0, description="1/m^2, of the ball's distance from the target")
-    velocity: Weight = Field(default=0.01, description="s^2/rad^2, of the ball's angular velocity over the table")
+    velocity: Weight = Field(default=25.0, description="s^2/m^2, of the ball's speed over the table")
     tilt: Weight = Field(default=1.0, description="1/rad^2")
     tilt_rate: Weight = Field(default=0.01, description="s^2/rad^2")
     acceleration: Weight = Field(default=1e-3, description="s^4/rad^2, of the table's angular acceleration")

@@ -67,6 +67,9 @@ class TaskSpec:
 class System(Protocol):
     """What a package gives to add a kind of scenario.
 
+    A class that inherits from it has the drawing kit's figures and stage, and no commands, unless it says otherwise;
+    see `examples/own_system`.
+
     Attributes
     ----------
     name : str
@@ -82,7 +85,7 @@ class System(Protocol):
     name: str
     library: Path
     tasks: Mapping[str, TaskSpec]
-    commands: Mapping[str, str]
+    commands: Mapping[str, str] = {}
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
         """Return value, unit and meaning of every metric of a finished run; limits stand in the scenario's own file."""
@@ -90,11 +93,18 @@ class System(Protocol):
 
     def figures(self, runs: RunSet) -> Mapping[str, Figure]:
         """Return the figures of a finished run by the names of their files."""
-        ...
+        from trundle.report import figures, figures_of_runs
+
+        return figures_of_runs(runs, figures)
 
     def stage(self, run: Trajectory) -> Stage:
         """Return what the moving picture of a run shows."""
-        ...
+        from trundle.report import build_stage
+
+        return build_stage(run)
+
+
+_MEMBERS = (*System.__annotations__, "metrics", "figures", "stage")
 
 
 def load(reference: str) -> T:  # pyright: ignore[reportInvalidTypeVarUse] - the caller says what it refers to
@@ -103,8 +113,16 @@ def load(reference: str) -> T:  # pyright: ignore[reportInvalidTypeVarUse] - the
 
 
 @cache
-def _found() -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+def _found() -> Mapping[str, tuple[EntryPoint, ...]]:
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, _package(point))):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _package(point: EntryPoint) -> str:
+    """Return name and version of the installed package that registers `point`."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
 
 
 def names() -> list[str]:
@@ -119,26 +137,40 @@ def system(name: str) -> System:
     Raises
     ------
     InputError
-        If there is none, or the package that registers it cannot be loaded.
+        If there is none, several packages register one, or the package that registers it cannot be loaded.
     """
     known = _found()
     if name not in known:
         raise InputError("kind", name, "one of " + ", ".join(repr(kind) for kind in known))
+    point, *others = known[name]
+    if others:
+        several = " and ".join(f"{_package(one)} ({one.value})" for one in known[name])
+        raise InputError("kind", name, f"registered by one package only, not by {several}: uninstall all but one")
     try:
-        found: System = known[name].load()
+        found: System = point.load()
     except Exception as error:  # a package of somebody else
-        raise InputError("kind", name, f"registered by a package that can be loaded ({error})") from error
+        text = f"registered by a package that can be loaded, not by {_package(point)} ({point.value}: {error})"
+        raise InputError("kind", name, text) from error
+    lacking = [member for member in _MEMBERS if not hasattr(found, member)]
+    if lacking or isinstance(found, type):
+        text = f", which lacks {', '.join(lacking)}" if lacking else ", a class"
+        raise InputError("kind", name, f"registered with a System, not with {point.value} of {_package(point)}{text}")
     if found.name != name:
         raise InputError("kind", name, f"registered under the name of its system, {found.name!r}")
     return found
 
 
 def systems() -> list[System]:
-    """Return every system that can be loaded; one that cannot is logged and left out."""
+    """Return every system that can be loaded; one that cannot is logged, once, and left out."""
+    return list(_loaded())
+
+
+@cache
+def _loaded() -> tuple[System, ...]:
     found = []
     for name in names():
         try:
             found.append(system(name))
         except InputError as error:
             _log.warning("%s", error)
-    return found
+    return tuple(found)

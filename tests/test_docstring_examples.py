@@ -15,7 +15,7 @@ WITHOUT: frozenset[str] = frozenset(
     """
     BalancingLQR ControlProblem ControlSolution Forecast Optimiser Plan PlayThenHold Robot
     RollingKinematics RollingTree Sensed SoftTouch Switching ThrowCatch TrackingLQR Transfer
-    attraction_level build_avatar control_affine load_plan load_urdf plan robot_from_urdf run
+    attraction_level build_avatar control_affine load_plan load_urdf plan robot_from_urdf run simulate
     """.split()
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import trundle
+from trundle.records import PAIR, tree_view
 from trundle.scenarios import schema, schema_shapes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -149,8 +150,8 @@ def test_the_files_of_a_run_are_the_documented_ones(run_page: Any, tmp_path: Pat
     written = {path.relative_to(tmp_path / "plate").parts[0] for path in (tmp_path / "plate").rglob("*")}
     assert written
     assert all(f"| `{name}" in text for name in written)
-    assert "| `object_position` |" in names["variables"]("juggling")
-    assert "| `body_angle` |" in names["variables"]("planar")
+    assert "| `object_position` |" in names["variables"](PAIR)
+    assert "| `body_angle` |" in names["variables"](tree_view(2))
 
 
 def test_the_accuracy_page_prints_what_it_promises(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,8 +171,8 @@ def test_every_key_of_a_scenario_file_is_documented() -> None:
             (kind,) = table.model_fields["type"].annotation.__args__
             rows = re.findall(rf"^\| `{kind}` \|(.*)\|$", text, flags=re.MULTILINE)
             assert any(all(f"`{key}`" in row for key in keys) for row in rows), (kind, keys)
-    for kind, task in schema.SCHEMAS:
-        for name, table in schema.schema_for(kind, task).model_fields.items():
+    for known, task in [(known, task) for known in schema.kinds() for task in schema.tasks(known)]:
+        for name, table in schema.schema_for(known, task).model_fields.items():
             alias = table.alias or name
             assert re.search(
                 rf"^(\[{{1,2}}(parts\.\w+\.)?{alias}[\].]|\[{alias}\.|{alias} = )", text, flags=re.MULTILINE

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from trundle.scenarios import load_scenario, run
+from trundle.scenarios.catalogue import text_of
 
-LIBRARY = resources.files("trundle.scenarios") / "library"
 ONE = ["plan.starts=0", "plan.coarse_nodes=0"]
 PURE = ['contact.law="pure-rolling"', "contact.torsional_friction=0.01"]
 BACK = [f"goal.object_quaternion=[{math.sqrt(0.5)}, {-math.sqrt(0.5)}, 0.0, 0.0]"]
@@ -59,7 +58,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize(("name", "overrides"), CASES.values(), ids=CASES)
 def test_it_reaches_its_goal(tmp_path: Path, name: str, overrides: list[str]) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(LIBRARY.joinpath(f"{name}.toml").read_text())
+    path.write_text(text_of(name))
     result = run(load_scenario(path, overrides), tmp_path / "out", plots=False)
     assert result.exit_code == 0, result.summary
     assert result.summary["feasible"]

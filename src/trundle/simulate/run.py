@@ -72,17 +72,6 @@ def simulate(
     ------
     InputError
         If an argument is of another type or out of range; the ranges are those of a scenario file.
-
-    Examples
-    --------
-    >>> import trundle as tr
-    >>> ball = tr.RigidBody(tr.Sphere(radius=0.2), mass=0.1, inertia="solid")
-    >>> plate = tr.Hand(tr.Plane(), twist=[0, 0, 7, 0, 0, 0])  # rad/s, m/s, hand frame
-    >>> pair = tr.RollingPair(ball, plate, friction=0.8)
-    >>> start = pair.place(contact_on_hand=[0, 0, 0], object_angular_velocity=[1, 0, 0])
-    >>> run = tr.simulate(pair, start, duration=2.0)
-    >>> run.feasible, bool(abs(run["slip"]).max() < 1e-9)
-    (True, True)
     """
     _kinds(model, initial, policy, progress)
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")

@@ -215,7 +215,7 @@ def test_caught_and_thrown_bodies_and_changes_of_the_axis_keep_all_momenta(masse
         for change, joins in ((CAUGHT, True), (THROWN, False)):
             if change in masses and abs(begin - change.time) < 1e-6:
                 body = CentroidalState(change.position, change.velocity, change.angular_momentum)
-                model, state = (model.joined if joins else model.parted)(state, 2.0, body)
+                model, state = (model.with_body if joins else model.without_body)(state, 2.0, body)
         before = state.angular_momentum
         state = model.advance(state, plan.contacts, plan.wrenches[k], plan.times[k + 1] - begin)
         rate = (state.angular_momentum - before) / (plan.times[k + 1] - begin)

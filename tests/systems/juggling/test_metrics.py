@@ -119,7 +119,9 @@ def test_an_arrived_trial_is_near_and_at_rest(angle: Angle, counts: bool) -> Non
     run = rolling(angle)
     assert control.arrived(run) is counts
     assert not control.arrived(ended(run, Status.SEPARATED))
-    values = compute("butterfly", run, {"plan": rolling(lambda t: 0 * t), "closed-loop-1": run, "open-loop-1": run})
+    place = GOAL | {"object_angle": None}  # where the goal is a place on the hand, not an angle
+    trial, plan = rolling(angle, goal=place), rolling(lambda t: 0 * t, goal=place)
+    values = compute("butterfly", trial, {"plan": plan, "closed-loop-1": trial, "open-loop-1": trial})
     assert values["closed_loop_successes"] == values["open_loop_successes"] == float(counts)
 
 

@@ -171,7 +171,7 @@ def test_every_key_of_a_scenario_file_is_documented() -> None:
             (kind,) = table.model_fields["type"].annotation.__args__
             rows = re.findall(rf"^\| `{kind}` \|(.*)\|$", text, flags=re.MULTILINE)
             assert any(all(f"`{key}`" in row for key in keys) for row in rows), (kind, keys)
-    for known, task in [(known, task) for known in schema.kinds() for task in schema.tasks(known)]:
+    for known, task in [(one, task) for one in schema.kinds() for task in schema.tasks(one)]:
         for name, table in schema.schema_for(known, task).model_fields.items():
             alias = table.alias or name
             assert re.search(

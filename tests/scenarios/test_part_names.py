@@ -24,7 +24,8 @@ def made() -> dict[str, set[str]]:
         names = re.findall(r'yield Part\(f?"([^"]+)"', path.read_text())
         if names:
             module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
-            found[module] = {re.sub(r"\{\w+\}", "7", name) for name in names}
+            # A loop is open or closed; everything else in braces is a number.
+            found[module] = {re.sub(r"\{[^}]+\}", "7", name.replace("{loop}", "open")) for name in names}
     return found
 
 

@@ -27,6 +27,12 @@ def _is_local(address: Any) -> bool:
     return not isinstance(address, tuple) or str(address[0]).startswith(_LOCAL)
 
 
+@pytest.fixture(autouse=True)
+def trials_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep trials in the test's own process unless it asks for more: the tests themselves fill all cores."""
+    monkeypatch.setattr("trundle.scenarios.engine.trials.cpu_count", lambda: 1)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_network() -> Any:
     """Refuse connections to other machines, so that a test that needs one fails here and not only elsewhere."""

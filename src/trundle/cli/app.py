@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 import typer
 
 from trundle.cli import check, doctor, export, listing, report, reproduce, run, schema, show, sweep
 from trundle.cli.guard import guarded
 from trundle.scenarios.system import load, systems
+
+_log = logging.getLogger("trundle.systems")
 
 app = typer.Typer(
     name="trundle",
@@ -32,9 +36,16 @@ for _name, _function in {
 }.items():
     app.command(_name)(guarded(_function))
 
+_OWN = {command.name for command in app.registered_commands}
 for _system in systems():
     for _name, _reference in _system.commands.items():
-        app.command(_name)(guarded(load(_reference)))
+        if _name in _OWN:
+            _log.warning("kind %s: its command %r is left out, trundle has one of that name", _system.name, _name)
+            continue
+        try:
+            app.command(_name)(guarded(load(_reference)))
+        except Exception as _error:  # a package of somebody else
+            _log.warning("kind %s: its command %r cannot be loaded: %s", _system.name, _name, _error)
 
 
 def _version(wanted: bool) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from trundle.scenarios.system import systems
+
+_log = logging.getLogger("trundle.systems")
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,13 @@ class Entry:
 
 
 def _files() -> dict[str, Path]:
-    found = {path.stem: path for one in systems() for path in one.library.glob("*.toml")}
+    """Return where every named scenario stands; of two with one name the first by kind, and the other is logged."""
+    found: dict[str, Path] = {}
+    for one in systems():
+        for path in one.library.glob("*.toml"):
+            if path.stem in found:
+                _log.warning("scenario %s: %s is left out, %s has the name", path.stem, path, found[path.stem])
+            found.setdefault(path.stem, path)
     return dict(sorted(found.items()))
 
 
@@ -44,6 +53,10 @@ def entries() -> list[Entry]:
     """Return what is known of every named scenario, sorted by name, without checking the files."""
     result = []
     for name in names():
-        data = tomllib.loads(text_of(name))
-        result.append(Entry(name, data["kind"], data["task"], data["title"], data.get("paper", "")))
+        try:
+            data = tomllib.loads(text_of(name))
+        except (OSError, ValueError) as error:
+            _log.warning("scenario %s cannot be read: %s", name, error)
+            continue
+        result.append(Entry(name, *(str(data.get(key, "")) for key in ("kind", "task", "title", "paper"))))
     return result

@@ -46,7 +46,7 @@ def draw(run: tr.Trajectory, k: int, file: Path) -> None:
     turn = Rotation.from_quat(run["object_quaternion"][k].copy(), scalar_first=True)
     spun = Rotation.from_quat(run["hand_quaternion"][k].copy(), scalar_first=True).as_euler("zyx")[0]
     figure = plt.figure(figsize=(8, 4.6), dpi=130)
-    ax = figure.add_axes((0, -0.27, 1, 8 / 4.6), projection="3d", computed_zorder=False)
+    ax = figure.add_axes((0, -0.255, 1, 8 / 4.6), projection="3d", computed_zorder=False)
     ax.set_axis_off()
     angles = spun + np.linspace(0, 2 * np.pi, 145)
     for i in range(12):  # the plate's sectors
@@ -77,7 +77,7 @@ def draw(run: tr.Trajectory, k: int, file: Path) -> None:
     force = 0.32 * run["contact_force"][k] / np.linalg.norm(run["contact_force"][k])
     ax.quiver(*contact[k], *force, color="#222222", linewidth=2.2, arrow_length_ratio=0.12, zorder=6)
     ax.set(xlim=(-0.3, 0.3), ylim=(-0.3, 0.3), zlim=(-0.02, 0.43))
-    ax.set_box_aspect((0.6, 0.6, 0.45), zoom=0.86)
+    ax.set_box_aspect((0.6, 0.6, 0.45), zoom=0.8)
     ax.view_init(*np.degrees(VIEW))
     figure.savefig(file, facecolor="white")
 

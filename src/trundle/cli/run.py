@@ -35,7 +35,7 @@ def run(
 ) -> None:
     """Run a scenario and write its folder.
 
-    Exit codes: 0 done and (for named scenarios) all limits hold; 1 the task failed or a limit was violated;
+    Exit codes: 0 done and all limits of [acceptance] hold; 1 the task failed or a limit was violated;
     2 bad input; 130 interrupted (what was computed is saved).
     """
     from trundle.scenarios import load_scenario

@@ -62,7 +62,7 @@ class Result:
 
     @property
     def status(self) -> Status:
-        """How the main run ended; limits of a named scenario included."""
+        """How the main run ended; limits of the scenario included."""
         return Status.from_label(self.summary["status"])
 
     @property

@@ -164,15 +164,15 @@ class Figure:
     caption: str = ""
 
 
-SIZES: dict[str, tuple[float, float]] = {}
-"""Name of a drawing function -> the size of its figure in inches, where it is not the usual one; see `sized`."""
+SIZES: dict[Callable[..., object], tuple[float, float]] = {}
+"""Drawing function -> the size of its figure in inches, where it is not the usual one; see `sized`."""
 
 
 def sized(width: float, height: float) -> Callable[[DrawRun], DrawRun]:
     """Give the figure that a function draws a size (inches) of its own."""
 
     def keep(draw: DrawRun) -> DrawRun:
-        SIZES[f"{draw.__module__}.{draw.__qualname__}"] = (width, height)
+        SIZES[draw] = (width, height)
         return draw
 
     return keep
@@ -181,9 +181,8 @@ def sized(width: float, height: float) -> Callable[[DrawRun], DrawRun]:
 def figure(draw: DrawRun | DrawRuns, data: Trajectory | Runs) -> Figure:
     """Return the figure of a drawing function and what it draws; its caption is the function's first sentence."""
     function = draw.func if isinstance(draw, partial) else draw
-    name = f"{function.__module__}.{getattr(function, '__qualname__', '')}"
     text = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
-    return Figure(partial(draw, data), SIZES.get(name, Figure.size), text)  # pyright: ignore[reportArgumentType]
+    return Figure(partial(draw, data), SIZES.get(function, Figure.size), text)  # pyright: ignore[reportArgumentType]
 
 
 def figures_of_runs(

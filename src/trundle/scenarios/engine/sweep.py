@@ -17,6 +17,7 @@ from typing import Any, TextIO
 from trundle import __version__
 from trundle.errors import InputError, MissingExtraError, TrundleError
 from trundle.scenarios.engine.folder import write_bytes
+from trundle.scenarios.engine.processes import in_processes
 from trundle.scenarios.engine.sweep_points import Point, axes_of, points_of
 from trundle.scenarios.files import reason
 from trundle.scenarios.scenario import Scenario, load_scenario
@@ -255,24 +256,9 @@ def _read_rows(journal: TextIO) -> dict[int, Row]:
 
 def _here(task: SweepTask, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
     """Yield rows as they are done, from processes of this machine; a process that dies costs only its own run."""
-    joblib = needed("joblib")
-    count = joblib.cpu_count() if jobs is None else jobs
-    left = {point.number: point for point in points}
-    try:
-        run = joblib.Parallel(n_jobs=count, return_as="generator_unordered", batch_size=1)
-        for row in run(joblib.delayed(task.run)(point) for point in points):
-            del left[row["run"]]
-            yield row
-    except _died():
-        for point in left.values():
-            try:
-                yield joblib.Parallel(n_jobs=2)([joblib.delayed(task.run)(point)])[0]
-            except _died():
-                yield row_of(point, "failed", "the process of this run died")
-
-
-def _died() -> type[BaseException]:
-    return importlib.import_module("joblib.externals.loky.process_executor").TerminatedWorkerError
+    count = (os.cpu_count() or 1) if jobs is None else jobs
+    for number, row in in_processes(task.run, points, count, ordered=False):
+        yield row_of(points[number], "failed", "the process of this run died") if row is None else row
 
 
 def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator[Row]:

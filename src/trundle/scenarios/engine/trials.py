@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from importlib import import_module
+from functools import partial
+from importlib.util import find_spec
 from os import cpu_count
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from trundle.errors import TrundleError
+from trundle.errors import SimulationError, TrundleError
+from trundle.scenarios.engine.processes import in_processes
+from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.scenarios.engine.building import PartProgress
@@ -78,15 +81,28 @@ def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) ->
     if jobs < 2:
         yield from (_done(run, trial) for trial in trials)
         return
-    try:
-        joblib = import_module("joblib")
-    except ImportError:
+    if find_spec("joblib") is None:
         _log.info("trials run one after the other: joblib is not installed (trundle[scale])")
         yield from (_done(run, trial) for trial in trials)
         return
-    key = pickle.dumps(run)
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-    yield from parallel(joblib.delayed(_in_worker)(key, trial) for trial in trials)
+    work = partial(_in_worker, pickle.dumps(run))
+    for number, done in in_processes(work, trials, jobs, ordered=True):
+        if done is None:
+            yield Done(error=SimulationError(f"the process of trial {number + 1} died", Status.FAILED))
+        else:
+            yield cast(Done[ResultT], done)
+
+
+def next_of(done: Iterator[Done[ResultT]]) -> Callable[[PartProgress | None], ResultT]:
+    """Return the run of a part that takes the next of the trials that are done."""
+
+    def take(share: PartProgress | None) -> ResultT:
+        result = next(done).result()
+        if share is not None:
+            share(1.0)
+        return result
+
+    return take
 
 
 def _done(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:
@@ -96,7 +112,7 @@ def _done(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:
         return Done(error=error)
 
 
-_kept: dict[bytes, Callable[..., object]] = {}
+_kept: dict[bytes, Callable[[object], object]] = {}
 
 
 def _in_worker(key: bytes, trial: object) -> Done[object]:

@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import TaskSpec
+from trundle.scenarios.system import System, TaskSpec
 
 if TYPE_CHECKING:
-    from trundle.records import Trajectory
-    from trundle.report import Figure, Metric, RunSet, Stage
+    from trundle.report import Figure, Metric, RunSet
 
 
-class Juggling:
+class Juggling(System):
     """An object on a moving hand."""
 
     name = "juggling"
@@ -35,7 +34,6 @@ class Juggling:
         ),
         "throw": TaskSpec(__name__, "schema_control:JugglingThrow", "throw:build", parts=r"plan|closed-loop-\d+"),
     }
-    commands: Mapping[str, str] = {}
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
         """Return the metrics of a finished run."""
@@ -48,12 +46,6 @@ class Juggling:
         from trundle.systems.juggling.figures import figures
 
         return figures(runs)
-
-    def stage(self, run: Trajectory) -> Stage:
-        """Return what the moving picture of a run shows."""
-        from trundle.report import build_stage
-
-        return build_stage(run)
 
 
 SYSTEM = Juggling()

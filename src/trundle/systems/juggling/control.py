@@ -17,7 +17,7 @@ from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
-from trundle.scenarios.engine.trials import stream_trials
+from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
@@ -133,7 +133,7 @@ class TransferExperiment:
         runs = [(k, loop) for k in range(len(self.trials)) for loop in loops]
         done = stream_trials(partial(self._numbered, plan), runs)
         for k, loop in runs:
-            yield Part(f"{loop}-loop-{k + 1}", lambda share: next(done).result())
+            yield Part(f"{loop}-loop-{k + 1}", next_of(done))
 
     def _numbered(self, plan: Plan, run: tuple[int, str]) -> Trajectory:
         """Run a trial by its number, in closed or open loop."""
@@ -318,7 +318,7 @@ class BalanceExperiment:
         yield Part("uncontrolled", lambda share: self._run(share))
         done = stream_trials(self._tried, self.trials)
         for k in range(1, len(self.trials) + 1):
-            yield Part(f"closed-loop-{k}", lambda share: next(done).result())
+            yield Part(f"closed-loop-{k}", next_of(done))
 
     def _tried(self, draw: Draw) -> Trajectory:
         """Run a trial."""

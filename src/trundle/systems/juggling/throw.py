@@ -14,7 +14,7 @@ from trundle.errors import SimulationError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
-from trundle.scenarios.engine.trials import stream_trials
+from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.systems.juggling.build import pair_and_start, xz
@@ -93,7 +93,7 @@ class ThrowExperiment:
         errors = list(enumerate(self.errors(), 1))
         done = stream_trials(partial(self._caught, made[0]), errors)
         for k, _ in errors:
-            yield Part(f"closed-loop-{k}", lambda share: next(done).result())
+            yield Part(f"closed-loop-{k}", next_of(done))
 
     def _caught(self, plan: ThrowPlan, error: tuple[int, tuple[float, float]]) -> Trajectory:
         """Run a trial by its number and the errors of its catch."""

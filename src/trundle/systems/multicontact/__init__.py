@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import TaskSpec
+from trundle.scenarios.system import System, TaskSpec
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
     from trundle.report import Figure, Metric, RunSet, Stage
 
 
-class Multicontact:
+class Multicontact(System):
     """Humanoids with many contacts, in MuJoCo."""
 
     name = "multicontact"
@@ -27,7 +27,6 @@ class Multicontact:
         "walk": TaskSpec(__name__, "schema:MulticontactWalk", "build:build"),
         "carry": TaskSpec(__name__, "schema_carry:MulticontactCarry", "build:build"),
     }
-    commands: Mapping[str, str] = {}
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
         """Return the metrics of a finished run."""

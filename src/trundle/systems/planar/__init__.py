@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import TaskSpec
+from trundle.scenarios.system import System, TaskSpec
 
 if TYPE_CHECKING:
-    from trundle.records import Trajectory
-    from trundle.report import Figure, Metric, RunSet, Stage
+    from trundle.report import Figure, Metric, RunSet
 
 
-class Planar:
+class Planar(System):
     """Bodies, robots and passive walkers on terrain in the plane."""
 
     name = "planar"
@@ -27,7 +26,6 @@ class Planar:
         "track": TaskSpec(__name__, "schema_control:PlanarTrack", "control:build"),
         "walk": TaskSpec(__name__, "schema_walker:PlanarWalk", "walker:build", parts=r"cycle|twin"),
     }
-    commands: Mapping[str, str] = {}
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
         """Return the metrics of a finished run."""
@@ -40,12 +38,6 @@ class Planar:
         from trundle.systems.planar.figures import figures
 
         return figures(runs)
-
-    def stage(self, run: Trajectory) -> Stage:
-        """Return what the moving picture of a run shows."""
-        from trundle.report import build_stage
-
-        return build_stage(run)
 
 
 SYSTEM = Planar()

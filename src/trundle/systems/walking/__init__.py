@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import TaskSpec
+from trundle.scenarios.system import System, TaskSpec
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
     from trundle.report import Figure, Metric, RunSet, Stage
 
 
-class WalkingSystem:
+class WalkingSystem(System):
     """Rolling feet in space."""
 
     name = "walking"

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import TaskSpec
+from trundle.scenarios.system import System, TaskSpec
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
     from trundle.report import Figure, Metric, RunSet, Stage
 
 
-class Wallbounce:
+class Wallbounce(System):
     """A ball balancer that pushes off walls, in MuJoCo."""
 
     name = "wallbounce"
@@ -26,7 +26,6 @@ class Wallbounce:
         "recover": TaskSpec(__name__, "schema:WallbounceRecover", "build:build"),
         "navigate": TaskSpec(__name__, "schema:WallbounceNavigate", "build:build"),
     }
-    commands: Mapping[str, str] = {}
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
         """Return the metrics of a finished run."""

@@ -1,0 +1,48 @@
+"""Work over processes of this machine: a process that dies costs only what it was doing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import TypeVar
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+
+def in_processes(
+    run: Callable[[ItemT], ResultT], items: Sequence[ItemT], jobs: int, *, ordered: bool
+) -> Iterator[tuple[int, ResultT | None]]:
+    """Yield (number of the item, what ``run(item)`` returned) as they are done, or in their order.
+
+    None stands for an item whose process died twice, the second time with nothing else to do.
+
+    Parameters
+    ----------
+    run : callable
+        Can be pickled, as the items can.
+    items : sequence
+    jobs : int
+        How many processes.
+    ordered : bool
+        Whether items come in their order.
+    """
+    joblib = import_module("joblib")
+    died: type[BaseException] = import_module("joblib.externals.loky.process_executor").TerminatedWorkerError
+    left = dict(enumerate(items))
+    try:
+        mode = "generator" if ordered else "generator_unordered"
+        parallel = joblib.Parallel(n_jobs=jobs, return_as=mode, batch_size=1)
+        for number, result in parallel(joblib.delayed(_numbered)(run, *one) for one in left.copy().items()):
+            del left[number]
+            yield number, result
+    except died:
+        for one in left.items():
+            try:
+                yield joblib.Parallel(n_jobs=2)([joblib.delayed(_numbered)(run, *one)])[0]
+            except died:
+                yield one[0], None
+
+
+def _numbered(run: Callable[[ItemT], ResultT], number: int, item: ItemT) -> tuple[int, ResultT]:
+    return number, run(item)

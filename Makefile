@@ -55,11 +55,11 @@ demo: $(INSTALLED) ## runs plate-spinning and says where pictures and viewer pag
 	@echo "pictures:    $(CURDIR)/runs/plate-spinning/plots/"
 	@echo "viewer page: $(CURDIR)/runs/plate-spinning/viewer.html"
 
-test: lint typecheck ## lint, types, then the whole suite, slow tests included: what CI runs
+test: lint typecheck ## lint, types, then the suite without its slow tests: what CI runs
 	@echo "[pytest]"
-	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal) $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow" $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal) $(ARGS)
 
-test-all: $(INSTALLED) ## the whole suite, with what `make test` leaves out: longer
+test-all: $(INSTALLED) ## the whole suite, with the slow tests that `make test` leaves out
 	@echo "[pytest]"
 	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal) $(ARGS)
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.named import NamedRuns
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 # A shell that starts the suite in the background lets it ignore Ctrl-C, and every process it starts: tests send it.
@@ -25,6 +27,13 @@ _LOCAL = ("127.", "::1", "localhost", "0.0.0.0")
 
 def _is_local(address: Any) -> bool:
     return not isinstance(address, tuple) or str(address[0]).startswith(_LOCAL)
+
+
+@pytest.fixture(scope="session")
+def named(tmp_path_factory: pytest.TempPathFactory) -> NamedRuns:
+    """Give the small runs of the named scenarios, which all test processes of the session share."""
+    base = tmp_path_factory.getbasetemp()
+    return NamedRuns((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "named")
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,8 @@ import trundle
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "trundle"
 FILES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = {path: path.read_text() for path in FILES}
+TREES = {path: ast.parse(source) for path, source in SOURCES.items()}
 
 FLOORS = {
     "cli": 12,
@@ -180,9 +182,8 @@ def test_every_package_has_a_floor() -> None:
     assert entries - {"__init__", "__main__"} <= FLOORS.keys()
 
 
-@pytest.mark.parametrize("path", FILES, ids=file_id)
-def test_imports_go_down(path: Path) -> None:
-    assert broken_floors(path, path.read_text()) == []
+def test_imports_go_down() -> None:
+    assert [broken for path in FILES for broken in broken_floors(path, SOURCES[path])] == []
 
 
 @pytest.mark.parametrize(
@@ -226,15 +227,19 @@ OTHER_MEANINGS = {
 }
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.relative_to(PACKAGE).parts[0] != "systems"], ids=file_id)
-def test_no_file_outside_the_systems_names_a_kind(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    named = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value in KINDS}
-    assert named == set() or file_id(path) in OTHER_MEANINGS
+def test_no_file_outside_the_systems_names_a_kind() -> None:
+    naming = {
+        file_id(path)
+        for path in FILES
+        if path.relative_to(PACKAGE).parts[0] != "systems"
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.Constant) and node.value in KINDS
+    }
+    assert naming == OTHER_MEANINGS.keys()
 
 
 def test_modules_do_not_import_each_other_in_circles() -> None:
-    graph = {name: module_imports(path, path.read_text(), MODULES.keys()) for name, path in MODULES.items()}
+    graph = {name: module_imports(path, SOURCES[path], MODULES.keys()) for name, path in MODULES.items()}
     assert [sorted(part) for part in circles(graph)] == []
 
 
@@ -254,17 +259,17 @@ def test_a_circle_is_seen() -> None:
 
 
 def test_exceptions_are_used() -> None:
-    used = {(file_id(path), module) for path in FILES for _, module in imported_modules(path, path.read_text())}
+    used = {(file_id(path), module) for path in FILES for _, module in imported_modules(path, SOURCES[path])}
     assert EXCEPTIONS.keys() <= used
 
 
-@pytest.mark.parametrize("path", FILES, ids=file_id)
-def test_house_rules_of_a_file(path: Path) -> None:
-    source = path.read_text()
+def broken_rules(path: Path) -> list[str]:
+    """Rules of the house that a file breaks."""
+    source = SOURCES[path]
     found = []
     if source.count("\n") >= 400:
         found.append(f"{source.count(chr(10))} lines")
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(TREES[path]):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length >= 60:
@@ -273,17 +278,26 @@ def test_house_rules_of_a_file(path: Path) -> None:
             found.append(f"line {node.lineno}: assert")
     found += [f"imports {module}" for _, module in imported_modules(path, source) if module.split(".")[0] == "tests"]
     found += re.findall(r"\b(?:TODO|FIXME)\b", source)
-    assert found == []
+    return [f"{file_id(path)}: {one}" for one in found]
 
 
-@pytest.mark.parametrize("path", FILES, ids=file_id)
-def test_modules_say_what_they_are_and_postpone_annotations(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    docstring = ast.get_docstring(tree)
-    assert docstring
-    assert len(docstring) > 10
-    futures = {a.name for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__" for a in n.names}
-    assert "annotations" in futures or not any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in ast.walk(tree))
+def test_house_rules_of_every_file() -> None:
+    assert [broken for path in FILES for broken in broken_rules(path)] == []
+
+
+def test_modules_say_what_they_are() -> None:
+    assert [file_id(path) for path in FILES if len(ast.get_docstring(TREES[path]) or "") <= 10] == []
+
+
+def test_modules_postpone_annotations() -> None:
+    def postpones(tree: ast.Module) -> bool:
+        futures = {
+            a.name for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__" for a in n.names
+        }
+        return "annotations" in futures
+
+    annotated = [p for p in FILES if any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in ast.walk(TREES[p]))]
+    assert [file_id(path) for path in annotated if not postpones(TREES[path])] == []
 
 
 def test_import_trundle_is_light() -> None:
@@ -296,10 +310,8 @@ def test_command_line_starts_light() -> None:
     assert (HEAVY - {"typer", "rich", "pydantic"}) & set(loaded) == set()
 
 
-@pytest.mark.parametrize("name", trundle.__all__)
-def test_public_names_resolve(name: str) -> None:
-    assert getattr(trundle, name) is not None
-    assert name in dir(trundle)
+def test_public_names_resolve() -> None:
+    assert [name for name in trundle.__all__ if getattr(trundle, name) is None or name not in dir(trundle)] == []
 
 
 def test_dir_shows_public_names_only() -> None:

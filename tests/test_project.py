@@ -50,13 +50,15 @@ def test_ci_calls_exactly_the_test_command_of_the_readme() -> None:
     assert "set -euo pipefail" in run.read_text()
 
 
-def test_make_test_runs_lint_types_and_the_whole_suite_last() -> None:
+def test_make_test_runs_lint_types_and_the_suite_last() -> None:
     plan = subprocess.run(
         ["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     ).stdout
     assert plan.index("ruff check") < plan.index("pyright") < plan.index("-m pytest")
     assert "-m pytest" in plan.splitlines()[-1]
-    assert "not slow" not in plan
+    assert '-m "not slow"' in plan.splitlines()[-1]
+    assert "--ignore" not in plan
+    assert "--deselect" not in plan
 
 
 @pytest.mark.parametrize(

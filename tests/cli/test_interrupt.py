@@ -145,7 +145,6 @@ def _begun(out: Path, name: str) -> subprocess.Popen[str]:
     return child
 
 
-@pytest.mark.slow
 def test_an_interrupt_at_any_moment_ends_an_endless_run_with_130(tmp_path: Path) -> None:
     delays, begun = random.Random(20), time.monotonic()
     for i in range(12):
@@ -164,7 +163,6 @@ def test_an_interrupt_at_any_moment_ends_an_endless_run_with_130(tmp_path: Path)
         assert "bug in trundle" not in err
 
 
-@pytest.mark.slow
 def test_a_second_interrupt_ends_the_process_at_once(tmp_path: Path) -> None:
     code = (
         "import signal, sys, time\n"

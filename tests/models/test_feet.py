@@ -122,7 +122,6 @@ def test_a_robot_of_one_ellipsoid_rolls_as_the_pair_does(rolled: tuple[np.ndarra
     assert np.linalg.norm(run["body_position"][-1, 0] - end) < (1e-9 if tolerance > 1e-11 else 1e-11)
 
 
-@pytest.mark.slow
 def test_pinocchio_rolls_a_single_ellipsoid_as_the_pair_does(rolled: tuple[np.ndarray, np.ndarray]) -> None:
     """Without extrapolation: an adaptive method at 1e-10 is within 1e-9 m after 2 s (measured: 3e-11 m)."""
     pytest.importorskip("pinocchio")
@@ -143,7 +142,6 @@ def test_fixed_steps_on_the_single_ellipsoid_are_of_order_four(rolled: tuple[np.
     assert errors[1] / errors[2] == pytest.approx(16, rel=0.1)
 
 
-@pytest.mark.slow
 def test_a_robot_drops_onto_its_feet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The biped Bolt: free fall keeps its energy, landings lose some, feet stay on or above the ground."""
     monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")

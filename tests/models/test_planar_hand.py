@@ -99,7 +99,6 @@ def test_accelerations_and_forces_are_those_of_maximal_coordinates(name, slip):
             np.testing.assert_allclose(force, right["force"], atol=1e-11 * np.abs(right["force"]).max())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["pose", "rolling"])
 @pytest.mark.parametrize("name", PAIRS)
 def test_trajectories_are_those_of_maximal_coordinates(name, coordinates):
@@ -160,7 +159,6 @@ def moved_in_plane(d: int, **options: Any) -> tr.Trajectory:
     return tr.simulate(pair, start, 1.0, relative_tolerance=1e-12)
 
 
-@pytest.mark.slow
 def test_a_ball_on_a_plate_is_a_circle_on_a_line():
     options = {"on_slip": "slide", "on_separation": "fly"}
     plane, space = moved_in_plane(2, **options), moved_in_plane(3, **options)

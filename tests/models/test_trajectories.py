@@ -21,6 +21,9 @@ RUNS = (
     + [("sphere on a moving plate", {"contact": "chart"}), ("ellipsoid in a dish", {"contact": "level-pair"})]
 )
 
+QUICK = {"sphere on a moving plate", "ellipsoid below an ellipsoid"}
+"""Runs whose independent derivation takes a few seconds; that of the others takes up to a quarter of a minute."""
+
 
 def sampled(run: tr.Trajectory, name: str, times: np.ndarray) -> np.ndarray:
     """Values at the wanted times: changes of charts add samples of their own."""
@@ -29,8 +32,10 @@ def sampled(run: tr.Trajectory, name: str, times: np.ndarray) -> np.ndarray:
     return run[name][index]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "options"), RUNS)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [pytest.param(*run, marks=() if run[0] in QUICK else pytest.mark.slow) for run in RUNS],
+)
 def test_trajectories_are_those_of_maximal_coordinates(name, options):
     case, right = runs_of_pairs.case(name), runs_of_pairs.oracle(name)
     run = case.run(**options)
@@ -68,7 +73,6 @@ KEPT = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "coordinates"), KEPT)
 def test_passive_rolling_keeps_its_energy_for_a_minute(name, coordinates):
     shape, base, at, law = PASSIVE[name]

@@ -60,7 +60,6 @@ def test_an_ellipse_is_thrown_with_the_velocities_of_the_goal() -> None:
     flies(task, plan, np.array([0.1, 0.0, 0.5]), np.array([0.0, -3.0, 0.0]))
 
 
-@pytest.mark.slow
 def test_a_ball_is_thrown_with_a_spin() -> None:
     goal = {"release": True, "object_velocity": (0.0, 0.2, 0.8), "object_angular_velocity": (2.0, 0.5, 0.0),
             "hand_position": "free", "hand_rpy": "free"}  # fmt: skip
@@ -103,7 +102,6 @@ def test_a_period_goes_on_by_half_a_turn_and_rolling_along_needs_no_hand() -> No
     assert np.linalg.norm(plan.states[0, -1]) > 5.0
 
 
-@pytest.mark.slow
 def test_a_ball_that_may_not_spin_turns_about_the_vertical_by_rolling_around_a_loop() -> None:
     pair = replace(ball_on_plate(), law="pure-rolling")
     turned = (np.cos(0.4), 0, 0, np.sin(0.4))

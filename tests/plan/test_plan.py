@@ -87,7 +87,6 @@ def test_a_perturbed_stationary_guess_finds_the_same_motion(plan: tr.Plan) -> No
     assert other.residuals["cost"] == pytest.approx(plan.residuals["cost"], rel=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["hermite-simpson", "trapezoid"])
 def test_order_shows_on_the_real_task(method: str, plan: tr.Plan) -> None:
     """The error of one mesh's end state, over that of the mesh with half the steps."""
@@ -140,7 +139,6 @@ def test_a_start_that_cannot_be_is_said_so(change: dict, why: str) -> None:
     assert made.status.advice
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"duration": 0.3}, {"hand_limits": {"angular_acceleration": 0.01}}])
 def test_a_goal_that_cannot_be_reached_leaves_the_best_attempt(change: dict, tmp_path: Path) -> None:
     made = tr.plan(reorient(**change), starts=1, max_iterations=150, save=tmp_path / "attempt.npz")
@@ -209,7 +207,6 @@ def test_an_ellipse_is_flipped_up(sense: int) -> None:
     np.testing.assert_allclose(made.trajectory.final["hand_position"], 0, atol=1e-5)
 
 
-@pytest.mark.slow
 def test_a_ball_is_carried_over_the_wing_of_a_butterfly() -> None:
     hand = tr.Hand(tr.FourierRadius(0.11, cos=[0, -0.04 / 0.11]), angle=np.pi / 2)
     pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.0166), mass=0.03), hand, friction=0.8)

@@ -15,7 +15,6 @@ from trundle.problems.walking import Walking
 from trundle.simulate.events.states import impact_at
 from trundle.status import Status
 
-pytestmark = pytest.mark.slow
 GAIT = Gait(intervals=(8, 3), impacts=True)
 
 

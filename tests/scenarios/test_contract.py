@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.named import SMALLER, WHOLE_ONLY, NamedRuns
 from tests.scenarios.files import written
 from trundle.scenarios import build, catalogue, load_scenario, run
 
@@ -92,6 +93,29 @@ def test_relative_spin_at_the_start_of_pure_rolling_is_bad_input(tmp_path: Path)
     scenario = load_scenario(written(tmp_path, JUGGLING), ['contact.law="pure-rolling"'])
     with pytest.raises(ValueError, match=r"initial\.object_angular_velocity = .*spin"):
         build(scenario)
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_a_small_run_of_a_named_scenario_holds_its_limits(named: NamedRuns, name: str) -> None:
+    found = named(name)
+    entries, whole = found.summary["metrics"], WHOLE_ONLY.get(name, frozenset())
+    broken = {key: entry for key, entry in entries.items() if entry["holds"] is False and key not in whole}
+    assert broken == {}
+    assert whole <= {key for key, entry in entries.items() if entry["limit"] is not None}
+    assert found.summary["feasible"]
+    assert found.exit_code == 0 or whole, json.dumps(found.summary, indent=1)
+    assert not any(entry["holds"] for key, entry in entries.items() if key in whole), "a limit that holds is asked for"
+    for key in EVERY_TRIAL - whole:
+        assert key not in entries or entries[key]["unit"] != "of 2" or entries[key]["value"] == 2, "neither may fail"
+    again = load_scenario(found.directory / "scenario.toml")
+    assert again.resolved() == load_scenario(name, list(SMALLER.get(name, ()))).resolved()
+
+
+EVERY_TRIAL = {
+    *("closed_loop_successes", "balanced_successes", "trials_returned_1_percent"),
+    *("trials_ok", "seeds_ok", "safe_two_level", "cleared_seeds", "trials_safe"),
+}
+"""Counts of trials that ended well."""
 
 
 FEWER = {"humanoid-carry": 3}

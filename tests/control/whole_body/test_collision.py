@@ -90,7 +90,6 @@ def reached(g1: Humanoid, rows: CollisionRows | None, watch: CollisionRows, aim:
     return least
 
 
-@pytest.mark.slow
 def test_a_hand_that_would_hit_the_thigh_keeps_its_margin(g1: Humanoid) -> None:
     assert g1.clearance
     rows = CollisionRows(g1.clearance)
@@ -101,7 +100,6 @@ def test_a_hand_that_would_hit_the_thigh_keeps_its_margin(g1: Humanoid) -> None:
     assert kept.min() < 0.05
 
 
-@pytest.mark.slow
 def test_a_hand_stops_before_a_wall(g1: Humanoid) -> None:
     assert g1.clearance
     rows = CollisionRows(Clearance(g1.clearance.capsules), [WALL])

@@ -7,7 +7,6 @@ from trundle.models.robots.humanoid import load_humanoid
 from trundle.models.robots.self_distance import SelfDistance
 
 
-@pytest.mark.slow
 def test_bodies_of_a_standing_humanoid_are_apart_and_an_arm_turned_inwards_meets_the_trunk() -> None:
     pytest.importorskip("coal")
     humanoid = load_humanoid("g1")

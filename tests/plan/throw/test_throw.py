@@ -39,7 +39,6 @@ def angle_of(run: tr.Trajectory) -> np.ndarray:
     return np.unwrap(-2 * np.arctan2(q[:, 2], q[:, 0]))
 
 
-@pytest.mark.slow
 def test_the_plan_reaches_its_goal_within_its_limits(plan: ThrowPlan) -> None:
     assert plan.status is Status.SUCCESS
     assert plan.catch is not None
@@ -54,7 +53,6 @@ def test_the_plan_reaches_its_goal_within_its_limits(plan: ThrowPlan) -> None:
     assert plan.trajectory.transitions[1]["time"] - slip <= 2e-3
 
 
-@pytest.mark.slow
 def test_the_carry_is_that_of_the_closed_form(plan: ThrowPlan) -> None:
     carry = plan.shot.parameters["carry"]
     profile = plan.profile
@@ -68,7 +66,6 @@ def test_the_carry_is_that_of_the_closed_form(plan: ThrowPlan) -> None:
     assert -run["object_angular_velocity"][-1, 1] == pytest.approx(rate, abs=1e-8)
 
 
-@pytest.mark.slow
 def test_the_flight_is_ballistic(plan: ThrowPlan) -> None:
     run = plan.trajectory
     flying = np.flatnonzero(run["mode"] == "separated")
@@ -82,7 +79,6 @@ def test_the_flight_is_ballistic(plan: ThrowPlan) -> None:
     assert np.max(run["gap"][flying]) > 1e-3
 
 
-@pytest.mark.slow
 def test_the_catch_keeps_the_angular_momentum_about_the_contact_and_leaves_the_energy_to_stand_up(
     plan: ThrowPlan,
 ) -> None:
@@ -101,7 +97,6 @@ def test_the_catch_keeps_the_angular_momentum_about_the_contact_and_leaves_the_e
     assert abs(angle_of(plan.trajectory)[-1] - np.pi / 2) < 0.1
 
 
-@pytest.mark.slow
 def test_the_object_stands_where_the_plan_says(plan: ThrowPlan) -> None:
     assert plan.standing is not None
     assert plan.catch is not None
@@ -125,7 +120,6 @@ class _Still:
         return np.zeros(3)
 
 
-@pytest.mark.slow
 def test_a_kick_in_flight_gives_the_catch_the_errors_asked_for(plan: ThrowPlan) -> None:
     assert plan.catch is not None
     runs = []
@@ -143,7 +137,6 @@ def test_a_kick_in_flight_gives_the_catch_the_errors_asked_for(plan: ThrowPlan) 
     assert [change["to"] for change in runs[1].transitions][-1] == "rolling"
 
 
-@pytest.mark.slow
 def test_the_played_profile_brings_the_hand_where_the_plan_has_it(plan: ThrowPlan) -> None:
     policy = PlayThenHold(plan.profile, _Still(), lambda time, state: True)
     run = tr.simulate(PAIR, PAIR.place(), 0.8, policy=policy, output_step=1e-2)
@@ -153,7 +146,6 @@ def test_the_played_profile_brings_the_hand_where_the_plan_has_it(plan: ThrowPla
     assert policy.handed_over == pytest.approx(np.ceil(plan.profile.duration * 1e3) / 1e3)
 
 
-@pytest.mark.slow
 def test_a_hand_too_weak_to_throw_gives_a_status_and_the_best_attempt() -> None:
     task = ThrowCatch(PAIR, PAIR.place(), goal_angle=np.pi / 2, hand_limits=(5.0, 1.0, 1.0))
     plan = task.plan(samples=20, starts=2, max_rollouts=150)
@@ -199,7 +191,6 @@ def test_bad_tasks_are_refused(changes: dict) -> None:
         ThrowCatch(**values)
 
 
-@pytest.mark.slow
 def test_the_worst_catch_is_balanced_by_the_controller_and_not_without_it(plan: ThrowPlan) -> None:
     assert plan.catch is not None
     caught = plan.catch.time

@@ -108,7 +108,6 @@ def test_bad_input_runs_nothing(tmp_path: Path, fast: list[str], capsys: pytest.
     assert fast == []
 
 
-@pytest.mark.slow
 def test_a_real_scenario_is_reproduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = trundle(capsys, "plate-spinning", "--no-plots", "--out", tmp_path)
     assert code == 0

@@ -193,7 +193,6 @@ class Deadly(sweeps.SweepTask):
         return sweeps.row_of(point, "success", "")
 
 
-@pytest.mark.slow
 def test_a_process_that_dies_costs_only_its_own_run() -> None:
     pytest.importorskip("joblib")
     points = points_of(axes_of(["a=0:2:3"]), None, 0)
@@ -201,7 +200,6 @@ def test_a_process_that_dies_costs_only_its_own_run() -> None:
     assert rows == {0: "success", 1: "failed", 2: "success"}
 
 
-@pytest.mark.slow
 def test_real_runs_in_two_processes_fill_the_table(tmp_path: Path, table: Any) -> None:
     arguments = ["--over", "object.mass=0.1:0.2:2", "--set", "simulation.duration=0.5", "--jobs", 2]
     assert trundle("sweep", "plate-spinning", *arguments, "--out", tmp_path, "--quiet") == 0
@@ -212,7 +210,6 @@ def test_real_runs_in_two_processes_fill_the_table(tmp_path: Path, table: Any) -
     assert read["metric.normal_force_min"] == pytest.approx([0.981, 1.962])
 
 
-@pytest.mark.slow
 def test_dask_gives_the_same_rows(tmp_path: Path, table: Any) -> None:
     distributed = pytest.importorskip("distributed")
     points = points_of(axes_of(["a=0:2:3"]), None, 0)

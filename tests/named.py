@@ -1,0 +1,83 @@
+"""Named scenarios run small, once a session: what `make test` says of them; whole ones are run by `make test-all`."""
+
+from __future__ import annotations
+
+import fcntl
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+
+from trundle.records import Trajectory
+from trundle.scenarios import load_scenario, run
+from trundle.scenarios.engine.run import Result
+
+_FAST_HUMANOID = ("controller.period=0.004", "simulation.settle=0.5")
+
+SMALLER: Mapping[str, tuple[str, ...]] = {
+    "ball-transfer": ("plan.nodes=60", "plan.starts=1", "plan.parts=30", "simulation.output_step=0.01"),
+    "butterfly": ("trials.count=2",),
+    "ellipse-flip-up": ("trials.count=2",),
+    "ellipse-throw-catch": ("catch_errors.count=2",),
+    "humanoid-carry": (
+        *_FAST_HUMANOID,
+        *("trials.count=2", "hold=0.5", "hands.retreat=0.8"),
+        *("route.turn_steps=0", "route.ways=[]", "route.turn=0.0"),
+    ),
+    "humanoid-ledge": (*_FAST_HUMANOID, "trials.count=2", "steps.count=1"),
+    "humanoid-stand": (
+        *_FAST_HUMANOID,
+        *("mass_factors=[1.05]", "pushes.fore_aft=[8.0]", "pushes.lateral=[15.0]"),
+        *("parts.talos.pushes.fore_aft=[25.0]", "parts.talos.pushes.lateral=[25.0]"),
+    ),
+    "humanoid-walk": (*_FAST_HUMANOID, "trials.count=2", "steps.count=2"),
+    "passive-walker": ("trials.count=2",),
+    "plate-reorient": ("plan.starts=2",),
+    "walk-flat": ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0"),
+    "wallbounce-avoid": ("trials.count=2",),
+    "wallbounce-models": ("trials.count=2",),
+    "wallbounce-recover": ("trials.count=2", "trials.record=1"),
+    "wallbounce-turn": ("trials.count=2",),
+}
+"""What makes a named scenario small: two trials, and where one trial takes long a shorter motion."""
+
+WHOLE_ONLY: Mapping[str, frozenset[str]] = {
+    "ball-transfer": frozenset({"elastica_residual", "goal_error"}),  # of the fine grid
+    "humanoid-carry": frozenset({"seeds_ok"}),  # counts boxes carried over step and slope
+    "humanoid-ledge": frozenset({"seeds_ok", "static_without_hand"}),  # count two holds of the hand
+    "walk-flat": frozenset({"replay_steps"}),  # of twelve
+    "wallbounce-recover": frozenset({"gentle_force_planned"}),  # a median over twenty pushes
+}
+"""Limits that speak of the whole task: of the small one they do not hold."""
+
+
+class NamedRuns:
+    """Runs of the named scenarios of `SMALLER`, each made once by whichever test process asks first.
+
+    Parameters
+    ----------
+    base : Path
+        A folder that all test processes of the session share.
+    """
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self._known: dict[str, Result] = {}
+
+    def __call__(self, name: str) -> Result:
+        """Return what `run` left, without pictures."""
+        if name not in self._known:
+            kept, folder = self.base / f"{name}.pickle", self.base / name
+            self.base.mkdir(exist_ok=True)
+            with (self.base / f"{name}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not kept.exists():
+                    done = run(load_scenario(name, list(SMALLER.get(name, ()))), folder, plots=False, jobs=1)
+                    kept.write_bytes(pickle.dumps(done))
+                self._known[name] = pickle.loads(kept.read_bytes())
+        return self._known[name]
+
+    def parts(self, name: str) -> dict[str, Trajectory]:
+        """Return the main run, under the name "", and its parts."""
+        done = self(name)
+        assert done.trajectory is not None
+        return {"": done.trajectory, **done.parts}

@@ -12,6 +12,7 @@ from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.joint import Joint, VectorJoint
 from trundle.models.tree.multibody import Body, ContactConstraint, Dynamics, Multibody, Terms
 from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
 from trundle.models.tree.system import ContactPair, ContactSystem, Rules, Start
@@ -41,6 +42,7 @@ __all__ = [
     "HandMotion",
     "Held",
     "Humanoid",
+    "Joint",
     "Link",
     "MassChange",
     "Multibody",
@@ -62,6 +64,7 @@ __all__ = [
     "Terms",
     "Tree",
     "TreeModel",
+    "VectorJoint",
     "build_avatar",
     "control_affine",
     "load_example_robot",

@@ -61,10 +61,10 @@ def build(scenario: Scenario) -> RobotRun:
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
-    joints = {spec.joint or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
+    joints = {spec.joint_name or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
     angles = {name: angle for name, angle in angles.items() if name in joints}
     robot = _with_springs(scenario, robot, joints, angles)
-    base = next(spec.name for spec in robot.tree.specs if spec.kind == "free")
+    base = next(spec.name for spec in robot.tree.specs if spec.floating)
     rates = _named(scenario, "initial.rates", tables.initial.rates, joints)
     start = _start(
         scenario, robot, base, {joints[k]: v for k, v in angles.items()}, {joints[k]: v for k, v in rates.items()}

@@ -2,7 +2,7 @@
 
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed
-from trundle.models.feet import FlatPatch, Foot
+from trundle.models.feet import Foot
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
 from trundle.models.robots.avatar import build_avatar
@@ -34,7 +34,6 @@ __all__ = [
     "ContactPair",
     "ContactSystem",
     "Dynamics",
-    "FlatPatch",
     "Foot",
     "Forecast",
     "Ground",

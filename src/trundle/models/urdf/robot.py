@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, choice, non_negative
+from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane, Point, Sphere
-from trundle.models.feet import FlatPatch, Foot
+from trundle.models.feet import Foot
 from trundle.models.rigid_body import Ground, Hand
 from trundle.models.robot import TERRAIN
 from trundle.models.rolling_tree import Part, RollingTree

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.optimize import bisect
 
 from trundle import geometry
+from trundle.contact import FlatPatch
 from trundle.errors import InputError
-from trundle.models import FlatPatch, Foot, Hand, RollingTree, Start, robot_from_urdf
+from trundle.models import Foot, Hand, RollingTree, Start, robot_from_urdf
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.models.tree.closing import nearest
@@ -159,7 +160,7 @@ def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
         if table.shape.type == "box":
             shape = geometry.Rounded(geometry.Box(table.shape.half_lengths), table.shape.rounding)
         elif table.shape.type == "flat":
-            shape = FlatPatch(table.shape.half_lengths)
+            shape = FlatPatch.rectangle(*(2 * half for half in table.shape.half_lengths))
         elif table.shape.type == "point":
             shape = geometry.Point()
         else:

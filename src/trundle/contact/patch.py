@@ -21,9 +21,9 @@ _INNER = 0.5**0.5
 class FlatPatch:
     """A convex polygon, or a point, that pushes on a body by Coulomb friction (final).
 
-    As the shape of a `trundle.models.Foot` a rectangle touches with its corners; there and in `rectangle` friction may
-    be left out. What follows needs it. In the patch frame z is the normal INTO the body that is pushed, the polygon lies
-    in z = 0. A wrench is (moment (3), force (3)) about the frame's origin. With mu' = mu / sqrt(2) it can be pushed with if
+    As the shape of a `trundle.models.Foot` a rectangle touches with its corners; there friction may be left out. What
+    follows needs it. In the patch frame z is the normal INTO the body that is pushed, the polygon lies in z = 0. A
+    wrench is (moment (3), force (3)) about the frame's origin. With mu' = mu / sqrt(2) it can be pushed with if
 
         fz >= 0,  |fx|, |fy| <= mu' fz,
         c fz + b mx - a my >= 0  for each edge  a x + b y + c >= 0  (paper 3, (11): the centre of pressure),

@@ -213,7 +213,7 @@ class Humanoid:
         """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
         q = self.robot.neutral
         q[7:] = self.joint_posture
-        motions = self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+        motions = self.placed_ends(q)
         q[:3] -= np.mean([motion.p for name, motion in motions.items() if name.endswith("_foot")], axis=0)
         return q
 
@@ -228,6 +228,20 @@ class Humanoid:
         for name, turn in self._turns.items():
             moved[name] = replace(moved[name], R=moved[name].R @ turn)
         return moved
+
+    def placed_ends(self, q: FloatArray) -> dict[str, FrameMotion]:
+        """Return the motions of all ends in the state q (nq,) at rest, as `end_motions`."""
+        return self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+
+    def end_axes(self, name: str) -> FloatArray:
+        """Return the axes (3, 3) of an end in those of its link: of a pad its own."""
+        return self._turns.get(name, np.eye(3))
+
+    def own_joints(self, end: str) -> tuple[int, ...]:
+        """Return the bodies from the base to an end whose joints move no other end, numbers in `Articulated.bodies`."""
+        paths = {name: self.robot.path(link) for name, (link, _) in self.ends.items()}
+        shared = {i for name, path in paths.items() if name != end for i in path}
+        return tuple(i for i in paths[end] if i not in shared)
 
     @cached_property
     def _turns(self) -> dict[str, FloatArray]:

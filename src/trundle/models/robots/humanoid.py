@@ -225,7 +225,7 @@ class Humanoid:
     def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
         """Return the motions of all ends, in the axes of their links (pads: their own), from those of `links`."""
         moved = {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
-        for name, turn in self._turns.items():
+        for name, turn in self.pad_axes.items():
             moved[name] = replace(moved[name], R=moved[name].R @ turn)
         return moved
 
@@ -233,18 +233,9 @@ class Humanoid:
         """Return the motions of all ends in the state q (nq,) at rest, as `end_motions`."""
         return self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
 
-    def end_axes(self, name: str) -> FloatArray:
-        """Return the axes (3, 3) of an end in those of its link: of a pad its own."""
-        return self._turns.get(name, np.eye(3))
-
-    def own_joints(self, end: str) -> tuple[int, ...]:
-        """Return the bodies from the base to an end whose joints move no other end, numbers in `Articulated.bodies`."""
-        paths = {name: self.robot.path(link) for name, (link, _) in self.ends.items()}
-        shared = {i for name, path in paths.items() if name != end for i in path}
-        return tuple(i for i in paths[end] if i not in shared)
-
     @cached_property
-    def _turns(self) -> dict[str, FloatArray]:
+    def pad_axes(self) -> dict[str, FloatArray]:
+        """Axes (3, 3) of the ends that are pads, in those of their links."""
         return {f"{name}_hand": pad.R_link_pad for name, pad in self.hands.items() if isinstance(pad, Pad)}
 
     def ankle_reach(self, foot: str, torque_part: float = 1.0) -> FloatArray:

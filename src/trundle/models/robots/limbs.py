@@ -37,9 +37,16 @@ def limb(humanoid: Humanoid, end: str) -> Limb:
     """
     if end not in humanoid.ends:
         raise InputError("end", end, "one of the robot's ends: " + ", ".join(map(repr, humanoid.ends)))
-    own = humanoid.own_joints(end)
+    own = own_joints(humanoid, end)
     if not own:
         raise InputError("end", end, "an end that a joint of its own moves")
     q = humanoid.standing()
     points = np.vstack((humanoid.robot.joint_places(q)[list(own)], humanoid.placed_ends(q)[end].p))
     return Limb(points[0], float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()))
+
+
+def own_joints(humanoid: Humanoid, end: str) -> tuple[int, ...]:
+    """Return the bodies from the base to an end whose joints move no other end, numbers in `Articulated.bodies`."""
+    paths = {name: humanoid.robot.path(link) for name, (link, _) in humanoid.ends.items()}
+    shared = {i for name, path in paths.items() if name != end for i in path}
+    return tuple(i for i in paths[end] if i not in shared)

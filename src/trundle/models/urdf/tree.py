@@ -19,6 +19,7 @@ from trundle.models.tree.joints import Fixed, Prismatic, Revolute
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
 from trundle.models.urdf.xml import number_of, numbers_of
+from trundle.numerics.rotations import skew
 
 _EXACT = 1e-15
 _MOVES = 1e-14
@@ -115,14 +116,14 @@ class UrdfTree:
                 outer = places[body.parent]
                 places.append(outer.then(body.place))
                 own = columns[body.parent].copy()
-                own[3:] += _cross_matrix(outer.p - places[i].p) @ own[:3]
+                own[3:] += skew(outer.p - places[i].p) @ own[:3]
                 own[:, 5 + i] = np.concatenate(
                     [outer.R @ np.asarray(ca.DM(S)).ravel() for S in body.motion.subspace(ca.SX(1, 1))]
                 )
                 columns.append(own)
             if body.inertia is not None:
                 R, Jw = places[i].R, columns[i][:3]
-                Jv = columns[i][3:] - _cross_matrix(R @ body.inertia.com) @ Jw
+                Jv = columns[i][3:] - skew(R @ body.inertia.com) @ Jw
                 M += body.inertia.mass * Jv.T @ Jv + Jw.T @ R @ body.inertia.tensor @ R.T @ Jw
         return M
 
@@ -261,8 +262,3 @@ def _snapped(R: FloatArray) -> FloatArray:
     """Round-off of zeros and ones removed: structural zeros make short expressions."""
     whole = np.round(R)
     return np.where(np.abs(R - whole) < _EXACT, whole, R) + 0.0
-
-
-def _cross_matrix(r: FloatArray) -> FloatArray:
-    """Return [r]x."""
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])

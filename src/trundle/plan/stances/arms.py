@@ -11,6 +11,7 @@ from numpy.linalg import norm
 from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
+from trundle.models.robots.limbs import own_joints
 from trundle.numerics.rotations import rotation_vector
 from trundle.plan.stances.inverse_kinematics import inverse_kinematics
 
@@ -66,7 +67,7 @@ def arms(humanoid: Humanoid, q: FloatArray) -> Arms:
     bodies, places = robot.bodies(), robot.joint_places(q)
     shoulders, lengths = [], []
     for name, hand in humanoid.hands.items():
-        own = humanoid.own_joints(f"{name}_hand")
+        own = own_joints(humanoid, f"{name}_hand")
         if len(own) <= _SHOULDER:
             raise InputError("hands", hand.link, f"links of arms of more than {_SHOULDER} joints: hand {name!r}")
         _, R, p = robot.place_on_body(hand.link)
@@ -98,7 +99,7 @@ def arm_pose(
         If Pink is not installed.
     """
     positive("tolerance", tolerance, "m")
-    own = {i - 1 for name in targets for i in humanoid.own_joints(name)}
+    own = {i - 1 for name in targets for i in own_joints(humanoid, name)}
     state = inverse_kinematics(humanoid, q, targets, postures=_POSTURES, iterations=iterations, joints=own)
     ends = humanoid.placed_ends(state)
     misses = [

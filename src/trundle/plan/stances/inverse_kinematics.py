@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,14 +55,7 @@ def inverse_kinematics(
         If Pink is not installed.
     """
     pink, tasks, pin = (_module(name) for name in ("pink", "pink.tasks", "pinocchio"))
-    model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
-    if model.nq != humanoid.robot.nq:
-        raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
-    for name in ends:
-        link, at = humanoid.ends[name]
-        body = model.getFrameId(link, pin.FrameType.BODY)
-        here = model.frames[body].placement * pin.SE3(humanoid.end_axes(name), np.array(at))
-        model.addFrame(pin.Frame(f"end: {name}", model.frames[body].parentJoint, body, here, pin.FrameType.OP_FRAME))
+    model = _model(humanoid, ends)
     q, posture, moving = np.array(start), np.concatenate((start[:7], humanoid.joint_posture)), slice(None)
     for values in (q, posture):
         values[3:7] = values[[4, 5, 6, 3]]  # Pinocchio's quaternion ends with w
@@ -71,15 +64,7 @@ def inverse_kinematics(
         model = pin.buildReducedModel(model, [i for i in range(1, model.njoints) if i - 2 not in own], q)
         moving = np.array([7 + i for i in own], dtype=int)
     configuration = pink.Configuration(model, model.createData(), q[moving])
-    wanted = []
-    for name, (position, axes) in ends.items():
-        task = tasks.FrameTask(f"end: {name}", 1.0, 0.0 if axes is None else 1.0, lm_damping=1e-6)
-        task.set_target(pin.SE3(np.eye(3) if axes is None else np.array(axes), np.array(position)))
-        wanted.append(task)
-    if center_of_mass is not None:
-        middle = tasks.ComTask(cost=1.0, lm_damping=1e-6)
-        middle.set_target(np.array(center_of_mass))
-        wanted.append(middle)
+    wanted = _tasks(ends, center_of_mass)
     for weight in postures:
         rest = tasks.PostureTask(cost=weight)
         rest.set_target(posture[moving])
@@ -91,6 +76,35 @@ def inverse_kinematics(
     q[moving] = configuration.q
     q[3:7] = q[[6, 3, 4, 5]]
     return q
+
+
+def _model(humanoid: Humanoid, ends: Iterable[str]) -> Any:
+    """Return the model of Pinocchio with a frame at each end."""
+    pin = _module("pinocchio")
+    model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
+    if model.nq != humanoid.robot.nq:
+        raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
+    for name in ends:
+        link, at = humanoid.ends[name]
+        body = model.getFrameId(link, pin.FrameType.BODY)
+        here = model.frames[body].placement * pin.SE3(humanoid.pad_axes.get(name, np.eye(3)), np.array(at))
+        model.addFrame(pin.Frame(f"end: {name}", model.frames[body].parentJoint, body, here, pin.FrameType.OP_FRAME))
+    return model
+
+
+def _tasks(ends: Mapping[str, Place], center_of_mass: FloatArray | None) -> list[object]:
+    """Return the tasks of Pink for the frames of the ends and the centre of mass."""
+    tasks, pin = _module("pink.tasks"), _module("pinocchio")
+    wanted: list[object] = []
+    for name, (position, axes) in ends.items():
+        task = tasks.FrameTask(f"end: {name}", 1.0, 0.0 if axes is None else 1.0, lm_damping=1e-6)
+        task.set_target(pin.SE3(np.eye(3) if axes is None else np.array(axes), np.array(position)))
+        wanted.append(task)
+    if center_of_mass is not None:
+        middle = tasks.ComTask(cost=1.0, lm_damping=1e-6)
+        middle.set_target(np.array(center_of_mass))
+        wanted.append(middle)
+    return wanted
 
 
 def _module(name: str) -> ModuleType:

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from trundle.contact.motion import free, prescribed, prismatic, revolute, still
+from trundle.contact.motion import Motion, free, jointed, prescribed, still
 from trundle.numerics.space import (
     angular_size,
     cross,
@@ -46,9 +46,15 @@ class Chain:
         h, b = self.hand, self.body
         hand = prescribed(rotation(h["orientation"]), h["p"], h["twist"], self.twist_rate, nv)
         body = free(rotation(b["orientation"]), b["p"], b["w"], b["v"], nv, 0)
-        hinged = revolute(body, self.at, R, self.axis, self.joint["w"], k + d)
-        sliding = prismatic(hinged, self.at, self.slide, self.joint["travel"], self.joint["v"], k + d + 1)
-        on_hand = prismatic(hand, self.at, self.slide, self.joint["travel"], self.joint["v"], k + d + 1)
+        still_w, still_v = ca.SX(k, 1), ca.SX(d, 1)
+
+        def slid(parent: Motion) -> Motion:
+            at = self.at + self.slide * self.joint["travel"]
+            bias = still_w, still_v
+            return jointed(parent, ca.SX.eye(d), at, (still_w, self.slide), self.joint["v"], bias, k + d + 1)
+
+        hinged = jointed(body, R, self.at, (self.axis, still_v), self.joint["w"], (still_w, still_v), k + d)
+        sliding, on_hand = slid(hinged), slid(hand)
         self.motions = {"hand": hand, "body": body, "hinged": hinged, "sliding": sliding, "on hand": on_hand,
                         "point of hinged": hinged.at(self.at), "point on hand": on_hand.at(self.at)}  # fmt: skip
         k_, al, a = k, self.nudot[:k], self.nudot[k : k + d]

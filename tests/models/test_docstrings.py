@@ -7,7 +7,15 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ("rigid_body", "rolling_pair", "centroidal.centroidal", "centroidal.forecast", "tree.tree", "feet")
+MODULES = (
+    "rigid_body",
+    "rolling_pair",
+    "centroidal.centroidal",
+    "centroidal.forecast",
+    "tree.tree",
+    "tree.joint",
+    "feet",
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

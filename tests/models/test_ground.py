@@ -13,11 +13,12 @@ from scipy.spatial.transform import Rotation
 
 import trundle.geometry as tg
 from tests.models.urdf.test_articulated import LEG
+from trundle.contact import FlatPatch
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
 from trundle.contact.packed import FrameMotion, contact_function, still_frame
 from trundle.errors import InputError
-from trundle.models import FlatPatch, Foot, Hand, SinusoidMotion
+from trundle.models import Foot, Hand, SinusoidMotion
 from trundle.models.urdf.articulated import Articulated, accelerations
 from trundle.models.urdf.checks import check_urdf
 from trundle.models.urdf.robot import robot_from_urdf
@@ -31,7 +32,7 @@ FEET = {
     "pure": Foot(tg.Ellipsoid((0.15, 0.08, 0.05)), position=POSITION, law="pure-rolling"),
     "fixed": Foot(tg.Ellipsoid((0.15, 0.08, 0.05)), position=POSITION, law="fixed"),
     "point": Foot(tg.Point(), position=POSITION),
-    "patch": Foot(FlatPatch((0.1, 0.04)), position=POSITION, rpy=(0.1, -0.2, 0.3)),
+    "patch": Foot(FlatPatch.rectangle(0.2, 0.08), position=POSITION, rpy=(0.1, -0.2, 0.3)),
 }
 
 
@@ -136,11 +137,16 @@ def test_a_tilted_plane_is_gravity_turned() -> None:
 
 
 def test_patches_and_grounds_are_checked() -> None:
-    with pytest.raises(InputError, match="half_lengths"):
-        FlatPatch((0.1, -0.1))
+    with pytest.raises(InputError, match="width"):
+        FlatPatch.rectangle(0.2, -0.2)
+    with pytest.raises(InputError, match="rectangle"):
+        Foot(FlatPatch([[0.0, 0.0], [0.1, 0.0], [0.0, 0.1]]))
+    assert Foot(FlatPatch.rectangle(0.2, 0.2, friction=0.4)).friction == 0.4
+    with pytest.raises(InputError, match="friction"):
+        _ = FlatPatch.rectangle(0.2, 0.2).rows
     with pytest.raises(InputError, match="law"):
-        Foot(FlatPatch((0.1, 0.1)), law="pure-rolling")
+        Foot(FlatPatch.rectangle(0.2, 0.2), law="pure-rolling")
     with pytest.raises(InputError, match="ground"):
         robot_from_urdf(check_urdf(LEG), {}, Hand(tg.Plane(), extent=(1.0, 1.0)))
-    names = [name for name, _ in Foot(FlatPatch((0.1, 0.04))).contacts("sole")]
+    names = [name for name, _ in Foot(FlatPatch.rectangle(0.2, 0.08)).contacts("sole")]
     assert names == ["sole-1", "sole-2", "sole-3", "sole-4"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import PAIR, SceneBody, Trajectory, make_dataset, tree_view
 from trundle.report.implicit import curve
-from trundle.report.recompute import rotation_matrices
 from trundle.status import Status
 
 G = 9.81

@@ -8,9 +8,10 @@ import pytest
 import trundle as tr
 from tests.report.synthetic import ball_on_plate, changed, ellipsoid_in_dish, rock_on_terrain
 from tests.simulate.events.test_patches import CORNERS, block
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report.implicit import curve, level_set
-from trundle.report.recompute import common_normal, rotation_matrices, touch
+from trundle.report.recompute import common_normal, touch
 
 SURFACES = [
     {"type": "plane"},

@@ -7,8 +7,8 @@ import pytest
 
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
+from trundle.numerics.rotations import rotation_matrices
 from trundle.report import meshes
-from trundle.report.recompute import rotation_matrices
 from trundle.report.scene import build_stage
 from trundle.report.staging import FIELD_OF_VIEW, FRAMES_PER_SECOND, MOST_FRAMES, framed
 

@@ -66,7 +66,7 @@ def test_a_run_opens_itself_in_the_browser(monkeypatch):
 
 
 def test_arrows_turn_from_the_z_axis_to_where_they_point():
-    from trundle.report.recompute import rotation_matrices
+    from trundle.numerics.rotations import rotation_matrices
 
     directions = np.vstack([np.random.default_rng(0).normal(size=(20, 3)), [[0, 0, -2.0], [0, 0, 3.0], [0, 0, 0]]])
     q = viewer._from_z(directions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import casadi as ca
 
@@ -100,59 +100,44 @@ def free(R: ca.SX, p: ca.SX, w: ca.SX, v: ca.SX, nv: int, column: int) -> Motion
     return Motion(R, p, w, v, Jw, Jv, ca.SX(k, 1), ca.SX(d, 1))
 
 
-def revolute(parent: Motion, at: ca.SX, R_joint: ca.SX, axis: ca.SX, rate: ca.SX, column: int) -> Motion:
-    """Return the motion of a body hinged to `parent`.
+def jointed(
+    parent: Motion,
+    R: ca.SX,
+    p: ca.SX,
+    subspace: tuple[ca.SX, ca.SX],
+    rate: ca.SX,
+    bias: tuple[ca.SX, ca.SX],
+    column: int,
+) -> Motion:
+    """Return the motion of a body on `parent`: that of the parent at the body's origin, and the relative one.
 
     Parameters
     ----------
-    at : (d,) m
-        The hinge, in the parent's frame; it is the origin of the child's frame.
-    R_joint : (d, d)
-        Child axes to parent axes at the present angle.
-    axis : (k,)
-        Hinge axis in the parent's axes (1 in the plane).
-    rate : scalar rad/s
-        nu[column].
+    R, p : (d, d), (d,) m
+        Pose of the body in the parent's frame.
+    subspace : (k, n), (d, n)
+        Sw, Sv: the relative angular velocity and velocity of the body's origin are Sw v and Sv v, parent's axes.
+    rate : (n,)
+        v = nu[column : column + n].
+    bias : (k,), (d,)
+        (dSw/dt) v, (dSv/dt) v.
     """
-    hinge = parent.at(at)
-    d = hinge.p.shape[0]
-    z = axis if d == 2 else parent.R @ axis
-    Jw = ca.SX(hinge.Jw)
-    Jw[:, column] = Jw[:, column] + z
-    w_joint = z * rate
+    turn = (lambda S: S) if p.shape[0] == 2 else (lambda S: parent.R @ S)
+    base = parent.at(p)
+    Zw, Zv = turn(subspace[0]), parent.R @ subspace[1]
+    w, v = Zw @ rate, Zv @ rate
+    Jw, Jv = ca.SX(base.Jw), ca.SX(base.Jv)
+    if rate.shape[0]:
+        columns = slice(column, column + rate.shape[0])
+        Jw[:, columns] = Jw[:, columns] + Zw
+        Jv[:, columns] = Jv[:, columns] + Zv
     return Motion(
-        R=parent.R @ R_joint,
-        p=hinge.p,
-        w=hinge.w + w_joint,
-        v=hinge.v,
-        Jw=Jw,
-        Jv=hinge.Jv,
-        al=hinge.al + angular_cross(hinge.w, w_joint),
-        a=hinge.a,
-    )
-
-
-def prismatic(parent: Motion, at: ca.SX, axis: ca.SX, position: ca.SX, rate: ca.SX, column: int) -> Motion:
-    """Return the motion of a body that slides along `axis` (d,) of `parent` from the point `at` (d,), m.
-
-    ``position`` (m) is the present travel and ``rate`` (m/s) is nu[column].
-    """
-    base = parent.at(at + axis * position)
-    z = parent.R @ axis
-    Jv = ca.SX(base.Jv)
-    Jv[:, column] = Jv[:, column] + z
-    return Motion(
-        R=base.R,
+        R=parent.R @ R,
         p=base.p,
-        w=base.w,
-        v=base.v + z * rate,
-        Jw=base.Jw,
+        w=base.w + w,
+        v=base.v + v,
+        Jw=Jw,
         Jv=Jv,
-        al=base.al,
-        a=base.a + 2 * cross(base.w, z * rate),
+        al=base.al + angular_cross(base.w, w) + turn(bias[0]),
+        a=base.a + 2 * cross(base.w, v) + parent.R @ bias[1],
     )
-
-
-def fixed(parent: Motion, at: ca.SX, R_fixed: ca.SX) -> Motion:
-    """Return the motion of a frame fixed in `parent`: origin `at` (d,), m, axes `R_fixed` (d, d), both in its frame."""
-    return replace(parent.at(at), R=parent.R @ R_fixed)

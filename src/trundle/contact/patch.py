@@ -1,12 +1,13 @@
-"""Flat contact patches with friction: soles and palms, the wrenches they can push with, and where they lie."""
+"""Flat contact patches: soles and palms, the wrenches they can push with, and where they lie."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number, positive, rotation
 from trundle.errors import InputError
@@ -16,12 +17,13 @@ _INNER = 0.5**0.5
 """A pyramid |fx|, |fy| <= mu fz / sqrt(2) lies inside the cone |f_t| <= mu fz and touches it at its edges."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class FlatPatch:
     """A convex polygon, or a point, that pushes on a body by Coulomb friction (final).
 
-    In the patch frame z is the normal INTO the body that is pushed, the polygon lies in z = 0. A wrench is
-    (moment (3), force (3)) about the frame's origin. With mu' = mu / sqrt(2) it can be pushed with if
+    As the shape of a `trundle.models.Foot` a rectangle touches with its corners; there friction may be left out. What
+    follows needs it. In the patch frame z is the normal INTO the body that is pushed, the polygon lies in z = 0. A
+    wrench is (moment (3), force (3)) about the frame's origin. With mu' = mu / sqrt(2) it can be pushed with if
 
         fz >= 0,  |fx|, |fy| <= mu' fz,
         c fz + b mx - a my >= 0  for each edge  a x + b y + c >= 0  (paper 3, (11): the centre of pressure),
@@ -37,13 +39,13 @@ class FlatPatch:
     ----------
     vertices : (k, 2), m
         Corners in order, in the patch frame; a single one, (0, 0), is a point.
-    friction : float
+    friction : float, optional
         Coulomb's coefficient mu > 0.
 
     Raises
     ------
     InputError
-        For a polygon with no area or that is not convex.
+        For a polygon with no area or that is not convex, and where wrenches are asked for of a patch without friction.
 
     Examples
     --------
@@ -52,23 +54,25 @@ class FlatPatch:
     4
     """
 
-    vertices: Any
-    friction: float
-    rows: FloatArray = field(init=False, repr=False, compare=False)
-    """(n, 6): a wrench w can be pushed with if rows @ w >= 0; the first is the normal force."""
+    vertices: FloatArray
+    friction: float | None
 
-    def __post_init__(self) -> None:
-        corners = array("vertices", self.vertices, (None, 2), unit="m")
-        positive("friction", self.friction)
-        if len(corners) == 1:
-            if np.any(corners):
-                raise InputError(
-                    "vertices", self.vertices, "(0, 0) where there is one: the point is the frame's origin"
-                )
-        else:
-            corners = _ordered(corners, self.vertices)
-        mu = self.friction * _INNER
-        centre, half = corners.mean(axis=0), _half_sides(corners)
+    def __init__(self, vertices: ArrayLike, friction: float | None = None) -> None:
+        corners = array("vertices", vertices, (None, 2), unit="m")
+        if friction is not None:
+            positive("friction", friction)
+        if len(corners) > 1:
+            corners = _ordered(corners, vertices)
+        elif np.any(corners):
+            raise InputError("vertices", vertices, "(0, 0) where there is one: the point is the frame's origin")
+        object.__setattr__(self, "vertices", corners)
+        object.__setattr__(self, "friction", friction)
+
+    @cached_property
+    def rows(self) -> FloatArray:
+        """(n, 6): a wrench w can be pushed with if rows @ w >= 0; the first is the normal force."""
+        corners, mu = self.vertices, self._mu * _INNER
+        centre, half = corners.mean(axis=0), self.half_sides
         if len(corners) == 1:
             rows = _force_rows(mu)
         elif half is not None:
@@ -78,11 +82,26 @@ class FlatPatch:
         else:
             rows = _facets(corners, mu)
         rows.setflags(write=False)
-        object.__setattr__(self, "vertices", corners)
-        object.__setattr__(self, "rows", rows)
+        return rows
+
+    @property
+    def half_sides(self) -> tuple[float, float] | None:
+        """Half sides, m, along x and y if it is a rectangle along the axes."""
+        corners = self.vertices
+        half = (corners.max(axis=0) - corners.min(axis=0)) / 2
+        off = np.abs(np.abs(corners - corners.mean(axis=0)) - half)
+        return (float(half[0]), float(half[1])) if len(corners) == 4 and np.all(off < 1e-12) else None
+
+    @property
+    def _mu(self) -> float:
+        if self.friction is None:
+            raise InputError("friction", None, "given: what a patch can push with depends on it")
+        return self.friction
 
     @classmethod
-    def rectangle(cls, length: float, width: float, friction: float, centre: Sequence[float] = (0.0, 0.0)) -> FlatPatch:
+    def rectangle(
+        cls, length: float, width: float, friction: float | None = None, centre: Sequence[float] = (0.0, 0.0)
+    ) -> FlatPatch:
         """Return a rectangle of `length` along x and `width` along y, m."""
         x, y = positive("length", length, "m") / 2, positive("width", width, "m") / 2
         at = array("centre", centre, (2,), unit="m")
@@ -104,7 +123,7 @@ class FlatPatch:
 
         rho = (+-mu', +-mu', 1).
         """
-        return _generators(self.vertices, self.friction * _INNER)
+        return _generators(self.vertices, self._mu * _INNER)
 
     def shrunk(self, part: float) -> FlatPatch:
         """Return the patch with its corners drawn to their mean: 0.75 keeps a quarter as a margin."""
@@ -115,10 +134,10 @@ class FlatPatch:
     def friction_use(self, wrench: FloatArray) -> float:
         """Return |f_t| / (mu fz) of Coulomb's round cone: at most 1 where it does not slip; inf where it pulls."""
         f = np.asarray(wrench, dtype=float)[3:]
-        tangential, room = float(np.hypot(f[0], f[1])), self.friction * float(f[2])
+        tangential, room = float(np.hypot(f[0], f[1])), self._mu * float(f[2])
         return tangential / room if room > 0 else (0.0 if tangential == 0.0 and f[2] == 0.0 else np.inf)
 
-    def uses(self, wrenches: Any) -> FloatArray:
+    def uses(self, wrenches: ArrayLike) -> FloatArray:
         """Return what wrenches (..., 6) use of friction, centre of pressure and yaw, (..., 3): `rows` in three groups.
 
         Of each group the largest 1 - (row . w) / (row . w0), w0 the same normal force pressed straight on the middle:
@@ -152,7 +171,7 @@ class FlatPatch:
         return float(np.min(normals @ centre + offsets))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class PlacedPatch:
     """A patch that lies somewhere in the world and does not move: a foothold, a handhold.
 
@@ -175,14 +194,19 @@ class PlacedPatch:
 
     name: str
     patch: FlatPatch
-    position: Any
-    R_world_patch: Any = field(default_factory=lambda: np.eye(3))
+    position: FloatArray
+    R_world_patch: FloatArray
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.patch, FlatPatch):
-            raise InputError("patch", self.patch, "a FlatPatch")
-        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        object.__setattr__(self, "R_world_patch", rotation("R_world_patch", self.R_world_patch))
+    def __init__(
+        self, name: str, patch: FlatPatch, position: ArrayLike, R_world_patch: ArrayLike | None = None
+    ) -> None:
+        if not isinstance(patch, FlatPatch):
+            raise InputError("patch", patch, "a FlatPatch")
+        R = np.eye(3) if R_world_patch is None else R_world_patch
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "patch", patch)
+        object.__setattr__(self, "position", array("position", position, (3,), unit="m"))
+        object.__setattr__(self, "R_world_patch", rotation("R_world_patch", R))
 
     @property
     def corners(self) -> FloatArray:
@@ -196,7 +220,7 @@ class PlacedPatch:
         return np.concatenate((m + np.cross(self.position, f), f))
 
 
-def _ordered(corners: FloatArray, given: Any) -> FloatArray:
+def _ordered(corners: FloatArray, given: ArrayLike) -> FloatArray:
     """Return the corners counter-clockwise."""
     x, y = corners.T
     area = 0.5 * float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
@@ -218,13 +242,6 @@ def _edges(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
     side = np.roll(corners, -1, axis=0) - corners
     normals = np.column_stack((-side[:, 1], side[:, 0])) / np.linalg.norm(side, axis=1)[:, None]
     return normals, -np.sum(normals * corners, axis=1)
-
-
-def _half_sides(corners: FloatArray) -> tuple[float, float] | None:
-    """Return the half sides along x and y if the corners are those of a rectangle along the axes."""
-    half = (corners.max(axis=0) - corners.min(axis=0)) / 2
-    off = np.abs(np.abs(corners - corners.mean(axis=0)) - half)
-    return (float(half[0]), float(half[1])) if len(corners) == 4 and np.all(off < 1e-12) else None
 
 
 def _force_rows(mu: float) -> FloatArray:

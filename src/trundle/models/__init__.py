@@ -2,7 +2,7 @@
 
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed
-from trundle.models.feet import FlatPatch, Foot
+from trundle.models.feet import Foot
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
 from trundle.models.robots.avatar import build_avatar
@@ -12,6 +12,7 @@ from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.joint import Joint, VectorJoint
 from trundle.models.tree.multibody import Body, ContactConstraint, Dynamics, Multibody, Terms
 from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
 from trundle.models.tree.system import ContactPair, ContactSystem, Rules, Start
@@ -33,7 +34,6 @@ __all__ = [
     "ContactPair",
     "ContactSystem",
     "Dynamics",
-    "FlatPatch",
     "Foot",
     "Forecast",
     "Ground",
@@ -41,6 +41,7 @@ __all__ = [
     "HandMotion",
     "Held",
     "Humanoid",
+    "Joint",
     "Link",
     "MassChange",
     "Multibody",
@@ -62,6 +63,7 @@ __all__ = [
     "Terms",
     "Tree",
     "TreeModel",
+    "VectorJoint",
     "build_avatar",
     "control_affine",
     "load_example_robot",

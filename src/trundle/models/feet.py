@@ -10,36 +10,11 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import array, non_negative
 from trundle.contact.laws import law_named
+from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Point
 from trundle.models.urdf.tree import Place
-
-
-@dataclass(frozen=True)
-class FlatPatch:
-    """A rectangle in the plane z = 0 of a foot's axes that touches with its corners.
-
-    Four points of contact, named after the foot with ``-1`` to ``-4``, counter-clockwise from (+x, +y): on a flat the
-    hull of their forces is any force in the patch. Twelve components for six rows: their shares are the smallest ones.
-
-    Parameters
-    ----------
-    half_lengths : (2,) m
-        Along x and y.
-    """
-
-    half_lengths: Sequence[float]
-
-    def __post_init__(self) -> None:
-        sizes = array("half_lengths", self.half_lengths, (2,), above=0.0, unit="m")
-        object.__setattr__(self, "half_lengths", tuple(sizes.tolist()))
-
-    @property
-    def corners(self) -> tuple[tuple[float, float, float], ...]:
-        """The corners, m, in the foot's axes."""
-        a, b = self.half_lengths
-        return (a, b, 0.0), (-a, b, 0.0), (-a, -b, 0.0), (a, -b, 0.0)
 
 
 @dataclass(frozen=True)
@@ -49,7 +24,10 @@ class Foot:
     Parameters
     ----------
     shape : Shape or FlatPatch
-        Ellipsoid, superellipsoid, capsule, disc, rounded box, ...; `trundle.geometry.Point`; or a flat patch.
+        Ellipsoid, superellipsoid, capsule, disc, rounded box, ...; `trundle.geometry.Point`; or a rectangle in the
+        plane z = 0 of the foot's axes, along them. That touches with its corners: four points, named after the foot
+        with ``-1`` to ``-4``, counter-clockwise from (+x, +y). On a flat the hull of their forces is any force in the
+        patch; of the twelve components for six rows the smallest ones are taken.
     frame : str, optional
         The link it is fixed to; the foot's own name unless given.
     position : (3,) m
@@ -59,7 +37,7 @@ class Foot:
     law : str
         ``"rolling"``, ``"pure-rolling"`` or ``"fixed"`` (a patch that neither slides nor turns).
     friction : float, optional
-        Coulomb's coefficient with the ground, the ground's own unless given.
+        Coulomb's coefficient with the ground; the patch's, else the ground's, unless given.
 
     Examples
     --------
@@ -82,10 +60,14 @@ class Foot:
         object.__setattr__(self, "position", tuple(array("position", self.position, (3,), unit="m").tolist()))
         object.__setattr__(self, "rpy", tuple(array("rpy", self.rpy, (3,), unit="rad").tolist()))
         law_named(self.law)
+        if isinstance(self.shape, FlatPatch) and self.shape.half_sides is None:
+            raise InputError("shape", self.shape, "a rectangle along the foot's axes, where it is a FlatPatch")
         if isinstance(self.shape, FlatPatch) and self.law != "rolling":
             raise InputError("law", self.law, "'rolling' for a flat patch: each of its corners is held where it stands")
         if self.friction is not None:
             non_negative("friction", self.friction)
+        elif isinstance(self.shape, FlatPatch):
+            object.__setattr__(self, "friction", self.shape.friction)
 
     @property
     def place(self) -> Place:
@@ -98,9 +80,9 @@ class Foot:
         if not isinstance(self.shape, FlatPatch):
             yield name, self
             return
-        place, size = self.place, min(self.shape.half_lengths)
-        for i, corner in enumerate(self.shape.corners):
-            at = place.p + place.R @ np.array(corner)
+        place, size = self.place, min(self.shape.half_sides or (0.0,))
+        for i, corner in enumerate(self.shape.vertices):
+            at = place.p + place.R @ np.array([*corner, 0.0])
             # A point has no axes: without the foot's turn it needs no frame of its own.
             point = replace(self, shape=Point(0.2 * size), position=tuple(at.tolist()), rpy=(0.0, 0.0, 0.0))
             yield f"{name}-{i + 1}", replace(point, frame=name if self.frame is None else self.frame)

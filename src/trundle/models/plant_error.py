@@ -68,7 +68,7 @@ class PlantError:
         _known("center_of_mass", offsets, masses)
         _known("size", self.size, [part.body for part in tree.parts])
         # The frame of a free body is at its centre of mass: what is fixed to the body moves in it.
-        shifts = {spec.name: offsets[spec.name] for spec in specs if spec.kind == "free" and spec.name in offsets}
+        shifts = {spec.name: offsets[spec.name] for spec in specs if spec.floating and spec.name in offsets}
         changed = [self._spec(spec, specs, offsets, shifts) for spec in specs]
         origins = {name: _less(at, shifts.get(name)) for name, at in tree.origins.items()}
         parts = tuple(self._part(part, shifts) for part in scaled.parts)

@@ -15,6 +15,7 @@ from trundle.checks import FloatArray, array, choice, number, positive
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.inertia import check_inertia
+from trundle.numerics.rotations import rotation_plane
 from trundle.numerics.space import angular_size
 
 
@@ -350,8 +351,7 @@ class Hand:
     def R_world_hand(self) -> FloatArray:  # noqa: N802
         """Rotation (d, d) at the start."""
         if self.shape.d == 2:
-            c, s = np.cos(self.angle), np.sin(self.angle)
-            return np.array([[c, -s], [s, c]])
+            return rotation_plane(self.angle)
         roll, pitch, yaw = self.rpy
         return Rotation.from_euler("ZYX", [yaw, pitch, roll]).as_matrix()
 

@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import SECOND, Part, RollingTree
+from trundle.models.tree.joint import Joint
 from trundle.models.tree.system import Rules
 from trundle.models.tree.tree import Link, Tree
 
@@ -43,6 +44,7 @@ class Robot:
     on_slip: str = "stop"
     on_separation: str = "stop"
     _tree: Tree = field(init=False, repr=False)
+    _world: Link = field(init=False, repr=False)
     _parts: list[Part] = field(default_factory=list, init=False, repr=False)
     _origins: dict[str, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)
     _terrain: Shape | None = field(default=None, init=False, repr=False)
@@ -57,7 +59,7 @@ class Robot:
         else:
             vector = array("gravity", self.gravity, (3 if np.size(self.gravity) == 3 else 2,), unit="m/s2")
         self._tree = Tree(len(vector), vector)
-        self._tree.ground(TERRAIN)
+        self._world = self._tree.ground(TERRAIN)
 
     def free(
         self,
@@ -143,6 +145,32 @@ class Robot:
         com = self._point("center_of_mass", center_of_mass)
         moments = self._moments(mass, inertia, shape, com, shape_at)
         link = self._tree.prismatic(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
+        return self._jointed(link, shape, shape_at, friction)
+
+    def joint(
+        self,
+        parent: Link | None,
+        joint: Joint,
+        mass: float,
+        inertia: ArrayLike = "solid",
+        *,
+        at: Sequence[float] | None = None,
+        center_of_mass: Sequence[float] | None = None,
+        actuated: bool = False,
+        shape: Shape | None = None,
+        shape_at: Sequence[float] | None = None,
+        friction: float | None = None,
+        name: str = "link",
+    ) -> Link:
+        """Add a body that any `joint` connects to `parent` at the point `at` (d,), m, of the parent's frame.
+
+        The joint may be of a class of your own, see `trundle.models.tree.joint.Joint`; ``parent=None`` is the world.
+        The rest as in `free`.
+        """
+        com = self._point("center_of_mass", center_of_mass)
+        moments = self._moments(mass, inertia, shape, com, shape_at)
+        place = self._point("at", at) if parent is None else self._joint(parent, self._point("at", at))
+        link = self._tree.joint(parent or self._world, joint, mass, moments, place, com, actuated, name)
         return self._jointed(link, shape, shape_at, friction)
 
     def attach(

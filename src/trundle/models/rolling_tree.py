@@ -22,6 +22,7 @@ from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
 from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
@@ -225,7 +226,8 @@ class RollingTree:
         ----------
         positions
             By the bodies' names. Of a free body (x, z, angle) in the plane, (x, y, z) or (x, y, z, qw, qx, qy, qz) in
-            space, of its frame's origin, world; of a jointed body the joint's angle (rad) or travel (m). 0 if left out.
+            space, of its frame's origin, world; of a jointed body the joint's angle (rad), travel (m) or coordinates.
+            Neutral (0) if left out.
         rates : mapping
             By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or
             the angular velocity alone; of a
@@ -289,7 +291,7 @@ class RollingTree:
 
     def _columns(self, model: TreeModel, name: str) -> range:
         at = model.columns[name]
-        return range(at, at + (model.k + self.d if self._spec(name).kind == "free" else 1))
+        return range(at, at + self._spec(name).joint.size)
 
     def _spec(self, name: str) -> BodySpec:
         return next(spec for spec in self.tree.specs if spec.name == name)
@@ -303,12 +305,16 @@ class RollingTree:
                 raise InputError(name, value, "a position of one of " + ", ".join(self.origins))
         self._known("rates", rates)
         for name in self.origins:
-            if self._spec(name).kind == "free":
+            joint = self._spec(name).joint
+            if not isinstance(joint, Joint):
                 for key, value in self._free(name, positions.get(name), rates.get(name)).items():
                     x[model.layout[f"{name}.{key}"]] = value
             else:
-                x[model.layout[f"{name}.joint"]] = number(name, positions.get(name, 0.0))
-                x[model.layout[f"{name}.rate"]] = number(f"rates.{name}", rates.get(name, 0.0))
+                start = joint.start
+                x[model.layout[f"{name}.joint"]] = _entries(name, positions.get(name, start), len(start))
+                x[model.layout[f"{name}.rate"]] = _entries(
+                    f"rates.{name}", rates.get(name, np.zeros(joint.size)), joint.size
+                )
         if self.moving is not None:
             for key in ("position", "orientation", "twist"):
                 x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
@@ -327,6 +333,11 @@ class RollingTree:
         w, v = twist[:k], twist[k:]
         around = w * np.array([-arm[1], arm[0]]) if d == 2 else np.cross(w, arm)
         return {"position": point + arm, "orientation": orientation, "angular_velocity": w, "velocity": v + around}
+
+
+def _entries(key: str, value: Any, size: int) -> float | FloatArray:
+    """Return the numbers (size,) of a joint: one alone may be a number."""
+    return array(key, value, (size,)) if size > 1 or np.ndim(value) else number(key, value)
 
 
 def _pose(name: str, position: Any, d: int) -> tuple[FloatArray, FloatArray]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 
@@ -84,3 +86,25 @@ def rotation_by(turn: FloatArray) -> FloatArray:
         return np.eye(3)
     K = skew(turn / angle)
     return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K
+
+
+def rotation_plane(angle: ArrayLike) -> FloatArray:
+    """Return the rotations (..., 2, 2) by counter-clockwise angles (...), rad."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([np.stack([c, -s], axis=-1), np.stack([s, c], axis=-1)], axis=-2)
+
+
+def quaternions_plane(angle: FloatArray) -> FloatArray:
+    """Return quaternions (n, 4) of counter-clockwise angles (n,): with x right and z up a rotation about -y."""
+    zero = np.zeros_like(angle)
+    return np.stack([np.cos(angle / 2), zero, -np.sin(angle / 2), zero], axis=1)
+
+
+def rotation_matrices(quaternions: FloatArray) -> FloatArray:
+    """Return the rotations (n, 3, 3) of `quaternions` (n, 4), (w, x, y, z), whatever their length."""
+    return np.asarray(Rotation.from_quat(quaternions, scalar_first=True).as_matrix())
+
+
+def rotations_ypr(angles: FloatArray) -> Rotation:
+    """Return the rotations R = Rz(yaw) Ry(pitch) Rx(roll) of (yaw, pitch, roll) (n, 3), rad."""
+    return Rotation.from_euler("ZYX", angles)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report import recompute
 from trundle.report.runs import Quantity
@@ -145,7 +146,7 @@ def energy(run: Trajectory) -> tuple[Array, Array]:
         return _energy_of_tree(run, known)
     mass, inertia, gravity = (needed(known, key) for key in ("mass", "inertia", "gravity"))
     if run.layout == "pair":
-        R = recompute.rotation_matrices(run["object_quaternion"])
+        R = rotation_matrices(run["object_quaternion"])
         w_body = np.einsum("nji,nj->ni", R, run["object_angular_velocity"])
         J = inertia_matrix(inertia)
         v, x = run["object_velocity"], run["object_position"]
@@ -168,7 +169,7 @@ def _energy_of_tree(run: Trajectory, known: Mapping[str, Any]) -> tuple[Array, A
         if run.dimension == 2:
             kinetic += 0.5 * known["inertias"][name] * w * w
         else:
-            R = recompute.rotation_matrices(run["body_quaternion"][:, k])
+            R = rotation_matrices(run["body_quaternion"][:, k])
             w_body = np.einsum("nji,nj->ni", R, w)
             kinetic += 0.5 * np.einsum("ni,ij,nj->n", w_body, inertia_matrix(known["inertias"][name]), w_body)
     return kinetic, potential

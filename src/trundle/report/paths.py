@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import SceneBody, Trajectory
-from trundle.report import recompute, style
+from trundle.report import style
 from trundle.report.plane import PlanarView, Pose, planar_view
 from trundle.report.runs import sized
 from trundle.report.trees import is_tree, tree_motion
@@ -178,7 +179,7 @@ def _trace(ax: Axes, points: Array, colour: str, label: str) -> None:
 
 def _seen_at_rest(run: Trajectory) -> Array:
     """Return the contact's path (n, 2) in the hand frame of the start, which stays where it was."""
-    R = recompute.rotation_matrices(run["hand_quaternion"][:1])[0]
+    R = rotation_matrices(run["hand_quaternion"][:1])[0]
     return ((run["contact_position"] - run["hand_position"][0]) @ R)[:, :2]
 
 

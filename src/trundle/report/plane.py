@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotation_plane
 from trundle.records import SceneBody, Trajectory
 from trundle.report.trees import body_index, is_tree, of_contact
 
@@ -25,8 +26,7 @@ class Pose:
     @property
     def R(self) -> Array:  # noqa: N802
         """Rotations (n, 2, 2), world from frame."""
-        c, s = np.cos(self.angle), np.sin(self.angle)
-        return np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0)
+        return rotation_plane(self.angle)
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,6 @@ def flat(vectors: Array) -> Array:
 def lift(vectors: Array) -> Array:
     """Return vectors (n, 2) of the plane as (n, 3), with y = 0."""
     return np.stack([vectors[:, 0], np.zeros(len(vectors)), vectors[:, 1]], axis=1)
-
-
-def quaternions(angle: Array) -> Array:
-    """Return quaternions (n, 4) of counter-clockwise angles (n,): with x right and z up a rotation about -y."""
-    zero = np.zeros_like(angle)
-    return np.stack([np.cos(angle / 2), zero, -np.sin(angle / 2), zero], axis=1)
 
 
 def _pose(run: Trajectory, who: str) -> Pose:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import SceneBody, Trajectory
 from trundle.report.implicit import Curve, LevelSet, curve, level_set
 from trundle.report.plane import PlanarView, lies_in_plane, lift, planar_view
@@ -47,17 +48,6 @@ class Touch:
     normal: Array
     lever: Array
     exact: NDArray[np.bool_]
-
-
-def rotation_matrices(quaternions: Array) -> Array:
-    """Return the rotation matrices (n, 3, 3) of `quaternions` (n, 4), normalised first."""
-    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
 
 
 def touch(trajectory: Trajectory, slot: int = 0) -> Touch:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.numerics.rotations import quaternions_plane, rotation_matrices
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute
 from trundle.report.meshes import (
@@ -15,7 +16,7 @@ from trundle.report.meshes import (
     extruded_hand,
     extruded_terrain,
 )
-from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view, quaternions
+from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view
 from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
@@ -52,7 +53,7 @@ def _stage_space(run: Trajectory) -> Stage:
     size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
     q, hand_q = (_sampled_quaternion(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
     com = sampled(run, run["object_position"], times)
-    origin = com - recompute.rotation_matrices(q) @ np.asarray(body.center_of_mass)
+    origin = com - rotation_matrices(q) @ np.asarray(body.center_of_mass)
     on_hand = run["contact_on_hand"]
     line = _thin_line(on_hand + 0.018 * size * _hand_normals(run), 4000)
     surface = checkered_surface(hand, on_hand, _hand_normals(run), size)
@@ -62,7 +63,7 @@ def _stage_space(run: Trajectory) -> Stage:
     )
     resting = _thin_line(run["contact_position"] + 0.022 * size * run["contact_normal"], 4000)
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
-    R = recompute.rotation_matrices(run["hand_quaternion"][:1])[0]
+    R = rotation_matrices(run["hand_quaternion"][:1])[0]
     shown = np.vstack([run["object_position"], run["hand_position"][0] + on_hand @ R.T])
     low, high = _view(shown, np.tile(_touching(run), 2), size)
     look_at = 0.5 * (low + high)
@@ -89,7 +90,7 @@ def _stage_plane(run: Trajectory) -> Stage:
     size = float(np.max(np.linalg.norm(view.body.vertices - com, axis=1)))
     thickness = 0.45 * size
     centre, q = _sampled_pose(run, view.of_body, times)
-    origin = centre - flat(recompute.rotation_matrices(q) @ lift(com[None])[0])
+    origin = centre - flat(rotation_matrices(q) @ lift(com[None])[0])
     # Base and body are flush in front; what is drawn of the contact lies before both.
     before = np.array([0.0, -0.5 * thickness - 0.03 * size, 0.0])
     actors = (
@@ -115,7 +116,7 @@ def _stage_plane(run: Trajectory) -> Stage:
 
 def _sampled_pose(run: Trajectory, pose: Pose, times: Array) -> tuple[Array, Array]:
     """Return positions (k, 2) and quaternions (k, 4) at the frames' times."""
-    return sampled(run, pose.position, times), quaternions(np.interp(times, run.time, pose.angle))
+    return sampled(run, pose.position, times), quaternions_plane(np.interp(times, run.time, pose.angle))
 
 
 def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, size: float) -> Actor:
@@ -161,7 +162,7 @@ def _role(run: Trajectory, role: str) -> SceneBody:
 
 
 def _hand_normals(run: Trajectory) -> Array:
-    R = recompute.rotation_matrices(run["hand_quaternion"])
+    R = rotation_matrices(run["hand_quaternion"])
     return np.einsum("nji,nj->ni", R, run["contact_normal"])
 
 

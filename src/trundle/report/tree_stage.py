@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from trundle.numerics.rotations import quaternions_plane, rotation_matrices
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
 from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain
-from trundle.report.plane import lift, quaternions
+from trundle.report.plane import lift
 from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times, friction_cone, sampled, unit
 
 _ORANGE = (224, 130, 20)
@@ -81,14 +82,14 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
     centre = sampled(run, run["body_position"][:, k], times)
     com = np.asarray(body.center_of_mass)
     if run.dimension == 2:
-        q = quaternions(np.interp(times, run.time, run["body_angle"][:, k]))
+        q = quaternions_plane(np.interp(times, run.time, run["body_angle"][:, k]))
         com, centre = lift(com[None])[0], lift(centre)
         parts = _slabs(body, size)
     else:
         q = sampled(run, run["body_quaternion"][:, k], times)
         q = q / np.linalg.norm(q, axis=1, keepdims=True)
         parts = checkered_object(body) if body.faces is not None else _limb(body, 0.3 * size)
-    origin = centre - recompute.rotation_matrices(q) @ com
+    origin = centre - rotation_matrices(q) @ com
     return Actor(f"{body.role}_{body.name}_{number}", parts, origin, q)
 
 

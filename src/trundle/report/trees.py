@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotation_plane
 from trundle.records import SceneBody, Trajectory
 from trundle.report import style
 
@@ -51,8 +52,7 @@ def of_contact(run: Trajectory, slot: int) -> SceneBody | None:
 def placed(run: Trajectory, body: SceneBody, i: int) -> Array:
     """Return the points (m, 2) of a planar body at sample `i`, world, m."""
     k = body_index(run, body)
-    angle = run["body_angle"][i, k]
-    R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    R = rotation_plane(run["body_angle"][i, k])
     return run["body_position"][i, k] + (body.vertices - np.asarray(body.center_of_mass)) @ R.T
 
 

@@ -9,7 +9,7 @@ import pytest
 import trundle.geometry as tg
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
-from trundle.contact.motion import free, revolute
+from trundle.contact.motion import free, jointed
 from trundle.control.inverse_dynamics import Numbers
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.errors import InputError
@@ -55,7 +55,8 @@ def test_quantities_are_derivatives():
     # A body in the plane with a hinged link: value -> rate -> acceleration by differentiating along nu, nudot.
     q, nu, nudot = ca.SX.sym("q", 4), ca.SX.sym("nu", 4), ca.SX.sym("nudot", 4)
     body = free(rotation(q[0]), q[1:3], nu[0], nu[1:3], 4, 0)
-    link = revolute(body, ca.SX([0.3, -0.1]), rotation(q[3]), ca.SX(1), nu[3], 3)
+    hinge, still = (ca.SX(1), ca.SX(2, 1)), (ca.SX(1, 1), ca.SX(2, 1))
+    link = jointed(body, rotation(q[3]), ca.SX([0.3, -0.1]), hinge, nu[3], still, 3)
     quantities = [
         tk.position(link, (0.2, 0.5)),
         tk.position(link, axes=[[0.6, 0.8]]),

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from trundle.contact import FlatPatch
 from trundle.geometry import Plane
-from trundle.models import FlatPatch, Foot, RollingTree, robot_from_urdf
+from trundle.models import Foot, RollingTree, robot_from_urdf
 from trundle.models.rigid_body import Hand
 from trundle.models.urdf.checks import check_urdf
 from trundle.status import Status
@@ -34,7 +35,7 @@ def block(com: tuple[float, float, float], slope: float = 0.0, friction: float =
         f'<robot name="block"><link name="block"><inertial><origin xyz="{x} {y} {z}"/><mass value="{MASS}"/>'
         f'<inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/></inertial></link></robot>'
     )
-    feet = {"sole": Foot(FlatPatch(HALF), "block")}
+    feet = {"sole": Foot(FlatPatch.rectangle(2 * HALF[0], 2 * HALF[1]), "block")}
     ground = Hand(Plane(), rpy=(0.0, slope, 0.0))
     return robot_from_urdf(check_urdf(text), feet, ground, friction=friction, on_slip="slide", on_separation="fly")
 

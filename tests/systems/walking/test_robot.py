@@ -224,7 +224,7 @@ def test_the_avatar_stands_on_flat_soles_and_swings_its_arms() -> None:
     assert max(seen["gap"], seen["slip"]) < 1e-12
     assert seen["friction_use"] < 0.5
     assert np.ptp(walked["com_position"][:, 2]) < 0.01  # upright
-    arm = next(spec.name for spec in work.robot.tree.specs if spec.joint == "left_shoulder_pitch")  # type: ignore[attr-defined]
+    arm = next(spec.name for spec in work.robot.tree.specs if spec.joint_name == "left_shoulder_pitch")  # type: ignore[attr-defined]
     assert np.ptp(walked["joint_position"][:, [str(name) for name in walked["joint"]].index(arm)]) > 0.2  # rad
     force, place = walked["contact_force"], walked["contact_position"]
     assert force[..., 2].min() > 0.0

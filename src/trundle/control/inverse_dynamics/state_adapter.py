@@ -9,6 +9,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.rolling_tree import SECOND, RollingTree
+from trundle.numerics.rotations import rotation_plane
 from trundle.records import Policy, tell_contacts
 
 
@@ -74,8 +75,7 @@ class ModelStateAdapter:
         x = np.zeros(self._size)
         x[self._to] = state[self._from]
         for arm, position, orientation, velocity, rate in self._free:
-            c, s = np.cos(x[orientation][0]), np.sin(x[orientation][0])
-            r = np.array([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]])
+            r = rotation_plane(x[orientation][0]) @ arm
             x[position] += r
             x[velocity] += x[rate] * np.array([-r[1], r[0]])
         return self.policy(time, x)

@@ -213,7 +213,7 @@ class Humanoid:
         """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
         q = self.robot.neutral
         q[7:] = self.joint_posture
-        motions = self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+        motions = self.placed_ends(q)
         q[:3] -= np.mean([motion.p for name, motion in motions.items() if name.endswith("_foot")], axis=0)
         return q
 
@@ -225,12 +225,17 @@ class Humanoid:
     def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
         """Return the motions of all ends, in the axes of their links (pads: their own), from those of `links`."""
         moved = {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
-        for name, turn in self._turns.items():
+        for name, turn in self.pad_axes.items():
             moved[name] = replace(moved[name], R=moved[name].R @ turn)
         return moved
 
+    def placed_ends(self, q: FloatArray) -> dict[str, FrameMotion]:
+        """Return the motions of all ends in the state q (nq,) at rest, as `end_motions`."""
+        return self.end_motions(self.robot.terms(q, np.zeros(self.robot.nv), self.links).motions)
+
     @cached_property
-    def _turns(self) -> dict[str, FloatArray]:
+    def pad_axes(self) -> dict[str, FloatArray]:
+        """Axes (3, 3) of the ends that are pads, in those of their links."""
         return {f"{name}_hand": pad.R_link_pad for name, pad in self.hands.items() if isinstance(pad, Pad)}
 
     def ankle_reach(self, foot: str, torque_part: float = 1.0) -> FloatArray:

@@ -19,23 +19,18 @@ class Branch:
     ----------
     parent : int
         Number of the parent branch; -1 of a body that hangs on the world.
-    kind : str
-        ``free``, ``revolute``, ``prismatic`` or ``fixed``.
-    column : int
-        First column of nu; of ``fixed`` none.
+    column, size : int
+        First entry of nu of the body's joint, and how many it has.
     motion : Motion
-        Of the body's frame, whose origin is at the joint.
-    axis : (3,)
-        Of the joint, resolved.
+        Of the body's frame.
     mass, inertia, com : kg, kg m2, m
         Of the body, inertia about the centre of mass; a number where it is the same about every axis.
     """
 
     parent: int
-    kind: str
     column: int
+    size: int
     motion: Motion
-    axis: ca.SX
     mass: float
     inertia: FloatArray | float
     com: tuple[float, ...]
@@ -72,18 +67,11 @@ def composite_inertia(branches: tuple[Branch, ...], nv: int) -> ca.SX:
 
 
 def _twists(branch: Branch, origin: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
-    """Unit twists (z, v0 at `origin`) of a joint's rates."""
-    zero = ca.SX(3, 1)
-    if branch.kind == "fixed":
-        return []
-    if branch.kind == "prismatic":
-        return [(zero, branch.axis)]
-    arm = branch.motion.p - origin
-    if branch.kind == "revolute":
-        return [(branch.axis, cross(arm, branch.axis))]
-    units = [ca.SX.eye(3)[:, i] for i in range(3)]
-    arm = zero if branch.motion.p is origin else arm
-    return [(ca.densify(e), cross(arm, e)) for e in units] + [(zero, ca.densify(e)) for e in units]
+    """Unit twists (z, v0 at `origin`) of a joint's rates: its own columns of the body's Jacobians."""
+    motion = branch.motion
+    arm = ca.SX(3, 1) if motion.p is origin else motion.p - origin
+    columns = range(branch.column, branch.column + branch.size)
+    return [(motion.Jw[:, i], motion.Jv[:, i] + cross(arm, motion.Jw[:, i])) for i in columns]
 
 
 def _composites(branches: tuple[Branch, ...], origin: ca.SX) -> tuple[list[float], list[ca.SX], list[ca.SX]]:

@@ -13,6 +13,7 @@ from trundle.checks import FloatArray
 from trundle.contact.contacts import ChartContact
 from trundle.errors import InputError
 from trundle.models.tree.tree import TreeModel
+from trundle.numerics.rotations import rotation_plane
 
 
 def to_wxyz(R: FloatArray) -> FloatArray:
@@ -24,8 +25,7 @@ def to_matrix(orientation: FloatArray) -> FloatArray:
     """Return R (d, d) of an angle (1,) rad or a quaternion (w, x, y, z)."""
     orientation = np.ravel(orientation)
     if orientation.size == 1:
-        c, s = np.cos(orientation[0]), np.sin(orientation[0])
-        return np.array([[c, -s], [s, c]])
+        return rotation_plane(orientation[0])
     return Rotation.from_quat(orientation, scalar_first=True).as_matrix()
 
 

@@ -1,40 +1,196 @@
-"""Joints of a tree: the motion of a body that hangs on another one."""
+"""The joints there are, and BodySpec: a body of a tree with the joint it hangs on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import final
 
 import casadi as ca
+import numpy as np
 
-from trundle.checks import FloatArray
-from trundle.contact.motion import Motion, fixed, prismatic, revolute
-from trundle.numerics.space import rotation, rotation_about
+from trundle.checks import FloatArray, array
+from trundle.contact.contact import Kinematics
+from trundle.contact.motion import Motion, free, prescribed
+from trundle.errors import InputError
+from trundle.models.tree.joint import Connection, Site, Symbols, VectorJoint
+from trundle.numerics.space import (
+    angular_size,
+    orientation_rate,
+    orientation_rate_body,
+    orientation_size,
+    rotation,
+    rotation_about,
+)
 
-JOINTED = ("revolute", "prismatic")
-"""Kinds of bodies with a joint, and so with one velocity."""
+_UNIT = 1e-15
+
+
+@final
+@dataclass(frozen=True)
+class Fixed(VectorJoint):
+    """No motion relative to the parent, or to the world: the ground."""
+
+    d: int
+    size = 0
+
+    def transform(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the identity."""
+        return ca.SX.eye(self.d), ca.SX(self.d, 1)
+
+    def subspace(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return matrices without columns."""
+        return ca.SX(angular_size(self.d), 0), ca.SX(self.d, 0)
+
+
+@final
+@dataclass(frozen=True)
+class Revolute(VectorJoint):
+    """A hinge: q is the angle, rad, about the unit vector `axis` (3,) of the parent; (1,) in the plane."""
+
+    axis: tuple[float, ...] = (1.0,)
+    size = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", _direction(self.axis, 3 if len(self.axis) > 1 else 1))
+        object.__setattr__(self, "d", 2 if len(self.axis) == 1 else 3)
+
+    def transform(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the rotation by q about the axis."""
+        return rotation(q) if self.d == 2 else ca.SX(rotation_about(ca.DM(self.axis), q)), ca.SX(self.d, 1)
+
+    def subspace(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return (axis, 0)."""
+        return ca.SX(ca.DM(self.axis)), ca.SX(self.d, 1)
+
+
+@final
+@dataclass(frozen=True)
+class Prismatic(VectorJoint):
+    """A slide: q is the travel, m, along the unit vector `axis` (d,) of the parent."""
+
+    axis: tuple[float, ...]
+    size = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", _direction(self.axis, 3 if len(self.axis) == 3 else 2))
+        object.__setattr__(self, "d", len(self.axis))
+
+    def transform(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the translation by q along the axis."""
+        return ca.SX.eye(self.d), ca.DM(self.axis) * q
+
+    def subspace(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return (0, axis)."""
+        return ca.SX(angular_size(self.d), 1), ca.SX(ca.DM(self.axis))
+
+
+@final
+@dataclass(frozen=True)
+class Free(Connection):
+    """No joint: pose (position, then angle or quaternion) and twist (w, v), world, are states."""
+
+    d: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", angular_size(self.d) + self.d)
+
+    def configuration(self) -> dict[str, int]:
+        """Return position and orientation."""
+        return {"position": self.d, "orientation": orientation_size(self.d)}
+
+    def velocity(self) -> dict[str, int]:
+        """Return angular velocity and velocity."""
+        return {"angular_velocity": angular_size(self.d), "velocity": self.d}
+
+    def inputs(self) -> dict[str, int]:
+        """Return none."""
+        return {}
+
+    def motion(self, site: Site, y: Symbols) -> Motion:
+        """Return the motion of a free body."""
+        R = rotation(y["orientation"])
+        return free(R, y["position"], y["angular_velocity"], y["velocity"], site.nv, site.column)
+
+    def rates(self, site: Site, y: Symbols, nudot: ca.SX, contact: Kinematics | None) -> dict[str, ca.SX]:
+        """Return the rates of pose and twist."""
+        turn = orientation_rate(y["orientation"], y["angular_velocity"])
+        return {"position": y["velocity"], "orientation": turn} | self.with_velocity(nudot)
+
+    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+        """Return the displaced pose."""
+        k = angular_size(self.d)
+        turned = y["orientation"] + orientation_rate(y["orientation"], step[:k])
+        orientation = turned if self.d == 2 else turned / ca.norm_2(turned)
+        return {"position": y["position"] + step[k:], "orientation": orientation}
+
+    def with_velocity(self, nu: ca.SX) -> dict[str, ca.SX]:
+        """Return the twist."""
+        k = angular_size(self.d)
+        return {"angular_velocity": nu[:k], "velocity": nu[k:]}
+
+
+@final
+@dataclass(frozen=True)
+class Prescribed(Connection):
+    """A given motion: pose and body twist are states, the rate of the twist an input."""
+
+    d: int
+    size = 0
+
+    def configuration(self) -> dict[str, int]:
+        """Return position and orientation."""
+        return {"position": self.d, "orientation": orientation_size(self.d)}
+
+    def velocity(self) -> dict[str, int]:
+        """Return the twist."""
+        return {"twist": angular_size(self.d) + self.d}
+
+    def inputs(self) -> dict[str, int]:
+        """Return the rate of the twist."""
+        return {"twist_rate": angular_size(self.d) + self.d}
+
+    def motion(self, site: Site, y: Symbols) -> Motion:
+        """Return the given motion."""
+        return prescribed(rotation(y["orientation"]), y["position"], y["twist"], y["twist_rate"], site.nv)
+
+    def rates(self, site: Site, y: Symbols, nudot: ca.SX, contact: Kinematics | None) -> dict[str, ca.SX]:
+        """Return the rates of pose and twist."""
+        k, twist = angular_size(self.d), y["twist"]
+        return {
+            "position": rotation(y["orientation"]) @ twist[k:],
+            "orientation": orientation_rate_body(y["orientation"], twist[:k]),
+            "twist": y["twist_rate"],
+        }
+
+    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+        """Return nothing: the pose is given."""
+        return {}
+
+    def with_velocity(self, nu: ca.SX) -> dict[str, ca.SX]:
+        """Return nothing: the twist is given."""
+        return {}
 
 
 @dataclass(frozen=True)
 class BodySpec:
-    """A body as the builder knows it: ground, prescribed, free, revolute, prismatic or fixed; see `Tree`'s methods.
+    """A body as the builder knows it: its data and its joint, at the point ``at`` (d,), m, of the parent's frame.
 
-    ``orientation`` (3, 3): axes of a jointed or fixed body, at joint position 0, in its parent's; None where they are
-    parallel. ``joint``: the joint's own name, the body's unless given. ``damping`` (N m s/rad, N s/m),
-    ``dry_friction`` (N m, N) and a spring, ``stiffness`` (N m/rad, N/m) at rest at ``rest`` (rad, m), are of its joint.
+    ``parent``: number of the parent, -1 of the world. ``orientation`` (3, 3): axes of the body, at the neutral joint
+    position, in its parent's; None where they are parallel. ``joint_name``: the joint's own name, the body's unless
+    given. ``damping`` (N m s/rad, N s/m), ``dry_friction`` (N m, N) and a spring, ``stiffness`` (N m/rad, N/m) at rest
+    at ``rest`` (rad, m), are of its joint.
     """
 
-    kind: str
+    joint: Connection
     name: str
     mass: float = 0.0
     inertia: FloatArray | float = 0.0
     com: tuple[float, ...] = ()
-    rolling: str | None = None
     parent: int = -1
     at: tuple[float, ...] = ()
-    axis: tuple[float, ...] = ()
     actuated: bool = False
     orientation: tuple[tuple[float, ...], ...] | None = None
-    joint: str = ""
+    joint_name: str = ""
     damping: float = 0.0
     dry_friction: float = 0.0
     stiffness: float = 0.0
@@ -42,24 +198,29 @@ class BodySpec:
 
     @property
     def jointed(self) -> bool:
-        """Whether the body has a joint."""
-        return self.kind in JOINTED
+        """Whether the body moves on a parent."""
+        return self.parent >= 0 and self.joint.size > 0
+
+    @property
+    def floating(self) -> bool:
+        """Whether the body moves on no parent: a free one."""
+        return self.parent < 0 and self.joint.size > 0
+
+    @property
+    def welded(self) -> bool:
+        """Whether the body is a frame fixed in its parent."""
+        return self.parent >= 0 and self.joint.size == 0
+
+    def site(self, parent: Motion, nv: int, column: int) -> Site:
+        """Return where the joint acts."""
+        orientation = None if self.orientation is None else ca.SX(ca.sparsify(ca.DM(self.orientation)))
+        return Site(parent, ca.SX(ca.DM(self.at)) if self.at else ca.SX(self.joint.d, 1), orientation, nv, column)
 
 
-def jointed_motion(spec: BodySpec, parent: Motion, position: ca.SX, rate: ca.SX, column: int) -> Motion:
-    """Return the motion of a body on `parent` at the joint `position` (rad or m) with the rate nu[column]."""
-    d = len(spec.at)
-    at, axis = ca.SX(ca.DM(spec.at)), ca.DM(spec.axis)
-    orientation = None if spec.orientation is None else ca.SX(ca.sparsify(ca.DM(spec.orientation)))
-    if spec.kind == "prismatic":
-        moved = prismatic(parent, at, ca.SX(axis), position, rate, column)
-        return moved if orientation is None else replace(moved, R=moved.R @ orientation)
-    # About an axis in the parent's axes: first the turn at rest, then the joint's.
-    about = rotation(position) if d == 2 else ca.SX(rotation_about(axis, position))
-    return revolute(parent, at, about if orientation is None else about @ orientation, ca.SX(axis), rate, column)
-
-
-def fixed_motion(spec: BodySpec, parent: Motion) -> Motion:
-    """Return the motion of a frame fixed in `parent`."""
-    orientation = ca.SX.eye(len(spec.at)) if spec.orientation is None else ca.SX(ca.sparsify(ca.DM(spec.orientation)))
-    return fixed(parent, ca.SX(ca.DM(spec.at)), orientation)
+def _direction(axis: tuple[float, ...], size: int) -> tuple[float, ...]:
+    direction = array("axis", axis, (size,))
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        raise InputError("axis", axis, "a direction: not zero")
+    unit = direction if abs(length - 1.0) < _UNIT else direction / length
+    return tuple(float(c) for c in unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -12,13 +13,14 @@ from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
-from trundle.contact.motion import Motion, free, prescribed, still
+from trundle.contact.motion import Motion, still
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch
-from trundle.models.tree.joints import BodySpec, fixed_motion, jointed_motion
+from trundle.models.tree.joint import Joint, Site
+from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
-from trundle.models.tree.rolling_joint import RollingJoint, rolling_motion
-from trundle.numerics.space import angular_size, orientation_rate, orientation_rate_body, orientation_size, rotation
+from trundle.models.tree.rolling_joint import RollingJoint
+from trundle.numerics.space import angular_size
 
 _SMALL = 12
 """Up to so many velocities M is summed over the bodies: that is shorter there."""
@@ -73,10 +75,11 @@ class TreeModel(Multibody):
         self.input_layout: dict[str, slice] = {}
         self.columns: dict[str, int] = {}
         self._symbols: dict[str, ca.SX] = {}
+        self._own: dict[str, dict[str, ca.SX]] = {spec.name: {} for spec in bodies}
         self._count_velocities()
         self._make_symbols()
         self.motions: dict[str, Motion] = {}
-        self._joints: dict[str, RollingJoint] = {}
+        self._sites: dict[str, Site] = {}
         self.to_world = ca.SX.eye(self.d)
         self._make_motions()
         self.gravity = self.to_world.T @ ca.SX(ca.DM(list(gravity)))
@@ -104,32 +107,29 @@ class TreeModel(Multibody):
     def _count_velocities(self) -> None:
         at = 0
         for spec in self._specs:
-            if spec.kind == "free" or spec.jointed:
+            if spec.joint.size:
                 self.columns[spec.name] = at
-                at += self.k + self.d if spec.kind == "free" else 1
+                at += spec.joint.size
         self.nv = at
 
     def _make_symbols(self) -> None:
-        d, k = self.d, self.k
-        groups: list[tuple[str, int]] = []
-        for spec in self._specs:
-            if spec.kind == "prescribed" or (spec.kind == "free" and spec.rolling is None):
-                groups += [(f"{spec.name}.position", d), (f"{spec.name}.orientation", orientation_size(d))]
-        groups += [(f"{s.name}.joint", 1) for s in self._specs if s.jointed]
-        groups += [(f"{s.name}.spin", 1) for s in self._specs if s.rolling is not None and d == 3]
+        # Roots before joints before what contacts place; prescribed velocities before those of nu.
+        by_place = sorted(self._specs, key=lambda s: 2 if s.joint.by_contact else int(s.parent >= 0))
+        by_nu = sorted(self._specs, key=lambda s: s.joint.size > 0)
+        groups = [(f"{s.name}.{key}", n) for s in by_place for key, n in s.joint.configuration().items()]
         groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._contact_specs]
-        groups += [(f"{s.name}.twist", k + d) for s in self._specs if s.kind == "prescribed"]
-        for spec in self._specs:
-            if spec.kind == "free" and spec.rolling is None:
-                groups += [(f"{spec.name}.angular_velocity", k), (f"{spec.name}.velocity", d)]
-            elif spec.kind == "free":
-                groups += [(f"{spec.name}.relative_velocity", 2 if spec.rolling == "pure" and d == 3 else k)]
-            elif spec.jointed:
-                groups += [(f"{spec.name}.rate", 1)]
+        groups += [(f"{s.name}.{key}", n) for s in by_nu for key, n in s.joint.velocity().items()]
         self.x = self._stack(groups, self.layout)
-        inputs = [(f"{s.name}.twist_rate", k + d) for s in self._specs if s.kind == "prescribed"]
-        inputs += [(f"{s.name}.torque", k if s.kind == "free" else 1) for s in self._specs if s.actuated]
+        inputs = [(f"{s.name}.{key}", n) for s in self._specs for key, n in s.joint.inputs().items()]
+        inputs += [(f"{s.name}.torque", self._input_size(s)) for s in self._specs if s.actuated]
         self.u = self._stack(inputs, self.input_layout)
+        for name, symbol in self._symbols.items():
+            body, _, key = name.rpartition(".")
+            if body in self._own:
+                self._own[body][key] = symbol
+
+    def _input_size(self, spec: BodySpec) -> int:
+        return self.k if spec.floating else spec.joint.size
 
     def _stack(self, groups: list[tuple[str, int]], layout: dict[str, slice]) -> ca.SX:
         at, symbols = 0, []
@@ -142,83 +142,62 @@ class TreeModel(Multibody):
         return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
 
     def _make_motions(self) -> None:
-        rolling = [s for s in self._specs if s.rolling is not None]
+        rolling = [s for s in self._specs if s.joint.by_contact]
         if self._resolve == "contact":
-            if len(rolling) != 1 or any(s.kind == "free" and s.rolling is None for s in self._specs):
+            if len(rolling) != 1 or any(s.floating and s not in rolling for s in self._specs):
                 raise InputError("resolve", "contact", "'world' unless the tree has one free body, on a rolling joint")
+        world = still(self.d, self.nv)
         for spec in self._specs:
-            if spec.kind == "ground":
-                self.motions[spec.name] = still(self.d, self.nv)
-            elif spec.kind == "prescribed":
-                self.motions[spec.name] = self._prescribed(spec)
-            elif spec.kind == "free" and spec.rolling is None:
-                self.motions[spec.name] = self._free(spec)
+            if spec.parent < 0 and not spec.joint.by_contact:
+                self._place(spec, spec.site(world, self.nv, self.columns.get(spec.name, 0)))
         for spec in rolling:
-            self._roll(spec)
+            self._place(spec, self._rolling_site(spec))
         for spec in self._specs:
-            if spec.jointed or spec.kind == "fixed":
-                self.motions[spec.name] = self._joint_motion(spec)
+            if spec.parent >= 0:
+                parent = self.motions[self._specs[spec.parent].name]
+                self._place(spec, spec.site(parent, self.nv, self.columns.get(spec.name, 0)))
 
-    def _prescribed(self, spec: BodySpec) -> Motion:
-        y, name = self._symbols, spec.name
-        R = rotation(y[f"{name}.orientation"])
-        return prescribed(R, y[f"{name}.position"], y[f"{name}.twist"], y[f"{name}.twist_rate"], self.nv)
+    def _place(self, spec: BodySpec, site: Site) -> None:
+        self._sites[spec.name] = site
+        self.motions[spec.name] = spec.joint.motion(site, self._own[spec.name])
 
-    def _free(self, spec: BodySpec) -> Motion:
-        y, name = self._symbols, spec.name
-        R = rotation(y[f"{name}.orientation"])
-        w, v = y[f"{name}.angular_velocity"], y[f"{name}.velocity"]
-        return free(R, y[f"{name}.position"], w, v, self.nv, self.columns[name])
-
-    def _joint_motion(self, spec: BodySpec) -> Motion:
-        y, name = self._symbols, spec.name
-        parent = self.motions[self._specs[spec.parent].name]
-        if spec.kind == "fixed":
-            return fixed_motion(spec, parent)
-        return jointed_motion(spec, parent, y[f"{name}.joint"], y[f"{name}.rate"], self.columns[name])
-
-    def _roll(self, spec: BodySpec) -> None:
+    def _rolling_site(self, spec: BodySpec) -> Site:
+        """Return where a body rolls; B's motion, and with it all of the model, is resolved in the contact if wanted."""
         contact_pairs = [m for m in self._contact_specs if self._specs[m.A].name == spec.name]
         if len(contact_pairs) != 1:
             raise InputError("rolling", spec.name, "a body with exactly one contact, in which it is body A")
         contact_pair = contact_pairs[0]
-        base = self._specs[contact_pair.B]
-        y = self._symbols
-        psi = y.get(f"{spec.name}.spin", ca.SX(1, 1))
-        if not isinstance(contact_pair.contact, ChartContact):
-            raise InputError(
-                "contact", type(contact_pair.contact).__name__, "a ChartContact: a rolling joint needs charts"
-            )
-        joint = RollingJoint(contact_pair.contact, y[f"{contact_pair.name}.coordinates"], psi, spec.rolling == "pure")
+        base, contact = self._specs[contact_pair.B], contact_pair.contact
+        if not isinstance(contact, ChartContact):
+            raise InputError("contact", type(contact).__name__, "a ChartContact: a rolling joint needs charts")
+        s = self._symbols[f"{contact_pair.name}.coordinates"]
+        at, column = ca.SX(self.d, 1), self.columns[spec.name]
         B = self.motions[base.name]
         if self._resolve == "contact":
-            self.to_world = B.R @ joint.axes_on_B()
+            self.to_world = B.R @ RollingJoint(contact, s, ca.SX(1, 1), pure=False).axes_on_B()
             B = _turned(B, self.to_world)
             self.motions[base.name] = B
-        relative = y[f"{spec.name}.relative_velocity"]
-        self.motions[spec.name] = rolling_motion(joint, B, relative, self.nv, self.columns[spec.name])
-        self._joints[spec.name] = joint
+        return Site(B, at, None, self.nv, column, contact, s)
 
     def _branches(self) -> tuple[Branch, ...]:
         """The bodies, where none has a rolling joint; ground and prescribed bodies do not move with nu."""
         numbers, branches = {}, []
         for i, s in enumerate(self._specs):
-            if s.rolling is not None:
+            if s.joint.by_contact:
                 return ()
-            if s.kind in ("ground", "prescribed"):
+            if s.parent < 0 and not s.floating:
                 continue
             numbers[i] = len(branches)
-            axis = self.motions[self._specs[s.parent].name].R @ ca.SX(ca.DM(s.axis)) if s.jointed else ca.SX(3, 1)
             motion, column = self.motions[s.name], self.columns.get(s.name, -1)
             com = s.com or (0.0,) * 3
             parent = numbers.get(s.parent, -1)
-            branches.append(Branch(parent, s.kind, column, motion, axis, s.mass, s.inertia, com))
+            branches.append(Branch(parent, column, s.joint.size, motion, s.mass, s.inertia, com))
         return tuple(branches)
 
     def _velocities(self) -> ca.SX:
         parts = []
         for spec in self._specs:
-            if spec.kind == "free":
+            if spec.floating:
                 motion = self.motions[spec.name]
                 parts += [motion.w, motion.v]
             elif spec.jointed:
@@ -240,9 +219,12 @@ class TreeModel(Multibody):
             return None
         torque = ca.SX(self.nv, 1)
         for spec in resisting:
-            rate = self._symbols[f"{spec.name}.rate"]
-            spring = spec.stiffness * (self._symbols[f"{spec.name}.joint"] - spec.rest)
-            torque[self.columns[spec.name]] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY) + spring
+            own, at = self._own[spec.name], self.columns[spec.name]
+            q, rate = own["joint"], own["rate"]
+            if spec.stiffness and q.shape != rate.shape:
+                raise InputError("stiffness", spec.name, "of a joint with as many coordinates as velocities")
+            spring = spec.stiffness * (q - spec.rest) if q.shape == rate.shape else 0.0
+            torque[at : at + spec.joint.size] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY) + spring
         return torque
 
     @property
@@ -251,9 +233,25 @@ class TreeModel(Multibody):
         return tuple(spec.name for spec in self._specs if spec.jointed)
 
     @property
+    def joint_coordinates(self) -> dict[str, tuple[int, int, int | None]]:
+        """Places in x, of position and rate, and in u of the joints' coordinates, by the names they are recorded under.
+
+        That is the body's name, with a number where a joint has several. Of a joint whose configuration is no vector
+        the poses of bodies tell.
+        """
+        found = {}
+        for name in self.joints:
+            q, rate = (self.layout[f"{name}.{key}"] for key in ("joint", "rate"))
+            force, size = self.input_layout.get(f"{name}.torque"), rate.stop - rate.start
+            for i in range(size) if q.stop - q.start == size else ():
+                label = name if size == 1 else f"{name}_{i + 1}"
+                found[label] = (q.start + i, rate.start + i, None if force is None else force.start + i)
+        return found
+
+    @property
     def joint_names(self) -> dict[str, str]:
         """Names of the joints, by the names of the jointed bodies: the bodies' own where they were not given."""
-        return {spec.name: spec.joint or spec.name for spec in self._specs if spec.jointed}
+        return {spec.name: spec.joint_name or spec.name for spec in self._specs if spec.jointed}
 
     @property
     def driven(self) -> tuple[str, ...]:
@@ -268,19 +266,25 @@ class TreeModel(Multibody):
         if name not in self.parents:
             return ca.SX(1, 1)
         before = self.angle(self.parents[name])
-        return before + self._symbols[f"{name}.joint"] if self.turns(name) else before
+        return before + self._joints[name].angle(self._symbols[f"{name}.joint"]) if self.turns(name) else before
+
+    @cached_property
+    def _joints(self) -> dict[str, Joint]:
+        """The joints of the jointed bodies."""
+        return {s.name: s.joint for s in self._specs if s.jointed and isinstance(s.joint, Joint)}
 
     def turns(self, name: str) -> bool:
-        """Whether the joint of the body `name` is a hinge."""
-        return any(spec.name == name and spec.kind == "revolute" for spec in self._specs)
+        """Whether the joint of the body `name` turns it; of a body without a joint False."""
+        return name in self._joints and self._joints[name].turns
 
     @property
     def slides(self) -> dict[str, FloatArray]:
         """Axis (d,) of every body that slides, in its own axes."""
-        slides = (spec for spec in self._specs if spec.kind == "prismatic")
+        found = {s.name: (s, self._joints[s.name].slide) for s in self._specs if s.name in self._joints}
         return {
-            s.name: np.asarray(s.axis) @ (np.eye(self.d) if s.orientation is None else np.asarray(s.orientation))
-            for s in slides
+            name: axis @ (np.eye(self.d) if s.orientation is None else np.asarray(s.orientation))
+            for name, (s, axis) in found.items()
+            if axis is not None
         }
 
     @property
@@ -300,7 +304,7 @@ class TreeModel(Multibody):
         """
         by_name = {spec.name: spec for spec in self._specs}
         R, p, spec = np.eye(self.d), np.zeros(self.d), by_name[name]
-        while spec.kind == "fixed":
+        while spec.welded:
             orientation = np.eye(self.d) if spec.orientation is None else np.asarray(spec.orientation)
             R, p = orientation @ R, np.asarray(spec.at) + orientation @ p
             spec = self._specs[spec.parent]
@@ -310,31 +314,13 @@ class TreeModel(Multibody):
 
     def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
         """Return x' (n_x,)."""
-        y, d, k = self._symbols, self.d, self.k
         rate: dict[str, ca.SX] = {}
         for spec in self._specs:
-            name = spec.name
-            if spec.kind == "prescribed":
-                twist = y[f"{name}.twist"]
-                rate[f"{name}.position"] = rotation(y[f"{name}.orientation"]) @ twist[k:]
-                rate[f"{name}.orientation"] = orientation_rate_body(y[f"{name}.orientation"], twist[:k])
-                rate[f"{name}.twist"] = y[f"{name}.twist_rate"]
-            elif spec.kind == "free":
-                c = self.columns[name]
-                al, a = nudot[c : c + k], nudot[c + k : c + k + d]
-                if spec.rolling is None:
-                    rate[f"{name}.position"] = y[f"{name}.velocity"]
-                    rate[f"{name}.orientation"] = orientation_rate(
-                        y[f"{name}.orientation"], y[f"{name}.angular_velocity"]
-                    )
-                    rate[f"{name}.angular_velocity"], rate[f"{name}.velocity"] = al, a
-                else:
-                    number_of = next(i for i, j in enumerate(self.constraints) if j.A is self.motions[name])
-                    spin, relative = self._joints[name].rates(kin[number_of], self.constraints[number_of].B, al)
-                    rate[f"{name}.spin"], rate[f"{name}.relative_velocity"] = spin, relative
-            elif spec.jointed:
-                rate[f"{name}.joint"] = y[f"{name}.rate"]
-                rate[f"{name}.rate"] = nudot[self.columns[name]]
+            c, motion = self.columns.get(spec.name, 0), self.motions[spec.name]
+            contact = next((k for k, j in zip(kin, self.constraints, strict=True) if j.A is motion), None)
+            nudot_own = nudot[c : c + spec.joint.size]
+            rates = spec.joint.rates(self._sites[spec.name], self._own[spec.name], nudot_own, contact)
+            rate |= {f"{spec.name}.{key}": value for key, value in rates.items()}
         at = 0
         for constraint in self.constraints:
             rate[f"{constraint.name}.coordinates"] = s_rate[at : at + constraint.contact.size]
@@ -343,33 +329,23 @@ class TreeModel(Multibody):
 
     def moved(self, step: ca.SX) -> ca.SX:
         """Return x with every free pose and joint displaced by `step` (nv,)."""
-        y, d, k = self._symbols, self.d, self.k
-        changed = dict(y)
+        changed = dict(self._symbols)
         for spec in self._specs:
-            name = spec.name
-            c = self.columns.get(name, 0)
-            if spec.kind == "free" and spec.rolling is None:
-                changed[f"{name}.position"] = y[f"{name}.position"] + step[c + k : c + k + d]
-                turned = y[f"{name}.orientation"] + orientation_rate(y[f"{name}.orientation"], step[c : c + k])
-                changed[f"{name}.orientation"] = turned if d == 2 else turned / ca.norm_2(turned)
-            elif spec.jointed:
-                changed[f"{name}.joint"] = y[f"{name}.joint"] + step[c]
+            c = self.columns.get(spec.name, 0)
+            places = spec.joint.moved(self._own[spec.name], step[c : c + spec.joint.size])
+            changed |= {f"{spec.name}.{key}": value for key, value in places.items()}
         return ca.vertcat(*(changed[name] for name in self.layout))
 
     def replaced(self, s: ca.SX, nu: ca.SX) -> ca.SX:
         """Return x with other contact coordinates and velocities (rolling joints keep theirs)."""
-        y, d, k = self._symbols, self.d, self.k
-        changed, at = dict(y), 0
+        changed, at = dict(self._symbols), 0
         for constraint in self.constraints:
             changed[f"{constraint.name}.coordinates"] = s[at : at + constraint.contact.size]
             at += constraint.contact.size
         for spec in self._specs:
             c = self.columns.get(spec.name, 0)
-            if spec.kind == "free" and spec.rolling is None:
-                changed[f"{spec.name}.angular_velocity"] = nu[c : c + k]
-                changed[f"{spec.name}.velocity"] = nu[c + k : c + k + d]
-            elif spec.jointed:
-                changed[f"{spec.name}.rate"] = nu[c]
+            velocities = spec.joint.with_velocity(nu[c : c + spec.joint.size])
+            changed |= {f"{spec.name}.{key}": value for key, value in velocities.items()}
         return ca.vertcat(*(changed[name] for name in self.layout))
 
 

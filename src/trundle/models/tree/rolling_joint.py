@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import final
 
 import casadi as ca
 
 from trundle.contact.contact import Kinematics, given
 from trundle.contact.contacts import ChartContact
 from trundle.contact.motion import Motion, free
+from trundle.errors import InputError
 from trundle.geometry.patch import Patch
-from trundle.numerics.space import cross, lever
+from trundle.models.tree.joint import Connection, Site, Symbols
+from trundle.numerics.space import angular_size, cross, lever
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,60 @@ class RollingJoint:
         """Return psi' = tau_A u_A' + tau_B u_B' - w_z for the relative angular velocity `w` (3,) in {ch}."""
         patch_A, patch_B = self.patches()
         return given(patch_A.tau, "tau") @ k.rates[:2] + given(patch_B.tau, "tau") @ k.rates[2:] - w[2]
+
+
+@final
+@dataclass(frozen=True)
+class Rolling(Connection):
+    """No joint but a contact: its coordinates, the spin angle and the relative angular velocity are states.
+
+    ``pure``: without a component along the normal.
+    """
+
+    d: int
+    pure: bool
+    by_contact = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", angular_size(self.d) + self.d)
+
+    def configuration(self) -> dict[str, int]:
+        """Return the spin angle (space)."""
+        return {"spin": 1} if self.d == 3 else {}
+
+    def velocity(self) -> dict[str, int]:
+        """Return the relative angular velocity."""
+        return {"relative_velocity": 2 if self.pure and self.d == 3 else angular_size(self.d)}
+
+    def inputs(self) -> dict[str, int]:
+        """Return none."""
+        return {}
+
+    def motion(self, site: Site, y: Symbols) -> Motion:
+        """Return the motion of the body that rolls on ``site.parent``."""
+        return rolling_motion(self.joint(site, y), site.parent, y["relative_velocity"], site.nv, site.column)
+
+    def rates(self, site: Site, y: Symbols, nudot: ca.SX, contact: Kinematics | None) -> dict[str, ca.SX]:
+        """Return the rates of spin angle and relative angular velocity."""
+        al = nudot[: angular_size(self.d)]
+        if contact is None:
+            raise InputError("rolling", None, "a body with exactly one contact, in which it is body A")
+        spin, relative = self.joint(site, y).rates(contact, site.parent, al)
+        return {"spin": spin, "relative_velocity": relative} if self.d == 3 else {"relative_velocity": relative}
+
+    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+        """Return nothing: the contact's coordinates place the body."""
+        return {}
+
+    def with_velocity(self, nu: ca.SX) -> dict[str, ca.SX]:
+        """Return nothing: a rolling joint keeps its velocity."""
+        return {}
+
+    def joint(self, site: Site, y: Symbols) -> RollingJoint:
+        """Return the rolling joint of the body's contact."""
+        if site.contact is None or site.coordinates is None:
+            raise InputError("rolling", None, "a body with exactly one contact, in which it is body A")
+        return RollingJoint(site.contact, site.coordinates, y.get("spin", ca.SX(1, 1)), self.pure)
 
 
 def rolling_motion(joint: RollingJoint, B: Motion, relative: ca.SX, nv: int, column: int) -> Motion:

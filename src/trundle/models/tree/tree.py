@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, number, positive
@@ -13,8 +12,10 @@ from trundle.contact.contact import Contact
 from trundle.contact.laws import Friction
 from trundle.errors import InputError
 from trundle.models.inertia import check_inertia
-from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.joint import Connection, Joint
+from trundle.models.tree.joints import BodySpec, Fixed, Free, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import ContactSpec, TreeModel
+from trundle.models.tree.rolling_joint import Rolling
 from trundle.numerics.space import angular_size
 
 
@@ -68,11 +69,11 @@ class Tree:
 
     def ground(self, name: str = "ground") -> Link:
         """Add the fixed world."""
-        return self._add(BodySpec("ground", name))
+        return self._add(BodySpec(Fixed(self.d), name))
 
     def prescribed(self, name: str = "hand") -> Link:
         """Add a body that moves as it is told: its pose and body twist are states, its acceleration an input."""
-        return self._add(BodySpec("prescribed", name))
+        return self._add(BodySpec(Prescribed(self.d), name))
 
     def free(
         self,
@@ -102,7 +103,8 @@ class Tree:
         if rolling is not None:
             choice("rolling", rolling, ("rolling", "pure"))
         checked = positive("mass", mass, "kg"), check_inertia(self.d, inertia)
-        return self._add(BodySpec("free", name, *checked, com=(0.0,) * self.d, rolling=rolling, actuated=actuated))
+        joint: Connection = Free(self.d) if rolling is None else Rolling(self.d, rolling == "pure")
+        return self._add(BodySpec(joint, name, *checked, com=(0.0,) * self.d, actuated=actuated))
 
     def revolute(
         self,
@@ -120,7 +122,8 @@ class Tree:
         The hinge is the origin of the new body's frame and ``com`` (d,) is its centre of mass there;
         ``axis`` (3,) is the hinge axis in the parent's axes (in the plane always counter-clockwise).
         """
-        return self._joint("revolute", parent, at, mass, inertia, com, axis, actuated, name)
+        joint = Revolute() if self.d == 2 else Revolute(tuple(array("axis", axis, (3,))))
+        return self._hang(joint, parent, at, mass, inertia, com, actuated, name)
 
     def prismatic(
         self,
@@ -135,7 +138,33 @@ class Tree:
     ) -> Link:
         """Add a body that slides along `axis` (d,), default x, of `parent` from the point `at` (d,), m."""
         axis = (1.0, *(0.0,) * (self.d - 1)) if axis is None else axis
-        return self._joint("prismatic", parent, at, mass, inertia, com, axis, actuated, name)
+        joint = Prismatic(tuple(array("axis", axis, (self.d,))))
+        return self._hang(joint, parent, at, mass, inertia, com, actuated, name)
+
+    def joint(
+        self,
+        parent: Link,
+        joint: Joint,
+        mass: float,
+        inertia: ArrayLike,
+        at: Sequence[float] | None = None,
+        com: Sequence[float] | None = None,
+        actuated: bool = False,
+        name: str = "link",
+    ) -> Link:
+        """Add a body that any `joint` connects to `parent` at the point `at` (d,), default 0, of the parent's frame.
+
+        ``com`` (d,), m, is the centre of mass in the body's frame.
+
+        Raises
+        ------
+        InputError
+            If the joint's motion subspace is not the derivative of its transform, or a number is out of range.
+        """
+        if not isinstance(joint, Joint) or joint.d != self.d:
+            raise InputError("joint", joint, f"a Joint of dimension {self.d}")
+        joint.check()
+        return self._hang(joint, parent, (0.0,) * self.d if at is None else at, mass, inertia, com, actuated, name)
 
     def add(self, spec: BodySpec) -> Link:
         """Add a body given by its data, which a reader of descriptions has checked (`trundle.models.urdf.tree`).
@@ -179,32 +208,25 @@ class Tree:
         """Build the model."""
         return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._contact_specs)
 
-    def _joint(
+    def _hang(
         self,
-        kind: str,
+        joint: Joint,
         parent: Link,
         at: Sequence[float],
         mass: float,
         inertia: ArrayLike,
         com: Sequence[float] | None,
-        axis: Sequence[float],
         actuated: bool,
         name: str,
     ) -> Link:
-        size = 3 if self.d == 3 else (1 if kind == "revolute" else 2)
-        direction = np.ones(1) if kind == "revolute" and self.d == 2 else array("axis", axis, (size,))
-        length = float(np.linalg.norm(direction))
-        if length == 0.0:
-            raise InputError("axis", axis, "a direction: not zero")
         spec = BodySpec(
-            kind,
+            joint,
             name,
             positive("mass", mass, "kg"),
             check_inertia(self.d, inertia),
             com=tuple(float(c) for c in array("com", com, (self.d,))) if com is not None else (0.0,) * self.d,
             parent=self._index("parent", parent),
             at=tuple(float(c) for c in array("at", at, (self.d,))),
-            axis=tuple(float(c) / length for c in direction),
             actuated=actuated,
         )
         return self._add(spec)

@@ -207,6 +207,17 @@ class Articulated:
         place = frame.placement
         return int(frame.parentJoint) - 1, np.array(place.rotation), np.array(place.translation)
 
+    def path(self, link: str) -> tuple[int, ...]:
+        """Return the indices in `bodies` of what moves the link, from the first after the base on."""
+        joint = int(self._model.frames[self._frame(link)].parentJoint)
+        return tuple(int(i) - 1 for i in self._model.supports[joint] if i > 1)
+
+    def joint_places(self, q: ArrayLike) -> FloatArray:
+        """Return the origins (n + 1, 3) m, world, of `bodies` in the state q (nq,): of the base and of each joint."""
+        q_pin, _ = self._to_pinocchio(q)
+        self._pin.forwardKinematics(self._model, self._data, q_pin)
+        return np.array([place.translation for place in self._data.oMi][1:])
+
     def terms(
         self, q: ArrayLike, nu: ArrayLike, frames: Sequence[str] = (), *, momentum: bool = False
     ) -> ArticulatedTerms:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, choice, non_negative
+from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane, Point, Sphere
-from trundle.models.feet import FlatPatch, Foot
+from trundle.models.feet import Foot
 from trundle.models.rigid_body import Ground, Hand
 from trundle.models.robot import TERRAIN
 from trundle.models.rolling_tree import Part, RollingTree
-from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.joints import BodySpec, Fixed, Free, Prismatic, Revolute
 from trundle.models.tree.system import Rules
 from trundle.models.tree.tree import Tree
 from trundle.models.urdf.checks import CheckedUrdf
@@ -27,12 +28,12 @@ WORLD = "fixed-world"
 """Name of what a tilted ground hangs on."""
 
 _BASE_JOINTS = (
-    ("x", "prismatic", (1.0, 0.0, 0.0)),
-    ("y", "prismatic", (0.0, 1.0, 0.0)),
-    ("z", "prismatic", (0.0, 0.0, 1.0)),
-    ("yaw", "revolute", (0.0, 0.0, 1.0)),
-    ("pitch", "revolute", (0.0, 1.0, 0.0)),
-    ("roll", "revolute", (1.0, 0.0, 0.0)),
+    ("x", Prismatic((1.0, 0.0, 0.0))),
+    ("y", Prismatic((0.0, 1.0, 0.0))),
+    ("z", Prismatic((0.0, 0.0, 1.0))),
+    ("yaw", Revolute((0.0, 0.0, 1.0))),
+    ("pitch", Revolute((0.0, 1.0, 0.0))),
+    ("roll", Revolute((1.0, 0.0, 0.0))),
 )
 
 
@@ -91,7 +92,7 @@ def robot_from_urdf(
         friction=non_negative("friction", friction),
         law="rolling",
         rules=rules,
-        origins={spec.name: (0.0,) * 3 for spec in tree.specs if spec.kind == "free" or spec.jointed},
+        origins={spec.name: (0.0,) * 3 for spec in tree.specs if spec.joint.size},
         base=TERRAIN,
         moving=moving,
     )
@@ -115,7 +116,7 @@ def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
         return surface
     tree.add(
         BodySpec(
-            "fixed", TERRAIN, parent=world, at=tuple(surface.position or ()), orientation=_turn(surface.R_world_hand)
+            Fixed(3), TERRAIN, parent=world, at=tuple(surface.position or ()), orientation=_turn(surface.R_world_hand)
         )
     )
     return None
@@ -160,27 +161,26 @@ def _mass(inertia: LinkInertia | None) -> dict[str, Any]:
 def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
     """Add the base; return the number in the tree of the description's first body."""
     if base == "pose":
-        return tree.add(BodySpec("free", name, **_mass(body.inertia))).index
+        return tree.add(BodySpec(Free(3), name, **_mass(body.inertia))).index
     at = 0
-    for i, (label, kind, axis) in enumerate(_BASE_JOINTS):
+    for i, (label, joint) in enumerate(_BASE_JOINTS):
         last = i == len(_BASE_JOINTS) - 1
-        spec = {"parent": at, "at": (0.0, 0.0, 0.0), "axis": axis, "joint": f"base_{label}"}
+        spec = {"parent": at, "at": (0.0, 0.0, 0.0), "joint_name": f"base_{label}"}
         own = _mass(body.inertia) if last else {"com": (0.0, 0.0, 0.0)}
-        at = tree.add(BodySpec(kind, name if last else f"{name}-{label}", **own, **spec)).index
+        at = tree.add(BodySpec(joint, name if last else f"{name}-{label}", **own, **spec)).index
     return at
 
 
 def _jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
     return BodySpec(
-        body.kind,
+        body.motion,
         name,
         **_mass(body.inertia),
         parent=parent,
         at=_vector(body.place.p),
-        axis=_vector(body.axis),
         actuated=True,
         orientation=_turn(body.place.R),
-        joint=body.joint,
+        joint_name=body.joint,
     )
 
 
@@ -196,7 +196,7 @@ def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int)
         raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
     if orientation is None:
         return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law)
-    spec = BodySpec("fixed", f"{name}-frame", parent=number + offset, at=_vector(place.p), orientation=orientation)
+    spec = BodySpec(Fixed(3), f"{name}-frame", parent=number + offset, at=_vector(place.p), orientation=orientation)
     return Part(name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law)
 
 

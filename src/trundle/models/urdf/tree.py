@@ -7,15 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
+from trundle.models.tree.joint import Joint
+from trundle.models.tree.joints import Fixed, Prismatic, Revolute
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
 from trundle.models.urdf.xml import number_of, numbers_of
+from trundle.numerics.rotations import skew
 
 _EXACT = 1e-15
 _MOVES = 1e-14
@@ -54,12 +58,13 @@ class MovingBody:
         The link that gives the frame: the joint's child, or the robot's root.
     parent : int
         Number of the parent body, -1 of the base.
-    joint, kind : str
-        The joint's name; ``revolute`` or ``prismatic`` (a continuous joint is revolute without a range).
+    joint : str
+        The joint's name.
+    motion : Joint
+        `Revolute` or `Prismatic`, its axis in the parent's axes (a continuous joint is revolute without a range). Of
+        the base `Fixed`: what it hangs on is for others to say.
     place : Place
         Of the body's frame, at joint position 0, in the parent's.
-    axis : (3,)
-        Unit vector in the parent's axes.
     inertia : LinkInertia, or None
         In the body's frame; None without mass.
     limits : JointLimits
@@ -68,9 +73,8 @@ class MovingBody:
     name: str
     parent: int
     joint: str
-    kind: str
+    motion: Joint
     place: Place
-    axis: FloatArray
     inertia: LinkInertia | None
     limits: JointLimits
 
@@ -112,14 +116,14 @@ class UrdfTree:
                 outer = places[body.parent]
                 places.append(outer.then(body.place))
                 own = columns[body.parent].copy()
-                own[3:] += _cross_matrix(outer.p - places[i].p) @ own[:3]
-                own[:, 5 + i] = [*(outer.R @ body.axis), 0, 0, 0]
-                if body.kind == "prismatic":
-                    own[:, 5 + i] = np.roll(own[:, 5 + i], 3)
+                own[3:] += skew(outer.p - places[i].p) @ own[:3]
+                own[:, 5 + i] = np.concatenate(
+                    [outer.R @ np.asarray(ca.DM(S)).ravel() for S in body.motion.subspace(ca.SX(1, 1))]
+                )
                 columns.append(own)
             if body.inertia is not None:
                 R, Jw = places[i].R, columns[i][:3]
-                Jv = columns[i][3:] - _cross_matrix(R @ body.inertia.com) @ Jw
+                Jv = columns[i][3:] - skew(R @ body.inertia.com) @ Jw
                 M += body.inertia.mass * Jv.T @ Jv + Jw.T @ R @ body.inertia.tensor @ R.T @ Jw
         return M
 
@@ -202,7 +206,7 @@ def _held(
 
 def _root(link: str, lump: LinkInertia | None) -> MovingBody:
     limits = JointLimits(-np.inf, np.inf, np.inf, np.inf)
-    return MovingBody(link, -1, "", "free", Place(np.eye(3), np.zeros(3)), np.zeros(3), lump, limits)
+    return MovingBody(link, -1, "", Fixed(3), Place(np.eye(3), np.zeros(3)), lump, limits)
 
 
 def _moving(
@@ -214,9 +218,9 @@ def _moving(
     place = links[_end(joint, "parent")][1].then(_origin(joint))
     element = joint.find("axis")
     axis = np.array([1.0, 0.0, 0.0] if element is None else numbers_of("axis.xyz", element.get("xyz"), 3))
-    axis = _snapped(place.R @ (axis / np.linalg.norm(axis)))
-    moving = "prismatic" if kind == "prismatic" else "revolute"
-    return MovingBody(_end(joint, "child"), parent, name, moving, place, axis, lump, _limits(joint, kind))
+    x, y, z = (float(a) for a in _snapped(place.R @ (axis / np.linalg.norm(axis))))
+    motion = Prismatic((x, y, z)) if kind == "prismatic" else Revolute((x, y, z))
+    return MovingBody(_end(joint, "child"), parent, name, motion, place, lump, _limits(joint, kind))
 
 
 def _limits(joint: ET.Element, kind: str) -> JointLimits:
@@ -258,8 +262,3 @@ def _snapped(R: FloatArray) -> FloatArray:
     """Round-off of zeros and ones removed: structural zeros make short expressions."""
     whole = np.round(R)
     return np.where(np.abs(R - whole) < _EXACT, whole, R) + 0.0
-
-
-def _cross_matrix(r: FloatArray) -> FloatArray:
-    """Return [r]x."""
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.contact.patch import PlacedPatch
-from trundle.errors import InputError, MissingExtraError, TrundleError
+from trundle.errors import InputError, TrundleError
 from trundle.models.robots.humanoid import BallHand, Humanoid
 from trundle.plan.stances.equilibrium import Equilibrium, end_of, standing_still
+from trundle.plan.stances.inverse_kinematics import inverse_kinematics
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class StanceError(TrundleError):
 def find_pose(
     humanoid: Humanoid,
     contacts: Sequence[PlacedPatch],
-    center_of_mass: Any = None,
+    center_of_mass: ArrayLike | None = None,
     *,
     start: FloatArray | None = None,
     settings: PoseSettings | None = None,
@@ -121,7 +121,8 @@ def find_pose(
     com = _default_com(humanoid, contacts, chosen) if center_of_mass is None else center_of_mass
     com = array("center_of_mass", com, (3,), unit="m")
     begin = humanoid.standing() if start is None else start
-    q = _inverse_kinematics(humanoid, contacts, com, begin, chosen)
+    ends = {c.name: (_centre(humanoid, c), None if c.patch.is_point else c.R_world_patch) for c in contacts}
+    q = inverse_kinematics(humanoid, begin, ends, com, postures=[chosen.posture], iterations=chosen.iterations)
     misses = _misses(humanoid, q, contacts, com)
     far = {k: v for k, v in misses.items() if v > (chosen.angle_tolerance if "turn" in k else chosen.tolerance)}
     if far:
@@ -143,10 +144,9 @@ def center_of_mass_of(humanoid: Humanoid, q: FloatArray) -> FloatArray:
 
 def where(humanoid: Humanoid, q: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
     """Return position (3,) m and axes (3, 3) of an end: a sole's middle; of a hand's ball its centre."""
-    link, at = end_of(humanoid, name)
-    robot = humanoid.robot
-    motion = robot.terms(q, np.zeros(robot.nv), [link]).motions[0]
-    return motion.p + motion.R @ at, motion.R
+    end_of(humanoid, name)
+    end = humanoid.placed_ends(q)[name]
+    return end.p, end.R
 
 
 def radius_of(humanoid: Humanoid, name: str) -> float:
@@ -164,41 +164,6 @@ def _default_com(humanoid: Humanoid, contacts: Sequence[PlacedPatch], settings: 
         height = float(center_of_mass_of(humanoid, q)[2] - lowest)
     middle = np.mean(soles, axis=0)
     return np.array([middle[0], middle[1], min(p[2] for p in soles) + height])
-
-
-def _inverse_kinematics(
-    humanoid: Humanoid, contacts: Sequence[PlacedPatch], com: FloatArray, start: FloatArray, settings: PoseSettings
-) -> FloatArray:
-    pink, tasks, pin = (_module(name) for name in ("pink", "pink.tasks", "pinocchio"))
-    model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
-    if model.nq != humanoid.robot.nq:
-        raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
-    wanted = []
-    for contact in contacts:
-        link, at = humanoid.ends[contact.name]
-        body = model.getFrameId(link, pin.FrameType.BODY)
-        here = model.frames[body].placement * pin.SE3(np.eye(3), np.array(at))
-        name = f"end: {contact.name}"
-        model.addFrame(pin.Frame(name, model.frames[body].parentJoint, body, here, pin.FrameType.OP_FRAME))
-        task = tasks.FrameTask(name, 1.0, 0.0 if contact.patch.is_point else 1.0, lm_damping=1e-6)
-        task.set_target(pin.SE3(np.array(contact.R_world_patch), _centre(humanoid, contact)))
-        wanted.append(task)
-    middle = tasks.ComTask(cost=1.0, lm_damping=1e-6)
-    middle.set_target(np.array(com))
-    q = np.array(start)
-    q[3:7] = start[[4, 5, 6, 3]]  # Pinocchio's quaternion ends with w
-    configuration = pink.Configuration(model, model.createData(), q)
-    posture = tasks.PostureTask(cost=settings.posture)
-    posture.set_target(np.concatenate((q[:7], humanoid.joint_posture)))
-    everything = [*wanted, middle, posture]
-    for _ in range(settings.iterations):
-        velocity = pink.solve_ik(configuration, everything, 1.0, solver="daqp", safety_break=False)
-        configuration.integrate_inplace(velocity, 1.0)
-        if float(np.abs(velocity).max()) < 1e-6:
-            break
-    found = np.array(configuration.q)
-    found[3:7] = configuration.q[[6, 3, 4, 5]]
-    return found
 
 
 def _centre(humanoid: Humanoid, contact: PlacedPatch) -> FloatArray:
@@ -219,10 +184,3 @@ def _misses(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], 
     over = np.maximum(humanoid.robot.lower - q[7:], q[7:] - humanoid.robot.upper)
     found["a joint's limit (turn)"] = float(np.max(over, initial=0.0))
     return found
-
-
-def _module(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError("pin-pink" if name.startswith("pink") else "pin", "robots") from None

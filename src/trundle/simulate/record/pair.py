@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.numerics.rotations import quaternions_plane
 
 _TWISTS = ("hand_acceleration",)
 _ANGULAR = ("object_angular_velocity", "hand_angular_velocity")
@@ -72,8 +73,7 @@ def _quaternions(orientation: FloatArray) -> FloatArray:
     """Return quaternions (n, 4) of quaternions, or of angles (n, 1) about -y."""
     if orientation.shape[1] == 4:
         return orientation
-    none = np.zeros_like(orientation)
-    return np.concatenate([np.cos(orientation / 2), none, -np.sin(orientation / 2), none], axis=1)
+    return quaternions_plane(orientation[:, 0])
 
 
 def say_which_contact(dataset: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
@@ -34,7 +35,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
         arrays,
         bodies=list(bodies),
         contacts=names,
-        joints=_joints(model),
+        joints=tuple(_joints(model)),
     )
     where = {name: model.carrier(system.contact_pairs[i].body_A)[0] for name, i in zip(names, slots, strict=True)}
     path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
@@ -98,15 +99,23 @@ def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
     return sorted({numbers[0] for numbers in system.pairs} | touched)
 
 
-def _joints(model: TreeModel) -> tuple[str, ...]:
-    """Return the joints, before them planar free bodies that an external torque turns: their joint with the world."""
-    free = (name for name in model.driven if name not in model.parents and model.d == 2)
-    return (*free, *model.joints)
+def _joints(model: TreeModel) -> dict[str, tuple[int, int, int | None]]:
+    """Return the joints: where position, rate and torque are in x and u.
+
+    Before them planar free bodies that an external torque turns: their joint with the world.
+    """
+    free = [name for name in model.driven if name not in model.parents and model.d == 2]
+    x, u = model.layout, model.input_layout
+    return {
+        name: (x[f"{name}.orientation"].start, x[f"{name}.angular_velocity"].start, u[f"{name}.torque"].start)
+        for name in free
+    } | model.joint_coordinates
 
 
 def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> dict[str, Any]:
     """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
     out = segment.phase.outputs(segment.times, segment.states, segment.parameters)
+    angles = {name: ca.Function("angle", [model.x], [model.angle(name)]) for name in bodies} if model.d == 2 else {}
     columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "orientation": []}
     for name, com in bodies.items():
         d = model.d
@@ -117,18 +126,16 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float
         columns["velocity"].append(out[f"{name}.velocity"] + around)
         columns["angular_velocity"].append(w)
         columns["orientation"].append(
-            _angle(model, segment.states, name) if d == 2 else orientation(out[f"{name}.rotation"])
+            np.asarray(angles[name](segment.states.T)).T if d == 2 else orientation(out[f"{name}.rotation"])
         )
     names = _joints(model)
     torque = np.zeros((len(segment.times), len(names)))
     joints = np.zeros((2, len(segment.times), len(names)))
-    for i, name in enumerate(names):
-        place, rate = ("joint", "rate") if name in model.parents else ("orientation", "angular_velocity")
-        joints[0, :, i] = segment.states[:, model.layout[f"{name}.{place}"].start]
-        joints[1, :, i] = segment.states[:, model.layout[f"{name}.{rate}"].start]
-        where = model.input_layout.get(f"{name}.torque")
-        if where is not None:
-            torque[:, i] = out["input"][:, where.start]
+    for i, (position, rate, force) in enumerate(names.values()):
+        joints[0, :, i] = segment.states[:, position]
+        joints[1, :, i] = segment.states[:, rate]
+        if force is not None:
+            torque[:, i] = out["input"][:, force]
     stacked = {name: np.stack(values, axis=1) for name, values in columns.items()}
     external = [name for name in model.driven if name not in model.parents]
     if model.d == 3 and external:
@@ -142,17 +149,6 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float
         "joint_position": joints[0],
         "joint_velocity": joints[1],
     }
-
-
-def _angle(model: TreeModel, states: FloatArray, name: str) -> FloatArray:
-    """Return the angle (n, 1) of a body in the plane: the sum of the joints on the way to it."""
-    key = f"{name}.orientation"
-    if key in model.layout:
-        return states[:, model.layout[key]]
-    if name not in model.parents:
-        return np.zeros((len(states), 1))
-    before = _angle(model, states, model.parents[name])
-    return before + states[:, model.layout[f"{name}.joint"]] if model.turns(name) else before
 
 
 def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> dict[str, Any]:

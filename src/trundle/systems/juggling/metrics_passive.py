@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from trundle.errors import InputError
 from trundle.geometry.sampled.circle_fit import fit_circle
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
-from trundle.report import recompute
 from trundle.report.metrics import energy, inertia_matrix, largest, needed, physics, relative_drift
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ def plate_tilted(run: Trajectory, parts: Parts) -> dict[str, float]:
     The path in the plate's plane is a + d t + b cos(w_c t) + c sin(w_c t); d is fitted.
     """
     _, _, k, spin = _ball_on_plate(run)
-    normal = recompute.rotation_matrices(run["hand_quaternion"][:1])[0, :, 2]
+    normal = rotation_matrices(run["hand_quaternion"][:1])[0, :, 2]
     gravity = np.asarray(needed(physics(run), "gravity"), dtype=float)
     along = gravity - (gravity @ normal) * normal
     expected = np.cross(normal, along) / (k * spin)
@@ -80,7 +80,7 @@ def _ball_on_plate(run: Trajectory) -> tuple[float, float, float, float]:
     mass, inertia = (needed(physics(run), key) for key in ("mass", "inertia"))
     radius = float(body.shape["radius"])
     J = float(inertia_matrix(inertia)[0, 0])
-    normal = recompute.rotation_matrices(run["hand_quaternion"][:1])[0, :, 2]
+    normal = rotation_matrices(run["hand_quaternion"][:1])[0, :, 2]
     spin = run["hand_angular_velocity"] @ normal
     if abs(spin[0]) < 1e-9 or np.ptp(spin) > 1e-9 * abs(spin[0]) or np.ptp(run["hand_position"], axis=0).max() > 1e-9:
         raise InputError("hand.angular_velocity", run["hand_angular_velocity"][0].tolist(), "a steady spin about z")

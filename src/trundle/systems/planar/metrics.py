@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.control.inverse_dynamics.signals import SecondOrder, signal
 from trundle.errors import InputError
+from trundle.numerics.rotations import rotation_plane
 from trundle.records import Trajectory
 from trundle.report import Metric, MetricGroup, Quantity, RunSet, general, measure
 from trundle.report.metrics import QUANTITIES, energy, physics, relative_drift
@@ -102,8 +103,7 @@ def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Any) -> 
     if task["type"] == "angle":
         return angle, w
     axis = "xz".index(str(task["axis"]))
-    c, s = np.cos(angle), np.sin(angle)
-    lever = np.stack([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]], axis=1)
+    lever = rotation_plane(angle) @ np.asarray(arm)
     around = w[:, None] * np.stack([-lever[:, 1], lever[:, 0]], axis=1)
     return (run["body_position"][:, k] + lever)[:, axis], (run["body_velocity"][:, k] + around)[:, axis]
 

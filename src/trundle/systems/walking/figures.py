@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import SceneBody, Trajectory
-from trundle.report import Figure, RunSet, figures_of_runs, recompute, sized, style
+from trundle.report import Figure, RunSet, figures_of_runs, sized, style
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import DrawRun
 from trundle.systems.walking import figures_ball
@@ -60,7 +61,7 @@ def uphill(run: Trajectory, points: Array) -> Array:
 def outlines(run: Trajectory, body: SceneBody, i: int) -> list[Array]:
     """Return the outlines (m, 2) of the convex parts of a body seen from the right at sample i, vertical upright."""
     k = [str(name) for name in run["body"]].index(body.name)
-    R = recompute.rotation_matrices(run["body_quaternion"][i : i + 1, k])[0]
+    R = rotation_matrices(run["body_quaternion"][i : i + 1, k])[0]
     placed = run["body_position"][i, k] + (body.vertices - np.asarray(body.center_of_mass)) @ R.T
     flat = uphill(run, placed)[:, [0, 2]]
     parts = np.split(flat, np.cumsum(body.shape["parts"])[:-1])

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report import style
-from trundle.report.recompute import rotation_matrices
 from trundle.systems.walking import metrics_ball
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
 from trundle.errors import InputError, MissingExtraError
+from trundle.numerics.rotations import skew
 from trundle.records import Trajectory
 from trundle.report import Metric, MetricGroup, Quantity, RunSet, measure
 from trundle.report.metrics import QUANTITIES
@@ -277,7 +278,7 @@ class Walk:
                 world = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
                 frame = np.array(self.pin.getFrameJacobian(self.model, self.data, self.frames[i], world))
                 points = self.sole.shape["corners"] if self.sole.shape["type"] == "flat" else [self.sole.point(R)]
-                rows += [frame[:3] - _skew(R @ np.asarray(point)) @ frame[3:] for point in points]
+                rows += [frame[:3] - skew(R @ np.asarray(point)) @ frame[3:] for point in points]
             J = np.vstack(rows)
             change = M @ jump
             impulse = np.linalg.lstsq(J.T, change, rcond=None)[0]
@@ -322,10 +323,6 @@ class Walk:
             for name in ("left_shoulder_pitch", "left_hip_pitch")
         )
         return abs(float(np.degrees(np.angle(arm / leg))))
-
-
-def _skew(r: Array) -> Array:
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
 def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.optimize import bisect
 
 from trundle import geometry
+from trundle.contact import FlatPatch
 from trundle.errors import InputError
-from trundle.models import FlatPatch, Foot, Hand, RollingTree, Start, robot_from_urdf
+from trundle.models import Foot, Hand, RollingTree, Start, robot_from_urdf
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.models.tree.closing import nearest
@@ -61,10 +62,10 @@ def build(scenario: Scenario) -> RobotRun:
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
-    joints = {spec.joint or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
+    joints = {spec.joint_name or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
     angles = {name: angle for name, angle in angles.items() if name in joints}
     robot = _with_springs(scenario, robot, joints, angles)
-    base = next(spec.name for spec in robot.tree.specs if spec.kind == "free")
+    base = next(spec.name for spec in robot.tree.specs if spec.floating)
     rates = _named(scenario, "initial.rates", tables.initial.rates, joints)
     start = _start(
         scenario, robot, base, {joints[k]: v for k, v in angles.items()}, {joints[k]: v for k, v in rates.items()}
@@ -159,7 +160,7 @@ def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
         if table.shape.type == "box":
             shape = geometry.Rounded(geometry.Box(table.shape.half_lengths), table.shape.rounding)
         elif table.shape.type == "flat":
-            shape = FlatPatch(table.shape.half_lengths)
+            shape = FlatPatch.rectangle(*(2 * half for half in table.shape.half_lengths))
         elif table.shape.type == "point":
             shape = geometry.Point()
         else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report.runs import DrawRun
@@ -204,11 +205,9 @@ def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes 
 
 def _top(run: Trajectory) -> Array:
     """Return the top (n, 2) of the torso's axis."""
-    roll, pitch, yaw = run["base_rpy"].T
-    x = np.cos(yaw) * np.sin(pitch) * np.cos(roll) + np.sin(yaw) * np.sin(roll)
-    y = np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll)
+    axis = np.asarray(rotations_ypr(run["base_rpy"][:, ::-1]).as_matrix())[:, :2, 2]
     robot: Any = run.metadata["robot"]
-    return run["base_position"][:, :2] + (robot["height"] - robot["ball_radius"]) * np.column_stack([x, y])
+    return run["base_position"][:, :2] + (robot["height"] - robot["ball_radius"]) * axis
 
 
 def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart
-from trundle.report.recompute import rotation_matrices
 from trundle.report.staging import Actor, Stage, frame_times, sampled
 from trundle.systems.wallbounce import metrics as metrics_wallbounce
 
@@ -64,8 +64,8 @@ def _robot(run: Trajectory, name: str, posture: Array, colour: Colour | None, op
     robot: Any = run.metadata["robot"]
     r, top = float(robot["ball_radius"]), float(robot["height"]) - float(robot["ball_radius"])
     width = float(run.metadata["torso_radius"])
-    q = _quaternions(posture[:, 2:5])
-    R = rotation_matrices(q)
+    turn = rotations_ypr(posture[:, 2:5])
+    q, R = np.asarray(turn.as_quat(scalar_first=True)), np.asarray(turn.as_matrix())
     origin = np.column_stack([posture[:, :2], np.full(len(q), r)])
     body = cylinder(width, 1.3 * r, top, colour or _BODY, 0.7 if colour is None else opacity)
     ball = sphere(r, colour or _BALL, opacity)
@@ -156,18 +156,6 @@ def sphere(radius: float, colour: Colour, opacity: float | None, along: float = 
     a, b, c, d = grid[:-1, :-1].ravel(), grid[1:, :-1].ravel(), grid[1:, 1:].ravel(), grid[:-1, 1:].ravel()
     faces = np.vstack([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
     return MeshPart(vertices + np.array([0.0, 0.0, along]), faces, colour, opacity, False)
-
-
-def _quaternions(angles: Array) -> Array:
-    """Return quaternions (k, 4) of yaw, pitch, roll (k, 3)."""
-    (cz, cy, cx), (sz, sy, sx) = np.cos(angles / 2).T, np.sin(angles / 2).T
-    columns = [
-        cz * cy * cx + sz * sy * sx,
-        cz * cy * sx - sz * sy * cx,
-        cz * sy * cx + sz * cy * sx,
-        sz * cy * cx - cz * sy * sx,
-    ]
-    return np.column_stack(columns)
 
 
 def _toward(way: Array) -> Array:

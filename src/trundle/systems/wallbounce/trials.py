@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.numerics.rotations import rotations_ypr
 from trundle.simulate.mujoco.plant import PlantRun, PlantView
 from trundle.systems.wallbounce.control.plans import BalancerPlan
 from trundle.systems.wallbounce.control.two_level import TwoLevel
@@ -210,10 +211,7 @@ def _trip(setup: Setup, guide: Guide, run: PlantRun, y: FloatArray, real: FloatA
 def _com_offset(setup: Setup, y: FloatArray) -> FloatArray:
     """Horizontal place (n, 2) of the centre of mass from the ball, upright com."""
     c = float(np.asarray(setup.robot.com)[2])
-    yaw, pitch, roll = y[:, 2], y[:, 3], y[:, 4]
-    x = np.cos(yaw) * np.sin(pitch) * np.cos(roll) + np.sin(yaw) * np.sin(roll)
-    z = np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll)
-    return c * np.column_stack([x, z])
+    return c * np.asarray(rotations_ypr(y[:, 2:5]).as_matrix())[:, :2, 2]
 
 
 def _smooth(values: FloatArray, half: int) -> FloatArray:

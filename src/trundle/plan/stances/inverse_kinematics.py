@@ -1,0 +1,114 @@
+"""Inverse kinematics of a humanoid: ends at their places, by Pink (differential, within joint limits)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError, MissingExtraError
+from trundle.models.robots.humanoid import Humanoid
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Place = tuple[FloatArray, FloatArray | None]
+"""Where an end should be: position (3,) m, and axes (3, 3), or None where they are free; world."""
+
+_DONE = 1e-6
+"""Displacement (rad, m) of a step with which the iteration ends."""
+
+
+def inverse_kinematics(
+    humanoid: Humanoid,
+    start: FloatArray,
+    ends: Mapping[str, Place],
+    center_of_mass: FloatArray | None = None,
+    *,
+    postures: Sequence[float],
+    iterations: int,
+    joints: Collection[int] | None = None,
+) -> FloatArray:
+    """Return a configuration q (nq,) near `start` with the `ends` at their places, as far as they can be.
+
+    Each step is the QP of Pink for the tasks of the ends (pads in their own axes), the centre of mass (3,), m, and the
+    robot's posture; then the state moves by it.
+
+    Parameters
+    ----------
+    postures : sequence of float
+        Weights of the posture (1/rad2) beside those of ends and centre of mass (1/m2, 1/rad2), one after the other:
+        what an end leaves free is decided by the first ones, how near it gets by the last.
+    iterations : int
+        At most, with each of them.
+    joints : numbers of joints, optional
+        Those that may move; the others and the base stay. None: all, and the base.
+
+    Raises
+    ------
+    InputError
+        If a joint of the robot turns without end.
+    MissingExtraError
+        If Pink is not installed.
+    """
+    pink, tasks, pin = (_module(name) for name in ("pink", "pink.tasks", "pinocchio"))
+    model = _model(humanoid, ends)
+    q, posture, moving = np.array(start), np.concatenate((start[:7], humanoid.joint_posture)), slice(None)
+    for values in (q, posture):
+        values[3:7] = values[[4, 5, 6, 3]]  # Pinocchio's quaternion ends with w
+    if joints is not None:
+        own = sorted(joints)
+        model = pin.buildReducedModel(model, [i for i in range(1, model.njoints) if i - 2 not in own], q)
+        moving = np.array([7 + i for i in own], dtype=int)
+    configuration = pink.Configuration(model, model.createData(), q[moving])
+    wanted = _tasks(ends, center_of_mass)
+    for weight in postures:
+        rest = tasks.PostureTask(cost=weight)
+        rest.set_target(posture[moving])
+        for _ in range(iterations):
+            velocity = pink.solve_ik(configuration, [*wanted, rest], 1.0, solver="daqp", safety_break=False)
+            configuration.integrate_inplace(velocity, 1.0)
+            if float(np.abs(velocity).max()) < _DONE:
+                break
+    q[moving] = configuration.q
+    q[3:7] = q[[6, 3, 4, 5]]
+    return q
+
+
+def _model(humanoid: Humanoid, ends: Iterable[str]) -> Any:
+    """Return the model of Pinocchio with a frame at each end."""
+    pin = _module("pinocchio")
+    model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
+    if model.nq != humanoid.robot.nq:
+        raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
+    for name in ends:
+        link, at = humanoid.ends[name]
+        body = model.getFrameId(link, pin.FrameType.BODY)
+        here = model.frames[body].placement * pin.SE3(humanoid.pad_axes.get(name, np.eye(3)), np.array(at))
+        model.addFrame(pin.Frame(f"end: {name}", model.frames[body].parentJoint, body, here, pin.FrameType.OP_FRAME))
+    return model
+
+
+def _tasks(ends: Mapping[str, Place], center_of_mass: FloatArray | None) -> list[object]:
+    """Return the tasks of Pink for the frames of the ends and the centre of mass."""
+    tasks, pin = _module("pink.tasks"), _module("pinocchio")
+    wanted: list[object] = []
+    for name, (position, axes) in ends.items():
+        task = tasks.FrameTask(f"end: {name}", 1.0, 0.0 if axes is None else 1.0, lm_damping=1e-6)
+        task.set_target(pin.SE3(np.eye(3) if axes is None else np.array(axes), np.array(position)))
+        wanted.append(task)
+    if center_of_mass is not None:
+        middle = tasks.ComTask(cost=1.0, lm_damping=1e-6)
+        middle.set_target(np.array(center_of_mass))
+        wanted.append(middle)
+    return wanted
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError("pin-pink" if name.startswith("pink") else "pin", "robots") from None

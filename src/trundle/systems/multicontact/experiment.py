@@ -114,7 +114,7 @@ class MulticontactExperiment:
                 Trial(seed + k, mass, tuple(sign * impulse * _AXES[axis]), axis) for k, (_, _, mass, sign) in pushes
             ]
             yield wave
-            if not all(one.facts["survived"] for one in outcomes[-len(wave) :]):
+            if not all(one.result.survived for one in outcomes[-len(wave) :]):
                 felled[axis] = impulse
 
     def _pushes(self) -> list[tuple[str, float, float, float]]:

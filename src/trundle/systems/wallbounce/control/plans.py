@@ -280,7 +280,7 @@ class TrackingPlanner(_Planner):
     """
 
     control: HybridControl
-    largest: float = 60.0
+    largest: float = _LAW.largest
     weights: BalancerWeights = _WEIGHTS
     keep_out: KeepOut = _KEEP_OUT
     update: Limits = _HYBRID

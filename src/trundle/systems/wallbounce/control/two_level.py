@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trundle.checks import FloatArray, choice, non_negative, positive
+from trundle.checks import FloatArray, choice, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
+from trundle.parameters import Delay, Period, check_parameters, parameter
 from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.low_level import LowLevel
 from trundle.systems.wallbounce.control.plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
@@ -23,32 +24,22 @@ LEVELS = ("two-level", "implicit-only", "drive-only")
 
 @dataclass(frozen=True)
 class Timing:
-    """Periods, s, of the three levels, and for how long their plans are computed.
+    """Periods of the three levels, and after what time a plan may be used.
 
-    Attributes
-    ----------
-    implicit, hybrid, low : float, s
-        Periods; the first two are multiples of the third.
-    implicit_time, event_time, hybrid_time : float, s
-        After so long a plan may be used; `event_time` comes on top at an event and where a warm start falls over, when
-        a hybrid plan takes twice its time.
-    measured : bool
-        Count the time the computation really took instead: results then differ from run to run.
+    The first two periods are multiples of the third. `event_time` comes on top at an event and where a warm start falls
+    over, when a hybrid plan takes twice its time. With `measured` results differ from run to run.
     """
 
-    implicit: float = 0.025
-    hybrid: float = 0.01
-    low: float = 0.001
-    implicit_time: float = 0.011
-    event_time: float = 0.020
-    hybrid_time: float = 0.005
-    measured: bool = False
+    implicit: Period = parameter(0.025, "s, period of contact-implicit plans")
+    hybrid: Period = parameter(0.01, "s, period of hybrid plans")
+    low: Period = parameter(0.001, "s, period of the low level")
+    implicit_time: Delay = parameter(0.011, "s, a contact-implicit plan takes")
+    event_time: Delay = parameter(0.020, "s, more at an event")
+    hybrid_time: Delay = parameter(0.005, "s, a hybrid plan takes")
+    measured: bool = parameter(False, "the time really taken instead; runs then differ")
 
     def __post_init__(self) -> None:
-        for name in ("implicit", "hybrid", "low"):
-            positive(name, getattr(self, name), "s")
-        for name in ("implicit_time", "event_time", "hybrid_time"):
-            non_negative(name, getattr(self, name), "s")
+        check_parameters(self)
         for name in ("implicit", "hybrid"):
             ratio = getattr(self, name) / self.low
             if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:

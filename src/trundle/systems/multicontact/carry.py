@@ -135,11 +135,7 @@ class CarryExperiment(MulticontactExperiment):
         """What the hands do when."""
         box, hands = self.tables.box, self.tables.hands
         way = sum(move.duration + move.pause for move in self.moves)
-        given = hands.model_dump()
-        grip = {key: given.pop(key) for key in ("gap", "force", "support", "descent", "patience")}
-        grip["squeeze"] = given.pop("press")
-        pause = given.pop("pause")
-        carry = way + 2 * pause if self.moves else self.tables.hold
+        carry = way + 2 * hands.pause if self.moves else self.tables.hold
         ends = self.soles | {move.target.name: move.target for move in self.moves}
         stood = [(self.soles, *self.stands["pick"], -self.tables.route.turn), (ends, *self.stands["place"], 0.0)]
         if not self.moves:
@@ -150,8 +146,8 @@ class CarryExperiment(MulticontactExperiment):
             out = np.array([ahead * np.cos(yaw), ahead * np.sin(yaw), height + box.size[2] / 2])
             places.append(ObjectPose(middle + out, yaw))
         inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
-        durations = Durations(**given, carry=carry)
-        return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, Grip(**grip))
+        durations, grip = Durations(**hands.values(Durations), carry=carry), Grip(**hands.values(Grip))
+        return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, grip)
 
     @cached_property
     def steps(self) -> Footsteps:

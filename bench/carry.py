@@ -12,26 +12,23 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
-
-import numpy as np
 
 from trundle.control.whole_body.handling import PHASES
 from trundle.scenarios import build, load_scenario
 from trundle.systems.multicontact.carry import CarryExperiment
 from trundle.systems.multicontact.metrics import carry
+from trundle.systems.multicontact.record import TrialResult
 from trundle.systems.multicontact.trials import Outcome, trajectory
 
 HEAD = "seed  masses  arrived  slip (mm)  tilt (deg)  rms (mm)  torque  unsolved  phase     CPU (s)  real time  why"
 
 
-def row(one: dict[str, Any], spent: float) -> str:
+def row(one: TrialResult, spent: float) -> str:
     """Return a trial's line of the table; `spent` is its processor time, s."""
-    arrived = "yes" if one["crossed"] else "no"
-    slip, tilt = (np.inf if one[key] is None else one[key] for key in ("slip", "tilt"))
-    size = f"{1e3 * slip:9.1f}  {tilt:10.1f}  {1e3 * one['com_rms_xy']:8.1f}  {one['torque_use']:6.2f}"
-    where = f"{one['unsolved']:8}  {PHASES[one['phase']]:8}  {spent:7.1f}  {one['simulated'] / one['spent']:9.2f}"
-    return f"{one['seed']:4}  {one['mass_factor']:6.2f}  {arrived:>7}  {size}  {where}  {one['reason']}"
+    arrived = "yes" if one.crossed else "no"
+    size = f"{1e3 * one.slip:9.1f}  {one.tilt:10.1f}  {1e3 * one.com_rms_xy:8.1f}  {one.torque_use:6.2f}"
+    where = f"{one.unsolved:8}  {PHASES[one.phase or 0]:8}  {spent:7.1f}  {one.simulated / one.solve_time:9.2f}"
+    return f"{one.seed:4}  {one.mass_factor:6.2f}  {arrived:>7}  {size}  {where}  {one.reason}"
 
 
 def main() -> None:
@@ -50,7 +47,7 @@ def main() -> None:
     for trial in (trial for wave in work.waves(outcomes) for trial in wave):
         begin = time.process_time()
         outcomes.append(work.outcome(trial))
-        print(row(outcomes[-1].facts, time.process_time() - begin), flush=True)
+        print(row(outcomes[-1].result, time.process_time() - begin), flush=True)
     for name, value in carry(trajectory(work, outcomes), {}).items():
         print(f"{name} {value:.4g}")
 

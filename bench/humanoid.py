@@ -9,7 +9,6 @@ largest of the processor's time of a whole-body tick and of a preview.
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -18,7 +17,7 @@ from rich.table import Table
 from trundle.records import Trajectory
 from trundle.scenarios import build, load_scenario
 from trundle.systems.multicontact.experiment import MulticontactExperiment
-from trundle.systems.multicontact.metrics import trials
+from trundle.systems.multicontact.record import TrialResult, results
 from trundle.systems.multicontact.trials import trajectory
 
 HEADS = ("seed", "masses", "push (N s)", "held", "steps", "rms (mm)", "|L| (kg m2/s)", "torque", "real time", "why")
@@ -39,22 +38,22 @@ def trial_run(name: str, seeds: int, first: int, overrides: tuple[str, ...] = ()
         raise SystemExit(f"{name} is no scenario of kind multicontact")
     for trial in (trial for wave in work.waves(outcomes) for trial in wave):
         outcomes.append(work.outcome(trial))
-        print(name, *overrides, *row_of(outcomes[-1].facts), sep="  ", file=sys.stderr, flush=True)
+        print(name, *overrides, *row_of(outcomes[-1].result), sep="  ", file=sys.stderr, flush=True)
     return trajectory(work, outcomes)
 
 
-def row_of(one: dict[str, Any]) -> list[str]:
+def row_of(one: TrialResult) -> list[str]:
     """Return what came of a trial, as `HEADS` names it."""
-    push = f"{np.linalg.norm(one['push']):.0f} {one['axis']}" if one["axis"] else ""
-    row = [str(one["seed"]), f"{one['mass_factor']:.2f}", push, "yes" if one["survived"] else "no", str(one["steps"])]
-    row += [f"{1e3 * one['com_rms_xy']:.1f}", f"{one['momentum_most']:.2f}", f"{one['torque_use']:.2f}"]
-    return [*row, f"{one['simulated'] / one['spent']:.2f}", one["reason"]]
+    push = f"{np.linalg.norm(one.push):.0f} {one.axis}" if one.axis else ""
+    row = [str(one.seed), f"{one.mass_factor:.2f}", push, "yes" if one.survived else "no", str(one.steps)]
+    row += [f"{1e3 * one.com_rms_xy:.1f}", f"{one.momentum_most:.2f}", f"{one.torque_use:.2f}"]
+    return [*row, f"{one.simulated / one.solve_time:.2f}", one.reason]
 
 
 def times(run: Trajectory) -> list[str]:
     """Return simulated over processor time of all trials; median, 99 % and largest (ms) of ticks and previews."""
-    facts = trials(run)
-    found = [f"{sum(one['simulated'] for one in facts) / sum(one['spent'] for one in facts):.2f}"]
+    trials = results(run)
+    found = [f"{sum(one.simulated for one in trials) / sum(one.solve_time for one in trials):.2f}"]
     for key in ("solve_time_wholebody", "solve_time_preview"):
         spent = 1e3 * run[key][run[key] > 0]
         whole = (np.median(spent), np.percentile(spent, 99), spent.max()) if len(spent) else (np.nan,) * 3
@@ -75,15 +74,15 @@ def main() -> None:
         raise SystemExit(__doc__)
     seeds, first, overrides = seeds_of(sys.argv[2:])
     run = trial_run(sys.argv[1], seeds, first, overrides)
-    facts, console = trials(run), Console()
+    trials, console = results(run), Console()
     table = Table(*HEADS, title=f"{sys.argv[1]} {' '.join(overrides)}", title_justify="left")
-    for one in facts:
+    for one in trials:
         table.add_row(*row_of(one))
     console.print(table)
-    held = [one for one in facts if one["survived"]]
-    rms = f"{1e3 * max(one['com_rms_xy'] for one in held):.1f}" if held else "none held"
+    held = [one for one in trials if one.survived]
+    rms = f"{1e3 * max(one.com_rms_xy for one in held):.1f}" if held else "none held"
     table = Table("held", "rms (mm)", *TIMES)
-    table.add_row(f"{len(held)} of {len(facts)}", rms, *times(run))
+    table.add_row(f"{len(held)} of {len(trials)}", rms, *times(run))
     console.print(table)
 
 

@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.humanoid import TIMES, seeds_of, times, trial_run
-from trundle.systems.multicontact.metrics import ledge, trials
+from trundle.systems.multicontact.metrics import ledge
+from trundle.systems.multicontact.record import results
 
 ROWS = {"as it is": (), "no momentum task": ("controller.gains.momentum=0.0",)}
 
@@ -27,9 +28,9 @@ def main() -> None:
     table, console = Table(*heads, *TIMES), Console(width=None if sys.stdout.isatty() else 170)
     for label, changed in ROWS.items():
         run = trial_run("humanoid-ledge", seeds, first, (*overrides, *changed))
-        values, facts = ledge(run, {}), trials(run)
-        momentum = [one["momentum_most"] for one in facts]
-        rms = 1e3 * max(one["com_rms_xy"] for one in facts if one["survived"] or not values["seeds_ok"])
+        values, trials = ledge(run, {}), results(run)
+        momentum = [one.momentum_most for one in trials]
+        rms = 1e3 * max(one.com_rms_xy for one in trials if one.survived or not values["seeds_ok"])
         crossed, share = f"{values['seeds_ok']:.0f} of {seeds}", f"{values['hand_load_share']:.3f}"
         row = (label, crossed, share, f"{values['hand_load_most']:.0f}", f"{rms:.1f}")
         table.add_row(*row, f"{np.median(momentum):.2f}", f"{max(momentum):.2f}", *times(run))

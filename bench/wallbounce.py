@@ -20,6 +20,7 @@ from trundle.scenarios import load_scenario
 from trundle.scenarios.scenario import Scenario
 from trundle.systems.wallbounce.build import trajectory
 from trundle.systems.wallbounce.metrics import avoid, general, models, recover, turn
+from trundle.systems.wallbounce.record import results
 from trundle.systems.wallbounce.setup import Setup
 from trundle.systems.wallbounce.trials import run_trial
 
@@ -64,7 +65,7 @@ def measured(
     scenario = load_scenario(f"wallbounce-{name}", [*given, *([f"trials.count={count}"] if count else [])])
     main = run(scenario, seed)
     others = {part: run(scenario.parts[part], seed) for part in PARTS[name] if parts}
-    return METRICS[name](main, others) | general(main), len(main.metadata["trials"])
+    return METRICS[name](main, others) | general(main), len(results(main))
 
 
 def run(scenario: Scenario, seed: int | None) -> Trajectory:
@@ -95,13 +96,12 @@ def oblique(names: tuple[str, ...], seeds: list[int | None]) -> Table:
         for seed in seeds:
             for levels in ("two-level", "drive-only"):
                 given = [*walls_of(name), f'controller.levels="{levels}"']
-                facts = run(load_scenario("wallbounce-recover", given), seed).metadata["trials"]
-                fallen = sum(f["status"] != "success" for f in facts)
-                back = sum(f["status"] == "success" and f["away"] <= 0.3 for f in facts)
-                free, used = (sum(f["torso_min"] > 0.0 for f in facts), sum(f["force_measured"] > 10.0 for f in facts))
-                least, most = min(f["torso_min"] for f in facts), max(f["force_measured"] for f in facts)
-                numbers = f"{least:.3f}", f"{most:.0f}", f"{max(f['away'] for f in facts):.2f}"
-                counts = (f"{value} of {len(facts)}" for value in (fallen, back, free, used))
+                trials = results(run(load_scenario("wallbounce-recover", given), seed))
+                fallen, back = sum(t.fell for t in trials), sum(not t.fell and t.away <= 0.3 for t in trials)
+                free, used = sum(t.torso_min > 0.0 for t in trials), sum(t.force_measured > 10.0 for t in trials)
+                least, most = min(t.torso_min for t in trials), max(t.force_measured for t in trials)
+                numbers = f"{least:.3f}", f"{most:.0f}", f"{max(t.away for t in trials):.2f}"
+                counts = (f"{value} of {len(trials)}" for value in (fallen, back, free, used))
                 table.add_row(name, levels, "contract" if seed is None else str(seed), *counts, *numbers)
     return table
 

@@ -24,6 +24,7 @@ from trundle.scenarios.scenario import load_scenario
 from trundle.systems.multicontact import figures
 from trundle.systems.multicontact.build import build
 from trundle.systems.multicontact.carry import uneven
+from trundle.systems.multicontact.record import results
 
 CARRY = "humanoid-carry"
 ROMEO = Path(__file__).parents[2] / "examples/data/romeo.toml"
@@ -113,8 +114,8 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     only = [*short, "controller.period=0.004"]
     work = build(load_scenario(CARRY, [*only, "route.turn_steps=0", "route.ways=[]", "route.turn=0.0"]))
     run = next(iter(work.parts())).run(None)
-    facts = run.metadata["trials"][0]
-    assert facts["survived"], facts
+    (result,) = results(run)
+    assert result.survived, result
     values = compute("humanoid-carry", run)
     assert values["seeds_ok"] == 0  # neither step nor slope
     assert values["box_slip"] < 0.01
@@ -137,13 +138,13 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
 def test_talos_carries_the_box_over_the_same_step_and_slope() -> None:
     work = build(load_scenario(CARRY, ['robot.name="talos"', "trials.count=1", "controller.period=0.004"]))
     run = next(iter(work.parts())).run(None)
-    facts, values = run.metadata["trials"][0], compute("humanoid-carry", run)
-    assert facts["crossed"], facts
+    (result,), values = results(run), compute("humanoid-carry", run)
+    assert result.crossed, result
     assert values["seeds_ok"] == 1
     assert values["box_slip"] < 0.01
     assert values["box_tilt"] < 10.0
-    assert facts["torque_use"] <= 1.0
-    assert facts["com_rms_xy"] < 0.025, "postures that do not balance let it lean ahead by 5 cm"
+    assert result.torque_use <= 1.0
+    assert result.com_rms_xy < 0.025, "postures that do not balance let it lean ahead by 5 cm"
 
 
 @pytest.mark.parametrize("name", ["g1", "talos"])
@@ -233,6 +234,6 @@ def test_a_robot_that_falls_before_it_lifts_the_box_is_a_run_that_failed(tmp_pat
     assert (result.exit_code, result.summary["status"]) == (1, "fell")
     assert result.summary["metrics"]["box_slip"]["value"] is None
     assert result.summary["metrics"]["box_slip"]["holds"] is False
-    (trial,) = load_trajectory(tmp_path / "out" / "trajectory.nc").metadata["trials"]
-    assert trial["slip"] is None
-    assert trial["tilt"] is None
+    (trial,) = results(load_trajectory(tmp_path / "out" / "trajectory.nc"))
+    assert np.isnan(trial.slip)
+    assert np.isnan(trial.tilt)

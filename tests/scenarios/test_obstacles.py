@@ -16,6 +16,7 @@ from trundle.numerics.rotations import rotation_rpy
 from trundle.scenarios import build, load_scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.systems.multicontact.experiment import MulticontactExperiment
+from trundle.systems.multicontact.record import results
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "humanoid_past_post.toml"
 pytest.importorskip("pinocchio")
@@ -38,18 +39,22 @@ def passed(*overrides: str) -> Any:
 def test_what_is_hit_without_rows_is_passed_with_them() -> None:
     kept, hit = passed(), passed("controller.avoid=false")
     for run in (kept, hit):
-        (facts,) = run.metadata["trials"]
-        assert facts["survived"]
-        assert facts["obstacles"] == ["post", "shelf"]
-    (free,) = kept.metadata["trials"]
-    (bad,) = hit.metadata["trials"]
-    assert free["obstacle_force"] == [0.0, 0.0]
-    assert min(free["obstacle_gap"]) > 0.004
-    assert min(bad["obstacle_force"]) > 10.0
-    assert max(bad["obstacle_gap"]) < 0.0
+        (result,) = results(run)
+        assert result.survived
+        assert result.obstacles == ("post", "shelf")
+    (free,) = results(kept)
+    (bad,) = results(hit)
+    assert free.obstacle_force is not None
+    assert free.obstacle_gap is not None
+    assert bad.obstacle_force is not None
+    assert bad.obstacle_gap is not None
+    assert free.obstacle_force.tolist() == [0.0, 0.0]
+    assert min(free.obstacle_gap) > 0.004
+    assert min(bad.obstacle_force) > 10.0
+    assert max(bad.obstacle_gap) < 0.0
     values = compute("humanoid-past-post", kept)
     assert values["obstacle_force"] == 0.0
-    assert values["obstacle_gap"] == min(free["obstacle_gap"])
+    assert values["obstacle_gap"] == min(free.obstacle_gap)
     assert measured("humanoid-past-post", kept)["obstacle_force"].unit == "N"
     names = [actor.name for actor in stage_of(kept).actors]
     assert "obstacle_post" in names

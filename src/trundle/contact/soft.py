@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import non_negative, positive
+from trundle.checks import non_negative
 from trundle.contact.walls import FLAT, ROUND, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
+from trundle.parameters import LARGEST, Length, Positive, Range, check_parameters, parameter
 
 __all__ = ["SoftLaw", "SoftTouch", "Wall", "frozen_tangents", "normal_force", "switch"]
 
@@ -50,14 +51,7 @@ def normal_force(distance: Any, largest: Any, width: Any, offset: Any) -> Any:
 
 @dataclass(frozen=True)
 class SoftLaw:
-    """Numbers of the soft force.
-
-    Parameters
-    ----------
-    largest : float, N
-        f_max.
-    width, offset : float, m
-        s and d_0; see `normal_force`.
+    """Soft force of plans: largest / (1 + exp((distance + offset) / width)); see `normal_force`.
 
     Examples
     --------
@@ -66,15 +60,12 @@ class SoftLaw:
     60.0
     """
 
-    largest: float = 60.0
-    width: float = 0.02
-    offset: float = 0.02
+    largest: Positive = parameter(60.0, "N")
+    width: Length = parameter(0.02, "m")
+    offset: Annotated[float, Range("a number from 0 to 1e12", unit="m", in_files=(0.0, LARGEST))] = parameter(0.02, "m")
 
     def __post_init__(self) -> None:
-        positive("largest", self.largest, "N")
-        positive("width", self.width, "m")
-        if not np.isfinite(self.offset):
-            raise InputError("offset", self.offset, "a finite number (m)")
+        check_parameters(self)
 
     @property
     def leak(self) -> float:

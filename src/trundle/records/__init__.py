@@ -7,6 +7,7 @@ from trundle.records.policy import ContactSensing, Policy, tell_contacts
 from trundle.records.reference import Reference
 from trundle.records.scenebodies import SceneBody
 from trundle.records.trajectory import Trajectory, load_trajectory
+from trundle.records.trials import column, read_trials, with_trials
 from trundle.records.variables import Variable, View, make_dataset
 from trundle.records.views import PAIR, ROBOT, tree_view
 
@@ -21,9 +22,12 @@ __all__ = [
     "Trajectory",
     "Variable",
     "View",
+    "column",
     "load_plan",
     "load_trajectory",
     "make_dataset",
+    "read_trials",
     "tell_contacts",
     "tree_view",
+    "with_trials",
 ]

@@ -30,8 +30,8 @@ class Trajectory:
     Parameters
     ----------
     dataset : xarray.Dataset
-        The variables of the run's view, see `trundle.records.make_dataset`; SI units, world frame unless the
-        variable's attribute ``frame`` says otherwise.
+        The variables of the run's view, see `trundle.records.make_dataset`, and what came of its trials, see
+        `trundle.records.trials`; SI units, world frame unless the variable's attribute ``frame`` says otherwise.
     status : Status
         How the run ended.
     feasible : bool
@@ -92,8 +92,9 @@ class Trajectory:
 
     @property
     def final(self) -> dict[str, NDArray[Any]]:
-        """Every variable at the last sample, by name."""
-        return {str(name): variable.values[-1] for name, variable in self.dataset.data_vars.items()}
+        """Every variable over time at the last sample, by name."""
+        found = self.dataset.data_vars.items()
+        return {str(name): variable.values[-1] for name, variable in found if variable.dims[:1] == ("time",)}
 
     @property
     def transitions(self) -> list[dict[str, Any]]:
@@ -101,7 +102,7 @@ class Trajectory:
         return list(self.metadata.get("transitions", []))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return the variable `name` as a read-only array, time first."""
+        """Return the variable `name` as a read-only array, time (or trial) first."""
         if name not in self.dataset.variables:
             known = ", ".join(str(variable) for variable in self.dataset.data_vars)
             raise InputError("name", name, f"one of time, {known}")

@@ -22,7 +22,7 @@ class Variable:
     Parameters
     ----------
     dims : tuple of str
-        Dimensions, ``time`` first.
+        Dimensions, ``time`` first, or ``trial``.
     units, frame, long_name : str
         Attributes of the NetCDF variable. A variable that no frame applies to has the frame ``none``.
     required : bool
@@ -34,6 +34,11 @@ class Variable:
     frame: str
     long_name: str
     required: bool = True
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Attributes of the NetCDF variable."""
+        return {"units": self.units, "frame": self.frame, "long_name": self.long_name}
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,9 @@ _COORDINATES: dict[str, Variable] = {
 }
 
 _NAMES = ("mode", "phase")
+
+TRIAL = "trial"
+"""Dimension of what came of each trial; see `trundle.records.trials`."""
 
 
 def make_dataset(
@@ -128,11 +136,11 @@ def make_dataset(
     for name, variable in ((name, v) for name, v in variables.items() if name in given):
         raw = _mode(given[name], mode_names) if name in _NAMES else given[name]
         values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
-        data[name] = (variable.dims, values, _attributes(variable))
+        data[name] = (variable.dims, values, variable.attributes)
     used = {dim for dims, *_ in data.values() for dim in dims}
     meanings = _COORDINATES | {name: Variable((name,), "1", "none", f"label of {name}") for name in view.labels}
     coordinates = {
-        dim: (dim, times if dim == "time" else np.array(labels[dim], dtype=np.str_), _attributes(meanings[dim]))
+        dim: (dim, times if dim == "time" else np.array(labels[dim], dtype=np.str_), meanings[dim].attributes)
         for dim in meanings
         if dim in used
     }
@@ -142,9 +150,9 @@ def make_dataset(
 def check_dataset(
     dataset: xarray.Dataset, written: Mapping[str, Sequence[str]] | None = None, view: View | None = None
 ) -> None:
-    """Check a dataset read from a file: `written` variables with their dimensions, time first, all values finite.
+    """Check a dataset read from a file: `written` variables with their dimensions, time first and all finite.
 
-    What a `view` requires has to be there, too.
+    What a `view` requires has to be there, too. Columns of trials may hold NaN: what a trial does not have.
 
     Raises
     ------
@@ -163,6 +171,8 @@ def check_dataset(
             raise InputError(name, found, f"of dimensions {tuple(dims)}")
     for name, variable in dataset.data_vars.items():
         found = tuple(str(dim) for dim in variable.dims)
+        if found[:1] == (TRIAL,):
+            continue
         if found[:1] != ("time",):
             raise InputError(str(name), found, "of dimensions ('time', ...)")
         if variable.values.dtype.kind == "f" and not np.all(np.isfinite(variable.values)):
@@ -176,10 +186,6 @@ def _check_names(view: View, given: Mapping[str, ArrayLike]) -> None:
     missing = [name for name, variable in view.variables.items() if variable.required and name not in given]
     if missing:
         raise InputError("arrays", sorted(given), "complete; missing: " + ", ".join(missing))
-
-
-def _attributes(variable: Variable) -> dict[str, str]:
-    return {"units": variable.units, "frame": variable.frame, "long_name": variable.long_name}
 
 
 def _times(time: ArrayLike) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from trundle.plan.stances.stances import TimingRule
 from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
 from trundle.systems.multicontact.experiment import MulticontactExperiment
+from trundle.systems.multicontact.record import results
 from trundle.systems.multicontact.trials import _sole_shift
 
 pytest.importorskip("pinocchio")
@@ -72,10 +73,10 @@ def test_the_momentum_that_previews_drop_is_told_from_where_each_plan_was_made(w
     assert off.max() < 0.3
     assert np.ptp(body[:, 2]) > 0.3
     assert np.abs(body - walked["angular_momentum"]).max() < 0.3, "the plant's own"
-    (facts,) = walked.metadata["trials"]
-    assert facts["dropped_error"] == pytest.approx(np.abs(planned - body)[:, 2].max())
-    assert facts["dropped_error"] < facts["dropped_error_ahead"] < 3.0
-    assert compute("humanoid-walk", walked)["dropped_momentum_error"] == facts["dropped_error"]
+    (result,) = results(walked)
+    assert result.dropped_error == pytest.approx(np.abs(planned - body)[:, 2].max())
+    assert result.dropped_error < result.dropped_error_ahead < 3.0
+    assert compute("humanoid-walk", walked)["dropped_momentum_error"] == result.dropped_error
     fan = walked.metadata["plans"]
     k = int(np.argmin(np.abs(walked.time - fan["time"][3])))
     np.testing.assert_allclose(fan["angular_momentum"][3][0], planned[k], atol=1e-5)
@@ -119,8 +120,8 @@ def test_the_nominal_motion_itself_may_be_tracked() -> None:
         "controller.preview.use=false",
         "controller.period=0.004",
     )
-    (facts,) = run.metadata["trials"]
-    assert facts["survived"], facts["reason"]
+    (result,) = results(run)
+    assert result.survived, result.reason
     np.testing.assert_allclose(run["com_position_planned"], run["com_position_nominal"], atol=1e-12)
     assert run["solve_time_preview"].max() == 0.0
     assert run.metadata["plans"] is None
@@ -139,10 +140,10 @@ def test_harder_pushes_stop_at_the_first_that_fells() -> None:
         "mass_factors=[1.0]",
         "simulation.settle=1.2",
     )
-    facts = run.metadata["trials"]
-    assert [round(abs(one["push"][0])) for one in facts] == [4, 4, 60, 60]
-    assert [one["survived"] for one in facts] == [True, True, False, False]
-    assert facts[2]["reason"]
+    found = results(run)
+    assert [round(abs(one.push[0])) for one in found] == [4, 4, 60, 60]
+    assert [one.survived for one in found] == [True, True, False, False]
+    assert found[2].reason
     values = compute("humanoid-stand", run)
     assert values["push_fore_aft"] == 4.0
     assert values["push_lateral"] == 0.0
@@ -218,11 +219,11 @@ def leant():
 
 @pytest.mark.slow
 def test_a_hand_takes_its_share_on_the_ridge(leant) -> None:
-    (facts,) = leant.metadata["trials"]
-    assert facts["survived"], facts["reason"]
-    assert facts["placements"] == 1
-    assert 0.05 < facts["hand_load_share"] < 0.5
-    assert facts["self_clearance"] > 0
+    (result,) = results(leant)
+    assert result.survived, result.reason
+    assert result.placements == 1
+    assert 0.05 < result.hand_load_share < 0.5
+    assert result.self_clearance > 0
     values = compute("humanoid-ledge", leant)
     assert values["seeds_ok"] == 0, "crossed means two holds"
     assert values["static_without_hand"] == 1, "after one step it never stood on the right foot alone"
@@ -318,9 +319,9 @@ def test_soles_move_apart_where_there_is_room() -> None:
 @pytest.mark.slow
 def test_talos_crosses_one_foot_ahead_of_the_other() -> None:
     run = only("humanoid-ledge", TALOS, "steps.count=2", "trials.count=1", "simulation.settle=0.4")
-    (facts,) = run.metadata["trials"]
-    assert facts["survived"], facts["reason"]
-    assert facts["self_clearance"] >= 0.0, facts["nearest"]
+    (result,) = results(run)
+    assert result.survived, result.reason
+    assert result.self_clearance >= 0.0, result.nearest
     values = compute("humanoid-ledge", run)
     assert values["seeds_ok"] == 1, "with two holds"
     assert values["hand_load_share"] >= 0.05
@@ -378,8 +379,8 @@ def test_a_robot_of_ones_own_stands_and_steps() -> None:
     short = ["steps.count=1", "trials.count=1", "simulation.settle=0.6"]
     (job,) = build(load_scenario(EXAMPLES / "romeo_walk.toml", short)).parts()
     run = job.run(None)
-    (facts,) = run.metadata["trials"]
-    assert facts["survived"], facts
+    (result,) = results(run)
+    assert result.survived, result
     moved = run["contact_position"][-1] - run["contact_position"][0]
     assert moved[1] == pytest.approx([0.05, 0, 0], abs=0.015)
 

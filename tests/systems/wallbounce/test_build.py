@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,16 +15,18 @@ from tests.measuring import compute
 from trundle.contact.soft import SoftLaw
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
+from trundle.records import load_trajectory
 from trundle.scenarios import build, load_scenario, run
 from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
-from trundle.systems.wallbounce.metrics import cleared, models, safe
+from trundle.systems.wallbounce.metrics import models
+from trundle.systems.wallbounce.record import TrialResult, results
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.systems.wallbounce.schema import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
 from trundle.systems.wallbounce.setup import Setup
-from trundle.systems.wallbounce.trials import QUALITY, _trip, run_trial
+from trundle.systems.wallbounce.trials import QUALITY, _with_trip, run_trial
 
 NAMES = ("recover", "avoid", "turn", "models")
 
@@ -108,14 +111,22 @@ def test_a_goal_at_the_start_is_named(tmp_path: Path):
         load_scenario(path)
 
 
+def result_of(**given: Any) -> TrialResult:
+    """A result with these values, and any others."""
+    kinds = {"str": "", "float": 0.0, "int": 0, "bool": False, "FloatArray": np.zeros((1, 2))}
+    needed = [f for f in dataclasses.fields(TrialResult) if f.default is dataclasses.MISSING]
+    others = {f.name: kinds[str(f.type).removeprefix("Annotated[").split(",")[0]] for f in needed}
+    return TrialResult(**others | given)
+
+
 def test_what_counts_as_safe_and_cleared():
-    good = {"status": "success", "torso_min": 0.05, "away": 0.1, "goal_time": 2.0}
-    assert safe(good)
-    assert cleared(good)
+    good = result_of(status="success", torso_min=0.05, away=0.1, goal_time=2.0)
+    assert good.safe
+    assert good.cleared
     for change in ({"status": "fell"}, {"torso_min": -0.001}, {"away": 0.31}):
-        assert not safe(good | change)
-    assert not cleared(good | {"torso_min": 0.019})
-    assert not cleared(good | {"goal_time": None})
+        assert not replace(good, **change).safe
+    assert not replace(good, torso_min=0.019).cleared
+    assert not replace(good, goal_time=np.nan).cleared
 
 
 @pytest.mark.slow
@@ -132,6 +143,12 @@ def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path)
     assert made["hand_force_measured"].shape == (121, 2, 3)
     assert np.max(made["torso_distance"]) < 0.5
     assert np.all(np.isin(made["active_contact"], (0.0, 1.0)))
+    (trial,) = results(load_trajectory(tmp_path / "out" / "trajectory.nc"))
+    assert trial.status == "success"
+    assert trial.torso_min == np.min(made["torso_distance"])
+    assert (trial.push_impulse, trial.push_heading) == (26.0, 0.0)
+    np.testing.assert_array_equal(trial.path[0], made["base_position"][0, :2])
+    assert "trials" not in made.metadata
     values = compute("wallbounce-models", made, result.parts)
     assert {"penetration_p95", "slip_p95", "off_wall_force_p95", "slip_p95_implicit"} <= set(values)
     assert values["slip_p95"] < values["slip_p95_implicit"]
@@ -158,10 +175,10 @@ def test_hard_pushes_are_recovered_from_at_leaning_walls(degrees: float) -> None
     for trial in (setup.trials()[1], setup.trials()[3]):
         assert trial.push is not None
         assert trial.push[0] > 29.0
-        facts = run_trial(setup, trial).facts
-        assert facts["status"] == "success"
-        assert facts["away"] <= 0.3
-        assert facts["force_measured"] > 10.0
+        result = run_trial(setup, trial).result
+        assert result.status == "success"
+        assert result.away <= 0.3
+        assert result.force_measured > 10.0
 
 
 def test_plans_without_contact_have_no_quality_that_could_hold():
@@ -183,8 +200,8 @@ def test_a_trip_that_ends_before_the_goal_moves_has_no_times_of_the_move(ends: f
     setup: Any = SimpleNamespace(tables=tables, robot=robot, forward=np.array([1.0, 0.0]))
     guide: Any = SimpleNamespace(obstacle=None, goal=np.array([1.9, 0.0]))
     run: Any = SimpleNamespace(time=time)
-    facts = _trip(setup, guide, run, y, np.zeros((51, 2)))
-    assert facts["along"] == pytest.approx(ends)
-    assert (facts["peak_acceleration"] is not None) is known
-    assert (facts["goal_time"] is not None) is known
-    assert facts["lateral_time"] is None
+    result = _with_trip(result_of(), setup, guide, run, y, np.zeros((51, 2)))
+    assert result.along == pytest.approx(ends)
+    assert np.isfinite(result.peak_acceleration) == known
+    assert np.isfinite(result.goal_time) == known
+    assert np.isnan(result.lateral_time)

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, integer, non_negative, number, positive
+from trundle.checks import FloatArray, array, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.whole_body.load import Load
@@ -18,6 +19,7 @@ from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import MassChange
 from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
+from trundle.parameters import Fraction, NonNegative, Range, Seconds, check_parameters, parameter
 
 HANDS = ("left_hand", "right_hand")
 PHASES = ("wait", "reach", "close", "squeeze", "load", "lift", "carry", "lower", "unload", "release", "open", "retreat")
@@ -44,64 +46,40 @@ class ObjectPose:
 
 @dataclass(frozen=True)
 class Durations:
-    """Of the phases, s; `carry` is the time from the end of the lift to the start of the way down."""
+    """Of the phases, s."""
 
-    wait: float = 0.5
-    reach: float = 1.5
-    close: float = 0.8
-    squeeze: float = 0.4
-    load: float = 0.5
-    lift: float = 1.5
-    carry: float = 3.0
-    lower: float = 1.5
-    unload: float = 0.5
-    release: float = 0.3
-    open: float = 0.8
-    retreat: float = 1.2
+    wait: Seconds = parameter(0.5, "s, before they move")
+    reach: Seconds = parameter(1.5, "s, to beside the box")
+    close: Seconds = parameter(0.8, "s, to the box")
+    squeeze: Seconds = parameter(0.4, "s, until they press as much as they should")
+    load: Seconds = parameter(0.5, "s, in which the weight is taken over")
+    lift: Seconds = parameter(1.5, "s, from the stand to before the body")
+    carry: Seconds = parameter(3.0, "s, from the end of the lift to the start of the way down")
+    lower: Seconds = parameter(1.5, "s, to the stand")
+    unload: Seconds = parameter(0.5, "s, in which the weight is given up")
+    release: Seconds = parameter(0.3, "s, until they press no more")
+    open: Seconds = parameter(0.8, "s, from the box")
+    retreat: Seconds = parameter(1.2, "s, back to the body")
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            positive(name, getattr(self, name), "s")
+        check_parameters(self)
 
 
 @dataclass(frozen=True)
 class Grip:
-    """How hands take hold.
+    """How hands take hold."""
 
-    Parameters
-    ----------
-    gap : float, m
-        Between pads and object before they close, and after they open.
-    force : float, N
-        Of each hand, from which it counts as touching.
-    squeeze : float, N
-        Least normal force of each hand while it holds.
-    support : float
-        Share of the object's weight in the hands below which it counts as set down.
-    descent : float, m/s
-        How fast the object looks for a stand that is late.
-    patience : float, s
-        After which a phase that waits for a force ends all the same.
-    steps : int
-        In which the object's mass is taken over.
-    smoothing : float, s
-        Time constant of the measured forces.
-    """
-
-    gap: float = 0.05
-    force: float = 2.0
-    squeeze: float = 25.0
-    support: float = 0.5
-    descent: float = 0.03
-    patience: float = 1.5
-    steps: int = 5
-    smoothing: float = 0.02
+    gap: NonNegative = parameter(0.05, "m, between pads and box before and after")
+    force: NonNegative = parameter(2.0, "N, from which a hand feels the box")
+    squeeze: NonNegative = parameter(25.0, "N, least normal force of each hand that holds")
+    support: Fraction = parameter(0.5, "share of the box's weight below which it is set down")
+    descent: NonNegative = parameter(0.03, "m/s, of a box whose stand is late")
+    patience: NonNegative = parameter(1.5, "s, most that is waited for a force")
+    steps: Annotated[int, Range("an integer > 0", minimum=1)] = parameter(5, "in which the box's mass is taken over")
+    smoothing: NonNegative = parameter(0.02, "s, time constant of the measured forces")
 
     def __post_init__(self) -> None:
-        for name in ("gap", "force", "squeeze", "descent", "patience", "smoothing"):
-            non_negative(name, getattr(self, name))
-        number("support", self.support, minimum=0.0, maximum=1.0)
-        integer("steps", self.steps, minimum=1)
+        check_parameters(self)
 
 
 @dataclass(frozen=True)

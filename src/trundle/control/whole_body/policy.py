@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trundle.checks import FloatArray, positive
+from trundle.checks import FloatArray
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import PlacedPatch
 from trundle.control.inverse_dynamics import Command
@@ -22,7 +22,7 @@ from trundle.control.whole_body.whole_body import WholeBodyController, WholeBody
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
-from trundle.parameters import NonNegative, check_parameters, parameter
+from trundle.parameters import NonNegative, Period, check_parameters, parameter
 from trundle.status import Status
 
 
@@ -41,14 +41,13 @@ class Gating:
 
 @dataclass(frozen=True)
 class ControlPeriods:
-    """Periods, s, of the whole-body controller and of the preview."""
+    """Periods of the whole-body controller and of the preview."""
 
-    control: float = 0.002
-    preview: float = 0.04
+    control: Period = parameter(0.002, "s")
+    preview: Period = parameter(0.04, "s, between two plans")
 
     def __post_init__(self) -> None:
-        positive("control", self.control, "s")
-        positive("preview", self.preview, "s")
+        check_parameters(self)
 
 
 @dataclass(eq=False)

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, number, positive
+from trundle.checks import FloatArray, array, non_negative, number
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import Forecast, Held
 from trundle.models.robots.humanoid import Humanoid
+from trundle.parameters import Positive, Range, check_parameters, parameter
 from trundle.plan.stances.pose import PoseSettings, Stance, StanceError, find_pose, radius_of, where
 from trundle.plan.stances.swing import SwingPath, lifted_waypoint, step_over
 from trundle.problems.paths import PointPath
+
+Speed = Annotated[float, Range("a number > 0, at most 1e12", above=0.0, unit="m/s")]
+LeastTime = Annotated[float, Range("a time > 0, from 1e-9 to 600 (s)", minimum=0.0, unit="s", in_files=(1e-9, 600.0))]
 
 
 @dataclass(frozen=True)
@@ -26,31 +30,21 @@ class TimingRule:
         dt = max(least, length / speed (1 - (min(t, tau) / alpha)^kappa))
 
     length: the way of the centre of mass where no contact changes (support), of the foot or hand where one does (move).
-
-    Parameters
-    ----------
-    support_speed, move_speed : m/s
-    tau, alpha : s
-        alpha > tau keeps times positive; the defaults (alpha^2 = 50) make the factor go from 1 to 0.68.
-    kappa : float
-    least_support, least_move : s
-        As printed the rule gives 0.13 s for 0.1 m: not less than about one sample of the preview.
+    alpha > tau keeps times positive; the defaults (alpha^2 = 50) make the factor go from 1 to 0.68. As printed the rule
+    gives 0.13 s for 0.1 m: the least times are about one sample of the preview.
     """
 
-    support_speed: float = 0.75
-    move_speed: float = 0.5
-    tau: float = 4.0
-    alpha: float = 50.0**0.5
-    kappa: float = 2.0
-    least_support: float = 0.15
-    least_move: float = 0.15
+    support_speed: Speed = parameter(0.75, "m/s, of the centre of mass while all soles stand")
+    move_speed: Speed = parameter(0.5, "m/s, along the way of a sole or hand")
+    tau: Positive = parameter(4.0, "s, from which on times do not get shorter")
+    alpha: Positive = parameter(50.0**0.5, "s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa")
+    kappa: Positive = parameter(2.0, "exponent")
+    least_support: LeastTime = parameter(0.15, "s, least time between two ways")
+    least_move: LeastTime = parameter(0.15, "s, least time of a way")
 
     def __post_init__(self) -> None:
-        for name, unit in (("support_speed", "m/s"), ("move_speed", "m/s"), ("tau", "s"), ("kappa", "")):
-            positive(name, getattr(self, name), unit)
+        check_parameters(self)
         number("alpha", self.alpha, above=self.tau, unit="s, above tau")
-        non_negative("least_support", self.least_support, "s")
-        non_negative("least_move", self.least_move, "s")
 
     def duration(self, time: float, length: float, moves: bool) -> float:
         """Return the duration (s) of a transition of `length` (m) that starts at `time` (s) after the first one."""

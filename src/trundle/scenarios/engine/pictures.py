@@ -96,9 +96,8 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
             ax = style.new_axes(*known[wanted].size)
         known[wanted].draw(ax)
         return ax
-    if wanted not in run or wanted == "time":
-        allowed = [*known, *map(str, run.dataset.data_vars)]
-        raise InputError("name", wanted, "one of " + ", ".join(allowed))
+    if wanted not in run.final:
+        raise InputError("name", wanted, "one of " + ", ".join([*known, *run.final]))
     return variable(run, wanted, ax)
 
 

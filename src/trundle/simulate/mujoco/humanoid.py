@@ -16,6 +16,7 @@ from trundle.models.robots.humanoid import Humanoid, Pad, Sole
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
+from trundle.parameters import NonNegative, Period, Positive, PositiveFraction, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import (
     Surface,
     add_geom,
@@ -74,26 +75,16 @@ class FreeBox:
 
 @dataclass(frozen=True)
 class SensorNoise:
-    """Standard deviations of a robot's sensors.
+    """Standard deviations of a robot's sensors."""
 
-    Parameters
-    ----------
-    position, rate : float rad, rad/s
-        Of joints.
-    attitude, gyro : float rad, rad/s
-    force : float, N
-        Of each component at each foot and hand.
-    """
-
-    position: float = 1e-4
-    rate: float = 0.01
-    attitude: float = 0.002
-    gyro: float = 0.01
-    force: float = 1.0
+    position: NonNegative = parameter(1e-4, "rad, of joints")
+    rate: NonNegative = parameter(0.01, "rad/s, of joints")
+    attitude: NonNegative = parameter(0.002, "rad, of the base")
+    gyro: NonNegative = parameter(0.01, "rad/s, of the base")
+    force: NonNegative = parameter(1.0, "N, each component at soles and hands")
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            number(name, getattr(self, name), minimum=0.0)
+        check_parameters(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,12 +104,10 @@ class HumanoidPlant:
     humanoid : Humanoid
     terrain : Terrain
         Boxes, and the floor.
-    friction : float
+    friction, step, sole_part
+        See the sentences at the fields.
     mass_factor : float
         Of all masses and inertias of the robot.
-    step : float, s
-    sole_part : float
-        Of the soles' sides, between the corners that touch the ground.
     box : FreeBox, optional
         Something to hold.
     obstacles : sequence of Obstacle
@@ -129,18 +118,17 @@ class HumanoidPlant:
 
     humanoid: Humanoid
     terrain: Terrain = _FLOOR
-    friction: float = 0.8
+    friction: Positive = parameter(0.8, "coefficient of friction of soles and ground")
     mass_factor: float = 1.0
-    step: float = 0.001
-    sole_part: float = 1.0
+    step: Period = parameter(0.001, "s")
+    sole_part: PositiveFraction = parameter(1.0, "of the soles' sides, between the corners that touch the ground")
     box: FreeBox | None = None
     obstacles: Sequence[Obstacle] = ()
     avoidance_pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("friction", "mass_factor", "step"):
-            positive(name, getattr(self, name))
-        number("sole_part", self.sole_part, above=0.0, maximum=1.0)
+        check_parameters(self)
+        positive("mass_factor", self.mass_factor)
 
     @property
     def ends(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import error_context
 from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant
 from trundle.systems.multicontact.experiment import MulticontactExperiment
+from trundle.systems.multicontact.record import TrialResult
 from trundle.systems.multicontact.stances import check_turn
 from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
 
@@ -134,11 +135,7 @@ class CarryExperiment(MulticontactExperiment):
         """What the hands do when."""
         box, hands = self.tables.box, self.tables.hands
         way = sum(move.duration + move.pause for move in self.moves)
-        given = hands.model_dump()
-        grip = {key: given.pop(key) for key in ("gap", "force", "support", "descent", "patience")}
-        grip["squeeze"] = given.pop("press")
-        pause = given.pop("pause")
-        carry = way + 2 * pause if self.moves else self.tables.hold
+        carry = way + 2 * hands.pause if self.moves else self.tables.hold
         ends = self.soles | {move.target.name: move.target for move in self.moves}
         stood = [(self.soles, *self.stands["pick"], -self.tables.route.turn), (ends, *self.stands["place"], 0.0)]
         if not self.moves:
@@ -149,8 +146,8 @@ class CarryExperiment(MulticontactExperiment):
             out = np.array([ahead * np.cos(yaw), ahead * np.sin(yaw), height + box.size[2] / 2])
             places.append(ObjectPose(middle + out, yaw))
         inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
-        durations = Durations(**given, carry=carry)
-        return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, Grip(**grip))
+        durations, grip = Durations(**hands.values(Durations), carry=carry), Grip(**hands.values(Grip))
+        return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, grip)
 
     @cached_property
     def steps(self) -> Footsteps:
@@ -224,7 +221,7 @@ class CarryExperiment(MulticontactExperiment):
     def outcome(self, trial: Trial) -> Outcome:
         """Run a trial and judge it."""
         done = run_trial(self, trial)
-        return Outcome(done.run, done.facts | judged(self, done))
+        return Outcome(done.run, with_box(self, done))
 
 
 def _given(said: float | None, found: float) -> float:
@@ -232,8 +229,8 @@ def _given(said: float | None, found: float) -> float:
     return round(float(found), 2) if said is None else said
 
 
-def judged(work: CarryExperiment, outcome: Outcome) -> dict[str, Any]:
-    """Return what became of the box: `slip` (m), `tilt` (deg), whether it was lifted, held and set down.
+def with_box(work: CarryExperiment, outcome: Outcome) -> TrialResult:
+    """Return a trial's result with what became of the box; it survived only if the box arrived.
 
     `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the
     farthest that the middle of a pad moves along the box's side from where it was when the lift began.
@@ -245,31 +242,32 @@ def judged(work: CarryExperiment, outcome: Outcome) -> dict[str, Any]:
     carried = (clock >= errand.starts["carry"]) & (clock < errand.starts["lower"])
     turns = np.array([rotation_of(pose[3:]) for pose in box])
     tilt = np.degrees(np.arccos(np.clip(turns[:, 2, 2], -1.0, 1.0)))
-    slip: float | None = 0.0 if held.any() else None  # of a box that was never lifted there is none
+    slip = 0.0 if held.any() else np.nan  # of a box that was never lifted there is none
     for i in (ends.index(hand) for hand in HANDS):
         pad = r["truth"][:, 9 + 3 * i : 12 + 3 * i] - box[:, :3]
         local = np.einsum("kji,kj->ki", turns, pad)[held][:, [0, 2]]
-        if slip is not None:
+        if held.any():
             slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max()))
     loads = np.linalg.norm(r["forces"][:, [ends.index(hand) for hand in HANDS]], axis=2)
     grasped = bool(carried.any() and loads[carried].min() > 1.0)
     lifted = bool(carried.any() and box[carried, 2].min() > errand.pick.position[2] + 0.03)
     off = float(np.linalg.norm(box[-1, :3] - errand.place.position))
     down = bool(clock[-1] >= errand.starts["retreat"] and off < 0.05 and tilt[-1] < 3.0 and loads[-1].max() < 0.5)
-    good = outcome.facts["survived"] and grasped and lifted and down
-    return {
-        "survived": bool(good),
-        "crossed": bool(good and uneven(list(work.soles.values()), [move.target for move in work.moves])),
-        "stood": outcome.facts["survived"],
-        "slip": slip,
-        "tilt": float(tilt[held].max()) if held.any() else None,
-        "lifted": lifted,
-        "held": grasped,
-        "set_down": down,
-        "off": off,
-        "grip": float(np.mean(loads[carried])) if carried.any() else 0.0,
-        "phase": PHASES.index(errand.phase(float(clock[-1]))),
-    }
+    good = outcome.result.survived and grasped and lifted and down
+    return replace(
+        outcome.result,
+        survived=good,
+        crossed=good and uneven(list(work.soles.values()), [move.target for move in work.moves]),
+        stood=outcome.result.survived,
+        slip=slip,
+        tilt=float(tilt[held].max()) if held.any() else np.nan,
+        lifted=lifted,
+        held=grasped,
+        set_down=down,
+        off=off,
+        grip=float(np.mean(loads[carried])) if carried.any() else 0.0,
+        phase=PHASES.index(errand.phase(float(clock[-1]))),
+    )
 
 
 def uneven(soles: Sequence[PlacedPatch], targets: Sequence[PlacedPatch]) -> bool:

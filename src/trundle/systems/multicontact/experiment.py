@@ -15,9 +15,9 @@ from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview.preview import Preview, PreviewWeights
 from trundle.control.whole_body.nominal import gross_path, nominal_path
-from trundle.control.whole_body.policy import ControlPeriods, Gating, HumanoidPolicy
+from trundle.control.whole_body.policy import ControlPeriods, HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, timed
-from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyGains
+from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Centroidal
 from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
@@ -26,7 +26,7 @@ from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_z
 from trundle.plan.stances.equilibrium import bearable
 from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
-from trundle.plan.stances.stances import StancePlan, TimingRule, rests
+from trundle.plan.stances.stances import StancePlan, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.engine.trials import run_trials
@@ -114,7 +114,7 @@ class MulticontactExperiment:
                 Trial(seed + k, mass, tuple(sign * impulse * _AXES[axis]), axis) for k, (_, _, mass, sign) in pushes
             ]
             yield wave
-            if not all(one.facts["survived"] for one in outcomes[-len(wave) :]):
+            if not all(one.result.survived for one in outcomes[-len(wave) :]):
                 felled[axis] = impulse
 
     def _pushes(self) -> list[tuple[str, float, float, float]]:
@@ -137,7 +137,7 @@ class MulticontactExperiment:
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
         humanoid = load_humanoid(source).posed(self.tables.robot.pose, self.tables.robot.posture)
         rows, table = read_rows(self.scenario, humanoid), self.tables.controller
-        return WholeBodyController(humanoid, WholeBodyGains(**table.gains.values()), collisions=rows)
+        return WholeBodyController(humanoid, table.gains.make(), collisions=rows)
 
     def _own(self, name: str) -> Path:
         return self.scenario.data_path("robot.name", name)
@@ -221,7 +221,7 @@ class MulticontactExperiment:
             away = {
                 name: end.p - humanoid.radii.get(name, 0.0) * _UP for name, end in ends.items() if name not in start
             }
-            moves = timed(start, moves, TimingRule(**t.timing.model_dump()).duration, ways, away)
+            moves = timed(start, moves, t.timing.make().duration, ways, away)
         return in_turn(start, moves, t.first)
 
     def _ways(self, steps: Footsteps) -> FloatArray:
@@ -232,7 +232,7 @@ class MulticontactExperiment:
 
     def preview(self) -> Preview:
         """Return a fresh preview."""
-        weights = PreviewWeights(**self.tables.controller.preview.values())
+        weights = PreviewWeights(**self.tables.controller.preview.values(PreviewWeights))
         return Preview(Centroidal(self.controller.humanoid.robot.mass), weights=weights)
 
     @cached_property
@@ -345,25 +345,23 @@ class MulticontactExperiment:
             self.path,
             self.start,
             self.preview() if table.preview.use else None,
-            gating=Gating(**table.gating.values()),
+            gating=table.gating.make(),
             periods=ControlPeriods(table.period, table.preview.period),
             **further,
         )
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial."""
-        table, humanoid = self.tables.plant, self.controller.humanoid
+        humanoid = self.controller.humanoid
         return HumanoidPlant(
             humanoid,
             self.terrain,
-            table.friction,
             mass_factor=trial.mass_factor,
-            step=table.step,
-            sole_part=table.sole_part,
             obstacles=read_obstacles(self.scenario, humanoid),
             avoidance_pairs=read_avoidance_pairs(self.scenario, humanoid),
+            **self.tables.plant.values(HumanoidPlant),
         )
 
     def noise(self) -> SensorNoise:
         """Return the noise of the sensors."""
-        return SensorNoise(**{k: v for k, v in self.tables.noise.model_dump().items() if k != "delay"})
+        return self.tables.noise.make()

@@ -12,7 +12,8 @@ from trundle.numerics.rotations import rotation_of
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report.runs import DrawRun
-from trundle.systems.multicontact import metrics as metrics_multicontact
+from trundle.systems.multicontact.metrics import planned_parts
+from trundle.systems.multicontact.record import results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +107,7 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
         return _friction_cones(run, ax)
     ax = ax or style.new_axes(7.0, 6.0)
     names, use = [str(name) for name in run.dataset["contact"].values], run["contact_use_planned"]
-    held = metrics_multicontact.planned_parts(run)[0] > 1.0
+    held = planned_parts(run)[0] > 1.0
     rows = ("friction", "centre of\npressure", "yaw\nmoment")
     panels = [ax.inset_axes((0.0, 0.69 - 0.345 * k, 1.0, 0.31)) for k in range(len(rows))]
     for k, (panel, what) in enumerate(zip(panels, rows, strict=True)):
@@ -136,7 +137,7 @@ def _friction_cones(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw, of a file of before, planned tangential over normal forces and the plant's friction cone."""
     ax = ax or style.new_axes(5.6, 4.6)
     names = [str(name) for name in run.dataset["contact"].values]
-    normal, side = metrics_multicontact.planned_parts(run)
+    normal, side = planned_parts(run)
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
         on = normal[:, i] > 1.0
         if np.any(on):
@@ -184,9 +185,9 @@ def dropped_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(run.time, body, color=style.RED, linewidth=0.8, label="whole body")
     ax.set_xlim(float(run.time[0]), float(run.time[-1]))
     style.dress(ax, "Angular momentum that previews drop", "time (s)", "about z (kg m²/s)", run)
-    facts = metrics_multicontact.trials(run)[0]
-    told = f"worst of the plan in force {facts['dropped_error']:.2f}, {ahead[-1]:.1f} s ahead "
-    told += f"{facts['dropped_error_ahead']:.2f} kg m²/s"
+    first = results(run)[0]
+    told = f"worst of the plan in force {first.dropped_error:.2f}, {ahead[-1]:.1f} s ahead "
+    told += f"{first.dropped_error_ahead:.2f} kg m²/s"
     ax.text(0.995, 1.0, told, transform=ax.transAxes, ha="right", va="bottom", fontsize=8.5, color=style.INK)
     ax.set_title(ax.get_title(loc="left"), loc="left", pad=16, color=style.INK, fontsize=11, fontweight="bold")
     style.legend(ax, 3)
@@ -254,13 +255,13 @@ def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
     ax = ax or style.new_axes()
     at = 0
     for (part, run), colour in zip(runs.items(), (*_COLOURS, style.RED) * 20, strict=False):
-        facts = metrics_multicontact.trials(run)
+        trials = results(run)
         for good, mark in ((True, "o"), (False, "x")):
-            chosen = [(at + k, 1e3 * one["com_rms_xy"]) for k, one in enumerate(facts) if one["survived"] is good]
+            chosen = [(at + k, 1e3 * one.com_rms_xy) for k, one in enumerate(trials) if one.survived is good]
             if chosen:
                 label = f"{part or 'main run'}{'' if good else ', fallen'}"
                 ax.plot(*np.array(chosen).T, mark, color=colour, label=label)
-        at += len(facts) + 1
+        at += len(trials) + 1
     style.dress(ax, "All trials", "trial", "rms in x and y (mm)", runs[""])
     style.legend(ax)
     return ax

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from trundle.errors import InputError
+from trundle.checks import FloatArray
 from trundle.records import Trajectory
 from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
+from trundle.systems.multicontact.record import TrialResult, results
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
 Runs = Mapping[str, Trajectory]
-
-
-def trials(run: Trajectory) -> list[dict[str, Any]]:
-    """Return the facts of the trials."""
-    found = run.metadata.get("trials")
-    if not found:
-        raise InputError("metadata.trials", found, "a list of trials, in a run of kind multicontact")
-    return list(found)
 
 
 def general(run: Trajectory) -> dict[str, float]:
@@ -31,19 +22,22 @@ def general(run: Trajectory) -> dict[str, float]:
     `dropped_momentum_error` is the farthest that a plan in force was off the angular momentum about z, which it does
     not steer, begun at what was estimated where it was made; `dropped_momentum_error_ahead` that of 0.6 s ahead.
     """
-    facts = trials(run)
-    held = [one for one in facts if one["survived"]] or facts
+    trials = results(run)
+    held = _survivors(trials)
     preview = run["solve_time_preview"][run["solve_time_preview"] > 0]
     return {
-        "trials_ok": Count(sum(one["survived"] for one in facts), len(facts)),
-        "trials": float(len(facts)),
-        "com_rms_xy": max(one["com_rms_xy"] for one in held),
-        "torque_use": max(one["torque_use"] for one in facts),
-        "real_time_factor": sum(one["simulated"] for one in facts) / sum(one["spent"] for one in facts),
-        "odometry_drift": max(one["drift"] for one in held),
-        "ticks_unsolved": float(sum(one["unsolved"] for one in held)),
-        **_of_plans(held),
-        **_of_obstacles(facts),
+        "trials_ok": _count(one.survived for one in trials),
+        "trials": float(len(trials)),
+        "com_rms_xy": max(one.com_rms_xy for one in held),
+        "torque_use": max(one.torque_use for one in trials),
+        "real_time_factor": sum(one.simulated for one in trials) / sum(one.solve_time for one in trials),
+        "odometry_drift": max(one.drift for one in held),
+        "ticks_unsolved": float(sum(one.unsolved for one in held)),
+        "previews_relaxed": float(sum(one.previews_relaxed for one in held)),
+        "previews_unsolved": float(sum(one.previews_unsolved for one in held)),
+        "cone_margin": min(one.cone_margin for one in held),
+        **_of_momentum(held),
+        **_of_obstacles(trials),
         "friction_use": float(friction_use(run).max()),
         "solve_time_wholebody": float(np.median(run["solve_time_wholebody"])),
         "solve_time_preview": float(np.median(preview)) if len(preview) else 0.0,
@@ -52,34 +46,40 @@ def general(run: Trajectory) -> dict[str, float]:
     }
 
 
-def _of_plans(facts: list[dict[str, Any]]) -> dict[str, float]:
-    """Return what plans kept and gave up; nothing of a file of before, whose trials do not tell."""
-    if not all("cone_margin" in one for one in facts):
+def _survivors(trials: Sequence[TrialResult]) -> Sequence[TrialResult]:
+    """Return the trials that survived; all if none did."""
+    return [one for one in trials if one.survived] or trials
+
+
+def _count(holds: Iterable[bool]) -> Count:
+    found = list(holds)
+    return Count(sum(found), len(found))
+
+
+def _of_momentum(trials: Sequence[TrialResult]) -> dict[str, float]:
+    """Return the largest errors of the angular momentum that plans drop; nothing where no plans were made."""
+    if any(np.isnan(one.dropped_error) for one in trials):
         return {}
-    found = {key: float(sum(one[key] for one in facts)) for key in ("previews_relaxed", "previews_unsolved")}
-    found["cone_margin"] = min(one["cone_margin"] for one in facts)
-    if all("dropped_error" in one for one in facts):
-        for key in ("error", "error_ahead"):
-            found[f"dropped_momentum_{key}"] = max(one[f"dropped_{key}"] for one in facts)
-    return found
+    return {
+        "dropped_momentum_error": max(one.dropped_error for one in trials),
+        "dropped_momentum_error_ahead": max(one.dropped_error_ahead for one in trials),
+    }
 
 
-def _of_obstacles(facts: list[dict[str, Any]]) -> dict[str, float]:
+def _of_obstacles(trials: Sequence[TrialResult]) -> dict[str, float]:
     """Return the largest force on any obstacle and the smallest gap to one, of all trials; nothing where none is."""
-    told = [one for one in facts if one.get("obstacles")]
-    if not told:
-        return {}
-    force, gap = max(max(one["obstacle_force"]) for one in told), min(min(one["obstacle_gap"]) for one in told)
-    return {"obstacle_force": force, "obstacle_gap": gap}
+    forces = [one.obstacle_force.max() for one in trials if one.obstacle_force is not None]
+    gaps = [one.obstacle_gap.min() for one in trials if one.obstacle_gap is not None]
+    return {"obstacle_force": max(forces), "obstacle_gap": min(gaps)} if forces else {}
 
 
-def friction_use(run: Trajectory) -> Array:
+def friction_use(run: Trajectory) -> FloatArray:
     """Return |f_t| / (mu f_n) (n, contacts) of the planned forces against their contacts' normals; 0 without any."""
     normal, side = planned_parts(run)
     return np.where(normal > 1.0, side / (float(run.metadata["friction"]) * np.maximum(normal, 1e-9)), 0.0)
 
 
-def planned_parts(run: Trajectory) -> tuple[Array, Array]:
+def planned_parts(run: Trajectory) -> tuple[FloatArray, FloatArray]:
     """Return the normal and the tangential part (n, contacts), N, of the planned forces: on slopes, walls and steps.
 
     A file of before, without normals, has level contacts.
@@ -92,12 +92,10 @@ def planned_parts(run: Trajectory) -> tuple[Array, Array]:
 
 def survived(run: Trajectory, axis: str) -> float:
     """Return the largest impulse (N s) along "fore-aft" or "lateral" that no trial of this size fell from; 0: none."""
-    facts = [one for one in trials(run) if one["axis"] == axis]
-    sizes = sorted({round(float(np.linalg.norm(one["push"])), 9) for one in facts})
+    trials = [(round(float(np.linalg.norm(one.push)), 9), one.survived) for one in results(run) if one.axis == axis]
     best = 0.0
-    for size in sizes:
-        here = [one for one in facts if abs(np.linalg.norm(one["push"]) - size) < 1e-6]
-        if not all(one["survived"] for one in here):
+    for size in sorted({size for size, _ in trials}):
+        if not all(held for impulse, held in trials if abs(impulse - size) < 1e-6):
             break
         best = size
     return best
@@ -106,8 +104,7 @@ def survived(run: Trajectory, axis: str) -> float:
 def stand(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `humanoid-stand`."""
     values = {"push_fore_aft": survived(run, "fore-aft"), "push_lateral": survived(run, "lateral")}
-    stood = [one for one in trials(run) if one["survived"]] or trials(run)
-    values["sole_shift"] = max(one["sole_shift"] for one in stood)
+    values["sole_shift"] = max(one.sole_shift for one in _survivors(results(run)))
     if "talos" in parts:
         values["push_talos"] = min(survived(parts["talos"], axis) for axis in ("fore-aft", "lateral"))
     return values
@@ -115,10 +112,10 @@ def stand(run: Trajectory, parts: Runs) -> dict[str, float]:
 
 def walk(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `humanoid-walk`: the worst of all its trials."""
-    facts = trials(run)
+    trials = results(run)
     return {
-        "seeds_ok": Count(sum(one["survived"] for one in facts), len(facts)),
-        "com_rms_xy": max(one["com_rms_xy"] for one in facts),
+        "seeds_ok": _count(one.survived for one in trials),
+        "com_rms_xy": max(one.com_rms_xy for one in trials),
     }
 
 
@@ -126,34 +123,30 @@ def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `humanoid-carry`: slip and tilt are the worst of the trials in which the box arrived.
 
     `seeds_ok` counts those that crossed a step and a slope on the way: a box that is only lifted, or carried over the
-    flat, is none.
+    flat, is none. A box that was never held counts with an infinite slip and tilt.
     """
-    facts = trials(run)
-    good = [one for one in facts if one["survived"]] or facts
+    trials = results(run)
+    good = _survivors(trials)
     return {
-        "seeds_ok": Count(sum(one["crossed"] for one in facts), len(facts)),
-        **{f"box_{key}": max(_known(one[key]) for one in good) for key in ("slip", "tilt")},
-        "grip": float(np.mean([one["grip"] for one in good])),
+        "seeds_ok": _count(one.crossed is True for one in trials),
+        "box_slip": float(np.nan_to_num([one.slip for one in good], nan=np.inf).max()),
+        "box_tilt": float(np.nan_to_num([one.tilt for one in good], nan=np.inf).max()),
+        "grip": float(np.mean([one.grip for one in good])),
     }
-
-
-def _known(value: float | None) -> float:
-    """Return what a trial measured; infinite where nothing was there to measure."""
-    return np.inf if value is None else value
 
 
 def ledge(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `humanoid-ledge`: the worst of the trials that crossed, of all if none did."""
-    facts = trials(run)
-    crossed = [one for one in facts if one["survived"] and one["placements"] >= 2]
-    judged = crossed or facts
+    trials = [(one, one.placements or 0) for one in results(run)]
+    crossed = [(one, placements) for one, placements in trials if one.survived and placements >= 2]
+    judged = crossed or trials
     return {
-        "seeds_ok": Count(len(crossed), len(facts)),
-        "hand_load_share": min(one["hand_load_share"] for one in judged),
+        "seeds_ok": Count(len(crossed), len(trials)),
+        "hand_load_share": min(one.hand_load_share for one, _ in judged),
         "static_without_hand": without_hand(run),
-        "self_clearance": min(one["self_clearance"] for one in judged),
-        "hand_placements": float(min(one["placements"] for one in judged)),
-        "hand_load_most": max(one["hand_load_most"] for one in judged),
+        "self_clearance": min(one.self_clearance for one, _ in judged),
+        "hand_placements": float(min(placements for _, placements in judged)),
+        "hand_load_most": max(one.hand_load_most for one, _ in judged),
         "com_behind": behind(run),
     }
 
@@ -171,17 +164,12 @@ def without_hand(run: Trajectory, foot: str = "right_foot") -> float:
 
     Of the left hand the right foot is the one away from it: only there the weight needs it.
     """
-    stances = [one for one in run.metadata.get("stances", []) if _soles(one) == [foot]]
-    return float(not stances or any(one["without_hands"] for one in stances))
-
-
-def _soles(stance: Mapping[str, Any]) -> list[str]:
-    return [name for name in stance["contacts"] if name.endswith("_foot")]
-
-
-def _told(key: str) -> Callable[[Trajectory, Runs], bool]:
-    """Return whether the trials of a run tell of `key`."""
-    return lambda run, parts: all(key in one for one in trials(run))
+    alone = [
+        one
+        for one in run.metadata.get("stances", [])
+        if [name for name in one["contacts"] if name.endswith("_foot")] == [foot]
+    ]
+    return float(not alone or any(one["without_hands"] for one in alone))
 
 
 QUANTITIES = {
@@ -225,7 +213,7 @@ GROUPS = (
     MetricGroup(
         _SEEDS | {"box_slip": QUANTITIES["box_slip"], "box_tilt": QUANTITIES["box_tilt"], "grip": QUANTITIES["grip"]},
         carry,
-        applies=_told("crossed"),
+        applies=lambda run, parts: "trial_crossed" in run,
     ),
     MetricGroup(
         _SEEDS
@@ -236,7 +224,7 @@ GROUPS = (
             "hand_placements": Quantity("1", "least number of placements of the hand"),
         },
         ledge,
-        applies=_told("hand_load_share"),
+        applies=lambda run, parts: "trial_hand_load_share" in run,
     ),
 )
 

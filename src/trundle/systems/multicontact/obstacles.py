@@ -17,6 +17,7 @@ from trundle.numerics.rotations import rotation_rpy
 from trundle.scenarios.engine.building import error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.systems.multicontact.layout import terrain_of
+from trundle.systems.multicontact.record import TrialResult
 
 if TYPE_CHECKING:
     from trundle.simulate.mujoco.humanoid import HumanoidPlant
@@ -141,13 +142,10 @@ def _told(geom: str) -> str:
     return repr(geom.removeprefix("limb_").rstrip("0123456789"))
 
 
-def of_obstacles(plant: HumanoidPlant, records: Mapping[str, FloatArray]) -> dict[str, Any]:
-    """Return what came of a trial's obstacles: the largest force (N) and the smallest gap (m) of each, at samples."""
+def with_obstacles(result: TrialResult, plant: HumanoidPlant, records: Mapping[str, FloatArray]) -> TrialResult:
+    """Return a trial's result with the largest force (N) and the smallest gap (m) of each obstacle, at samples."""
     if not plant.fixtures:
-        return {}
+        return result
     near = records["nearness"]
-    return {
-        "obstacles": list(plant.fixtures),
-        "obstacle_force": near[:, :, 0].max(axis=0).tolist(),
-        "obstacle_gap": near[:, :, 1].min(axis=0).tolist(),
-    }
+    force, gap = near[:, :, 0].max(axis=0), near[:, :, 1].min(axis=0)
+    return replace(result, obstacles=tuple(plant.fixtures), obstacle_force=force, obstacle_gap=gap)

@@ -8,15 +8,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from trundle.control.preview.preview import PreviewWeights
-from trundle.control.whole_body.policy import Gating
+from trundle.control.whole_body.policy import ControlPeriods, Gating
 from trundle.control.whole_body.whole_body import WholeBodyGains
 from trundle.parameters import parameters_of
+from trundle.plan.stances.stances import TimingRule
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
     Array,
     DataFile,
-    NonNegative,
     Place3,
     ScenarioTable,
     Seconds,
@@ -27,6 +27,7 @@ from trundle.scenarios.schema import (
     fault,
     table_of,
 )
+from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.schema_obstacles import Limbs, Obstacles, Turn3
 from trundle.systems.planar.schema_control import Period, Positive
 
@@ -101,11 +102,10 @@ class GainsTable(table_of(WholeBodyGains, GAINS)):
     """Weights and gains of the whole-body controller; see `trundle.control.whole_body.WholeBodyGains`."""
 
 
-class PreviewTable(table_of(PreviewWeights)):
+class PreviewTable(table_of(ControlPeriods, {"period": "preview"}, base=table_of(PreviewWeights))):
     """The preview of the centre of mass; see `trundle.control.preview.preview.Preview`."""
 
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
-    period: Period = Field(default=0.04, description="s, between two plans")
     sole_part: PositiveFraction = Field(default=0.75, description="of the soles' sides that plans may load")
     ankle: bool | None = Field(
         default=None,
@@ -119,10 +119,9 @@ class GatingTable(table_of(Gating)):
     """When a sole counts as landed; see `trundle.control.whole_body.Gating`."""
 
 
-class ControllerTable(Table):
+class ControllerTable(table_of(ControlPeriods, {"period": "control"})):
     """The controller."""
 
-    period: Period = Field(default=0.002, description="s")
     avoid: bool | None = Field(
         default=None,
         description="false: nothing keeps away; left out: limbs keep away from obstacles and blocks that name them; "
@@ -133,28 +132,18 @@ class ControllerTable(Table):
     gating: GatingTable = Field(default=GatingTable())
 
 
-class PlantTable(Table):
+class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part"])):
     """The simulated robot; masses are those of the trials."""
 
-    friction: Positive = Field(default=0.8, description="coefficient of friction of soles and ground")
-    step: Period = Field(default=0.001, description="s")
-    sole_part: PositiveFraction = Field(
-        default=1.0, description="of the soles' sides, between the corners that touch the ground"
-    )
     fallen_height: PositiveFraction = Field(
         default=0.6, description="of the base's height at the start: below, it has fallen"
     )
     fallen_tilt: Positive = Field(default=1.05, description="rad, of the base: beyond, it has fallen")
 
 
-class NoiseTable(Table):
+class NoiseTable(table_of(SensorNoise)):
     """Standard deviations of the sensors' noise, and their delay."""
 
-    position: NonNegative = Field(default=1e-4, description="rad, of joints")
-    rate: NonNegative = Field(default=0.01, description="rad/s, of joints")
-    attitude: NonNegative = Field(default=0.002, description="rad, of the base")
-    gyro: NonNegative = Field(default=0.01, description="rad/s, of the base")
-    force: NonNegative = Field(default=1.0, description="N, each component at soles and hands")
     delay: Delay = Field(default=0.002, description="s")
 
 
@@ -185,18 +174,8 @@ class PushesTable(Table):
         return self
 
 
-class TimingTable(Table):
+class TimingTable(table_of(TimingRule)):
     """Times of steps by the paper's rule; see `trundle.plan.stances.stances.TimingRule`."""
-
-    support_speed: Positive = Field(default=0.75, description="m/s, of the centre of mass while all soles stand")
-    move_speed: Positive = Field(default=0.5, description="m/s, along the way of a sole or hand")
-    tau: Positive = Field(default=4.0, description="s, from which on times do not get shorter")
-    alpha: Positive = Field(
-        default=50.0**0.5, description="s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa"
-    )
-    kappa: Positive = Field(default=2.0, description="exponent")
-    least_support: Seconds = Field(default=0.15, description="s, least time between two ways")
-    least_move: Seconds = Field(default=0.15, description="s, least time of a way")
 
     @model_validator(mode="after")
     def _above(self) -> TimingTable:

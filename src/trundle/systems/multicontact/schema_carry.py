@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trundle.control.whole_body.handling import Durations, Grip
 from trundle.control.whole_body.whole_body import WholeBodyGains
+from trundle.parameters import parameters_of
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Angle, Array, NonNegative, Place3, Seconds, Sizes3, Table, table_of
+from trundle.scenarios.schema import Angle, Array, Place3, Seconds, Sizes3, Table, table_of
 from trundle.systems.multicontact.schema import Length, Lift, MulticontactTables, PositiveFraction, TrialsTable
 from trundle.systems.planar.schema_control import Positive
 
@@ -44,27 +46,15 @@ class StandsTable(Table):
     width: Positive = Field(default=0.12, description="m, side of the square stands")
 
 
-class HandsTable(Table):
+_DURATIONS = [one.name for one in parameters_of(Durations) if one.name != "carry"]
+_GRIP = {key: key for key in ("gap", "force", "press", "support", "descent", "patience")} | {"press": "squeeze"}
+_NOT_ZERO = {"gap": Positive, "press": Positive, "descent": Positive}
+
+
+class HandsTable(table_of(Grip, _GRIP, narrower=_NOT_ZERO, base=table_of(Durations, _DURATIONS))):
     """What the hands do when: durations of the phases, s, and how they take hold; see `whole_body.handling`."""
 
-    wait: Seconds = Field(default=0.5, description="s, before they move")
-    reach: Seconds = Field(default=1.5, description="s, to beside the box")
-    close: Seconds = Field(default=0.8, description="s, to the box")
-    squeeze: Seconds = Field(default=0.4, description="s, until they press as much as they should")
-    load: Seconds = Field(default=0.5, description="s, in which the weight is taken over")
-    lift: Seconds = Field(default=1.5, description="s, from the stand to before the body")
     pause: Seconds = Field(default=0.5, description="s, after the lift, and after the last step")
-    lower: Seconds = Field(default=1.5, description="s, to the stand")
-    unload: Seconds = Field(default=0.5, description="s, in which the weight is given up")
-    release: Seconds = Field(default=0.3, description="s, until they press no more")
-    open: Seconds = Field(default=0.8, description="s, from the box")
-    retreat: Seconds = Field(default=1.2, description="s, back to the body")
-    gap: Positive = Field(default=0.05, description="m, between pads and box before and after")
-    force: NonNegative = Field(default=2.0, description="N, from which a hand feels the box")
-    press: Positive = Field(default=25.0, description="N, least normal force of each hand that holds")
-    support: Fraction = Field(default=0.5, description="share of the box's weight below which it is set down")
-    descent: Positive = Field(default=0.03, description="m/s, of a box whose stand is late")
-    patience: NonNegative = Field(default=1.5, description="s, most that is waited for a force")
 
 
 _OBJECT = {"place": "object", "turn": "object_turn", "kp": "object_kp", "kd": "object_kd"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.plant import PlantRun, PlantView
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
-from trundle.systems.multicontact.obstacles import of_obstacles
+from trundle.systems.multicontact.obstacles import with_obstacles
+from trundle.systems.multicontact.record import TrialResult
 from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one trial left: the run, and the facts that judge it."""
+    """What one trial left: the run, and what came of it."""
 
     run: PlantRun
-    facts: dict[str, Any]
+    result: TrialResult
 
 
 def run_trial(work: Any, trial: Trial) -> Outcome:
@@ -71,8 +72,8 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
         record=_records(work, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    facts = _facts(work, trial, run, policy) | _leaning(work, trial, run)
-    return Outcome(run, facts | of_obstacles(plant, run.records))
+    result = _with_lean(_result(work, trial, run, policy), work, trial, run)
+    return Outcome(run, with_obstacles(result, plant, run.records))
 
 
 def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
@@ -133,7 +134,7 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
     return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
-def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> dict[str, Any]:
+def _result(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
     nq = work.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
@@ -147,34 +148,35 @@ def _facts(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> di
         f"{landed} of {len(work.steps.travels)} travels ended": went,
         f"it moves with {speed:.2f} m/s at the end": speed < _STILL,
     }
-    return {
-        "seed": trial.seed,
-        "mass_factor": trial.mass_factor,
-        "push": list(trial.push),
-        "axis": trial.axis,
-        "status": run.status.label,
-        "reason": run.reason or "; ".join(why for why, well in failings.items() if not well),
-        "survived": bool(held and all(failings.values())),
-        "sole_shift": shift,
-        "steps": landed,
-        "end_speed": speed,
-        "com_rms_xy": float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
-        "momentum_most": float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
-        "drift": float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
-        "torque_use": diagnostics.torque_use,
-        "simulated": float(run.time[-1]),
-        "spent": diagnostics.spent,
-        "unsolved": int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
-        "previews_relaxed": policy.previews[Status.LIMITS_RELAXED],
-        "previews_unsolved": policy.previews.total()
-        - policy.previews[Status.LIMITS_RELAXED]
-        - policy.previews[Status.SUCCESS],
-        "cone_margin": margin if np.isfinite(margin) else 0.0,
-        **(_predictions(run) if policy.previews else {}),
-    }
+    relaxed, previews = policy.previews[Status.LIMITS_RELAXED], policy.previews.total()
+    dropped, ahead = _dropped_errors(run) if policy.previews else (np.nan, np.nan)
+    return TrialResult(
+        seed=trial.seed,
+        mass_factor=trial.mass_factor,
+        push=np.array(trial.push),
+        axis=trial.axis,
+        status=run.status.label,
+        reason=run.reason or "; ".join(why for why, well in failings.items() if not well),
+        survived=bool(held and all(failings.values())),
+        sole_shift=shift,
+        steps=landed,
+        end_speed=speed,
+        com_rms_xy=float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
+        momentum_most=float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
+        drift=float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
+        torque_use=diagnostics.torque_use,
+        simulated=float(run.time[-1]),
+        solve_time=diagnostics.spent,
+        unsolved=int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
+        previews_relaxed=relaxed,
+        previews_unsolved=previews - relaxed - policy.previews[Status.SUCCESS],
+        cone_margin=margin if np.isfinite(margin) else 0.0,
+        dropped_error=dropped,
+        dropped_error_ahead=ahead,
+    )
 
 
-def _predictions(run: PlantRun) -> dict[str, float]:
+def _dropped_errors(run: PlantRun) -> tuple[float, float]:
     """Return how far plans' dropped component of the angular momentum, about z, was from what was then estimated.
 
     The worst of plans in force, each from where it was made, and of what plans have `_AHEAD` of now.
@@ -184,7 +186,7 @@ def _predictions(run: PlantRun) -> dict[str, float]:
     later = np.searchsorted(run.time, run.time + most - 1e-9)
     seen = later < len(run.time)
     late = np.abs(r["ahead"][seen, -1, 2] - r["momentum"][later[seen], 2])
-    return {"dropped_error": float(now.max()), "dropped_error_ahead": float(late.max(initial=0.0))}
+    return float(now.max()), float(late.max(initial=0.0))
 
 
 def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
@@ -194,11 +196,11 @@ def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
-def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
-    """Return what the hand did in a trial of a robot that leans, and how near its bodies came to each other."""
+def _with_lean(result: TrialResult, work: Any, trial: Trial, run: PlantRun) -> TrialResult:
+    """Return the result with what the hand of a robot that leans did, and how near its bodies came to each other."""
     hand = work.tables.hand if work.tables.task == "walk" else None
     if hand is None:
-        return {}
+        return result
     humanoid, r = work.controller.humanoid, run.records
     i = tuple(humanoid.ends).index(hand.end)
     placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
@@ -212,13 +214,14 @@ def _leaning(work: Any, trial: Trial, run: PlantRun) -> dict[str, Any]:
         ),
         key=lambda one: one[0],
     )
-    return {
-        "placements": int(sum(load > work.tables.controller.gating.force for load in loads)),
-        "hand_load_share": float(force[placed].mean() / weight) if placed.any() else 0.0,
-        "hand_load_most": float(force.max()),
-        "self_clearance": clearance,
-        "nearest": list(pair),
-    }
+    return replace(
+        result,
+        placements=int(sum(load > work.tables.controller.gating.force for load in loads)),
+        hand_load_share=float(force[placed].mean() / weight) if placed.any() else 0.0,
+        hand_load_most=float(force.max()),
+        self_clearance=clearance,
+        nearest=tuple(pair),
+    )
 
 
 def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
@@ -263,7 +266,7 @@ def pictured(humanoid: Humanoid) -> dict[str, Any]:
 
 def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
-    from trundle.records import Trajectory, make_dataset
+    from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
 
     run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
@@ -300,7 +303,6 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "kind": "multicontact",
         "task": tables.task,
         "message": run.reason,
-        "trials": [outcome.facts for outcome in outcomes],
         "robot": tables.robot.name,
         **pictured(work.controller.humanoid),
         "friction": tables.plant.friction,
@@ -315,4 +317,4 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     # The plant's contacts neither pull nor leave their cones: what it did can be done.
-    return Trajectory(dataset, worst, True, metadata)
+    return Trajectory(with_trials(dataset, [outcome.result for outcome in outcomes]), worst, True, metadata)

@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from trundle.records import Trajectory
 
 _HANDS = ("left", "right")
-_PLAIN = (
-    "hand_position", "torso_distance", "hand_force_planned", "wall_distance", "active_contact",
-    "solve_time_implicit", "solve_time_hybrid", "drive_force", "push_force",
-    *(f"{name}_{level}" for name in ("hand_speed", "hand_distance", "hand_press", "ahead") for level in
-      ("implicit", "hybrid")),
-)  # fmt: skip
 
 
 def build(scenario: Scenario) -> TrialsExperiment:
@@ -64,7 +58,7 @@ class TrialsExperiment:
 
 def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
-    from trundle.records import Trajectory, make_dataset
+    from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.wallbounce.record import VIEW
 
     shown = min(setup.tables.trials.record, len(outcomes)) - 1
@@ -72,7 +66,7 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     y = run.records["measured"]
     n = len(run.time)
     flat = np.zeros((n, 1))
-    arrays = {name: run.records[name] for name in _PLAIN} | {
+    arrays = {name: values for name, values in run.records.items() if name in VIEW.variables} | {
         "base_position": np.column_stack([y[:, :2], np.full(n, setup.robot.ball_radius)]),
         "base_velocity": np.column_stack([y[:, 11:13], flat]),
         "base_rpy": y[:, [4, 3, 2]],
@@ -85,7 +79,6 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     metadata = {
         "kind": "wallbounce",
         "message": _message(setup, outcomes, shown),
-        "trials": [outcome.facts for outcome in outcomes],
         "shown": shown,
         "plan_quality": _quality(outcomes),
         "robot": {key: np.asarray(value).tolist() for key, value in vars(setup.robot).items() if key != "form"},
@@ -96,27 +89,28 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
         "task": setup.tables.task,
     }
     # The plant's contacts neither pull nor leave their cones: what it did can be done.
-    return Trajectory(dataset, worst, True, metadata)
+    return Trajectory(with_trials(dataset, [outcome.result for outcome in outcomes]), worst, True, metadata)
 
 
 def _message(setup: Setup, outcomes: list[Outcome], shown: int) -> str:
     """Return what went wrong in words, nothing if nothing did: falls, late and unusable plans, lost measurements."""
-    names = ("late", "rejected", "without_plan", "bad_measurements")
-    counts = {name: sum(outcome.facts["counts"][name] for outcome in outcomes) for name in names}
+    results = [outcome.result for outcome in outcomes]
+    late, rejected = sum(one.plans_late for one in results), sum(one.plans_rejected for one in results)
+    bad = sum(one.bad_measurements for one in results)
     texts = [outcomes[shown].run.reason] if outcomes[shown].run.reason else []
     others = [o.run.reason for k, o in enumerate(outcomes) if o.run.status is not Status.SUCCESS and k != shown]
     if others:
         texts.append(f"{len(others)} of {len(outcomes) - 1} other trials failed, the first: {others[0]}")
-    if counts["late"]:
+    if late:
         horizon = setup.tables.controller.stages * setup.tables.controller.step
-        texts.append(f"plans that came when their {horizon:g} s were over, dropped: {counts['late']}")
-    if counts["rejected"]:
-        texts.append(f"plans that were not finite, dropped: {counts['rejected']}")
-    if counts["late"] or counts["rejected"]:
-        alone = counts["without_plan"] * setup.tables.controller.timing.low
+        texts.append(f"plans that came when their {horizon:g} s were over, dropped: {late}")
+    if rejected:
+        texts.append(f"plans that were not finite, dropped: {rejected}")
+    if late or rejected:
+        alone = sum(one.without_plan for one in results) * setup.tables.controller.timing.low
         texts.append(f"the low level balanced without a plan for {alone:.3g} s")
-    if counts["bad_measurements"]:
-        texts.append(f"measurements that were not finite, replaced by the last before: {counts['bad_measurements']}")
+    if bad:
+        texts.append(f"measurements that were not finite, replaced by the last before: {bad}")
     return "; ".join(texts)
 
 

@@ -12,7 +12,7 @@ from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report.runs import DrawRun
-from trundle.systems.wallbounce import metrics as metrics_wallbounce
+from trundle.systems.wallbounce.record import results, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,8 +86,8 @@ def acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
 def path(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw ball, torso's top and hands seen from above, with walls and box; thin lines: the other trials."""
     ax = ax or style.new_axes(6.0, 5.4)
-    for one in metrics_wallbounce.trials(run):
-        ax.plot(*np.array(one["path"])[:, 1:].T, color=style.GREY, linewidth=0.5, alpha=0.6)
+    for one in results(run):
+        ax.plot(*one.path.T, color=style.GREY, linewidth=0.5, alpha=0.6)
     base, top = run["base_position"], _top(run)
     ax.plot(top[:, 0], top[:, 1], color=style.PURPLE, linewidth=1.0, label="top of the torso")
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
@@ -138,12 +138,12 @@ def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
 
     ax = ax or style.new_axes()
     for i, ((part, run), colour) in enumerate(zip(runs.items(), _PARTS, strict=False)):
-        facts = metrics_wallbounce.trials(run)
-        good = np.array([_well(one) for one in facts])
-        least = np.array([one["torso_min"] for one in facts])
-        k = np.arange(1, len(facts) + 1) + 0.12 * (i - 0.5 * (len(runs) - 1))  # side by side where they coincide
+        trials = results(run)
+        good = np.array([one.as_wanted for one in trials])
+        least = np.array([one.torso_min for one in trials])
+        k = np.arange(1, len(trials) + 1) + 0.12 * (i - 0.5 * (len(runs) - 1))  # side by side where they coincide
         name = part.replace("-", " ") or str(run.metadata.get("levels", "main run")).replace("-", " ")
-        label = f"{name}: {int(good.sum())} of {len(facts)}"
+        label = f"{name}: {int(good.sum())} of {len(trials)}"
         ax.plot(k[good], least[good], "o", color=colour, markersize=5, label=label)
         ax.plot(k[~good], least[~good], "o", color=colour, markersize=5, fillstyle="none")
     ax.axhline(0.0, color=style.RED, linewidth=0.8)
@@ -153,18 +153,13 @@ def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _well(one: Mapping[str, Any]) -> bool:
-    """Whether a trial went as wanted: round the box where there is one, else safely."""
-    return metrics_wallbounce.cleared(one) if one.get("box") else metrics_wallbounce.safe(one)
-
-
 def paths(runs: Runs, ax: Axes | None = None) -> Axes:
     """Draw the ball's paths of all trials of all parts, seen from above."""
     ax = ax or style.new_axes(6.0, 5.4)
     points = []
     for (part, run), colour in zip(runs.items(), _PARTS, strict=False):
-        for k, one in enumerate(metrics_wallbounce.trials(run)):
-            line = np.array(one["path"])[:, 1:]
+        for k, one in enumerate(results(run)):
+            line = one.path
             label = (part.replace("-", " ") or str(run.metadata.get("levels", ""))) if k == 0 else None
             ax.plot(*line.T, color=colour, linewidth=0.8, alpha=0.7, label=label)
             points.append(line)
@@ -227,14 +222,14 @@ def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
         ax.plot(*ends.T, color=style.INK, linewidth=3.0, solid_capstyle="butt", scalex=False, scaley=False)
         low, high = np.minimum(low, foot - 0.1), np.maximum(high, foot + 0.1)
     half = run.metadata.get("box")
-    first = metrics_wallbounce.shown(run)
-    if half and first.get("box"):
-        corner = np.array(first["box"]) - half[:2]
+    trial = shown(run)
+    if half and trial.box is not None:
+        corner = trial.box - half[:2]
         from matplotlib.patches import Rectangle
 
         ax.add_patch(Rectangle(tuple(corner), 2 * half[0], 2 * half[1], facecolor="#d9cbb3", edgecolor=style.INK))
-    if first.get("goal"):
-        ax.plot(*first["goal"], "*", color=style.GREEN, markersize=11, label="goal")
+    if trial.goal is not None:
+        ax.plot(*trial.goal, "*", color=style.GREEN, markersize=11, label="goal")
     wider = max(0.0, 1.1 * (high - low)[1] - (high - low)[0])  # room for the title
     ax.set_xlim(low[0] - 0.5 * wider, high[0] + 0.5 * wider)
     ax.set_ylim(low[1], high[1])

@@ -2,94 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
+from trundle.systems.wallbounce.record import TrialResult, results
 
 Runs = Mapping[str, Trajectory]
 
-_TURN = ("lateral_time", "goal_time", "peak_acceleration")
 _QUALITY = ("penetration", "slip", "off_wall_force")
 
 
 def general(run: Trajectory) -> dict[str, float]:
     """Return what every run of the kind has, over all its trials: worst distance, lean and forces, safe trials."""
-    facts = trials(run)
+    trials = results(run)
     implicit, hybrid = (run[f"solve_time_{level}"] for level in ("implicit", "hybrid"))
     return {
-        "trials_safe": _count(run, safe),
-        "trials_fallen": _count(run, _fell),
-        "torso_distance_min": min(one["torso_min"] for one in facts),
-        "lean_max": max(one["lean"] for one in facts),
-        "force_planned_max": max(one["force_planned"] for one in facts),
-        "force_measured_max": max(one["force_measured"] for one in facts),
+        "trials_safe": _count(one.safe for one in trials),
+        "trials_fallen": _count(one.fell for one in trials),
+        "torso_distance_min": min(one.torso_min for one in trials),
+        "lean_max": max(one.lean for one in trials),
+        "force_planned_max": max(one.force_planned for one in trials),
+        "force_measured_max": max(one.force_measured for one in trials),
         "solve_time_implicit": float(np.median(implicit)),
         "solve_time_hybrid": float(np.median(hybrid)),
     }
 
 
-def trials(run: Trajectory) -> list[dict[str, Any]]:
-    """Return the facts of the trials."""
-    found = run.metadata.get("trials")
-    if not found:
-        raise InputError("metadata.trials", found, "a list of trials, in a run of kind wallbounce")
-    return list(found)
-
-
-def shown(run: Trajectory) -> dict[str, Any]:
-    """Return the facts of the trial that the trajectory is."""
-    return trials(run)[int(run.metadata.get("shown", 0))]
-
-
-def safe(one: Mapping[str, Any]) -> bool:
-    """Whether a trial ended upright and within 0.3 m of its goal, the torso never touching anything."""
-    return bool(one["status"] == "success" and one["torso_min"] > 0.0 and one["away"] <= 0.3)
-
-
-def _fell(one: Mapping[str, Any]) -> bool:
-    return bool(one["status"] != "success")
-
-
 def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `wallbounce-recover`; forces are those of gentle trials in which a hand pushes."""
+    trials = results(run)
     values: dict[str, float] = {
-        "falls_two_level": _count(run, _fell),
-        "safe_two_level": _count(run, safe),
+        "falls_two_level": _count(one.fell for one in trials),
+        "safe_two_level": _count(one.safe for one in trials),
     }
     for part in ("drive-only", "implicit-only", "paper-presets", "gentle"):
         if part in parts:
-            values[f"safe_{part.replace('-', '_')}"] = _count(parts[part], safe)
+            values[f"safe_{part.replace('-', '_')}"] = _count(one.safe for one in results(parts[part]))
     if "gentle" in parts:
-        used = [one for one in trials(parts["gentle"]) if one["force_mismatch"] is not None]
+        gentle = results(parts["gentle"])
+        used = [one for one in gentle if np.isfinite(one.force_mismatch)]
         if used:
-            values["gentle_force_planned"] = float(np.median([one["force_planned"] for one in used]))
-            values["gentle_force_mismatch"] = float(np.median([one["force_mismatch"] for one in used]))
-            values["gentle_force_measured"] = float(np.median([one["force_measured"] for one in used]))
-        values["gentle_hands_used"] = Count(len(used), len(trials(parts["gentle"])))
+            values["gentle_force_planned"] = float(np.median([one.force_planned for one in used]))
+            values["gentle_force_mismatch"] = float(np.median([one.force_mismatch for one in used]))
+            values["gentle_force_measured"] = float(np.median([one.force_measured for one in used]))
+        values["gentle_hands_used"] = Count(len(used), len(gentle))
     return values
 
 
 def avoid(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `wallbounce-avoid`."""
+    trials = results(run)
     values = {
-        "cleared_seeds": _count(run, cleared),
-        "late_contact": float(np.median([one["late_contact"] for one in trials(run)])),
-        "clearance": float(np.median([one["torso_min"] for one in trials(run)])),
+        "cleared_seeds": _count(one.cleared for one in trials),
+        "late_contact": float(np.median([one.late_contact for one in trials])),
+        "clearance": float(np.median([one.torso_min for one in trials])),
     }
     if "drive-only" in parts:
-        values["drive_only_hits"] = _count(parts["drive-only"], lambda one: one["torso_min"] <= 0.0)
-        values["cleared_drive_only"] = _count(parts["drive-only"], cleared)
+        alone = results(parts["drive-only"])
+        values["drive_only_hits"] = _count(one.torso_min <= 0.0 for one in alone)
+        values["cleared_drive_only"] = _count(one.cleared for one in alone)
     return values
-
-
-def cleared(one: Mapping[str, Any]) -> bool:
-    """Whether the torso kept 2 cm from box and wall and the robot reached its goal."""
-    return bool(one["status"] == "success" and one["torso_min"] >= 0.02 and one["goal_time"] is not None)
 
 
 def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
@@ -98,12 +73,10 @@ def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
     A time that is never reached counts as infinite in the median; an infinite median is left out, so that its limit
     does not hold.
     """
-    values: dict[str, float] = {"falls": _count(run, _fell)}
-    for key in _TURN:
-        values[key] = _median(run, key)
+    trials = results(run)
+    values: dict[str, float] = {"falls": _count(one.fell for one in trials), **_turning(trials)}
     if "drive-only" in parts:
-        for key in _TURN:
-            alone = _median(parts["drive-only"], key)
+        for key, alone in _turning(results(parts["drive-only"])).items():
             values[f"{key}_drive_only"] = alone
             values[f"{key}_ratio"] = values[key] / alone if alone > 0.0 else float("nan")
     return {key: value for key, value in values.items() if np.isfinite(value)}
@@ -125,12 +98,19 @@ def models(run: Trajectory, parts: Runs) -> dict[str, float]:
     return values
 
 
-def _count(run: Trajectory, holds: Callable[[Mapping[str, Any]], bool]) -> Count:
-    return Count(sum(holds(one) for one in trials(run)), len(trials(run)))
+def _count(holds: Iterable[bool]) -> Count:
+    found = list(holds)
+    return Count(sum(found), len(found))
 
 
-def _median(run: Trajectory, key: str) -> float:
-    return float(np.median([float("inf") if one[key] is None else one[key] for one in trials(run)]))
+def _turning(trials: Sequence[TrialResult]) -> dict[str, float]:
+    """Return the medians of what a turn is judged by; what a trial does not reach counts as infinite."""
+    found = {
+        "lateral_time": [one.lateral_time for one in trials],
+        "goal_time": [one.goal_time for one in trials],
+        "peak_acceleration": [one.peak_acceleration for one in trials],
+    }
+    return {key: float(np.median(np.nan_to_num(values, nan=np.inf))) for key, values in found.items()}
 
 
 _RATIO = {

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.checks import FloatArray, array
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
+from trundle.parameters import Length, NonNegative, Period, Positive, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import Surface, add_geom, add_motor, load_mujoco, new_spec, set_inertia
 from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
-from trundle.systems.wallbounce.robot import BallBalancer
+from trundle.systems.wallbounce.robot import ARM_MASSES, ArmMasses, BallBalancer
 
 if TYPE_CHECKING:
     import mujoco
@@ -56,37 +57,24 @@ class BalancerPlant:
         Flat ones: the simulator has planes.
     boxes : sequence of MovableBox
         Movable from the outside; see `place_box`.
-    arm_masses : (2,) kg
-        Of upper arm and forearm.
-    armature : float, kg m^2
-        Of the joints' drives.
-    torso_radius : float, m
-    hand_friction, floor_friction : float
-    torsional_friction : float, m
-        Of the floor.
-    torque_limit : float, N m
-        Of the arms' joints.
-    step : float, s
+    arm_masses, armature, torso_radius, ..., step
+        See the sentences at the fields.
     """
 
     robot: BallBalancer = field(default_factory=BallBalancer)
     walls: Sequence[Wall] = ()
     boxes: Sequence[MovableBox] = ()
-    arm_masses: tuple[float, ...] | FloatArray = (0.8, 0.6)
-    armature: float = 0.01
-    torso_radius: float = 0.14
-    hand_friction: float = 0.8
-    floor_friction: float = 1.2
-    torsional_friction: float = 0.02
-    torque_limit: float = 40.0
-    step: float = 0.001
+    arm_masses: ArmMasses = parameter(ARM_MASSES, "kg, upper arm and forearm")
+    armature: NonNegative = parameter(0.01, "kg m^2, of the joints' drives")
+    torso_radius: Length = parameter(0.14, "m, of the cylinder that collides")
+    hand_friction: NonNegative = parameter(0.8, "coefficient of friction")
+    floor_friction: NonNegative = parameter(1.2, "coefficient of friction")
+    torsional_friction: NonNegative = parameter(0.02, "m, of the floor")
+    torque_limit: Positive = parameter(40.0, "N m, of the arms' joints")
+    step: Period = parameter(0.001, "s")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,), above=0.0, unit="kg"))
-        for name in ("torso_radius", "torque_limit", "step"):
-            positive(name, getattr(self, name))
-        for name in ("armature", "hand_friction", "floor_friction", "torsional_friction"):
-            non_negative(name, getattr(self, name))
+        check_parameters(self)
         for i, wall in enumerate(self.walls):
             if wall.curvature != 0.0:
                 raise InputError(f"walls[{i}].curvature", wall.curvature, "0: the plant has flat walls only")

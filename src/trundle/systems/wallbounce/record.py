@@ -1,8 +1,14 @@
-"""The variables of a run of kind `wallbounce`."""
+"""The record of a run of kind `wallbounce`: its variables over time, and what came of each trial."""
 
 from __future__ import annotations
 
-from trundle.records import Variable, View
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Annotated
+
+from trundle.checks import FloatArray
+from trundle.records import Trajectory, Variable, View, column, read_trials
+from trundle.status import Status
 
 _V = ("time", "xyz")
 _T = ("time",)
@@ -41,3 +47,75 @@ _VARIABLES: dict[str, Variable] = {
 }
 
 VIEW = View("wallbounce", _VARIABLES, {"posture": _POSTURE})
+
+
+@dataclass(frozen=True, eq=False)
+class TrialResult:
+    """What came of a trial; what it does not have is NaN or None."""
+
+    status: Annotated[str, column("1", "how the trial ended")]
+    reason: Annotated[str, column("1", "why it ended early")]
+    torso_min: Annotated[float, column("m", "least distance of the torso from walls and boxes")]
+    away: Annotated[float, column("m", "distance of the ball from the goal at the end")]
+    lean: Annotated[float, column("rad", "largest lean")]
+    force_planned: Annotated[float, column("N", "largest planned force on a hand")]
+    force_measured: Annotated[float, column("N", "largest measured force on a hand")]
+    hand_used: Annotated[bool, column("1", "whether a hand ever felt more than 1 N")]
+    plans_implicit: Annotated[int, column("1", "contact-implicit plans")]
+    plans_hybrid: Annotated[int, column("1", "hybrid plans")]
+    plans_late: Annotated[int, column("1", "plans that arrived when their horizon was over")]
+    plans_rejected: Annotated[int, column("1", "plans that were not finite")]
+    events: Annotated[int, column("1", "events, at which a plan is found by homotopy")]
+    bad_measurements: Annotated[int, column("1", "measurements that were not finite")]
+    without_plan: Annotated[int, column("1", "ticks of the low level without a plan")]
+    path_time: Annotated[FloatArray, column("s", "times of path", "path_point")]
+    path: Annotated[FloatArray, column("m", "way of the ball", "path_point", "xy", frame="world")]
+    force_mismatch: Annotated[
+        float, column("1", "median of |measured - planned| / planned where more than 3 N are planned")
+    ] = nan
+    solve_time_implicit: Annotated[float, column("s", "median time of a plan by warm start on this machine")] = nan
+    solve_time_event: Annotated[float, column("s", "median time of a plan at an event on this machine")] = nan
+    solve_time_hybrid: Annotated[float, column("s", "median time of a hybrid plan on this machine")] = nan
+    push_impulse: Annotated[float, column("N s", "impulse of the push")] = nan
+    push_length: Annotated[float, column("s", "duration of the push")] = nan
+    push_heading: Annotated[float, column("rad", "direction of the push, from the x axis")] = nan
+    push_height: Annotated[float, column("m", "where the push acts, above the ball's centre")] = nan
+    speed: Annotated[float, column("m/s", "speed forward at the start of a trip")] = nan
+    goal: Annotated[FloatArray | None, column("m", "goal of a trip at its end", "xy", frame="world")] = None
+    box: Annotated[FloatArray | None, column("m", "centre of the box that appeared", "xy", frame="world")] = None
+    change: Annotated[float, column("s", "when the box appeared or the goal moved, else 0")] = nan
+    along: Annotated[float, column("m", "farthest way forward")] = nan
+    late_contact: Annotated[float, column("s", "time of a hand on the wall later than 1 s after the change")] = nan
+    lateral_time: Annotated[float, column("s", "time from the change to 0.25 m sideways")] = nan
+    goal_time: Annotated[float, column("s", "time from the change to 0.25 m from the goal")] = nan
+    peak_acceleration: Annotated[float, column("m/s2", "largest horizontal acceleration after the change")] = nan
+
+    @property
+    def fell(self) -> bool:
+        """Whether the robot did not stay upright to the end."""
+        return self.status != Status.SUCCESS.label
+
+    @property
+    def safe(self) -> bool:
+        """Whether the trial ended upright and within 0.3 m of its goal, the torso never touching anything."""
+        return not self.fell and self.torso_min > 0.0 and self.away <= 0.3
+
+    @property
+    def cleared(self) -> bool:
+        """Whether the torso kept 2 cm from box and wall and the robot reached its goal."""
+        return not self.fell and self.torso_min >= 0.02 and isfinite(self.goal_time)
+
+    @property
+    def as_wanted(self) -> bool:
+        """Whether the robot got round the box where there is one, and else was safe."""
+        return self.safe if self.box is None else self.cleared
+
+
+def results(run: Trajectory) -> tuple[TrialResult, ...]:
+    """Return what came of the trials of a run."""
+    return read_trials(run, TrialResult)
+
+
+def shown(run: Trajectory) -> TrialResult:
+    """Return the result of the trial that the trajectory is."""
+    return results(run)[int(run.metadata["shown"])]

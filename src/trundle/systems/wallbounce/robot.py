@@ -7,19 +7,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, choice, non_negative, positive
+from trundle.checks import array
 from trundle.errors import InputError
+from trundle.parameters import (
+    Length,
+    Mass,
+    NonNegative,
+    Positive,
+    Range,
+    Vector3,
+    check_parameters,
+    parameter,
+)
 
 __all__ = ["BalancerState", "BallBalancer", "FloorLoad"]
 
-Vector = FloatArray | tuple[float, float, float]
-FORMS = ("exact", "simplified")
+ArmMasses = Annotated[
+    Sequence[float],
+    Range("2 masses > 0, each from 1e-9 to 1e9 (kg)", above=0.0, unit="kg", length=2, in_files=(1e-9, 1e9)),
+]
+"""Of upper arm and forearm."""
+ARM_MASSES = (0.8, 0.6)
+Moments = Annotated[
+    Sequence[float], Range("3 numbers > 0, each at most 1e12 (kg m^2)", above=0.0, unit="kg m^2", length=3)
+]
+HandRadius = Annotated[float, Range("a length > 0, from 1e-7 to 1e7 (m)", minimum=0.0, unit="m", in_files=(1e-7, 1e7))]
 _EZ = ca.DM([0.0, 0.0, 1.0])
 
 
@@ -81,68 +99,36 @@ class BallBalancer:
     Without arguments the numbers are those of ``ball_balancer.toml`` beside this file; see `read` for another one.
 
     State x = (x, y, yaw, pitch, roll, q (6), l (2), h (3)); l and h are momenta, see `velocities`.
-
-    Parameters
-    ----------
-    mass, ball_mass : float, kg
-    ball_radius : float, m
-    ball_inertia : float, kg m^2
-    com : (3,) m
-        From O, body axes.
-    inertia : (3,) kg m^2
-        Principal moments about the centre of mass, body axes.
-    gravity : float, m/s^2
-    floor_friction, hand_friction : float
-    drive_limit : float, N
-        Largest force of the drive on the floor, each component.
-    yaw_limit : float, N m
-    joint_rate_limit : float, rad/s
-    shoulder : (3,) m
-        Of the left arm, body axes; the right one is its mirror image.
-    upper_arm, forearm : float, m
-    hand_radius : float, m
-    joint_lower, joint_upper, joint_rest : (3,) rad
-        Of abduction, flexion, elbow; the same for both arms.
-    height : float, m
-        Above the floor.
-    form : "exact" or "simplified"
-        Of the dynamics; see `rate`.
     """
 
-    mass: float = _NUMBERS["mass"]
-    ball_mass: float = _NUMBERS["ball_mass"]
-    ball_radius: float = _NUMBERS["ball_radius"]
-    ball_inertia: float = _NUMBERS["ball_inertia"]
-    com: Vector = _NUMBERS["com"]
-    inertia: Vector = _NUMBERS["inertia"]
-    gravity: float = _NUMBERS["gravity"]
-    floor_friction: float = _NUMBERS["floor_friction"]
-    hand_friction: float = _NUMBERS["hand_friction"]
-    drive_limit: float = _NUMBERS["drive_limit"]
-    yaw_limit: float = _NUMBERS["yaw_limit"]
-    joint_rate_limit: float = _NUMBERS["joint_rate_limit"]
-    shoulder: Vector = _NUMBERS["shoulder"]
-    upper_arm: float = _NUMBERS["upper_arm"]
-    forearm: float = _NUMBERS["forearm"]
-    hand_radius: float = _NUMBERS["hand_radius"]
-    joint_lower: Vector = _NUMBERS["joint_lower"]
-    joint_upper: Vector = _NUMBERS["joint_upper"]
-    joint_rest: Vector = _NUMBERS["joint_rest"]
-    height: float = _NUMBERS["height"]
-    form: str = _NUMBERS["form"]
+    mass: Mass = parameter(_NUMBERS["mass"], "kg, without the ball")
+    ball_mass: Mass = parameter(_NUMBERS["ball_mass"], "kg")
+    ball_radius: Length = parameter(_NUMBERS["ball_radius"], "m")
+    ball_inertia: Positive = parameter(_NUMBERS["ball_inertia"], "kg m^2")
+    com: Vector3 = parameter(_NUMBERS["com"], "m, centre of mass from the ball's centre, body axes")
+    inertia: Moments = parameter(_NUMBERS["inertia"], "kg m^2, about the centre of mass")
+    gravity: NonNegative = parameter(_NUMBERS["gravity"], "m/s^2, downward")
+    floor_friction: NonNegative = parameter(_NUMBERS["floor_friction"], "coefficient of friction the plans may use")
+    hand_friction: NonNegative = parameter(_NUMBERS["hand_friction"], "coefficient of friction the plans may use")
+    drive_limit: Positive = parameter(_NUMBERS["drive_limit"], "N, of the drive on the floor, each component, in plans")
+    yaw_limit: NonNegative = parameter(_NUMBERS["yaw_limit"], "N m, in plans")
+    joint_rate_limit: Positive = parameter(_NUMBERS["joint_rate_limit"], "rad/s, in plans")
+    shoulder: Vector3 = parameter(_NUMBERS["shoulder"], "m, of the left arm, body axes")
+    upper_arm: Length = parameter(_NUMBERS["upper_arm"], "m")
+    forearm: Length = parameter(_NUMBERS["forearm"], "m")
+    hand_radius: HandRadius = parameter(_NUMBERS["hand_radius"], "m")
+    joint_lower: Vector3 = parameter(_NUMBERS["joint_lower"], "rad: abduction, flexion, elbow")
+    joint_upper: Vector3 = parameter(_NUMBERS["joint_upper"], "rad")
+    joint_rest: Vector3 = parameter(_NUMBERS["joint_rest"], "rad")
+    height: Length = parameter(_NUMBERS["height"], "m, above the floor")
+    form: Literal["exact", "simplified"] = parameter(_NUMBERS["form"], "of the model's dynamics")
 
     def __post_init__(self) -> None:
-        choice("form", self.form, FORMS)
-        zero = ("floor_friction", "hand_friction", "gravity", "yaw_limit", "hand_radius")
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if isinstance(entry.default, tuple):
-                object.__setattr__(self, entry.name, array(entry.name, value, (3,)))
-            elif entry.name != "form":
-                check = non_negative if entry.name in zero else positive
-                object.__setattr__(self, entry.name, check(entry.name, value))
+        check_parameters(self)
+        for name in ("com", "inertia", "shoulder", "joint_lower", "joint_upper", "joint_rest"):
+            object.__setattr__(self, name, array(name, getattr(self, name), (3,)))
         inertia = np.asarray(self.inertia)
-        if np.any(inertia <= 0.0) or np.any(2.0 * inertia > np.sum(inertia) * (1 + 1e-12)):
+        if np.any(2.0 * inertia > np.sum(inertia) * (1 + 1e-12)):
             raise InputError("inertia", inertia, "three positive moments, none above the sum of the others")
         if np.any(np.asarray(self.joint_lower) >= np.asarray(self.joint_upper)):
             raise InputError("joint_lower", self.joint_lower, f"below joint_upper = {self.joint_upper}")

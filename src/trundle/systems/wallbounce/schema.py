@@ -6,11 +6,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.contact.soft import SoftLaw
+from trundle.parameters import parameters_of
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
     Duration,
-    Mass,
     NonNegative,
     Place3,
     Real,
@@ -23,61 +24,42 @@ from trundle.scenarios.schema import (
     Vector3,
     check_multiples,
     fault,
+    table_of,
 )
-from trundle.systems.planar.schema_control import Factor, Period, Positive
+from trundle.systems.planar.schema_control import Factor, Positive
+from trundle.systems.wallbounce.control.costs import BalancerWeights
+from trundle.systems.wallbounce.control.level import BalancerLevel
+from trundle.systems.wallbounce.control.low_level import LowLevelGains
+from trundle.systems.wallbounce.control.reference import PathRules
+from trundle.systems.wallbounce.control.schedule import ScheduleRules
+from trundle.systems.wallbounce.control.two_level import Timing
+from trundle.systems.wallbounce.plant import BalancerPlant
+from trundle.systems.wallbounce.robot import BallBalancer
 
-Moments = Annotated[tuple[Positive, Positive, Positive], Array, Allowed("3 numbers > 0, each at most 1e12 (kg m^2)")]
-Masses2 = Annotated[tuple[Mass, Mass], Array, Allowed("2 masses > 0, each from 1e-9 to 1e9 (kg)")]
 Range = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, the smaller first")]
 Reach2 = Annotated[tuple[NonNegative, NonNegative], Array, Allowed("2 numbers from 0 to 1e12 (m)")]
 Iterations = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
-Stages = Annotated[int, Field(ge=2, le=200), Allowed("an integer from 2 to 200")]
 Trials = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Portion = Annotated[float, Field(ge=0, le=1), Allowed("a number from 0 to 1")]
 Delay = Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")]
 
 
-class RobotTable(Table):
+_ROBOT = [one.name for one in parameters_of(BallBalancer) if one.name != "gravity"]
+_WEIGHTS = [one.name for one in parameters_of(BalancerWeights) if not one.name.startswith("contact_")]
+
+
+class RobotTable(table_of(BallBalancer, _ROBOT)):
     """What the controller believes of the robot."""
 
-    mass: Mass = Field(default=25.0, description="kg, without the ball")
-    ball_mass: Mass = Field(default=2.4, description="kg")
-    ball_radius: Size = Field(default=0.106, description="m")
-    ball_inertia: Positive = Field(default=0.0174, description="kg m^2")
-    com: Vector3 = Field(default=(0.0, 0.0, 0.45), description="m, centre of mass from the ball's centre, body axes")
-    inertia: Moments = Field(default=(2.0, 2.0, 0.3), description="kg m^2, about the centre of mass")
-    floor_friction: NonNegative = Field(default=0.6, description="coefficient of friction the plans may use")
-    hand_friction: NonNegative = Field(default=0.6, description="coefficient of friction the plans may use")
-    drive_limit: Positive = Field(default=40.0, description="N, of the drive on the floor, each component, in plans")
-    yaw_limit: NonNegative = Field(default=5.0, description="N m, in plans")
-    joint_rate_limit: Positive = Field(default=4.0, description="rad/s, in plans")
-    shoulder: Vector3 = Field(default=(0.0, 0.18, 0.8), description="m, of the left arm, body axes")
-    upper_arm: Size = Field(default=0.25, description="m")
-    forearm: Size = Field(default=0.25, description="m")
-    hand_radius: Size = Field(default=0.03, description="m")
-    joint_lower: Vector3 = Field(default=(-0.3, -1.0, 0.0), description="rad: abduction, flexion, elbow")
-    joint_upper: Vector3 = Field(default=(1.9, 2.2, 2.4), description="rad")
-    joint_rest: Vector3 = Field(default=(0.35, 0.15, 1.3), description="rad")
-    height: Size = Field(default=1.2, description="m, above the floor")
-    form: Literal["exact", "simplified"] = Field(default="exact", description="of the model's dynamics")
 
-
-class PlantTable(Table):
+class PlantTable(table_of(BalancerPlant)):
     """What is true of the simulated robot; all that is not here is as in [robot]."""
 
     drive_limit: Positive = Field(default=60.0, description="N, largest force of the drive, each component")
     yaw_limit: NonNegative = Field(default=5.0, description="N m")
-    torque_limit: Positive = Field(default=40.0, description="N m, of the arms' joints")
-    arm_masses: Masses2 = Field(default=(0.8, 0.6), description="kg, upper arm and forearm")
-    armature: NonNegative = Field(default=0.01, description="kg m^2, of the joints' drives")
-    torso_radius: Size = Field(default=0.14, description="m, of the cylinder that collides")
-    hand_friction: NonNegative = Field(default=0.8, description="coefficient of friction")
-    floor_friction: NonNegative = Field(default=1.2, description="coefficient of friction")
-    torsional_friction: NonNegative = Field(default=0.02, description="m, of the floor")
     mass: Factor = Field(default=1.0, description="true mass over that of [robot]")
     inertia: Factor = Field(default=1.0, description="true inertia over that of [robot]")
     com: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m, true centre of mass minus that of [robot]")
-    step: Period = Field(default=0.001, description="s")
 
 
 class WallTable(Table):
@@ -101,89 +83,36 @@ class BoxTable(Table):
     )
 
 
-class LawTable(Table):
+class LawTable(table_of(SoftLaw)):
     """Soft force of plans: largest / (1 + exp((distance + offset) / width))."""
 
-    largest: Positive = Field(default=60.0, description="N")
-    width: Size = Field(default=0.02, description="m")
-    offset: NonNegative = Field(default=0.02, description="m")
 
-
-class RulesTable(Table):
+class RulesTable(table_of(ScheduleRules)):
     """When a planned force is a contact of the schedule."""
 
-    on: NonNegative = Field(default=3.0, description="N, a contact begins above it")
-    off: NonNegative = Field(default=1.2, description="N, it ends below")
-    near: NonNegative = Field(default=0.02, description="m, it begins only within this distance")
-    far: NonNegative = Field(default=0.04, description="m, it ends beyond")
-    shortest: NonNegative = Field(default=0.12, description="s, shorter ones are dropped")
-    credit: bool = Field(default=True, description="a contact that lasts counts with the time it has lasted")
-    horizon: bool = Field(default=True, description="a contact that reaches the plan's end is kept however short")
-    keep_end: bool = Field(default=False, description="a contact that lasts ends no later than planned when it began")
 
-
-class WeightsTable(Table):
+class WeightsTable(table_of(BalancerWeights, _WEIGHTS, defaults={"joints": 1.0, "angular": 1.0})):
     """Weights of the plans' costs; see `trundle.systems.wallbounce.control.costs.BalancerWeights`."""
 
-    position: NonNegative = Field(default=40.0, description="1/m^2")
-    yaw: NonNegative = Field(default=20.0, description="1/rad^2")
-    lean: NonNegative = Field(default=20.0, description="1/rad^2")
-    joints: NonNegative = Field(default=1.0, description="1/rad^2")
-    linear: NonNegative = Field(default=0.02, description="1/(N s)^2")
-    angular: NonNegative = Field(default=1.0, description="1/(N m s)^2")
-    drive: NonNegative = Field(default=0.004, description="1/N^2")
-    yaw_torque: NonNegative = Field(default=0.05, description="1/(N m)^2")
-    joint_rates: NonNegative = Field(default=0.05, description="1/(rad/s)^2")
-    direction: NonNegative = Field(default=1.0, description="of the tangential share of soft forces")
-    force: NonNegative = Field(default=0.02, description="1/N^2")
-    slip: NonNegative = Field(default=20.0, description="1/(m/s)^2")
-    landing: NonNegative = Field(default=6.0, description="1/(m/s)^2")
-    limits: NonNegative = Field(default=0.3, description="barriers of inputs, joints and floor")
-    outside: NonNegative = Field(default=0.1, description="barrier of the hands' distance from walls")
-    torso: NonNegative = Field(default=2.0, description="barrier of the torso's distance from walls")
-    disc: NonNegative = Field(default=4.0, description="barrier of the ball's distance from an obstacle")
-    disc_top: NonNegative = Field(default=8.0, description="barrier of the torso's top from an obstacle")
-    disc_hands: NonNegative = Field(default=2.0, description="barrier of the hands' distance from an obstacle")
-    end: NonNegative = Field(default=0.9, description="the last stage's weights over those of a stage")
 
-
-class GainsTable(Table):
+class GainsTable(table_of(LowLevelGains)):
     """Gains of the low level; see `trundle.systems.wallbounce.control.low_level.LowLevelGains`."""
 
-    tilt: NonNegative = Field(default=1000.0, description="N/rad")
-    tilt_rate: NonNegative = Field(default=110.0, description="N s/rad")
-    position: NonNegative = Field(default=0.15, description="rad/m")
-    velocity: NonNegative = Field(default=0.25, description="rad s/m")
-    integral: NonNegative = Field(default=0.05, description="rad/(m s)")
-    lean: NonNegative = Field(default=0.08, description="rad, most lean asked for by these three")
-    yaw: NonNegative = Field(default=60.0, description="N m/rad")
-    yaw_rate: NonNegative = Field(default=8.0, description="N m s/rad")
-    hand: NonNegative = Field(default=400.0, description="N/m")
-    hand_rate: NonNegative = Field(default=40.0, description="N s/m")
-    joint: NonNegative = Field(default=2.0, description="N m/rad")
-    joint_rate: NonNegative = Field(default=0.3, description="N m s/rad")
 
-
-class TimingTable(Table):
+class TimingTable(table_of(Timing)):
     """Periods of the levels, and after what time a plan may be used."""
 
-    implicit: Period = Field(default=0.025, description="s, period of contact-implicit plans")
-    hybrid: Period = Field(default=0.01, description="s, period of hybrid plans")
-    low: Period = Field(default=0.001, description="s, period of the low level")
-    implicit_time: Delay = Field(default=0.011, description="s, a contact-implicit plan takes")
-    event_time: Delay = Field(default=0.020, description="s, more at an event")
-    hybrid_time: Delay = Field(default=0.005, description="s, a hybrid plan takes")
-    measured: bool = Field(default=False, description="the time really taken instead; runs then differ")
+
+class PathTable(table_of(PathRules)):
+    """The reference path."""
 
 
-class BalancerControllerTable(Table):
+class BalancerControllerTable(table_of(BalancerLevel, ["stages", "step"])):
     """Two levels of predictive control over a low level."""
 
     levels: Literal["two-level", "implicit-only", "drive-only"] = Field(
         default="two-level", description="drive-only: plans whose hands find no force"
     )
-    stages: Stages = Field(default=25, description="of a plan")
-    step: Period = Field(default=0.04, description="s, of a stage")
     iterations: Iterations = Field(default=15, description="of a contact-implicit update, at most")
     event_iterations: Iterations = Field(default=15, description="for each law of the homotopy at an event")
     hybrid_iterations: Iterations = Field(default=5, description="of a hybrid update")
@@ -240,21 +169,6 @@ class GoalTable(Table):
     turn_at: Duration | None = Field(default=None, description="s, the goal moves aside then; left out: never")
     turn_ahead: Real = Field(default=0.0, description="m, of the new goal forward of the ball at that time")
     turn_aside: Real = Field(default=0.0, description="m, of the new goal to the left of the old way")
-
-
-class PathTable(Table):
-    """The reference path."""
-
-    speed: Positive = Field(default=1.0, description="m/s, forward")
-    acceleration: Positive = Field(default=1.0, description="m/s^2, forward")
-    passing: Positive | None = Field(
-        default=None, description="m/s, forward while a seen box lies ahead; left out: speed"
-    )
-    lateral_time: Positive = Field(default=0.9, description="s, of a move sideways")
-    replan: Period = Field(default=0.2, description="s, between two plans of the path")
-    settle: NonNegative = Field(
-        default=0.0, description="m from the goal, within which the path is no longer replanned"
-    )
 
 
 class BalancerSimulationTable(Table):

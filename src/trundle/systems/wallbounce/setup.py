@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.soft import SoftLaw, Wall
+from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr import Limits
 from trundle.simulate.mujoco.plant import PlantView
@@ -21,21 +21,17 @@ from trundle.simulate.mujoco.sensors import Sensors
 from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
 from trundle.systems.wallbounce.control import (
     NO_FORCE,
-    BalancerWeights,
     ContactImplicit,
     HybridControl,
     ImplicitPlanner,
     KeepOut,
     KeepOutDisc,
     LowLevel,
-    LowLevelGains,
     PassedObstacle,
     PathPlanner,
     Reference,
-    ScheduleRules,
     Surroundings,
     TimedGoal,
-    Timing,
     TrackingPlanner,
     TwoLevel,
 )
@@ -91,7 +87,7 @@ class Setup:
         return BallBalancer(**self._robot())
 
     def _robot(self) -> dict[str, Any]:
-        return self.tables.robot.model_dump() | {"gravity": self.tables.simulation.gravity}
+        return self.tables.robot.values() | {"gravity": self.tables.simulation.gravity}
 
     @property
     def walls(self) -> list[Wall]:
@@ -122,9 +118,7 @@ class Setup:
             drive_limit=table.drive_limit,
             yaw_limit=table.yaw_limit,
         )
-        names = ("arm_masses", "armature", "torso_radius", "hand_friction", "floor_friction", "torsional_friction")
-        given = {name: getattr(table, name) for name in (*names, "torque_limit", "step")}
-        return BalancerPlant(true, self.walls, [] if self.box is None else [self.box], **given)
+        return BalancerPlant(true, self.walls, [] if self.box is None else [self.box], **table.values(BalancerPlant))
 
     def check(self) -> None:
         """Build everything but the compiled plans, and refuse what does not fit together.
@@ -139,8 +133,7 @@ class Setup:
         check_rules(self.tables.controller)
         self.plant().torso()
         self.keep_out()
-        ScheduleRules(**self.tables.controller.rules.model_dump())
-        Timing(**self.tables.controller.timing.model_dump())
+        _ = self.tables.controller.rules.make(), self.tables.controller.timing.make()
 
     def keep_out(self) -> KeepOut:
         """Return how far the body keeps from walls and obstacles."""
@@ -156,20 +149,19 @@ class Setup:
     def policy(self, reference: Reference, surroundings: Callable[[float], Surroundings]) -> TwoLevel:
         """Return the controller."""
         table = self.tables.controller
-        law, weights = SoftLaw(**table.law.model_dump()), BalancerWeights(**table.weights.model_dump())
+        law, weights, rules = table.law.make(), table.weights.make(), table.rules.make()
         margins = self.keep_out()
-        rules = ScheduleRules(**table.rules.model_dump())
         implicit, hybrid = self.levels()
         found = NO_FORCE if table.levels == "drive-only" else law
         events = Limits(table.event_iterations, tolerance=1e-5)
-        low = LowLevel(self.robot, LowLevelGains(**table.gains.model_dump()), self.tables.plant.arm_masses)
+        low = LowLevel(self.robot, table.gains.make(), self.tables.plant.arm_masses)
         return TwoLevel(
             low,
             ImplicitPlanner(implicit, found, weights, rules, margins, Limits(table.iterations, tolerance=1e-4), events),
             TrackingPlanner(hybrid, law.largest, weights, margins, Limits(table.hybrid_iterations)),
             reference,
             surroundings,
-            Timing(**table.timing.model_dump()),
+            table.timing.make(),
             table.levels,
             table.event_momentum,
         )
@@ -301,5 +293,4 @@ class Guide:
             return PathPlanner(self.robot, [TimedGoal(np.zeros(2))], self.walls)
         goals: Sequence[TimedGoal] = [TimedGoal(self.goal, time)] * (1 if self.place is None else 2)
         obstacles = [] if self.obstacle is None else [self.obstacle]
-        path = tables.path.model_dump()
-        return PathPlanner(self.robot, goals, self.walls, obstacles, forward=self.setup.forward, **path)
+        return PathPlanner(self.robot, goals, self.walls, obstacles, tables.path.make(), self.setup.forward)

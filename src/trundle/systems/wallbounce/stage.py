@@ -12,7 +12,7 @@ from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart
 from trundle.report.staging import Actor, Stage, frame_times, sampled
-from trundle.systems.wallbounce import metrics as metrics_wallbounce
+from trundle.systems.wallbounce.record import shown
 
 Array = NDArray[np.float64]
 Colour = tuple[int, int, int]
@@ -114,15 +114,15 @@ def _walls(run: Trajectory, count: int) -> list[Actor]:
 
 
 def _box(run: Trajectory, times: Array) -> list[Actor]:
-    half, first = run.metadata.get("box"), metrics_wallbounce.shown(run)
-    if not half or not first.get("box"):
+    half, trial = run.metadata.get("box"), shown(run)
+    if not half or trial.box is None:
         return []
     x, y, z = np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")
     corners = np.column_stack([x.ravel(), y.ravel(), z.ravel()]) * half
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     faces = np.array([[a, b, c] for a, b, c, _ in quads] + [[a, c, d] for a, _, c, d in quads])
-    there = times >= float(first["change"]) - 1e-9
-    place = np.where(there[:, None], [*first["box"], half[2]], [0.0, 0.0, -50.0])
+    there = times >= trial.change - 1e-9
+    place = np.where(there[:, None], [*trial.box, half[2]], [0.0, 0.0, -50.0])
     still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
     return [Actor("box", (MeshPart(corners, faces, _BOX, 0.85, True, True),), place, still)]
 

@@ -9,7 +9,7 @@ import pytest
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
-from trundle.systems.wallbounce.control.reference import PassedObstacle, PathPlanner, TimedGoal, quintic
+from trundle.systems.wallbounce.control.reference import PassedObstacle, PathPlanner, PathRules, TimedGoal, quintic
 from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT = BallBalancer()
@@ -37,7 +37,7 @@ def test_quintic_starts_and_ends_as_asked():
 
 
 def test_it_rolls_to_the_goal_and_stops_there():
-    planner = PathPlanner(ROBOT, [TimedGoal((2.0, 0.0))], speed=0.8, acceleration=1.0)
+    planner = PathPlanner(ROBOT, [TimedGoal((2.0, 0.0))], rules=PathRules(speed=0.8, acceleration=1.0))
     x = planner.reference(0.0, ROBOT.rest(), np.linspace(0, 6, 300))
     assert x[0, :2] == pytest.approx([0, 0])
     assert x[-1, :2] == pytest.approx([2.0, 0.0], abs=5e-3)
@@ -50,7 +50,7 @@ def test_it_rolls_to_the_goal_and_stops_there():
 @pytest.mark.parametrize("form", ["exact", "simplified"])
 def test_the_path_is_upright_and_at_the_speed_of_its_places_in_both_forms(form):
     robot = BallBalancer(form=form)
-    planner = PathPlanner(robot, [TimedGoal((2.0, 0.5))], speed=0.8)
+    planner = PathPlanner(robot, [TimedGoal((2.0, 0.5))], rules=PathRules(speed=0.8))
     x = planner.reference(0.0, robot.rest(), np.linspace(0, 2, 201))
     s = ca.SX.sym("x", 16)
     state = ca.Function("s", [s], [robot.state(s).v, robot.state(s).omega])
@@ -66,7 +66,7 @@ def test_something_new_changes_path_and_version_at_once():
         [TimedGoal((3.0, 0.0))],
         [Wall([0, 0.5, 0], [0, -1, 0])],
         [PassedObstacle(disc, (0.0, -1.0), 0.5)],
-        replan=10.0,
+        PathRules(replan=10.0),
     )
     before = planner.reference(0.49, rolling(0.3, 0.0, 1.0), 0.49 + TIMES)
     assert np.max(np.abs(before[:, 1])) < 1e-9
@@ -81,7 +81,7 @@ def test_something_new_changes_path_and_version_at_once():
 
 
 def test_the_path_starts_where_the_robot_is_every_so_often():
-    planner = PathPlanner(ROBOT, [TimedGoal((3.0, 0.0))], replan=0.2)
+    planner = PathPlanner(ROBOT, [TimedGoal((3.0, 0.0))], rules=PathRules(replan=0.2))
     planner.reference(0.0, ROBOT.rest(), TIMES)
     kept = planner.reference(0.1, rolling(0.0, 0.3), 0.1 + TIMES)
     assert kept[0, 1] == pytest.approx(0.0)
@@ -92,28 +92,30 @@ def test_the_path_starts_where_the_robot_is_every_so_often():
 
 def test_it_passes_an_obstacle_slowly_and_then_goes_on():
     obstacle = PassedObstacle(KeepOutDisc((1.5, 0.0), 0.4), (0.0, -1.0))
-    planner = PathPlanner(ROBOT, [TimedGoal((4.0, 0.0))], (), [obstacle], speed=2.0, acceleration=3.0, passing=0.5)
+    rules = PathRules(speed=2.0, acceleration=3.0, passing=0.5)
+    planner = PathPlanner(ROBOT, [TimedGoal((4.0, 0.0))], (), [obstacle], rules)
     x = planner.reference(0.0, rolling(0.0, 0.0, 2.0), np.linspace(0, 3, 151))
     v, place = x[:, 11] / ROBOT.effective_mass, x[:, 0]
     assert v[(place > 0.8) & (place < 1.6)] == pytest.approx(0.5, abs=1e-6)
     assert np.max(v[place > 1.8]) > 1.0
     with pytest.raises(InputError, match="passing"):
-        PathPlanner(ROBOT, [TimedGoal((4.0, 0.0))], passing=-1.0)
+        PathRules(passing=-1.0)
 
 
 def test_close_to_the_goal_the_path_is_followed_to_its_end():
-    planner = PathPlanner(ROBOT, [TimedGoal((1.0, 0.0))], replan=0.2, settle=0.6)
+    planner = PathPlanner(ROBOT, [TimedGoal((1.0, 0.0))], rules=PathRules(replan=0.2, settle=0.6))
     path = planner.reference(0.0, rolling(0.5, 0.1, 0.2), np.linspace(0, 3, 151))
     later = planner.reference(1.0, rolling(0.45, 0.12), 1.0 + TIMES)
     assert later[:, 0] == pytest.approx(np.interp(1.0 + TIMES, np.linspace(0, 3, 151), path[:, 0]), abs=2e-3)
     away = planner.reference(1.2, rolling(0.2, 0.12), 1.2 + TIMES)
     assert away[0, :2] == pytest.approx([0.2, 0.12])  # pushed far off: planned again
     with pytest.raises(InputError, match="settle"):
-        PathPlanner(ROBOT, [TimedGoal((1.0, 0.0))], settle=-0.1)
+        PathRules(settle=-0.1)
 
 
 def test_goals_come_in_their_time():
-    planner = PathPlanner(ROBOT, [TimedGoal((3.0, 0.0)), TimedGoal((1.0, -1.0), 1.0)], replan=0.2, lateral_time=0.5)
+    goals = [TimedGoal((3.0, 0.0)), TimedGoal((1.0, -1.0), 1.0)]
+    planner = PathPlanner(ROBOT, goals, rules=PathRules(replan=0.2, lateral_time=0.5))
     assert planner.reference(0.9, ROBOT.rest(), 0.9 + TIMES)[-1, 1] == 0.0
     assert planner.reference(1.0, rolling(0.8, 0.0, 1.0), 1.0 + TIMES)[-1, 1] == pytest.approx(-1.0)
 
@@ -122,6 +124,6 @@ def test_wrong_arguments_are_named():
     with pytest.raises(InputError, match="goals"):
         PathPlanner(ROBOT, [])
     with pytest.raises(InputError, match="speed"):
-        PathPlanner(ROBOT, [TimedGoal((1.0, 0.0))], speed=0.0)
+        PathRules(speed=0.0)
     with pytest.raises(InputError, match="side"):
         PassedObstacle(KeepOutDisc((0, 0), 1.0), (2.0, 0.0))

@@ -75,7 +75,7 @@ def test_a_push_is_caught_at_the_wall(levels):
     assert recovered(run)
     assert np.max(force) > 10.0
     assert np.linalg.norm(run.records["y"][-1, :2]) < 0.3
-    assert policy.report()["hybrid"] > 200
+    assert policy.counts.hybrid > 200
     alone, _ = pushed(controller(levels, [WALL], levels="drive-only"), [WALL])
     assert np.min(alone.records["torso"]) < np.min(run.records["torso"])
 
@@ -111,9 +111,8 @@ def test_a_plan_that_comes_after_its_horizon_is_dropped_and_the_robot_stands(lev
     policy = controller(levels, [WALL], Timing(implicit_time=1.2))
     run, _ = pushed(policy, [WALL], impulse=3.0)
     assert run.status is Status.SUCCESS
-    report = policy.report()
-    assert report["late"] > 0
-    assert report["without_plan"] > 2000
+    assert policy.counts.late > 0
+    assert policy.counts.without_plan > 2000
     assert np.linalg.norm(run.records["y"][-1, :2]) < 0.3
 
 
@@ -127,7 +126,7 @@ def test_a_measurement_that_is_not_a_number_is_replaced(levels):
 
     run, _ = pushed(policy, [WALL], impulse=15.0, fault=fault)
     assert recovered(run)
-    assert policy.report()["bad_measurements"] > 5
+    assert policy.counts.bad_measurements > 5
 
 
 def test_a_horizon_shorter_than_a_contact():

@@ -10,7 +10,7 @@ from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, K
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.low_level import LowLevel, LowLevelGains
 from trundle.systems.wallbounce.control.plans import NO_FORCE, BalancerPlan, ImplicitPlanner, TrackingPlanner
-from trundle.systems.wallbounce.control.reference import PassedObstacle, PathPlanner, TimedGoal
+from trundle.systems.wallbounce.control.reference import PassedObstacle, PathPlanner, PathRules, TimedGoal
 from trundle.systems.wallbounce.control.schedule import PAPER, ScheduleRules, contact_schedule, on_grid
 from trundle.systems.wallbounce.control.two_level import Reference, Surroundings, Timing, TwoLevel
 
@@ -28,6 +28,7 @@ __all__ = [
     "LowLevelGains",
     "PassedObstacle",
     "PathPlanner",
+    "PathRules",
     "Reference",
     "ScheduleRules",
     "Surroundings",

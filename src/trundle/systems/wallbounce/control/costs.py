@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,6 +15,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.walls import FLAT, Surface, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr.stage import Cost
+from trundle.parameters import NonNegative, parameter
 from trundle.systems.wallbounce.robot import BallBalancer
 
 Row = tuple[ca.SX | float, ...]
@@ -29,50 +31,37 @@ NO_WALL = Wall([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])  # a plane out of reach, below
 class BalancerWeights:
     """Weights of the costs; w multiplies 1/2 e^2 of SI residuals, or a relaxed barrier.
 
-    Attributes
-    ----------
-    position, yaw, lean, joints, linear, angular : float
-        Of x - x_ref: of O, yaw, pitch and roll, joint angles, l and h.
-    drive, yaw_torque, joint_rates, direction, force : float
-        Of f_d, t_z, qdot, u_t and the normal forces.
-    slip, landing : float
-        Of f_n / f_max v_t and of the landing speed.
-    limits, outside, torso, disc, disc_top, disc_hands : float
-        Of the barriers: limits of inputs, joints and floor; hands outside walls; torso's distance from walls; ball,
-        torso's top and hands outside the disc.
-    end : float
-        The end's weights are this many times those of a stage.
-    contact_speed, contact_distance : float
-        Of velocity and distance of a contact that the schedule closes; only the hybrid level has such.
+    Those up to `angular` are of x - x_ref. `direction` is that of u_t, `slip` of f_n / f_max v_t; of a contact that the
+    schedule closes, which only the hybrid level has, `contact_speed` and `contact_distance`.
     """
 
-    position: float = 40.0
-    yaw: float = 20.0
-    lean: float = 20.0
-    joints: float = 0.15
-    linear: float = 0.02
-    angular: float = 0.3
-    drive: float = 0.004
-    yaw_torque: float = 0.05
-    joint_rates: float = 0.05
-    direction: float = 1.0
-    force: float = 0.02
-    slip: float = 20.0
-    landing: float = 6.0
-    limits: float = 0.3
-    outside: float = 0.1
-    torso: float = 2.0
-    disc: float = 4.0
-    disc_top: float = 8.0
-    disc_hands: float = 2.0
-    end: float = 0.9
-    contact_speed: float = 2e3
-    contact_distance: float = 1e6
+    position: NonNegative = parameter(40.0, "1/m^2")
+    yaw: NonNegative = parameter(20.0, "1/rad^2")
+    lean: NonNegative = parameter(20.0, "1/rad^2")
+    joints: NonNegative = parameter(0.15, "1/rad^2")
+    linear: NonNegative = parameter(0.02, "1/(N s)^2")
+    angular: NonNegative = parameter(0.3, "1/(N m s)^2")
+    drive: NonNegative = parameter(0.004, "1/N^2")
+    yaw_torque: NonNegative = parameter(0.05, "1/(N m)^2")
+    joint_rates: NonNegative = parameter(0.05, "1/(rad/s)^2")
+    direction: NonNegative = parameter(1.0, "of the tangential share of soft forces")
+    force: NonNegative = parameter(0.02, "1/N^2")
+    slip: NonNegative = parameter(20.0, "1/(m/s)^2")
+    landing: NonNegative = parameter(6.0, "1/(m/s)^2")
+    limits: NonNegative = parameter(0.3, "barriers of inputs, joints and floor")
+    outside: NonNegative = parameter(0.1, "barrier of the hands' distance from walls")
+    torso: NonNegative = parameter(2.0, "barrier of the torso's distance from walls")
+    disc: NonNegative = parameter(4.0, "barrier of the ball's distance from an obstacle")
+    disc_top: NonNegative = parameter(8.0, "barrier of the torso's top from an obstacle")
+    disc_hands: NonNegative = parameter(2.0, "barrier of the hands' distance from an obstacle")
+    end: NonNegative = parameter(0.9, "the last stage's weights over those of a stage")
+    contact_speed: NonNegative = parameter(2e3, "1/(m/s)^2, of a contact that the schedule closes")
+    contact_distance: NonNegative = parameter(1e6, "1/m^2, of a contact that the schedule closes")
 
-    @property
+    @cached_property
     def numbers(self) -> FloatArray:
         """All weights in the order of the fields."""
-        return array("weights", [getattr(self, name) for name in self.__dataclass_fields__], (None,), minimum=0.0)
+        return array("weights", [getattr(self, name) for name in _NAMES], (None,), minimum=0.0)
 
 
 @dataclass(frozen=True)
@@ -164,11 +153,13 @@ def packed(
     if len(walls) > most:
         raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
     planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
-    if disc is None:
-        disc, weights = KeepOutDisc(np.array([10.0, 0.0]), 1.0), replace(weights, disc=0.0, disc_top=0.0)
+    off = [] if disc else ["disc", "disc_top"]
+    disc = disc or KeepOutDisc(np.array([10.0, 0.0]), 1.0)
     if disc.hands == 0.0:
-        weights = replace(weights, disc_hands=0.0)
-    same = np.concatenate([weights.numbers, disc.numbers, keep_out.numbers, *planes])
+        off.append("disc_hands")
+    numbers = weights.numbers.copy()
+    numbers[[_NAMES.index(name) for name in off]] = 0.0
+    same = np.concatenate([numbers, disc.numbers, keep_out.numbers, *planes])
     wanted, (rows, size) = np.asarray(reference, dtype=np.float64), head.shape
     if wanted.shape not in ((16,), (rows, 16)):
         raise InputError("reference", wanted.shape, f"a state of 16 or {rows} of them")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import casadi as ca
 
-from trundle.checks import integer, positive
+from trundle.checks import integer
 from trundle.contact.soft import SoftTouch
 from trundle.contact.walls import FLAT, Surface
 from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
+from trundle.parameters import Period, Range, check_parameters, parameter
 from trundle.systems.wallbounce.control.costs import (
     Residual,
     Row,
@@ -53,9 +54,8 @@ class BalancerLevel(ABC):
     robot : BallBalancer
     walls : int
         Most walls at once; fewer may be given to a call.
-    stages : int
-        N.
-    step : float, s
+    stages, step
+        N and its length, see the fields.
     least_normal : float, N
         Of the floor.
     surface : Surface
@@ -64,15 +64,14 @@ class BalancerLevel(ABC):
 
     robot: BallBalancer = field(default_factory=BallBalancer)
     walls: int = 1
-    stages: int = 25
-    step: float = 0.04
+    stages: Annotated[int, Range("an integer from 2 to 200", minimum=1, in_files=(2, 200))] = parameter(25, "of a plan")
+    step: Period = parameter(0.04, "s, of a stage")
     least_normal: float = 30.0
     surface: Surface = FLAT
 
     def __post_init__(self) -> None:
         integer("walls", self.walls, minimum=1)
-        integer("stages", self.stages, minimum=1)
-        positive("step", self.step, "s")
+        check_parameters(self)
 
     @property
     @abstractmethod

@@ -2,53 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative
+from trundle.checks import FloatArray, array
 from trundle.numerics.compiled.buffered import BufferedFunction
-from trundle.systems.wallbounce.robot import BallBalancer, body_rotation
+from trundle.parameters import NonNegative, check_parameters, parameter
+from trundle.systems.wallbounce.robot import ARM_MASSES, BallBalancer, body_rotation
 
 __all__ = ["LowLevel", "LowLevelCommand", "LowLevelGains"]
 
 
 @dataclass(frozen=True)
 class LowLevelGains:
-    """Gains of the low level, SI.
+    """Gains of the low level; `tilt` must exceed m g c / (m c / M_e + r_b), 223 N/rad by default.
 
-    Attributes
-    ----------
-    tilt, tilt_rate : float, N/rad, N s/rad
-        Drive force by the error of the lean; `tilt` must exceed m g c / (m c / M_e + r_b), 223 N/rad by default.
-    position, velocity, integral : float, rad/m, rad s/m, rad/(m s)
-        Lean asked for by the error of the centre of mass.
-    lean : float, rad
-        Most of that lean.
-    yaw, yaw_rate : float, N m/rad, N m s/rad
-    hand, hand_rate : float, N/m, N s/m
-    joint, joint_rate : float, N m/rad, N m s/rad
+    `tilt` and `tilt_rate` set the drive force by the error of the lean; `position`, `velocity` and `integral` the lean
+    asked for by the error of the centre of mass.
     """
 
-    tilt: float = 1000.0
-    tilt_rate: float = 110.0
-    position: float = 0.15
-    velocity: float = 0.25
-    integral: float = 0.05
-    lean: float = 0.08
-    yaw: float = 60.0
-    yaw_rate: float = 8.0
-    hand: float = 400.0
-    hand_rate: float = 40.0
-    joint: float = 2.0
-    joint_rate: float = 0.3
+    tilt: NonNegative = parameter(1000.0, "N/rad")
+    tilt_rate: NonNegative = parameter(110.0, "N s/rad")
+    position: NonNegative = parameter(0.15, "rad/m")
+    velocity: NonNegative = parameter(0.25, "rad s/m")
+    integral: NonNegative = parameter(0.05, "rad/(m s)")
+    lean: NonNegative = parameter(0.08, "rad, most lean asked for by these three")
+    yaw: NonNegative = parameter(60.0, "N m/rad")
+    yaw_rate: NonNegative = parameter(8.0, "N m s/rad")
+    hand: NonNegative = parameter(400.0, "N/m")
+    hand_rate: NonNegative = parameter(40.0, "N s/m")
+    joint: NonNegative = parameter(2.0, "N m/rad")
+    joint_rate: NonNegative = parameter(0.3, "N m s/rad")
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            object.__setattr__(self, entry.name, non_negative(entry.name, getattr(self, entry.name)))
+        check_parameters(self)
 
 
 class LowLevelCommand(NamedTuple):
@@ -86,7 +78,7 @@ class LowLevel:
 
     robot: BallBalancer = field(default_factory=BallBalancer)
     gains: LowLevelGains = LowLevelGains()
-    arm_masses: FloatArray | tuple[float, float] = (0.8, 0.6)
+    arm_masses: Sequence[float] = ARM_MASSES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,), minimum=0.0, unit="kg"))

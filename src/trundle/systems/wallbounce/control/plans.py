@@ -81,15 +81,22 @@ class BalancerPlan:
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray]:
         """Return the state, linear between stages, and the inputs of the stage."""
-        place = min(max((time - self.begin) / self.step, 0.0), len(self.inputs) - 1e-9)
+        place = self._place(time)
         k = int(place)
         share = place - k
         return (1.0 - share) * self.states[k] + share * self.states[k + 1], self.inputs[k]
 
     def contacts(self, time: float) -> NDArray[np.bool_]:
         """Return the flags (2,) of the hands' contacts at a time."""
-        k = int(min(max((time - self.begin) / self.step, 0.0), len(self.inputs) - 1e-9))
-        return np.any(self.schedule[k].reshape(2, -1), axis=1)
+        return np.any(self.schedule[self.stage(time)].reshape(2, -1), axis=1)
+
+    def stage(self, time: float) -> int:
+        """Return the number of the stage at a time, the first before the plan and the last after it."""
+        return int(self._place(time))
+
+    def _place(self, time: float) -> float:
+        """Return the time since the plan's begin in stages."""
+        return min(max((time - self.begin) / self.step, 0.0), len(self.inputs) - 1e-9)
 
     def later(self, time: float) -> Guess:
         """Return the warm start for a plan that begins at `time`."""
@@ -273,7 +280,7 @@ class TrackingPlanner(_Planner):
     """
 
     control: HybridControl
-    largest: float = 60.0
+    largest: float = _LAW.largest
     weights: BalancerWeights = _WEIGHTS
     keep_out: KeepOut = _KEEP_OUT
     update: Limits = _HYBRID

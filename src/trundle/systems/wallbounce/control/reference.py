@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.checks import FloatArray, array
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.numerics.compiled.buffered import BufferedFunction
+from trundle.parameters import NonNegative, Positive, Range, check_parameters, parameter
 from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.two_level import Surroundings
 from trundle.systems.wallbounce.robot import BallBalancer
 
-__all__ = ["PassedObstacle", "PathPlanner", "TimedGoal", "quintic"]
+__all__ = ["PassedObstacle", "PathPlanner", "PathRules", "TimedGoal", "quintic"]
+
+
+Again = Annotated[float, Range("a time from 1e-5 to 1 (s)", minimum=0.0, unit="s", in_files=(1e-5, 1.0))]
 
 
 def quintic(start: tuple[float, float], end: float, duration: float, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -62,10 +67,30 @@ class PassedObstacle:
         object.__setattr__(self, "side", side)
 
 
+@dataclass(frozen=True)
+class PathRules:
+    """The reference path: how fast it goes, and when it is planned again."""
+
+    speed: Positive = parameter(1.0, "m/s, forward")
+    acceleration: Positive = parameter(1.0, "m/s^2, forward")
+    passing: Positive | None = parameter(None, "m/s, forward while a seen box lies ahead; left out: speed")
+    lateral_time: Positive = parameter(0.9, "s, of a move sideways")
+    replan: Again = parameter(0.2, "s, between two plans of the path")
+    settle: NonNegative = parameter(0.0, "m from the goal, within which the path is no longer replanned")
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    @property
+    def passing_speed(self) -> float:
+        """Speed forward while an obstacle that has been seen lies ahead, m/s: time for the move sideways."""
+        return self.speed if self.passing is None else min(self.speed, self.passing)
+
+
 class PathPlanner:
     """Reference of the predictive levels: forward by a trapezoid of speed, sideways by quintics (final).
 
-    From the measured place and speed, planned again every `replan` s and whenever a goal or an obstacle appears.
+    From the measured place and speed, planned again every `rules.replan` s and whenever a goal or an obstacle appears.
     Forward is the direction from the first goal's start to the first goal.
 
     Parameters
@@ -75,18 +100,8 @@ class PathPlanner:
         By their times; the last that has come counts.
     walls : sequence of Wall
     obstacles : sequence of PassedObstacle
-    speed : float, m/s
-        Forward.
-    acceleration : float, m/s^2
-        Forward.
-    lateral_time : float, s
-        Of a move sideways.
-    replan : float, s
-    passing : float, m/s, optional
-        Forward while an obstacle that has been seen lies ahead, to leave time for the move sideways; `speed` unless
-        given.
-    settle : float, m
-        This close to the goal a path that ends there is followed to its end, not planned again.
+    rules : PathRules
+        Close to the goal (`settle`) a path that ends there is followed to its end, not planned again.
     forward : (2,)
         Unit vector.
     """
@@ -97,13 +112,7 @@ class PathPlanner:
         goals: Sequence[TimedGoal],
         walls: Sequence[Wall] = (),
         obstacles: Sequence[PassedObstacle] = (),
-        *,
-        speed: float = 1.0,
-        acceleration: float = 1.0,
-        lateral_time: float = 0.9,
-        replan: float = 0.2,
-        passing: float | None = None,
-        settle: float = 0.0,
+        rules: PathRules = PathRules(),
         forward: ArrayLike = (1.0, 0.0),
     ) -> None:
         if not goals:
@@ -111,10 +120,7 @@ class PathPlanner:
         self.robot, self.walls = robot, tuple(walls)
         self.goals = sorted(goals, key=lambda goal: goal.time)
         self.obstacles = sorted(obstacles, key=lambda obstacle: obstacle.time)
-        self.speed, self.acceleration = positive("speed", speed, "m/s"), positive("acceleration", acceleration)
-        self.lateral_time, self.again = positive("lateral_time", lateral_time, "s"), non_negative("replan", replan, "s")
-        self.passing = self.speed if passing is None else min(self.speed, positive("passing", passing, "m/s"))
-        self.settle = non_negative("settle", settle, "m")
+        self.rules = rules
         self.forward = array("forward", forward, (2,))
         self.sideways = np.array([-self.forward[1], self.forward[0]])
         x = ca.SX.sym("x", 16)
@@ -136,7 +142,7 @@ class PathPlanner:
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
         """Return x_ref (n, 16) at `times`: place, upright, arms at rest, momenta of the path's speed."""
         version = self.surroundings(time).version
-        due = time - self._planned >= self.again - 1e-9 and not self._arriving(time, state)
+        due = time - self._planned >= self.rules.replan - 1e-9 and not self._arriving(time, state)
         if version != self._version or due:
             self._plan(time, state)
             self._planned, self._version = time, version
@@ -145,7 +151,7 @@ class PathPlanner:
         goal = self._goal(begin).place
         along, rate = self._advance(float(place @ self.forward), float(velocity @ self.forward), goal, t)
         start = (float(place @ self.sideways), float(velocity @ self.sideways))
-        across, drift = quintic(start, aside, self.lateral_time, t)
+        across, drift = quintic(start, aside, self.rules.lateral_time, t)
         result = np.tile(self.robot.rest(), (len(times), 1))
         result[:, :2] = along[:, None] * self.forward + across[:, None] * self.sideways
         v = rate[:, None] * self.forward + drift[:, None] * self.sideways
@@ -162,7 +168,7 @@ class PathPlanner:
         """
         goal = self._goal(time).place
         there = abs(self._path[3] - float(goal @ self.sideways)) < 1e-9 and np.isfinite(self._planned)
-        return bool(there and np.linalg.norm(goal - np.asarray(state[:2])) < self.settle)
+        return bool(there and np.linalg.norm(goal - np.asarray(state[:2])) < self.rules.settle)
 
     def _plan(self, time: float, state: FloatArray) -> None:
         place, velocity = np.array(state[:2]), self._velocity(state)[0]
@@ -187,9 +193,9 @@ class PathPlanner:
         for k in range(count):
             places[k], speeds[k] = s, v
             left = end - s
-            most = self.passing if s < self._past else self.speed
-            wanted = np.sign(left) * min(most, np.sqrt(2.0 * self.acceleration * abs(left)))
-            v += float(np.clip(wanted - v, -self.acceleration * h, self.acceleration * h))
+            most = self.rules.passing_speed if s < self._past else self.rules.speed
+            wanted = np.sign(left) * min(most, np.sqrt(2.0 * self.rules.acceleration * abs(left)))
+            v += float(np.clip(wanted - v, -self.rules.acceleration * h, self.rules.acceleration * h))
             s += v * h
         grid = h * np.arange(count)
         return np.interp(times, grid, places), np.interp(times, grid, speeds)

@@ -2,58 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import FloatArray, array, non_negative, number, positive
+from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import InputError
+from trundle.parameters import NonNegative, Range, check_parameters, parameter
 
 __all__ = ["PAPER", "ScheduleRules", "contact_schedule", "on_grid"]
 
 Flags = NDArray[np.bool_]
+Reach = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, infinite=True)]
+"""A distance; infinite: it does not count."""
 
 
 @dataclass(frozen=True)
 class ScheduleRules:
-    """When a planned force is a contact (final).
+    """When a planned force is a contact of the schedule (final).
 
-    Attributes
-    ----------
-    on, off : float, N
-        A contact begins above `on` and ends below `off`. `off` must exceed the soft law's force at the surface, else
-        only the distance ends a contact.
-    near, far : float, m
-        A contact begins only within `near` and ends beyond `far`; infinite: the distance does not count.
-    shortest : float, s
-        Shorter contacts are dropped.
-    credit : bool
-        A contact that lasts already counts with the time it has lasted.
-    horizon : bool
-        A contact that reaches the end of the plan is kept however short: its duration is not known.
-    keep_end : bool
-        A contact that lasts ends no later than planned when it began. Planned anew, it would end later each time: what
-        a plan leaves for the end of the contact, such as a last push against the lean, then never comes.
+    `off` must exceed the soft law's force at the surface, else only the distance ends a contact. The duration of a
+    contact that reaches the plan's end is not known. Planned anew, a contact that lasts would end later each time:
+    without `keep_end` what a plan leaves for its end, such as a last push against the lean, never comes.
     """
 
-    on: float = 3.0
-    off: float = 1.2
-    near: float = 0.02
-    far: float = 0.04
-    shortest: float = 0.12
-    credit: bool = True
-    horizon: bool = True
-    keep_end: bool = False
+    on: NonNegative = parameter(3.0, "N, a contact begins above it")
+    off: NonNegative = parameter(1.2, "N, it ends below")
+    near: Reach = parameter(0.02, "m, it begins only within this distance")
+    far: Reach = parameter(0.04, "m, it ends beyond")
+    shortest: NonNegative = parameter(0.12, "s, shorter ones are dropped")
+    credit: bool = parameter(True, "a contact that lasts counts with the time it has lasted")
+    horizon: bool = parameter(True, "a contact that reaches the plan's end is kept however short")
+    keep_end: bool = parameter(False, "a contact that lasts ends no later than planned when it began")
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if entry.name in ("credit", "horizon", "keep_end"):
-                if not isinstance(value, bool):
-                    raise InputError(entry.name, value, "true or false")
-            elif not (entry.name in ("near", "far") and value == np.inf):
-                object.__setattr__(self, entry.name, non_negative(entry.name, value))
+        check_parameters(self)
         number("off", self.off, maximum=self.on, unit="N")
         if self.far < self.near:
             raise InputError("far", self.far, f">= near = {self.near} (m)")

@@ -9,46 +9,37 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trundle.checks import FloatArray, choice, non_negative, positive
+from trundle.checks import FloatArray, choice, positive
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
+from trundle.parameters import Delay, Period, check_parameters, parameter
 from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.low_level import LowLevel
 from trundle.systems.wallbounce.control.plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
 
-__all__ = ["LEVELS", "PendingPlan", "Surroundings", "Timing", "TwoLevel"]
+__all__ = ["LEVELS", "PendingPlan", "PlanCounts", "Surroundings", "Timing", "TwoLevel"]
 
 LEVELS = ("two-level", "implicit-only", "drive-only")
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Periods, s, of the three levels, and for how long their plans are computed.
+    """Periods of the three levels, and after what time a plan may be used.
 
-    Attributes
-    ----------
-    implicit, hybrid, low : float, s
-        Periods; the first two are multiples of the third.
-    implicit_time, event_time, hybrid_time : float, s
-        After so long a plan may be used; `event_time` comes on top at an event and where a warm start falls over, when
-        a hybrid plan takes twice its time.
-    measured : bool
-        Count the time the computation really took instead: results then differ from run to run.
+    The first two periods are multiples of the third. `event_time` comes on top at an event and where a warm start falls
+    over, when a hybrid plan takes twice its time. With `measured` results differ from run to run.
     """
 
-    implicit: float = 0.025
-    hybrid: float = 0.01
-    low: float = 0.001
-    implicit_time: float = 0.011
-    event_time: float = 0.020
-    hybrid_time: float = 0.005
-    measured: bool = False
+    implicit: Period = parameter(0.025, "s, period of contact-implicit plans")
+    hybrid: Period = parameter(0.01, "s, period of hybrid plans")
+    low: Period = parameter(0.001, "s, period of the low level")
+    implicit_time: Delay = parameter(0.011, "s, a contact-implicit plan takes")
+    event_time: Delay = parameter(0.020, "s, more at an event")
+    hybrid_time: Delay = parameter(0.005, "s, a hybrid plan takes")
+    measured: bool = parameter(False, "the time really taken instead; runs then differ")
 
     def __post_init__(self) -> None:
-        for name in ("implicit", "hybrid", "low"):
-            positive(name, getattr(self, name), "s")
-        for name in ("implicit_time", "event_time", "hybrid_time"):
-            non_negative(name, getattr(self, name), "s")
+        check_parameters(self)
         for name in ("implicit", "hybrid"):
             ratio = getattr(self, name) / self.low
             if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:
@@ -81,7 +72,9 @@ Reference = Callable[[float, FloatArray, FloatArray], FloatArray]
 
 
 @dataclass
-class _Counts:
+class PlanCounts:
+    """Plans that were made, events, what went wrong, and real computing times (s) by ``implicit, event, hybrid``."""
+
     implicit: int = 0
     hybrid: int = 0
     events: int = 0
@@ -117,6 +110,16 @@ class TwoLevel:
     event_momentum : float, N s
         Departure of l from the plan that is an event.
 
+    Attributes
+    ----------
+    plans : dict
+        The newest plan of each level that has arrived, None where none is in force.
+    received : dict
+        All plans of each level that have arrived.
+    inputs, state, command : (15,), (16,), (9,)
+        What the low level followed last, the state it measured, and its command.
+    counts : PlanCounts
+
     Notes
     -----
     Source: Wall-bouncing paper, section IV and VI.
@@ -146,16 +149,15 @@ class TwoLevel:
 
     def reset(self) -> None:
         """Forget plans, integrals and counts."""
-        self.counts = _Counts()
+        self.counts = PlanCounts()
         self.plans: dict[str, BalancerPlan | None] = {"implicit": None, "hybrid": None}
-        self.arrived: dict[str, float] = {"implicit": -math.inf, "hybrid": -math.inf}
+        self.received: dict[str, list[BalancerPlan]] = {"implicit": [], "hybrid": []}
         self._coming: dict[str, PendingPlan | None] = {"implicit": None, "hybrid": None}
         self._integral, self._held = np.zeros(2), np.zeros(28)
         self._since = np.full(2, math.nan)
         self._version, self._fresh = 0, False
         self._event_at = -math.inf
-        self.inputs = np.zeros(15)
-        self.state = np.zeros(16)
+        self.inputs, self.state, self.command = np.zeros(15), np.zeros(16), np.zeros(9)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the command (f_d (2), t_z, joint torques (6)) for a measurement (28,)."""
@@ -171,7 +173,7 @@ class TwoLevel:
         planned, inputs = self._planned(time)
         answer = self.low(measured, planned, inputs, self._integral)
         self._integral = np.clip(self._integral + self.timing.low * answer.error, -0.3, 0.3)
-        self.inputs, self.state = inputs, answer.state
+        self.inputs, self.state, self.command = inputs, answer.state, answer.command
         return answer.command
 
     @property
@@ -183,14 +185,6 @@ class TwoLevel:
         """Return the flags (2,) of planned contacts now, left hand first."""
         plan = self.following
         return np.zeros(2, dtype=bool) if plan is None else plan.contacts(time)
-
-    def report(self) -> dict[str, float]:
-        """Return counts of plans, events and of what went wrong, and medians of the real computing times, s."""
-        values: dict[str, float] = {k: v for k, v in vars(self.counts).items() if k != "seconds"}
-        for level, seconds in self.counts.seconds.items():
-            if seconds:
-                values[f"{level}_seconds"] = float(np.median(seconds))
-        return values
 
     # measurements ---------------------------------------------------------------------------------------
 
@@ -216,7 +210,8 @@ class TwoLevel:
             if time - coming.plan.begin >= coming.plan.horizon:
                 self.counts.late += 1
                 continue
-            self.plans[level], self.arrived[level] = coming.plan, time
+            self.plans[level] = coming.plan
+            self.received[level].append(coming.plan)
             if level == "implicit":
                 self._fresh = True
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import ValidationError
@@ -10,7 +12,15 @@ from pydantic import ValidationError
 from trundle.control.preview import PreviewWeights
 from trundle.control.whole_body import WholeBodyGains
 from trundle.errors import InputError
-from trundle.parameters import NonNegative, Positive, PositiveFraction, check_parameters, parameter, parameters_of
+from trundle.parameters import (
+    NonNegative,
+    Positive,
+    PositiveFraction,
+    Range,
+    check_parameters,
+    parameter,
+    parameters_of,
+)
 from trundle.scenarios.schema import table_of
 
 
@@ -59,3 +69,65 @@ def test_every_number_of_a_declared_dataclass_has_a_range_and_a_sentence(owner) 
     declared = parameters_of(owner)
     assert [one.name for one in declared] == [field.name for field in fields(owner)]
     assert all(one.range is not None and one.text for one in declared)
+
+
+@dataclass(frozen=True)
+class Rod:
+    """A rod."""
+
+    sizes: Annotated[Sequence[float], Range("2 lengths > 0 (m)", above=0.0, unit="m", length=2)] = field(
+        metadata={"text": "m, length and width"}
+    )
+    hole: Annotated[float, Range("0 or a number from 0.1 to 1", 0.1, 1.0, or_zero=True)] = parameter(0.0, "m")
+    parts: Annotated[int, Range("an integer from 1 to 9", 1, 9)] = parameter(2, "pieces")
+    end: Literal["round", "flat"] = parameter("round", "form of its ends")
+    bounds: Annotated[tuple[float, float], Range("2 numbers from 0, below 5", 0.0, below=5.0)] | None = parameter(
+        None, "s, of its life"
+    )
+    names: Mapping[str, int] = parameter({"one": 1}, "of what")
+
+    def __post_init__(self) -> None:
+        check_parameters(self, "rod.")
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"sizes": [1.0]}, "rod.sizes = [1.0]: must be an array of 2 finite numbers > 0 (m)"),
+        ({"sizes": [1.0, 0.0]}, "rod.sizes = [1.0, 0.0]: must be an array of 2 finite numbers > 0 (m)"),
+        ({"hole": 0.05}, "rod.hole = 0.05: must be a finite number >= 0.1 and <= 1"),
+        ({"parts": 10}, "rod.parts = 10: must be an integer >= 1 and <= 9"),
+        ({"parts": 2.0}, "rod.parts = 2.0: must be an integer >= 1 and <= 9"),
+        ({"end": "oval"}, "rod.end = oval: must be one of 'round', 'flat'"),
+        ({"bounds": (1.0, 5.0)}, "rod.bounds[1] = 5.0: must be a finite number >= 0 and < 5"),
+    ],
+)
+def test_arrays_integers_choices_and_what_may_be_none_are_checked_alike(given, line) -> None:
+    with pytest.raises(InputError) as caught:
+        Rod(**{"sizes": (1.0, 2.0)} | given)
+    assert str(caught.value).replace("'oval'", "oval") == line
+    with pytest.raises(ValidationError):
+        table_of(Rod, [next(iter(given))]).model_validate(given)
+
+
+def test_clean_values_are_floats_and_tuples_in_the_dataclass_and_its_table() -> None:
+    rod = Rod([1, 2], hole=0)
+    assert (rod.sizes, rod.hole, rod.bounds, rod.names) == ((1.0, 2.0), 0.0, None, {"one": 1})
+    assert isinstance(rod.hole, float)
+    assert isinstance(rod.sizes[0], float)
+    table = table_of(Rod, ["sizes", "hole", "parts", "end", "bounds"], tag="rod")
+    assert table.model_validate({"type": "rod", "sizes": [1.0, 2.0], "bounds": [0.0, 1.0]}).make() == Rod(
+        (1.0, 2.0), bounds=(0.0, 1.0)
+    )
+    with pytest.raises(ValidationError, match="sizes\n  Field required"):
+        table.model_validate({"type": "rod"})
+
+
+def test_a_table_of_two_dataclasses_gives_each_its_own() -> None:
+    class Both(table_of(Spring, {"k": "stiffness"}), table_of(Rod, ["parts"])):
+        """Both."""
+
+    made = Both.model_validate({"k": 2.0, "parts": 3})
+    assert (made.values(Spring), made.values(Rod)) == ({"stiffness": 2.0}, {"parts": 3})
+    assert Both.names(Spring) == {"k": "stiffness"}
+    assert made.values() == {"stiffness": 2.0, "parts": 3}

@@ -9,6 +9,9 @@ The constructor's check (`check_parameters`), the keys of a scenario file and th
 
         def __post_init__(self) -> None:
             check_parameters(self)
+
+A field without a default is ``field(metadata={"text": ...})``. Types may be numbers with a `Range`, bool, a Literal,
+and tuples, sequences and unions (with None) of those.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 
-from trundle.checks import number
+from trundle.checks import array, choice, integer, number
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -29,16 +34,29 @@ LARGEST = 1e12
 """Largest magnitude of any number in a file; every integer below it is an exact float."""
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
 class Range:
-    """Numbers in ``[minimum, maximum]`` and above `above`; `text` completes "must be ..." in errors of files."""
+    """Numbers in ``[minimum, maximum]`` and ``(above, below)``; `text` completes "must be ..." in errors of files.
+
+    Of a tuple or sequence it holds for each number; `length` is that of a sequence. With `or_zero` 0 is allowed too.
+    Files allow only numbers in `in_files`: what lies beyond is a slip of the pen.
+    """
 
     text: str
     minimum: float = -math.inf
     maximum: float = math.inf
     above: float = -math.inf
+    below: float = math.inf
+    unit: str = ""
+    length: int | None = None
+    or_zero: bool = False
+    in_files: tuple[float, float] = (-LARGEST, LARGEST)
 
 
+Real = Annotated[float, Range("a number from -1e12 to 1e12")]
 NonNegative = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0)]
 Positive = Annotated[float, Range("a number > 0, at most 1e12", above=0.0)]
 PositiveFraction = Annotated[float, Range("a share > 0, at most 1", above=0.0, maximum=1.0)]
@@ -61,32 +79,67 @@ class Parameter:
         return next((entry for entry in found if isinstance(entry, Range)), None)
 
 
-def parameter(default: Any, text: str) -> Any:
+def parameter(default: T, text: str) -> T:
     """Return a dataclass field with a default and a sentence."""
+    if isinstance(default, Mapping):
+        return dataclasses.field(default_factory=lambda: dict(default), metadata={"text": text})  # pyright: ignore[reportReturnType]
     return dataclasses.field(default=default, metadata={"text": text})
 
 
 @cache
 def parameters_of(owner: type[DataclassInstance]) -> tuple[Parameter, ...]:
-    """Return the parameters of a dataclass whose fields are made by `parameter`."""
+    """Return the parameters of a dataclass, its fields with a sentence; MISSING is the default of one without."""
     types = typing.get_type_hints(owner, include_extras=True)
     return tuple(
-        Parameter(field.name, types[field.name], field.default, field.metadata["text"])
+        Parameter(field.name, types[field.name], _default(field), field.metadata["text"])
         for field in dataclasses.fields(owner)
         if "text" in field.metadata
     )
 
 
-def check_parameters(owner: DataclassInstance) -> None:
-    """Check every number of a dataclass against its range.
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
+    """Check every parameter of a dataclass against its range; numbers become floats, sequences of them tuples.
 
     Raises
     ------
     InputError
-        That names the parameter, its value and what is allowed.
+        That names the parameter (behind `prefix`), its value and what is allowed.
     """
     for one in parameters_of(type(owner)):
-        allowed = one.range
-        if allowed is not None:
-            value, low, high = getattr(owner, one.name), allowed.minimum, allowed.maximum
-            number(one.name, value, minimum=low, maximum=high, above=allowed.above)
+        clean = _checked(prefix + one.name, getattr(owner, one.name), one.type, None)
+        object.__setattr__(owner, one.name, clean)
+
+
+def _checked(key: str, value: Any, kind: Any, allowed: Range | None) -> Any:
+    """Return a value as a dataclass keeps it, or raise; what is neither number, sequence nor Literal stays as it is."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        found = next((entry for entry in inner[1:] if isinstance(entry, Range)), allowed)
+        return _checked(key, value, inner[0], found)
+    if origin is Literal:
+        return choice(key, value, inner)
+    if origin in (Union, UnionType):
+        left = [one for one in inner if one is not type(None)]
+        free = len(left) > 1 or (value is None and len(left) < len(inner))
+        return value if free else _checked(key, value, left[0], allowed)
+    if allowed is None:
+        return value
+    if kind is int:
+        return integer(key, value, minimum=_whole(allowed.minimum), maximum=_whole(allowed.maximum))
+    if origin in (tuple, Sequence):
+        count = allowed.length if origin is Sequence else len(inner)
+        array(key, value, (count,), minimum=allowed.minimum, above=allowed.above, unit=allowed.unit)
+        each = inner[0] if origin is Sequence else float
+        return tuple(_checked(f"{key}[{i}]", one, each, allowed) for i, one in enumerate(value))
+    if allowed.or_zero and value == 0:
+        return 0.0
+    low, high, above, below = allowed.minimum, allowed.maximum, allowed.above, allowed.below
+    return number(key, value, minimum=low, maximum=high, above=above, below=below, unit=allowed.unit)
+
+
+def _whole(bound: float) -> int | None:
+    return int(bound) if math.isfinite(bound) else None

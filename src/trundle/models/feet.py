@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -12,6 +12,7 @@ from trundle.checks import array, non_negative
 from trundle.contact.laws import law_named
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
+from trundle.geometry.shapes.sizes import Sizes2
 from trundle.geometry.shapes.surfaces import Point
 from trundle.models.urdf.tree import Place
 
@@ -29,7 +30,7 @@ class FlatPatch:
         Along x and y.
     """
 
-    half_lengths: Sequence[float]
+    half_lengths: Sizes2 = field(metadata={"text": "m, along x and y"})
 
     def __post_init__(self) -> None:
         sizes = array("half_lengths", self.half_lengths, (2,), above=0.0, unit="m")

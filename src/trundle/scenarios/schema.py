@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import typing
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from dataclasses import MISSING as MISSING_DEFAULT
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticUndefined
 
-from trundle.parameters import LARGEST, Parameter, parameters_of
+from trundle.parameters import LARGEST, Parameter, Range, parameters_of
 from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, suggestion
 from trundle.scenarios.system import names, system
 
@@ -81,19 +83,47 @@ class Table(BaseModel):
 
 
 class ParameterTable(Table):
-    """A table whose keys are parameters of a dataclass; see `table_of`."""
+    """A table whose keys are parameters of a dataclass, or of several; see `table_of`."""
 
-    parameter_of_key: ClassVar[Mapping[str, str]] = {}
+    parameters: ClassVar[tuple[type, Mapping[str, str]]] = (object, {})
+    """The dataclass, and key -> name of its parameter, of the part that one `table_of` made."""
 
-    def values(self) -> dict[str, Any]:
-        """Return the parameters that the table gives, by their names in the dataclass."""
-        return {name: getattr(self, key) for key, name in self.parameter_of_key.items()}
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @classmethod
+    def names(cls, owner: type | None = None) -> dict[str, str]:
+        """Return key -> name of the parameters of the dataclass `owner`, or of all whose parameters are keys."""
+        parts = [part.__dict__["parameters"] for part in cls.__mro__ if "parameters" in part.__dict__]
+        return {key: name for kind, keys in parts if owner in (None, kind) for key, name in keys.items()}
+
+    def values(self, owner: type | None = None) -> dict[str, Any]:
+        """Return the parameters that the table gives to the dataclass `owner`, or all, by their names there."""
+        return {name: getattr(self, key) for key, name in self.names(owner).items()}
+
+    def make(self) -> Any:
+        """Return the one dataclass whose parameters are keys, with the table's values; tables among them are made."""
+        owners = (part.__dict__.get("parameters", (object,))[0] for part in type(self).__mro__)
+        owner = next(one for one in owners if one is not object)
+        return owner(**{name: _made(value) for name, value in self.values(owner).items()})
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_made(one) for one in value)
+    return value.make() if isinstance(value, ParameterTable) else value
 
 
 def table_of(
-    owner: type[DataclassInstance], keys: Mapping[str, str] | Sequence[str] | None = None, text: str = ""
+    owner: type[DataclassInstance],
+    keys: Mapping[str, str] | Sequence[str] | None = None,
+    text: str = "",
+    tag: str = "",
 ) -> type[ParameterTable]:
     """Return a table with the parameters of a dataclass as keys: type, range, default and sentence are the dataclass's.
+
+    A table of the parameters of several dataclasses has a base for each.
 
     Parameters
     ----------
@@ -103,25 +133,50 @@ def table_of(
         Which parameters, or key -> parameter where a key has another name; all unless given.
     text : str
         What the table is; the dataclass's first sentence unless given.
+    tag : str
+        Value of the key `type`, by which a union tells its tables apart; without it there is no such key.
     """
     known = {one.name: one for one in parameters_of(owner)}
-    chosen = keys if isinstance(keys, Mapping) else {name: name for name in (keys or known)}
-    fields = {key: _field_of(known[name]) for key, name in chosen.items()}
+    chosen = keys if isinstance(keys, Mapping) else {name: name for name in (known if keys is None else keys)}
+    fields: dict[str, Any] = {"type": (Literal[tag], ...)} if tag else {}  # pyright: ignore[reportInvalidTypeForm]
+    fields |= {key: _field_of(known[name]) for key, name in chosen.items()}
     sentence = text or (owner.__doc__ or "").split("\n")[0]
-    made = create_model(f"{owner.__name__}Table", __base__=ParameterTable, __doc__=sentence, **fields)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    made.parameter_of_key = dict(chosen)
+    made = create_model(f"{owner.__name__}Table", __base__=ParameterTable, __doc__=sentence, **fields)
+    made.parameters = (owner, dict(chosen))
     return made
 
 
 def _field_of(one: Parameter) -> tuple[Any, Any]:
     """Return type and default of a parameter as pydantic takes them."""
-    described = Field(default=one.default, description=one.text)
-    allowed = one.range
-    if allowed is None:
-        return one.type, described
-    bounds: dict[str, float] = {"le": min(allowed.maximum, LARGEST)}
-    bounds |= {"gt": allowed.above} if math.isfinite(allowed.above) else {"ge": max(allowed.minimum, -LARGEST)}
-    return Annotated[float, Field(**bounds), Allowed(allowed.text)], described  # pyright: ignore[reportCallIssue, reportArgumentType]
+    default = PydanticUndefined if one.default is MISSING_DEFAULT else one.default
+    return key_type(one.type), Field(default=default, description=one.text)
+
+
+def key_type(kind: Any, allowed: Range | None = None) -> Any:
+    """Return the type of a key that holds a parameter of type `kind`: within its range, sequences as tuples."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        ranges = [entry for entry in inner[1:] if isinstance(entry, Range)]
+        said = [Allowed(one.text) for one in ranges]
+        return Annotated[key_type(inner[0], *ranges), *(said or inner[1:])]
+    if origin in (tuple, Sequence):
+        length = allowed.length if allowed else None
+        parts = inner if origin is tuple else inner * length if length else (*inner, ...)
+        made = tuple[tuple(one if one is ... else key_type(one, allowed) for one in parts)]  # pyright: ignore[reportInvalidTypeArguments]
+        return Annotated[made, Array, Field(max_length=64)] if ... in parts else Annotated[made, Array]
+    if origin in (typing.Union, UnionType):
+        return typing.Union[tuple(key_type(one, allowed) for one in inner)]  # noqa: UP007
+    if allowed is None or kind not in (int, float):
+        return kind
+    bounded = Annotated[kind, Field(**_bounds(allowed))]
+    return typing.Union[Annotated[kind, Field(ge=0, le=0)], bounded] if allowed.or_zero else bounded  # noqa: UP007
+
+
+def _bounds(allowed: Range) -> dict[str, Any]:
+    """Return the bounds of a number in a file."""
+    low, high = allowed.in_files
+    least = {"gt": allowed.above} if allowed.above >= low else {"ge": max(allowed.minimum, low)}
+    return least | ({"lt": allowed.below} if allowed.below <= high else {"le": min(allowed.maximum, high)})
 
 
 class Criterion(Table):

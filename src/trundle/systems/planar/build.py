@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trundle.models import Ground, RigidBody, RollingPair, Start
-from trundle.scenarios.curves import curve
 from trundle.scenarios.engine.building import Simulation, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.systems.planar.tree import build_tree
 
 
@@ -29,7 +29,7 @@ def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
     """Return one body on terrain and its start."""
     tables: Any = scenario.tables
     contact, simulation = tables.contact, tables.simulation
-    outline = curve(scenario, tables.body.curve, "body.curve", closed=True)
+    outline = shape_of(scenario, tables.body.curve, "body.curve")
     with error_context("body", scenario):
         body = RigidBody(
             outline,
@@ -38,7 +38,7 @@ def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
             center_of_mass=tables.body.center_of_mass,
         )
     with error_context("terrain", scenario):
-        ground = Ground(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False))
+        ground = Ground(shape_of(scenario, tables.terrain.curve, "terrain.curve"))
     moved = {"gravity": "simulation.gravity", "body": "body.curve", "base": "terrain.curve"}
     with error_context("contact", scenario, moved):
         pair = RollingPair(

@@ -22,9 +22,9 @@ from trundle.errors import InputError
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
-from trundle.scenarios.curves import curve
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 from trundle.status import Status
@@ -89,7 +89,7 @@ class TrackExperiment:
         same = ("mass", "inertia", "friction", "center_of_mass")
         values = {name: getattr(table, names.get(name, name)) for name in (*same, *names)}
         if table.terrain is not None:
-            values["terrain"] = curve(self.scenario, table.terrain, "plant.terrain", closed=False)
+            values["terrain"] = shape_of(self.scenario, table.terrain, "plant.terrain")
         error = PlantError(**values)
         if error == PlantError():
             return self.tree, self.start

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.geometry import Point
+from trundle.models import FlatPatch
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
@@ -16,7 +18,6 @@ from trundle.scenarios.schema import (
     Real,
     ScenarioTable,
     Size,
-    Sizes2,
     Sizes3,
     Table,
     Text,
@@ -24,6 +25,7 @@ from trundle.scenarios.schema import (
     Vector3,
     Vector4,
     fault,
+    table_of,
 )
 from trundle.scenarios.schema_shapes import (
     CapsuleTable,
@@ -79,17 +81,12 @@ class BoxTable(Table):
     rounding: Size = Field(description="m, radius of edges and corners")
 
 
-class FlatTable(Table):
+class FlatTable(table_of(FlatPatch, tag="flat")):
     """A flat patch in the plane z = 0 of the foot's axes: it touches with its four corners."""
 
-    type: Literal["flat"]
-    half_lengths: Sizes2 = Field(description="m, along x and y")
 
-
-class PointTable(Table):
+class PointTable(table_of(Point, keys=(), tag="point")):
     """A single point."""
-
-    type: Literal["point"]
 
 
 FootShape = Annotated[
@@ -115,7 +112,9 @@ class FootTable(Table):
 class GroundTable(Table):
     """What the feet touch: it rests, or moves as it is told."""
 
-    shape: GroundShape = Field(default=PlaneTable(type="plane"), description="surface, in its own frame")
+    shape: GroundShape = Field(
+        default=PlaneTable.model_validate({"type": "plane"}), description="surface, in its own frame"
+    )
     position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, of its frame at the start, world")
     rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, at the start: R = Rz(yaw) Ry(pitch) Rx(roll)")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, ground axes, at the start")

@@ -124,7 +124,7 @@ def test_clean_values_are_floats_and_tuples_in_the_dataclass_and_its_table() -> 
 
 
 def test_a_table_of_two_dataclasses_gives_each_its_own() -> None:
-    class Both(table_of(Spring, {"k": "stiffness"}), table_of(Rod, ["parts"])):
+    class Both(table_of(Rod, ["parts"], base=table_of(Spring, {"k": "stiffness"}))):
         """Both."""
 
     made = Both.model_validate({"k": 2.0, "parts": 3})

@@ -57,6 +57,10 @@ class Range:
 
 
 Real = Annotated[float, Range("a number from -1e12 to 1e12")]
+Vector3 = Annotated[Sequence[float], Range("3 numbers, each from -1e12 to 1e12", length=3)]
+Duration = Annotated[float, Range("a time > 0, from 1e-9 to 1e9 (s)", above=0.0, unit="s", in_files=(1e-9, 1e9))]
+Mass = Annotated[float, Range("a mass > 0, from 1e-9 to 1e9 (kg)", above=0.0, unit="kg", in_files=(1e-9, 1e9))]
+Gravity = Annotated[float, Range("a number > 0, at most 1e6 (m/s^2)", above=0.0, unit="m/s2", in_files=(-1e6, 1e6))]
 NonNegative = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0)]
 Positive = Annotated[float, Range("a number > 0, at most 1e12", above=0.0)]
 PositiveFraction = Annotated[float, Range("a share > 0, at most 1", above=0.0, maximum=1.0)]
@@ -133,8 +137,7 @@ def _checked(key: str, value: Any, kind: Any, allowed: Range | None) -> Any:
     if origin in (tuple, Sequence):
         count = allowed.length if origin is Sequence else len(inner)
         array(key, value, (count,), minimum=allowed.minimum, above=allowed.above, unit=allowed.unit)
-        each = inner[0] if origin is Sequence else float
-        return tuple(_checked(f"{key}[{i}]", one, each, allowed) for i, one in enumerate(value))
+        return tuple(_checked(f"{key}[{i}]", one, inner[0], allowed) for i, one in enumerate(value))
     if allowed.or_zero and value == 0:
         return 0.0
     low, high, above, below = allowed.minimum, allowed.maximum, allowed.above, allowed.below

@@ -14,8 +14,9 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import SECOND, Part, RollingTree
-from trundle.models.tree.system import Rules
+from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
+from trundle.parameters import parameter
 
 TERRAIN = "terrain"
 
@@ -38,10 +39,10 @@ class Robot:
         When a contact comes apart.
     """
 
-    gravity: Any = 9.81
+    gravity: Any = parameter(9.81, "m/s^2, downward")
     law: str = "rolling"
-    on_slip: str = "stop"
-    on_separation: str = "stop"
+    on_slip: OnSlip = "stop"
+    on_separation: OnSeparation = "stop"
     _tree: Tree = field(init=False, repr=False)
     _parts: list[Part] = field(default_factory=list, init=False, repr=False)
     _origins: dict[str, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as MISSING_DEFAULT
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
@@ -36,7 +36,6 @@ _Within = Field(ge=-1e6, le=1e6)
 Place = Annotated[float, _Within, Allowed("a number from -1e6 to 1e6 (m)")]
 Angle = Annotated[float, _Within, Allowed("a number from -1e6 to 1e6 (rad)")]
 Place3 = Annotated[tuple[Place, Place, Place], Array, Allowed("3 numbers, each from -1e6 to 1e6 (m)")]
-Reals = Annotated[tuple[Real, ...], Array, Field(max_length=64), Allowed("at most 64 numbers, each from -1e12 to 1e12")]
 Vector2 = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, each from -1e12 to 1e12")]
 Vector3 = Annotated[tuple[Real, Real, Real], Array, Allowed("3 numbers, each from -1e12 to 1e12")]
 Vector4 = Annotated[tuple[Real, Real, Real, Real], Array, Allowed("4 numbers, each from -1e12 to 1e12")]
@@ -120,10 +119,10 @@ def table_of(
     keys: Mapping[str, str] | Sequence[str] | None = None,
     text: str = "",
     tag: str = "",
+    narrower: Mapping[str, Any] = MappingProxyType({}),
+    base: type[ParameterTable] = ParameterTable,
 ) -> type[ParameterTable]:
     """Return a table with the parameters of a dataclass as keys: type, range, default and sentence are the dataclass's.
-
-    A table of the parameters of several dataclasses has a base for each.
 
     Parameters
     ----------
@@ -135,21 +134,26 @@ def table_of(
         What the table is; the dataclass's first sentence unless given.
     tag : str
         Value of the key `type`, by which a union tells its tables apart; without it there is no such key.
+    narrower : mapping, optional
+        Key -> type, where a file allows less than the dataclass does; beside a default of None, None.
+    base : type, optional
+        A table with the parameters of another dataclass, which this one has besides.
     """
     known = {one.name: one for one in parameters_of(owner)}
     chosen = keys if isinstance(keys, Mapping) else {name: name for name in (known if keys is None else keys)}
     fields: dict[str, Any] = {"type": (Literal[tag], ...)} if tag else {}  # pyright: ignore[reportInvalidTypeForm]
-    fields |= {key: _field_of(known[name]) for key, name in chosen.items()}
+    fields |= {key: _field_of(known[name], narrower.get(key)) for key, name in chosen.items()}
     sentence = text or (owner.__doc__ or "").split("\n")[0]
-    made = create_model(f"{owner.__name__}Table", __base__=ParameterTable, __doc__=sentence, **fields)
+    made = create_model(f"{owner.__name__}Table", __base__=base, __doc__=sentence, **fields)
     made.parameters = (owner, dict(chosen))
     return made
 
 
-def _field_of(one: Parameter) -> tuple[Any, Any]:
+def _field_of(one: Parameter, narrower: Any) -> tuple[Any, Any]:
     """Return type and default of a parameter as pydantic takes them."""
     default = PydanticUndefined if one.default is MISSING_DEFAULT else one.default
-    return key_type(one.type), Field(default=default, description=one.text)
+    kind = key_type(one.type) if narrower is None else narrower
+    return kind | None if narrower and one.default is None else kind, Field(default=default, description=one.text)
 
 
 def key_type(kind: Any, allowed: Range | None = None) -> Any:

@@ -24,19 +24,10 @@ def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
     tables: Any = scenario.tables
     body = _object(scenario, tables.object)
     hand = _hand(scenario, tables.hand)
-    contact, gravity = tables.contact, tables.simulation.gravity
+    gravity = tables.simulation.gravity
     moved = {"gravity": "simulation.gravity", "body": "object.shape", "base": "hand.shape"}
     with error_context("contact", scenario, moved):
-        pair = RollingPair(
-            body,
-            hand,
-            law=contact.law,
-            friction=contact.friction,
-            torsional_friction=contact.torsional_friction,
-            gravity=xz(gravity) if tables.planar else gravity,
-            on_slip=contact.on_slip,
-            on_separation=contact.on_separation,
-        )
+        pair = RollingPair(body, hand, gravity=xz(gravity) if tables.planar else gravity, **tables.contact.values())
     with error_context("initial", scenario, {"contact": "initial.contact_on_hand"}):
         return pair, pair.place(**initial(tables.initial, tables.planar))
 

@@ -28,7 +28,7 @@ def settings(tables: Any) -> dict[str, Any]:
 def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
     """Return one body on terrain and its start."""
     tables: Any = scenario.tables
-    contact, simulation = tables.contact, tables.simulation
+    contact = tables.contact
     outline = shape_of(scenario, tables.body.curve, "body.curve")
     with error_context("body", scenario):
         body = RigidBody(
@@ -41,14 +41,7 @@ def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
         ground = Ground(shape_of(scenario, tables.terrain.curve, "terrain.curve"))
     moved = {"gravity": "simulation.gravity", "body": "body.curve", "base": "terrain.curve"}
     with error_context("contact", scenario, moved):
-        pair = RollingPair(
-            body,
-            ground,
-            friction=contact.friction,
-            gravity=simulation.gravity,
-            on_slip=contact.on_slip,
-            on_separation=contact.on_separation,
-        )
+        pair = RollingPair(body, ground, gravity=tables.simulation.gravity, on_slip=contact.on_slip, **contact.values())
     with error_context("initial", scenario, {"contact": "initial.contact_x"}):
         names = ("contact_x", "angle", "angular_velocity")
         return pair, pair.place(**{name: getattr(tables.initial, name) for name in names})

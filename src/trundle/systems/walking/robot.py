@@ -160,7 +160,7 @@ def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
             shape = geometry.Rounded(geometry.Box(table.shape.half_lengths), table.shape.rounding)
         else:
             shape = shape_of(scenario, table.shape, f"{key}.shape")
-        return Foot(shape, table.frame, table.position, table.rpy, table.law, table.friction)
+        return Foot(shape, **table.values())
 
 
 def _with_springs(

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.contact.laws import RollingLaw
 from trundle.geometry import Point
-from trundle.models import FlatPatch
+from trundle.models import FlatPatch, Foot
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
@@ -98,15 +99,13 @@ GroundShape = Annotated[
 ]
 
 
-class FootTable(Table):
+FOOT = ("frame", "position", "rpy", "law", "friction")
+
+
+class FootTable(table_of(Foot, FOOT, narrower={"position": Place3, "frame": Text, "law": RollingLaw})):
     """A shape fixed to a link."""
 
-    frame: Text | None = Field(default=None, description="the link; the foot's own name if left out")
     shape: FootShape = Field(description="what touches the ground, in its own axes")
-    position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, origin of the shape in the link's frame")
-    rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, its axes there: R = Rz(yaw) Ry(pitch) Rx(roll)")
-    law: Literal["rolling", "pure-rolling"] = Field(default="rolling", description="pure: without spin")
-    friction: NonNegative | None = Field(default=None, description="coefficient; that of [ground] if left out")
 
 
 class GroundTable(Table):

@@ -118,7 +118,7 @@ def _last(node: ast.expr) -> str:
 
 def _default(value: ast.expr | None) -> str | None:
     """Return the default that a field declares, comparable: of ``Field(1)``, ``field(default=1.0)`` and ``1`` alike."""
-    if isinstance(value, ast.Call) and _last(value) in {"Field", "field"}:
+    if isinstance(value, ast.Call) and _last(value) in {"Field", "field", "parameter"}:
         given = {keyword.arg: keyword.value for keyword in value.keywords}
         value = value.args[0] if value.args else given.get("default", given.get("default_factory"))
     if value is None or (isinstance(value, ast.Constant) and value.value is ...):
@@ -144,7 +144,7 @@ def fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 def repeated_declarations(modules: list[Module]) -> list[str]:
     """List fields of tables of scenario files that a dataclass elsewhere declares with the same name and default."""
     known = [(module, node, {_last(base) for base in node.bases}) for module, node in classes(modules)]
-    tables = {TABLE}
+    tables = {TABLE, "table_of"}
     while more := {node.name for _, node, bases in known if bases & tables} - tables:
         tables |= more
     declared: dict[tuple[str, str], list[str]] = defaultdict(list)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
 
+Word = TypeVar("Word", bound=str)
 FloatArray = NDArray[np.float64]
 
 
@@ -104,12 +105,13 @@ def array(
     raise InputError(key, value, allowed + (f" ({unit})" if unit else "")) from None
 
 
-def choice(key: str, value: Any, options: Iterable[str]) -> str:
+def choice(key: str, value: Any, options: Iterable[Word]) -> Word:
     """Return `value` if it is one of `options`."""
     names = list(options)
-    if not isinstance(value, str) or value not in names:
-        raise InputError(key, value, "one of " + ", ".join(repr(n) for n in names))
-    return value
+    for name in names:
+        if isinstance(value, str) and value == name:
+            return name
+    raise InputError(key, value, "one of " + ", ".join(repr(n) for n in names))
 
 
 def rotation(key: str, value: Any, tolerance: float = 1e-8) -> FloatArray:

@@ -138,6 +138,22 @@ def test_metrics_that_do_not_hold_are_named(
 
 
 @pytest.mark.usefixtures("ball")
+@pytest.mark.parametrize(("given", "meant"), [("radius_error_percnt", "radius_error_percent"), ("slipp", "slip")])
+def test_a_misspelt_metric_of_acceptance_is_told_with_the_right_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, meant: str
+) -> None:
+    path = written(tmp_path, changed(JUGGLING, acceptance__centre_drift={"maximum": 1.0}))
+    text = path.read_text().replace("centre_drift", given)
+    code, out, _ = trundle(capsys, "run", written(tmp_path, text), "--out", tmp_path / "out", "--no-plots")
+    line = f"acceptance.{given}: no metric of this run; did you mean '{meant}'?"
+    assert line in out.splitlines()
+    assert line in (tmp_path / "out" / "log.txt").read_text()
+    assert "not computed" not in out
+    assert code == 1
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["metrics"][given]["holds"] is False
+
+
+@pytest.mark.usefixtures("ball")
 def test_view_opens_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

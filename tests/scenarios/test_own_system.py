@@ -182,3 +182,90 @@ def test_a_kind_that_two_packages_register_is_neither_of_theirs(tmp_path: Path) 
     both = "table-one 0.1.0 (tilting_table:SYSTEM) and table-two 0.1.0 (tilting_table:SYSTEM)"
     assert both in err
     assert both in call(tmp_path, "check", LIBRARY / f"{NAME}.toml", code=2)[1]
+
+
+POGO = """
+from pathlib import Path
+from trundle.scenarios.system import System
+
+class Pogo(System):
+    name, library, tasks = "pogo", Path(__file__).parent / "library", {}
+    commands = {"run": "pogo:jump", "hop": "pogo:missing", "skip": "nowhere:jump", "leap": "pogo", "jump": "pogo:jump"}
+
+    def metrics(self, runs):
+        return {}
+
+def jump(high: int) -> None:
+    print("jumped", high)
+
+SYSTEM = Pogo()
+"""
+
+
+@pytest.fixture
+def pogo(tmp_path: Path) -> Path:
+    """A folder in which a package with a system and an empty library is installed."""
+    install(tmp_path, "pogo", {"pogo": "pogo:SYSTEM"})
+    (tmp_path / "pogo.py").write_text(POGO)
+    (tmp_path / "library").mkdir()
+    return tmp_path
+
+
+def test_a_command_that_cannot_be_loaded_is_named_and_leaves_the_others(pogo: Path) -> None:
+    out, err = call(pogo, "jump", 3)
+    assert out == "jumped 3\n"
+    lines = err.splitlines()
+    assert len(lines) == 4
+    assert "kind pogo: its command 'run' is left out, trundle has one of that name" in lines[0]
+    for line, name in zip(lines[1:], ("hop", "skip", "leap"), strict=True):
+        assert f"kind pogo: its command '{name}' cannot be loaded: " in line
+    assert "missing" in lines[1]
+    assert "nowhere" in lines[2]
+    assert "plate-spinning" in call(pogo, "list")[0]
+
+
+def test_a_command_of_two_systems_is_that_of_the_first(pogo: Path) -> None:
+    install(pogo, "spring", {"spring": "spring:SYSTEM"})
+    (pogo / "spring.py").write_text(
+        POGO.replace('"pogo"', '"spring"').replace("jumped", "sprang").replace("pogo:", "spring:")
+    )
+    out, err = call(pogo, "jump", 3)
+    assert out == "jumped 3\n"
+    assert "kind spring: its command 'jump' is left out" in err
+
+
+def test_of_two_scenarios_with_one_name_the_first_by_kind_is_kept_and_the_other_named(pogo: Path) -> None:
+    other = pogo / "library" / "plate-spinning.toml"
+    other.write_text('kind = "pogo"\ntask = "hop"\ntitle = "another one"\n')
+    out, err = call(pogo, "list", "--json")
+    found = [entry for entry in json.loads(out) if entry["name"] == "plate-spinning"]
+    assert [entry["kind"] for entry in found] == ["juggling"]
+    assert f"scenario plate-spinning: {other} is left out, " in err
+    assert 'kind = "juggling"' in call(pogo, "show", "plate-spinning")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("broken", b"kind = \n", "must be valid TOML: "),
+        ("latin", b'title = "\xe9"\n', "must be a text in UTF-8 (byte 9 is not)"),
+        ("folder", None, "must be a regular file (it is a folder)"),
+    ],
+)
+def test_a_library_file_that_cannot_be_read_is_named_and_leaves_the_others(
+    pogo: Path, name: str, content: bytes | None, fault: str
+) -> None:
+    path = pogo / "library" / f"{name}.toml"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    out, err = call(pogo, "list", "--json")
+    names = [entry["name"] for entry in json.loads(out)]
+    assert "plate-spinning" in names
+    assert name not in names
+    assert f"scenario {name} cannot be read: " in err
+    said = call(pogo, "check", name, code=2)[1].splitlines()[-1]
+    assert said.startswith("error: ")
+    assert name in said
+    assert fault in said

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import typer
+import typer.main
 
 from trundle.cli import check, doctor, export, listing, report, reproduce, run, schema, show, sweep
 from trundle.cli.guard import guarded
@@ -36,6 +38,14 @@ for _name, _function in {
 }.items():
     app.command(_name)(guarded(_function))
 
+
+def _alone(command: Callable[..., None]) -> typer.Typer:
+    """Return an application of one command."""
+    made = typer.Typer()
+    made.command()(command)
+    return made
+
+
 _OWN = {command.name for command in app.registered_commands}
 for _system in systems():
     for _name, _reference in _system.commands.items():
@@ -43,7 +53,10 @@ for _system in systems():
             _log.warning("kind %s: its command %r is left out, trundle has one of that name", _system.name, _name)
             continue
         try:
-            app.command(_name)(guarded(load(_reference)))
+            _command = guarded(load(_reference))
+            typer.main.get_command(_alone(_command))  # what typer cannot read is said of this command alone
+            app.command(_name)(_command)
+            _OWN.add(_name)
         except Exception as _error:  # a package of somebody else
             _log.warning("kind %s: its command %r cannot be loaded: %s", _system.name, _name, _error)
 

@@ -103,15 +103,17 @@ def _tell(result: Result) -> None:
         console.print(f"  part {name}: {part['status']}{feasible}", markup=False, highlight=False)
     if summary["advice"]:
         console.print(summary["advice"], markup=False, highlight=False)
-    for line in _failures(summary["metrics"]):
+    for line in _failures(summary["metrics"], result.hints):
         console.print(line, markup=False, highlight=False)
     console.print(f"files: {result.directory}", markup=False, highlight=False)
 
 
-def _failures(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return one line a kind of failure, naming the metrics: those outside their limit, those not computed."""
+def _failures(metrics: Mapping[str, Mapping[str, Any]], hints: Mapping[str, str]) -> list[str]:
+    """Return one line a kind of failure, naming the metrics: outside their limit, not computed, misspelt."""
     failed = {name: entry["value"] for name, entry in metrics.items() if entry["holds"] is False}
     outside = ", ".join(name for name, value in failed.items() if value is not None)
-    missing = ", ".join(name for name, value in failed.items() if value is None)
+    missing = ", ".join(name for name, value in failed.items() if value is None and name not in hints)
     hint = "the run is too short or has too few samples for it: log.txt may say more; see simulation.output_step"
-    return [f"outside its limit: {outside}"] * bool(outside) + [f"not computed: {missing} ({hint})"] * bool(missing)
+    told = {f"outside its limit: {outside}": outside, f"not computed: {missing} ({hint})": missing}
+    lines = [line for line, names in told.items() if names]
+    return lines + [f"acceptance.{name}: no metric of this run; {meant}" for name, meant in hints.items()]

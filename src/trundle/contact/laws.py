@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Literal
 
 import casadi as ca
 
@@ -272,6 +273,10 @@ SLIDING = Sliding()
 SEPARATED = Separated()
 FIXED = Fixed()
 LAWS: dict[str, Law] = {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED)}
+
+
+RollingLaw = Literal["rolling", "pure-rolling"]
+"""Laws of bodies that roll, by name."""
 
 
 def law_named(name: str) -> Law:

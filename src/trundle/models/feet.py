@@ -15,6 +15,7 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Point
 from trundle.models.urdf.tree import Place
+from trundle.parameters import NonNegative, Vector3, parameter
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,11 @@ class Foot:
     """
 
     shape: Shape | FlatPatch
-    frame: str | None = None
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    rpy: Sequence[float] = (0.0, 0.0, 0.0)
-    law: str = "rolling"
-    friction: float | None = None
+    frame: str | None = parameter(None, "the link; the foot's own name if left out")
+    position: Sequence[float] = parameter((0.0, 0.0, 0.0), "m, origin of the shape in the link's frame")
+    rpy: Vector3 = parameter((0.0, 0.0, 0.0), "rad, its axes there: R = Rz(yaw) Ry(pitch) Rx(roll)")
+    law: str = parameter("rolling", "pure: without spin")
+    friction: NonNegative | None = parameter(None, "coefficient; that of [ground] if left out")
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, FlatPatch) and (not isinstance(self.shape, Shape) or self.shape.d != 3):

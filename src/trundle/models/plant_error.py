@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
 from trundle.geometry.sampled.sampled import SampledCurve
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.curves import Circle, Ellipse, FourierRadius
 from trundle.models.rolling_tree import Part, RollingTree
 from trundle.models.tree.joints import BodySpec
+from trundle.parameters import NonNegative, check_parameters, parameter
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,16 @@ class PlantError:
         Of every joint, besides its own: a torque -dry_friction tanh(rate / (0.02 rad/s)).
     """
 
-    mass: float = 1.0
-    inertia: float = 1.0
-    friction: float = 1.0
-    center_of_mass: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    size: Mapping[str, float] = field(default_factory=dict)
-    terrain: Shape | None = None
-    damping: float = 0.0
-    dry_friction: float = 0.0
+    mass: float = parameter(1.0, "factor of every mass")
+    inertia: float = parameter(1.0, "factor of every inertia")
+    friction: float = parameter(1.0, "factor of every coefficient of friction")
+    center_of_mass: Mapping[str, Sequence[float]] = parameter(
+        {}, "m, by the bodies' names, added to their center_of_mass"
+    )
+    size: Mapping[str, float] = parameter({}, "by the bodies' names, factors of their curves")
+    terrain: Shape | None = parameter(None, "the ground there is; left out: that of [terrain]")
+    damping: NonNegative = parameter(0.0, "N m s/rad (N s/m), of every joint")
+    dry_friction: NonNegative = parameter(0.0, "N m (N), dry friction of every joint")
 
     @property
     def geometric(self) -> bool:
@@ -59,8 +62,7 @@ class PlantError:
         InputError
             If a number is out of range, a name is no body's, or an outline cannot be resized.
         """
-        non_negative("damping", self.damping)
-        non_negative("dry_friction", self.dry_friction)
+        check_parameters(self)
         scaled = tree.scaled(mass=self.mass, inertia=self.inertia, friction=self.friction)
         d, specs = tree.d, scaled.tree.specs
         offsets = {name: array("center_of_mass", v, (d,), unit="m") for name, v in self.center_of_mass.items()}

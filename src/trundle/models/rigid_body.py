@@ -17,6 +17,7 @@ from trundle.geometry.shape import Shape
 from trundle.models.inertia import check_inertia
 from trundle.numerics.rotations import rotation_plane
 from trundle.numerics.space import angular_size
+from trundle.parameters import Vector3, parameter
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,11 @@ class RigidBody:
 
     shape: Shape
     mass: float
-    inertia: Any = "solid"
+    inertia: Any = parameter(
+        "solid",
+        "'solid', 'shell' or [Ixx, Iyy, Izz] about the centre of mass (kg m^2); in the plane one number, about the "
+        "plane's normal, or the words for a lamina or a wire",
+    )
     center_of_mass: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
@@ -310,10 +315,12 @@ class Hand:
 
     shape: Shape
     position: Sequence[float] | None = None
-    rpy: Sequence[float] = (0.0, 0.0, 0.0)
+    rpy: Vector3 = parameter((0.0, 0.0, 0.0), "rad, R = Rz(yaw) Ry(pitch) Rx(roll); only in space")
     twist: Sequence[float] | None = None
     motion: HandMotion = field(default_factory=Coast)
-    extent: Sequence[float] | float | None = None
+    extent: Sequence[float] | float | None = parameter(
+        None, "m, x and y, in the plane the width along x; leaving it ends the run"
+    )
     angle: float = 0.0
 
     def __post_init__(self) -> None:

@@ -15,8 +15,9 @@ from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import SECOND, Part, RollingTree
 from trundle.models.tree.joint import Joint
-from trundle.models.tree.system import Rules
+from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
+from trundle.parameters import parameter
 
 TERRAIN = "terrain"
 
@@ -39,10 +40,10 @@ class Robot:
         When a contact comes apart.
     """
 
-    gravity: Any = 9.81
+    gravity: Any = parameter(9.81, "m/s^2, downward")
     law: str = "rolling"
-    on_slip: str = "stop"
-    on_separation: str = "stop"
+    on_slip: OnSlip = "stop"
+    on_separation: OnSeparation = "stop"
     _tree: Tree = field(init=False, repr=False)
     _world: Link = field(init=False, repr=False)
     _parts: list[Part] = field(default_factory=list, init=False, repr=False)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from trundle.checks import array, choice, non_negative, number
+from trundle.checks import array, choice, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
-from trundle.contact.laws import SEPARATED, Law, law_named
+from trundle.contact.laws import SEPARATED, Law, RollingLaw, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -25,9 +25,11 @@ from trundle.models.placement import (
 )
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import rolling_values
-from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
+from trundle.parameters import NonNegative, Range, check_parameters, parameter
 
+Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
 _SECOND = "second"
 
 
@@ -72,12 +74,12 @@ class RollingPair:
 
     body: RigidBody
     base: Hand | Ground
-    law: str = "rolling"
-    friction: float = 1.0
-    torsional_friction: float = 0.0
+    law: RollingLaw = parameter("rolling", "pure rolling: no relative spin")
+    friction: NonNegative = parameter(1.0, "coefficient, tangential over normal force")
+    torsional_friction: Lever = parameter(0.0, "m, moment about the normal over normal force")
     gravity: Any = None
-    on_slip: str = "stop"
-    on_separation: str = "stop"
+    on_slip: OnSlip = parameter("stop", "when the friction cone is left")
+    on_separation: OnSeparation = parameter("stop", "when the force reaches zero")
     coordinates: str = "pose"
     contact: str = "auto"
 
@@ -86,12 +88,8 @@ class RollingPair:
             raise InputError("body", self.body, "a RigidBody")
         if not isinstance(self.base, Hand | Ground):
             raise InputError("base", self.base, "a Hand or a Ground")
-        choice("law", self.law, ("rolling", "pure-rolling"))
-        choice("on_slip", self.on_slip, ("stop", "slide", "ignore"))
-        choice("on_separation", self.on_separation, ("stop", "fly", "ignore"))
+        check_parameters(self)
         choice("coordinates", self.coordinates, ("pose", "rolling"))
-        non_negative("friction", self.friction)
-        non_negative("torsional_friction", self.torsional_friction, "m")
         object.__setattr__(self, "gravity", self._gravity())
         wanted = "chart" if self.coordinates == "rolling" and self.contact == "auto" else self.contact
         form = contact_form(self.body.shape, self.base.shape, wanted)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
-
-from trundle.checks import choice, integer, non_negative, number, positive
+from trundle.checks import integer, number, positive
 from trundle.errors import InputError
+from trundle.parameters import NonNegative, check_parameters, parameter
+from trundle.parameters import Range as Numbers
 
 if TYPE_CHECKING:
     from trundle.models.robots.avatar import Avatar
@@ -32,6 +32,21 @@ TORQUES: Mapping[str, float] = {
 """N m, of the order of each joint's largest torque in human walking; a cost of 1 each at these."""
 
 Range = tuple[float, float]
+Sole = Literal["rolling", "flat"]
+Periodicity = Literal["mirrored", "full"]
+Speed = Annotated[float, Numbers("a speed > 0, at most 5 (m/s)", above=0.0, unit="m/s", in_files=(0.0, 5.0))]
+Times = Annotated[Range, Numbers("two ascending times > 0, at most 10 (s)", above=0.0, unit="s", in_files=(0.0, 10.0))]
+Shares = Annotated[Range, Numbers("two ascending shares between 0 and 1", above=0.0, below=1.0)]
+Place = Annotated[float, Numbers("a length from -1 to 1 (m)", unit="m", in_files=(-1.0, 1.0))]
+Height = Annotated[float, Numbers("a length from 0 to 0.5 (m)", minimum=0.0, unit="m", in_files=(0.0, 0.5))]
+End = Annotated[float, Numbers("a share from 0 to 0.5", minimum=0.0, maximum=0.5)]
+Load = Annotated[float, Numbers("a number from 1.05 to 100", minimum=1.05, in_files=(1.05, 100.0))]
+Weights = Annotated[Range, Numbers("2 numbers from 0 to 1e6", minimum=0.0, in_files=(0.0, 1e6))]
+Angles = Annotated[
+    tuple[float, float, float],
+    Numbers("3 angles > 0, each at most 1.5 (rad)", above=0.0, unit="rad", in_files=(0.0, 1.5)),
+]
+Intervals = Annotated[tuple[int, int], Numbers("2 integers from 2 to 500", minimum=2, in_files=(2, 500))]
 RANGES: Mapping[str, Range] = {
     "trunk_yaw": (-0.1, 0.1),
     "hip_yaw": (-0.2, 0.2),
@@ -94,50 +109,49 @@ class Gait:
     intervals : (single, double)
     """
 
-    speed: float = 1.2
+    speed: Speed = parameter(1.2, "m/s, mean along the ground")
     slope: float = 0.0
-    sole: str = "rolling"
-    trailing: str | None = None
-    leading: str | None = None
-    periodicity: str = "mirrored"
-    single: Range = (0.2, 0.8)
-    double: Range = (0.075, 0.3)
-    double_share: Range | None = None
-    impacts: bool = False
-    landing: float | None = -0.09
-    rolling_on: float | None = None
-    clearance: float = 0.02
+    sole: Sole = parameter("rolling", "an ellipsoid that rolls, or a flat sole")
+    trailing: str | None = parameter(None, "how the foot behind stands in double support")
+    leading: str | None = parameter(None, "how the foot in front stands in double support")
+    periodicity: Periodicity = parameter("mirrored", "of one step and its mirror image, or of two steps")
+    single: Times = parameter((0.2, 0.8), "s, least and largest duration of single support")
+    double: Times = parameter((0.075, 0.3), "s, of double support: torques alone shrink it")
+    double_share: Shares | None = parameter(None, "double support over the step, least and largest")
+    impacts: bool = parameter(False, "whether feet land with a plastic impact, otherwise at rest")
+    landing: Place | None = parameter(
+        -0.09, "m, ahead of the sole's centre, where a foot touches down; of a rolling sole"
+    )
+    rolling_on: Place | None = parameter(
+        None, "m, likewise where it bears when single support begins; free if left out"
+    )
+    clearance: Height = parameter(0.02, "m, of the foot at mid-swing, at least")
     clearance_power: int = 1
-    clearance_ends: float = 0.125
-    friction: float = 0.8
-    load: float = 1.4
+    clearance_ends: End = parameter(
+        0.125, "share of the swing at either end in which the foot need only be above the ground"
+    )
+    friction: NonNegative = parameter(0.8, "coefficient")
+    load: Load = parameter(1.4, "largest normal force of a foot over the weight")
     torques: Mapping[str, float] = field(default_factory=lambda: dict(TORQUES))
-    acceleration: float = 2e-4
-    force: float = 0.1
-    arm_swing: tuple[float, float] = (0.6, 5.0)
-    pelvis: tuple[float, float, float] = (0.09, 0.2, 0.09)
-    ranges: Mapping[str, Range] = field(default_factory=lambda: dict(RANGES))
-    intervals: tuple[int, int] = (16, 6)
+    acceleration: NonNegative = parameter(2e-4, "weight of rad/s^2, m/s^2")
+    force: NonNegative = parameter(0.1, "weight of ground forces over the weight")
+    arm_swing: Weights = parameter(
+        (0.6, 5.0), "arms swing against legs by this share of the hips' angles: share, weight"
+    )
+    pelvis: Angles = parameter((0.09, 0.2, 0.09), "rad, largest roll, pitch, yaw of the pelvis")
+    ranges: Mapping[str, Range] = parameter(
+        RANGES, "rad, ranges of joints (left side) that are narrower than the avatar's"
+    )
+    intervals: Intervals = parameter((16, 6), "of single and of double support")
 
     def __post_init__(self) -> None:
-        positive("speed", self.speed, "m/s")
-        number("load", self.load, minimum=1.05)
+        check_parameters(self)
         if abs(number("slope", self.slope, unit="rad")) > 0.7:
             raise InputError("slope", self.slope, "from -0.7 to 0.7 rad")
-        choice("sole", self.sole, ("rolling", "flat"))
-        choice("periodicity", self.periodicity, ("mirrored", "full"))
         for name in ("single", "double", "double_share"):
             bounds = getattr(self, name)
             if bounds is not None:
-                low = positive(f"{name}[0]", bounds[0])
-                number(f"{name}[1]", bounds[1], minimum=low)
-        if self.double_share is not None and self.double_share[1] >= 1:
-            raise InputError("double_share", self.double_share, "two numbers between 0 and 1")
-        for name in ("clearance", "friction", "acceleration", "force"):
-            non_negative(name, getattr(self, name))
-        for name in ("landing", "rolling_on"):
-            if getattr(self, name) is not None:
-                number(name, getattr(self, name), unit="m")
+                number(f"{name}[1]", bounds[1], minimum=bounds[0])
         if set(self.torques) != set(TORQUES):
             raise InputError("torques", sorted(self.torques), "one number for each of " + ", ".join(TORQUES))
         for name, torque in self.torques.items():
@@ -147,13 +161,6 @@ class Gait:
                 raise InputError("ranges", name, "one of " + ", ".join(TORQUES))
             number(f"ranges.{name}[1]", bounds[1], minimum=number(f"ranges.{name}[0]", bounds[0]), unit="rad")
         integer("clearance_power", self.clearance_power, minimum=1, maximum=2)
-        number("clearance_ends", self.clearance_ends, minimum=0.0, maximum=0.5)
-        for count in self.intervals:
-            integer("intervals", count, minimum=2)
-        for part in self.arm_swing:
-            non_negative("arm_swing", part)
-        if np.any(np.array(self.pelvis) <= 0) or len(self.pelvis) != 3:
-            raise InputError("pelvis", self.pelvis, "three angles > 0 (rad)")
 
     def check(self, avatar: Avatar) -> None:
         """Raise `InputError` where the gait asks for what no pose of this avatar has: places off its sole, angles."""

@@ -68,11 +68,14 @@ class RunSet:
         Comparison runs and trials, by name.
     asked : frozenset of str
         Metrics that the scenario's table [acceptance] names.
+    known : set of str
+        Names of all metrics that the system has for such runs, computed or not; `measure` adds them.
     """
 
     main: Trajectory
     parts: Runs = field(default_factory=dict)
     asked: frozenset[str] = frozenset()
+    known: set[str] = field(default_factory=set, compare=False)
 
     @property
     def all(self) -> dict[str, Trajectory]:
@@ -126,6 +129,7 @@ def measure(
     values: dict[str, float] = dict(general(runs.main))
     known = dict(quantities)
     for group in groups:
+        runs.known.update(group.quantities)
         wanted = group.always or bool(runs.asked & group.quantities.keys())
         if wanted and (group.applies is None or group.applies(runs.main, runs.parts)):
             values |= group.compute(runs.main, runs.parts)

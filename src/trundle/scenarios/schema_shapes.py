@@ -2,86 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
+from trundle import geometry
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import (
-    Array,
-    DataFile,
-    Real,
-    Reals,
-    Size,
-    Sizes2,
-    Sizes3,
-    Table,
-    fault,
-)
+from trundle.scenarios.schema import Array, DataFile, ParameterTable, Table, fault, table_of
 
 FILE = Allowed("the path of a CSV file inside the scenario's folder")
 FileName = Annotated[str, Field(min_length=1, max_length=1000), FILE]
-Exponent = Annotated[float, Field(ge=1.01, le=100)]
-Exponents = Annotated[tuple[Exponent, Exponent], Array]
 
 
-def _no_speck(value: float) -> float:
-    if 0.0 < value < 1e-7:
-        raise ValueError(value)
-    return value
-
-
-SizeOrZero = Annotated[
-    float, Field(ge=0, le=1e7), AfterValidator(_no_speck), Allowed("0 or a length > 0, from 1e-7 to 1e7 (m)")
-]
-Coordinate = Annotated[float, Field(ge=-1e7, le=1e7), Allowed("a number from -1e7 to 1e7")]
-Coordinates2 = Annotated[tuple[Coordinate, Coordinate], Array, Allowed("2 numbers, each from -1e7 to 1e7 (m)")]
-
-
-class PlaneTable(Table):
+class PlaneTable(table_of(geometry.Plane, tag="plane")):
     """The plane z = 0, material below."""
 
-    type: Literal["plane"]
 
-
-class SphereTable(Table):
+class SphereTable(table_of(geometry.Sphere, tag="sphere")):
     """A sphere about the origin."""
 
-    type: Literal["sphere"]
-    radius: Size = Field(description="m")
 
-
-class EllipsoidTable(Table):
+class EllipsoidTable(table_of(geometry.Ellipsoid, tag="ellipsoid")):
     """An ellipsoid about the origin, axes along x, y, z."""
 
-    type: Literal["ellipsoid"]
-    semi_axes: Sizes3 = Field(description="m, along x, y, z")
 
-
-class DishTable(Table):
+class DishTable(table_of(geometry.Dish, tag="dish")):
     """The inside of an ellipsoid."""
 
-    type: Literal["dish"]
-    semi_axes: Sizes3 = Field(description="m, along x, y, z")
 
-
-class SuperellipsoidTable(Table):
+class SuperellipsoidTable(table_of(geometry.Superellipsoid, tag="superellipsoid")):
     """(|x/a|^p + |y/b|^p)^(q/p) + |z/c|^q = 1, rounded by a sphere; p, q the exponents."""
 
-    type: Literal["superellipsoid"]
-    semi_axes: Sizes3 = Field(description="m, along x, y, z")
-    exponents: Annotated[Exponent | Exponents, Allowed("one number or two, p and q, each from 1.01 to 100")] = Field(
-        default=2.0, description="p across z and q along it; 2 is the ellipsoid"
-    )
-    rounding: SizeOrZero = Field(default=0.0, description="m, needed where an exponent is above 2")
 
-
-class TorusTable(Table):
+class TorusTable(table_of(geometry.Torus, tag="torus")):
     """A torus about z."""
-
-    type: Literal["torus"]
-    major: Size = Field(description="m, radius of the ring's centre line")
-    minor: Size = Field(description="m, radius of the ring's section")
 
     @model_validator(mode="after")
     def _open(self) -> TorusTable:
@@ -90,34 +45,20 @@ class TorusTable(Table):
         return self
 
 
-class DiscTable(Table):
+class DiscTable(table_of(geometry.Disc, tag="disc")):
     """A coin about z: all points within `rounding` of a flat disc."""
 
-    type: Literal["disc"]
-    radius: Size = Field(description="m")
-    rounding: SizeOrZero = Field(default=0.0, description="m")
 
-
-class CapsuleTable(Table):
+class CapsuleTable(table_of(geometry.Capsule, tag="capsule")):
     """A cylinder along z with half spheres at its ends."""
 
-    type: Literal["capsule"]
-    radius: Size = Field(description="m")
-    length: SizeOrZero = Field(description="m, between the centres of the half spheres")
 
-
-class CylinderTable(Table):
+class CylinderTable(table_of(geometry.Cylinder, tag="cylinder")):
     """The outside of a cylinder about z."""
 
-    type: Literal["cylinder"]
-    radius: Size = Field(description="m")
 
-
-class TubeTable(Table):
+class TubeTable(table_of(geometry.Tube, tag="tube")):
     """The inside of a cylinder about z."""
-
-    type: Literal["tube"]
-    radius: Size = Field(description="m")
 
 
 class HeightMapTable(Table):
@@ -127,40 +68,22 @@ class HeightMapTable(Table):
     file: Annotated[FileName, FILE, DataFile("x, y, z")] = Field(description="CSV: x, y, z (m)")
 
 
-class SurfaceSamplesTable(Table):
+class SurfaceSamplesTable(table_of(geometry.SampledSurface, tag="samples")):
     """A measured body, seen whole from its origin: a CSV file with columns x, y, z (m), points all over its surface."""
 
-    type: Literal["samples"]
-    degree: Annotated[int, Field(ge=1, le=16), Allowed("an integer from 1 to 16")] = Field(
-        default=8, description="highest spherical harmonic of the fit"
-    )
-    tolerance: Annotated[float, Field(gt=0, le=1), Allowed("a number > 0, up to 1")] = Field(
-        default=0.02, description="largest misfit, relative to the mean radius"
-    )
     file: Annotated[FileName, FILE, DataFile("x, y, z")] = Field(description="CSV: x, y, z (m)")
 
 
-class CircleTable(Table):
+class CircleTable(table_of(geometry.Circle, tag="circle")):
     """A circle about the origin."""
 
-    type: Literal["circle"]
-    radius: Size = Field(description="m")
 
-
-class EllipseTable(Table):
+class EllipseTable(table_of(geometry.Ellipse, tag="ellipse")):
     """An ellipse about the origin, axes along x and z."""
 
-    type: Literal["ellipse"]
-    semi_axes: Sizes2 = Field(description="m, along x and z")
 
-
-class FourierTable(Table):
+class FourierTable(table_of(geometry.FourierRadius, tag="fourier")):
     """r(phi) = radius (1 + sum_k cos[k] cos k phi + sin[k] sin k phi), k = 1, 2, ..."""
-
-    type: Literal["fourier"]
-    radius: Size = Field(description="m")
-    cos: Reals = Field(default=(), description="coefficients of cos phi, cos 2 phi, ...")
-    sin: Reals = Field(default=(), description="coefficients of sin phi, sin 2 phi, ...")
 
 
 class OutlineSplineTable(Table):
@@ -170,37 +93,20 @@ class OutlineSplineTable(Table):
     file: Annotated[FileName, FILE, DataFile("x, z")] = Field(description="CSV: x, z (m)")
 
 
-class LineTable(Table):
+class LineTable(table_of(geometry.Line, tag="line")):
     """z = slope x + offset."""
 
-    type: Literal["line"]
-    slope: Coordinate = Field(default=0.0, description="dz/dx")
-    offset: Coordinate = Field(default=0.0, description="m")
 
-
-class ParabolaTable(Table):
+class ParabolaTable(table_of(geometry.Parabola, tag="parabola")):
     """z = curvature x^2."""
 
-    type: Literal["parabola"]
-    curvature: Coordinate = Field(description="1/m")
 
-
-class SinusoidTable(Table):
+class SinusoidTable(table_of(geometry.Sinusoid, tag="sinusoid")):
     """z = amplitude sin(2 pi x / wavelength + phase)."""
 
-    type: Literal["sinusoid"]
-    amplitude: Coordinate = Field(description="m")
-    wavelength: Size = Field(description="m")
-    phase: Real = Field(default=0.0, description="rad")
 
-
-class ArcTable(Table):
+class ArcTable(table_of(geometry.Arc, tag="arc")):
     """The lower half of a circle seen from inside (a bowl), or the upper half seen from outside (a hill)."""
-
-    type: Literal["arc"]
-    radius: Size = Field(description="m")
-    center: Coordinates2 = Field(default=(0.0, 0.0), description="m, x and z")
-    side: Literal["inside", "outside"] = Field(default="inside", description="bowl or hill")
 
 
 class GroundSplineTable(Table):
@@ -213,9 +119,10 @@ class GroundSplineTable(Table):
 Term = Annotated[LineTable | ParabolaTable | SinusoidTable, Field(discriminator="type")]
 
 
-class SumTable(Table):
+class SumTable(ParameterTable):
     """The sum of the heights of its terms."""
 
+    parameters: ClassVar[tuple[type, Mapping[str, str]]] = (geometry.CurveSum, {"terms": "terms"})
     type: Literal["sum"]
     terms: Annotated[tuple[Term, ...], Array, Field(min_length=1, max_length=32), Allowed("1 to 32 tables")] = Field(
         description="line, parabola and sinusoid tables"

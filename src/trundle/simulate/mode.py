@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas
+from trundle.parameters import Range, parameter
+
+Tolerance = Annotated[float, Range("a number from 1e-14 to 1e-2", 1e-14, 1e-2)]
+Stabilization = Literal["projection", "baumgarte", "none"]
 
 
 @dataclass(frozen=True)
@@ -40,9 +45,9 @@ class Method:
     """
 
     name: str = "dop853"
-    step: float | None = None
-    relative_tolerance: float = 1e-10
-    stabilization: str = "projection"
+    step: float | None = parameter(None, "s, of the fixed-step integrator; 0.001 unless relative_tolerance is given")
+    relative_tolerance: Tolerance = parameter(1e-10, "of the integrator")
+    stabilization: Stabilization = parameter("projection", "what keeps slip and gap at zero")
 
     @property
     def end_speed(self) -> float:

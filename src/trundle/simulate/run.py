@@ -15,7 +15,7 @@ from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Policy, Trajectory
 from trundle.simulate.events import HybridState
-from trundle.simulate.mode import Method, Mode
+from trundle.simulate.mode import Method, Mode, Stabilization
 from trundle.simulate.record import record
 from trundle.simulate.runner import Runner
 
@@ -32,7 +32,7 @@ def simulate(
     relative_tolerance: float | None = None,
     step: float | None = None,
     method: str | None = None,
-    stabilization: str = "projection",
+    stabilization: Stabilization = "projection",
     progress: Callable[[float], object] | None = None,
     kicks: Mapping[float, Callable[[FloatArray], FloatArray]] | None = None,
 ) -> Trajectory:
@@ -120,7 +120,11 @@ def _time(key: str, value: Any, low: float, high: float, allowed: str) -> float:
 
 
 def _method(
-    duration: float, relative_tolerance: float | None, step: float | None, method: str | None, stabilization: str
+    duration: float,
+    relative_tolerance: float | None,
+    step: float | None,
+    method: str | None,
+    stabilization: Stabilization,
 ) -> Method:
     choice("stabilization", stabilization, ("projection", "baumgarte", "none"))
     if step is not None and relative_tolerance is not None:

@@ -9,7 +9,7 @@ import pytest
 from trundle.errors import InputError
 from trundle.report import Metric
 from trundle.scenarios import catalogue, load_scenario
-from trundle.scenarios.engine.acceptance import hold, judge, limit_of
+from trundle.scenarios.engine.acceptance import hold, judge, limit_of, misspelt
 from trundle.scenarios.scenario import scenario_from
 from trundle.scenarios.schema import Criterion
 
@@ -126,3 +126,13 @@ def test_a_copied_scenario_keeps_its_limits_under_any_name(tmp_path) -> None:
     own.write_text(catalogue.text_of("ellipse-flip-up"))
     assert load_scenario(own).tables.acceptance == load_scenario("ellipse-flip-up").tables.acceptance
     assert "acceptance" in load_scenario(own).resolved_toml()
+
+
+def test_only_names_that_are_no_metrics_and_close_to_one_are_misspelt() -> None:
+    known = {"slip", "settling_time", "goal_position_error"}
+    asked = ["settling_tme", "slip", "energy", "goal_rotation_error"]
+    assert misspelt(asked, known) == {
+        "goal_rotation_error": "did you mean 'goal_position_error'?",
+        "settling_tme": "did you mean 'settling_time'?",
+    }
+    assert misspelt(["slip_plan"], {"slip"}) == {}

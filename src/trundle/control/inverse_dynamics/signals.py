@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 
-from trundle.checks import FloatArray, choice, non_negative, number
+from trundle.checks import FloatArray, choice
+from trundle.parameters import NonNegative, Real, check_parameters, parameter
 
 Time = float | FloatArray
 Triple = tuple[FloatArray, FloatArray, FloatArray]
@@ -35,10 +36,10 @@ class Signal(ABC):
 class Constant(Signal):
     """y = value."""
 
-    value: float = 0.0
+    value: Real = parameter(0.0, "in the task's unit")
 
     def __post_init__(self) -> None:
-        number("value", self.value)
+        check_parameters(self)
 
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
@@ -51,12 +52,11 @@ class Constant(Signal):
 class Ramp(Signal):
     """y = start + rate t: a constant velocity."""
 
-    rate: float
-    start: float = 0.0
+    rate: Real = field(metadata={"text": "in the task's unit, a second"})
+    start: Real = parameter(0.0, "in the task's unit, at t = 0")
 
     def __post_init__(self) -> None:
-        number("rate", self.rate)
-        number("start", self.start)
+        check_parameters(self)
 
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
@@ -69,14 +69,13 @@ class Ramp(Signal):
 class Sine(Signal):
     """y = mean + amplitude sin(2 pi frequency t + phase), frequency in Hz, phase in rad."""
 
-    amplitude: float
-    frequency: float
-    phase: float = 0.0
-    mean: float = 0.0
+    amplitude: Real = field(metadata={"text": "in the task's unit"})
+    frequency: Real = field(metadata={"text": "Hz"})
+    phase: Real = parameter(0.0, "rad")
+    mean: Real = parameter(0.0, "in the task's unit")
 
     def __post_init__(self) -> None:
-        for name in ("amplitude", "frequency", "phase", "mean"):
-            number(name, getattr(self, name))
+        check_parameters(self)
 
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
@@ -95,17 +94,14 @@ class SecondOrder(Signal):
     e = exp(-a t) (e0 cosh w t + (e0' + a e0) sinh(w t)/w).
     """
 
-    start: float
-    goal: float = 0.0
-    kp: float = 1.0
-    kd: float = 2.0
-    start_rate: float = 0.0
+    start: Real = field(metadata={"text": "in the task's unit, at t = 0"})
+    goal: Real = parameter(0.0, "in the task's unit")
+    kp: NonNegative = parameter(1.0, "1/s^2")
+    kd: NonNegative = parameter(2.0, "1/s")
+    start_rate: Real = parameter(0.0, "in the task's unit, a second")
 
     def __post_init__(self) -> None:
-        for name in ("start", "goal", "start_rate"):
-            number(name, getattr(self, name))
-        for name in ("kp", "kd"):
-            non_negative(name, getattr(self, name))
+        check_parameters(self)
 
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""

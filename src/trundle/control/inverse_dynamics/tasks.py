@@ -21,6 +21,7 @@ from trundle.control.inverse_dynamics.algebra import Matrix
 from trundle.errors import InputError
 from trundle.models.tree.multibody import ContactConstraint
 from trundle.numerics.space import cross
+from trundle.parameters import parameter
 
 UNKNOWNS = ("acceleration", "force", "torque")
 """nudot (nv,), lam (m,) and u (n_u,)."""
@@ -48,8 +49,8 @@ class Task:
     name: str
     A: Matrix
     target: Matrix
-    weight: Matrix | float = 1.0
-    level: int = 0
+    weight: Matrix | float = parameter(1.0, "against other tasks of the same level")
+    level: int = parameter(0, "strict priority: a level has what the levels before it leave free")
     on: str = "acceleration"
     unit: str = "m/s2"
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from trundle.checks import FloatArray, positive
 from trundle.control.regulators.hand_inputs import InputBound, InputLimit
-from trundle.control.regulators.local_error import LocalError, Weighting
+from trundle.control.regulators.local_error import LocalError, Rolled, Weighting
 from trundle.control.regulators.regulation import Regulator, at_rest, regulator_at
 from trundle.control.regulators.rolling_state import in_rolling_coordinates
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
+from trundle.parameters import parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +53,10 @@ class BalancingLQR:
     state: Start
     Q: Weighting
     R: Weighting
-    period: float = 1e-3
+    period: float = parameter(1e-3, "s, between two inputs")
     freedoms: str | Sequence[int] = "all"
     input_limit: InputBound = None
-    rolled: str = "rotation"
+    rolled: Rolled = parameter("rotation", "planar: which of the two tied errors is fed back")
     integral: Weighting | None = None
     _z: FloatArray | None = field(default=None, init=False, repr=False)
 

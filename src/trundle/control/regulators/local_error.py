@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,7 @@ from trundle.models.tree.system import Atlas
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.space import angular_size
 
+Rolled = Literal["rotation", "contact"]
 Weighting = Mapping[str, ArrayLike] | ArrayLike
 """A weight as a matrix, or as numbers and arrays by the names of blocks."""
 _SAME = 1e-6
@@ -65,7 +67,7 @@ class LocalError:
 
     pair: RollingPair
     atlas: Atlas = ((0, 0),)
-    rolled: str = "rotation"
+    rolled: Rolled = "rotation"
 
     def __post_init__(self) -> None:
         if not isinstance(self.pair, RollingPair):

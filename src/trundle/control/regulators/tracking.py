@@ -13,13 +13,14 @@ from trundle.checks import FloatArray, positive
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.hand_inputs import InputBound, InputLimit
 from trundle.control.regulators.linearization import Linearization, dynamics_of
-from trundle.control.regulators.local_error import LocalError, Weighting
+from trundle.control.regulators.local_error import LocalError, Rolled, Weighting
 from trundle.control.regulators.regulation import nearest_equilibrium
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
+from trundle.parameters import parameter
 from trundle.records.reference import Reference
 
 _LINEARIZED = 100
@@ -65,10 +66,10 @@ class TrackingLQR:
     Q: Weighting
     R: Weighting
     final: Weighting | None = None
-    period: float = 1e-3
+    period: float = parameter(1e-3, "s, between two inputs")
     freedoms: str | Sequence[int] = "all"
     input_limit: InputBound = None
-    rolled: str = "rotation"
+    rolled: Rolled = parameter("rotation", "planar: which of the two tied errors is fed back")
     integral: Weighting | None = None
 
     def __post_init__(self) -> None:

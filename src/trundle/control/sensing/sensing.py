@@ -15,6 +15,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
+from trundle.parameters import NonNegative, Positive, parameter
 from trundle.records import Policy
 
 _ROUND = 1e-6
@@ -47,10 +48,10 @@ class Camera:
     ((2,), 0.0)
     """
 
-    period: float = 1.0 / 250.0
+    period: float = parameter(1.0 / 250.0, "s, between two pictures")
     delay: float = 0.0
-    position_sigma: float = 0.0
-    angle_sigma: float = 0.0
+    position_sigma: NonNegative = parameter(0.0, "m, of the object's position")
+    angle_sigma: NonNegative = parameter(0.0, "rad, of the object's orientation")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -146,8 +147,10 @@ class Sensed:
     encoders: Encoders = field(default_factory=Encoders)
     plant: RollingPair | None = None
     initial: Start | None = None
-    acceleration_sigma: float = 20.0
-    drift_sigma: float = 0.02
+    acceleration_sigma: Positive = parameter(
+        20.0, "rad/s^2, that the estimator expects its model to miss: larger trusts pictures more"
+    )
+    drift_sigma: Positive = parameter(0.02, "m/s, the same of the object's velocity")
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):

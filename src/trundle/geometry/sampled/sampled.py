@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
@@ -24,9 +24,13 @@ from trundle.geometry.shapes import build, star
 from trundle.geometry.shapes.curves import graph
 from trundle.geometry.shapes.sizes import coordinates
 from trundle.geometry.shapes.star import harmonics
+from trundle.parameters import Range as Numbers
+from trundle.parameters import parameter
 
 FloatArray = NDArray[np.float64]
 DEGREE = 5
+Degree = Annotated[int, Numbers("an integer from 1 to 16", 1, 16)]
+Misfit = Annotated[float, Numbers("a number > 0, up to 1", above=0.0, maximum=1.0)]
 Rows = tuple[tuple[float, ...], ...]
 
 
@@ -233,8 +237,8 @@ class SampledSurface(Shape):
     """
 
     points: Sequence[Sequence[float]]
-    degree: int = 8
-    tolerance: float = 0.02
+    degree: Degree = parameter(8, "highest spherical harmonic of the fit")
+    tolerance: Misfit = parameter(0.02, "largest misfit, relative to the mean radius")
     coefficients: tuple[float, ...] = field(init=False, repr=False)
     d = 3
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
@@ -16,9 +16,14 @@ from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Chart, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-from trundle.geometry.shapes.sizes import length, length_or_zero, lengths
+from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes3, length, length_or_zero, lengths
 from trundle.geometry.support import EllipsoidSupport
+from trundle.parameters import Range as Numbers
+from trundle.parameters import parameter
 
+Exponents = Annotated[
+    float | Sequence[float], Numbers("one number or two, p and q, each from 1.01 to 100", 1.01, 100.0, length=2)
+]
 FACE_TILT = 1e-3
 """Tilt in rad below which a disc or a torus counts as lying on its face."""
 
@@ -59,9 +64,9 @@ class Superellipsoid(Shape):
     0.3
     """
 
-    semi_axes: Sequence[float]
-    exponents: float | Sequence[float] = 2.0
-    rounding: float = 0.0
+    semi_axes: Sizes3 = field(metadata={"text": "m, along x, y, z"})
+    exponents: Exponents = parameter(2.0, "p across z and q along it; 2 is the ellipsoid")
+    rounding: SizeOrZero = parameter(0.0, "m, needed where an exponent is above 2")
     d = 3
 
     def __post_init__(self) -> None:
@@ -138,8 +143,8 @@ class Disc(Shape):
     0.11
     """
 
-    radius: float
-    rounding: float = 0.0
+    radius: Size = field(metadata={"text": "m"})
+    rounding: SizeOrZero = parameter(0.0, "m")
     d = 3
 
     def __post_init__(self) -> None:
@@ -200,8 +205,8 @@ class Capsule(Shape):
     0.30000000000000004
     """
 
-    radius: float
-    length: float
+    radius: Size = field(metadata={"text": "m"})
+    length: SizeOrZero = field(metadata={"text": "m, between the centres of the half spheres"})
     d = 3
 
     def __post_init__(self) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 import casadi as ca
 import numpy as np
@@ -15,8 +16,12 @@ from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-from trundle.geometry.shapes.sizes import coordinate, coordinates, length, lengths
+from trundle.geometry.shapes.sizes import Coordinate, Point2, Size, Sizes2, coordinate, coordinates, length, lengths
 from trundle.geometry.support import EllipsoidSupport
+from trundle.parameters import Range as Numbers
+from trundle.parameters import Real, parameter
+
+Coefficients = Annotated[Sequence[float], Numbers("at most 64 numbers, each from -1e12 to 1e12")]
 
 
 def graph(height: build.Expression, flat: bool = False, ends: Range | None = None) -> Representations:
@@ -47,8 +52,8 @@ class Line(Shape):
     1.5
     """
 
-    slope: float = 0.0
-    offset: float = 0.0
+    slope: Coordinate = parameter(0.0, "dz/dx")
+    offset: Coordinate = parameter(0.0, "m")
     d = 2
 
     def __post_init__(self) -> None:
@@ -94,7 +99,7 @@ class Parabola(Shape):
     [0.3]
     """
 
-    curvature: float
+    curvature: Coordinate = field(metadata={"text": "1/m"})
     d = 2
 
     def __post_init__(self) -> None:
@@ -128,9 +133,9 @@ class Sinusoid(Shape):
     [0.2, 0.06]
     """
 
-    amplitude: float
-    wavelength: float
-    phase: float = 0.0
+    amplitude: Coordinate = field(metadata={"text": "m"})
+    wavelength: Size = field(metadata={"text": "m"})
+    phase: Real = parameter(0.0, "rad")
     d = 2
 
     def __post_init__(self) -> None:
@@ -164,7 +169,7 @@ class Circle(Shape):
     0.1
     """
 
-    radius: float
+    radius: Size = field(metadata={"text": "m"})
     d = 2
 
     def __post_init__(self) -> None:
@@ -201,7 +206,7 @@ class Ellipse(Shape):
     [0.1, -0.12]
     """
 
-    semi_axes: Sequence[float]
+    semi_axes: Sizes2 = field(metadata={"text": "m, along x and z"})
     d = 2
 
     def __post_init__(self) -> None:
@@ -241,9 +246,9 @@ class Arc(Shape):
     [0.5]
     """
 
-    radius: float
-    center: Sequence[float] = (0.0, 0.0)
-    side: str = "inside"
+    radius: Size = field(metadata={"text": "m"})
+    center: Point2 = parameter((0.0, 0.0), "m, x and z")
+    side: Literal["inside", "outside"] = parameter("inside", "bowl or hill")
     d = 2
 
     def __post_init__(self) -> None:
@@ -291,9 +296,9 @@ class FourierRadius(Shape):
     True
     """
 
-    radius: float
-    cos: Sequence[float] = ()
-    sin: Sequence[float] = ()
+    radius: Size = field(metadata={"text": "m"})
+    cos: Coefficients = parameter((), "coefficients of cos phi, cos 2 phi, ...")
+    sin: Coefficients = parameter((), "coefficients of sin phi, sin 2 phi, ...")
     d = 2
 
     def __post_init__(self) -> None:

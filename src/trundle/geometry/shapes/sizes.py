@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import array, number
 from trundle.errors import InputError
+from trundle.parameters import Range
 
 SHORTEST, LONGEST = 1e-7, 1e7
 """Allowed sizes in m."""
 ALLOWED = "a length > 0, from 1e-7 to 1e7 (m)"
+_LENGTHS = "{} lengths > 0, each from 1e-7 to 1e7 (m)"
+
+Size = Annotated[float, Range(ALLOWED, SHORTEST, LONGEST, unit="m")]
+SizeOrZero = Annotated[float, Range(f"0 or {ALLOWED}", SHORTEST, LONGEST, unit="m", or_zero=True)]
+Sizes2 = Annotated[Sequence[float], Range(_LENGTHS.format(2), SHORTEST, LONGEST, unit="m", length=2)]
+Sizes3 = Annotated[Sequence[float], Range(_LENGTHS.format(3), SHORTEST, LONGEST, unit="m", length=3)]
+Coordinate = Annotated[float, Range("a number from -1e7 to 1e7", -LONGEST, LONGEST)]
+Point2 = Annotated[Sequence[float], Range("2 numbers, each from -1e7 to 1e7 (m)", -LONGEST, LONGEST, length=2)]
 
 
 def length(key: str, value: Any) -> float:
@@ -43,7 +52,7 @@ def lengths(key: str, value: Any, size: int) -> tuple[float, ...]:
     except InputError:
         result = None
     if result is None or result.max() > LONGEST:
-        raise InputError(key, value, f"{size} lengths > 0, each from 1e-7 to 1e7 (m)")
+        raise InputError(key, value, _LENGTHS.format(size))
     return tuple(float(a) for a in result)
 
 

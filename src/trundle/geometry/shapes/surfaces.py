@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -14,7 +13,7 @@ from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Chart, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-from trundle.geometry.shapes.sizes import length, lengths
+from trundle.geometry.shapes.sizes import Size, Sizes3, length, lengths
 from trundle.geometry.support import EllipsoidSupport
 
 
@@ -84,7 +83,7 @@ class Sphere(Shape):
     0.2
     """
 
-    radius: float
+    radius: Size = field(metadata={"text": "m"})
     d = 3
 
     def __post_init__(self) -> None:
@@ -155,7 +154,7 @@ class Ellipsoid(Shape):
     0.2
     """
 
-    semi_axes: Sequence[float]
+    semi_axes: Sizes3 = field(metadata={"text": "m, along x, y, z"})
     d = 3
 
     def __post_init__(self) -> None:
@@ -197,7 +196,7 @@ class Dish(Shape):
     [0.05]
     """
 
-    semi_axes: Sequence[float]
+    semi_axes: Sizes3 = field(metadata={"text": "m, along x, y, z"})
     d = 3
 
     def __post_init__(self) -> None:
@@ -254,7 +253,7 @@ class Cylinder(Shape):
     [1.5]
     """
 
-    radius: float
+    radius: Size = field(metadata={"text": "m"})
     d = 3
 
     def __post_init__(self) -> None:
@@ -284,7 +283,7 @@ class Tube(Shape):
     [0.3]
     """
 
-    radius: float
+    radius: Size = field(metadata={"text": "m"})
     d = 3
 
     def __post_init__(self) -> None:
@@ -318,8 +317,8 @@ class Torus(Shape):
     [0.2, 0.1]
     """
 
-    major: float
-    minor: float
+    major: Size = field(metadata={"text": "m, radius of the ring's centre line"})
+    minor: Size = field(metadata={"text": "m, radius of the ring's section"})
     d = 3
 
     def __post_init__(self) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, number, positive
+from trundle.checks import FloatArray, array, number
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.geometry.shapes.curves import Circle, Line
@@ -20,6 +20,13 @@ from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import Start
 from trundle.numerics.space import cross
+from trundle.parameters import Gravity, Mass, Positive, PositiveFraction, Range, check_parameters, parameter
+
+_NUMBER = "a number from 0 to 1e12"
+Length = Annotated[float, Range("a length > 0, from 1e-7 to 1e7 (m)", above=0.0, unit="m", in_files=(1e-7, 1e7))]
+MassOrNone = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg")]
+Inertia = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg m2")]
+Slope = Annotated[float, Range("an angle from 0, below 0.5 (rad)", minimum=0.0, below=0.5, unit="rad")]
 
 POINT_MASS = 1e-12
 """Moment of inertia, in parts of mass leg^2, of a leg that is a point mass: a body needs one."""
@@ -64,28 +71,19 @@ class PassiveWalker:
         If a number is out of range.
     """
 
-    leg: float = 1.0
-    foot_radius: float = 0.3
-    hip_mass: float = 0.5
-    leg_mass: float = 0.25
-    leg_center: float = 0.5
-    leg_inertia: float = 0.0
-    slope: float = 0.02
-    gravity: float = 9.81
-    friction: float = 1.0
+    leg: Length = parameter(1.0, "m, from the hip to the sole")
+    foot_radius: Length = parameter(0.3, "m, below leg")
+    hip_mass: MassOrNone = parameter(0.5, "kg")
+    leg_mass: Mass = parameter(0.25, "kg, of each leg")
+    leg_center: PositiveFraction = parameter(0.5, "legs, from the hip to a leg's centre of mass")
+    leg_inertia: Inertia = parameter(0.0, "kg m^2, about it; 0: a point mass")
+    slope: Slope = parameter(0.02, "rad, downwards")
+    gravity: Gravity = parameter(9.81, "m/s^2, downward")
+    friction: Positive = parameter(1.0, "Coulomb's coefficient; a slip ends the run")
 
     def __post_init__(self) -> None:
-        for name, unit in (("leg", "m"), ("leg_mass", "kg"), ("gravity", "m/s2"), ("friction", "")):
-            object.__setattr__(self, name, positive(name, getattr(self, name), unit))
-        ranges: dict[str, dict[str, Any]] = {
-            "foot_radius": {"above": 0.0, "below": self.leg, "unit": "m"},
-            "hip_mass": {"minimum": 0.0, "unit": "kg"},
-            "leg_center": {"above": 0.0, "maximum": 1.0},
-            "leg_inertia": {"minimum": 0.0, "unit": "kg m2"},
-            "slope": {"minimum": 0.0, "below": 0.5, "unit": "rad"},
-        }
-        for name, allowed in ranges.items():
-            object.__setattr__(self, name, number(name, getattr(self, name), **allowed))
+        check_parameters(self)
+        number("foot_radius", self.foot_radius, above=0.0, below=self.leg, unit="m")
 
     @property
     def time_unit(self) -> float:

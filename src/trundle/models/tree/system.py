@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -42,6 +42,10 @@ class Start:
     laws: tuple[str, ...] = ()
 
 
+OnSlip = Literal["stop", "slide", "ignore"]
+OnSeparation = Literal["stop", "fly", "ignore"]
+
+
 @dataclass(frozen=True)
 class Rules:
     """What to do at the end of a mode.
@@ -52,8 +56,8 @@ class Rules:
     on_separation : "stop", "fly" or "ignore"
     """
 
-    on_slip: str = "stop"
-    on_separation: str = "stop"
+    on_slip: OnSlip = "stop"
+    on_separation: OnSeparation = "stop"
 
 
 @dataclass(frozen=True)

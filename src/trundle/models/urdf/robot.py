@@ -18,7 +18,7 @@ from trundle.models.rigid_body import Ground, Hand
 from trundle.models.robot import TERRAIN
 from trundle.models.rolling_tree import Part, RollingTree
 from trundle.models.tree.joints import BodySpec, Fixed, Free, Prismatic, Revolute
-from trundle.models.tree.system import Rules
+from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Tree
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
@@ -45,8 +45,8 @@ def robot_from_urdf(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     friction: float = 1.0,
     base: str = "pose",
-    on_slip: str = "stop",
-    on_separation: str = "stop",
+    on_slip: OnSlip = "stop",
+    on_separation: OnSeparation = "stop",
 ) -> RollingTree:
     """Return a robot with feet on the ground as `simulate`, `plan` and controllers take it.
 
@@ -98,7 +98,7 @@ def robot_from_urdf(
     )
 
 
-def _rules(on_slip: str, on_separation: str) -> Rules:
+def _rules(on_slip: OnSlip, on_separation: OnSeparation) -> Rules:
     after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
     return Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
 

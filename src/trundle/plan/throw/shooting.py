@@ -12,6 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, integer, number
 from trundle.errors import InputError
+from trundle.parameters import Positive, parameter
 from trundle.status import Status
 
 BAD = 1e6
@@ -196,7 +197,7 @@ class Shooting:
     wanted: int = 2
     seed: int = 0
     max_rollouts: int = 5000
-    time_limit: float = 120.0
+    time_limit: Positive = parameter(120.0, "s, of the search")
 
     def __post_init__(self) -> None:
         known = tuple(self.parameters)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, number, positive
+from trundle.checks import FloatArray, array, non_negative, number
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import ContactSystem, Start
+from trundle.parameters import Range, check_parameters, parameter
 from trundle.plan.throw.goal import Catch, ThrowGoal, touches
 from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
 from trundle.plan.throw.shooting import Parameter, Shooting, Shot, ShotOutcome
@@ -25,6 +26,9 @@ from trundle.simulate.record import Log
 from trundle.simulate.runner import Runner
 from trundle.status import Status
 
+Bounds = Annotated[Sequence[float], Range("2 ascending numbers > 0", above=0.0, length=2)]
+Slip = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="s")]
+Ramp = Annotated[float, Range("a number > 0, at most 1e12", above=0.0, unit="s")]
 _STEP = 1e-2
 _FAILED = 200.0
 
@@ -140,14 +144,14 @@ class ThrowCatch:
     goal_angle: float
     goal_place: float = 0.0
     hand_limits: Sequence[float] = (50.0, 10.0, 10.0)
-    carry: Sequence[float] = (0.2, 0.6)
-    retreat: Sequence[float] = (0.1, 0.4)
-    flight: Sequence[float] = (0.1, 0.45)
-    turn: Sequence[float] = (0.2, 0.8)
+    carry: Bounds = parameter((0.2, 0.6), "s, of the carry")
+    retreat: Bounds = parameter((0.1, 0.4), "s, of the hand's way to its catching place")
+    flight: Bounds = parameter((0.1, 0.45), "s, of the flight")
+    turn: Bounds = parameter((0.2, 0.8), "rad, left to the goal angle at the catch")
     friction_use: float = 0.9
     normal_force: float = 0.1
-    slip: float = 2e-3
-    ramp: float = 5e-3
+    slip: Slip = parameter(2e-3, "s, of slip while the normal force vanishes at the release")
+    ramp: Ramp = parameter(5e-3, "s, of the trapezoids of the retreat")
     tolerance: Sequence[float] = (5e-3, 5e-3)
     _limits: FloatArray = field(init=False, repr=False, compare=False)
 
@@ -159,18 +163,18 @@ class ThrowCatch:
             raise InputError("pair.base", hand.twist, "a hand that starts level and at rest")
         if (pair.on_slip, pair.on_separation) != ("slide", "fly"):
             raise InputError("pair", (pair.on_slip, pair.on_separation), "on_slip = 'slide' and on_separation = 'fly'")
+        check_parameters(self)
         number("goal_angle", self.goal_angle, unit="rad")
         number("goal_place", self.goal_place, unit="m")
         object.__setattr__(self, "_limits", array("hand_limits", self.hand_limits, (3,), above=0.0))
         for name in ("carry", "retreat", "flight", "turn"):
-            low, high = array(name, getattr(self, name), (2,), above=0.0)
+            low, high = getattr(self, name)
             if not low < high:
                 raise InputError(name, getattr(self, name), "two ascending numbers > 0")
         number("friction_use", self.friction_use, above=0.0, maximum=1.0)
         non_negative("normal_force", self.normal_force)
-        non_negative("slip", self.slip, "s")
         array("tolerance", self.tolerance, (2,), above=0.0)
-        if not positive("ramp", self.ramp, "s") < self.retreat[0] / 4:
+        if not self.ramp < self.retreat[0] / 4:
             raise InputError("ramp", self.ramp, f"less than a quarter of the shortest retreat, {self.retreat[0]:g} s")
 
     @cached_property

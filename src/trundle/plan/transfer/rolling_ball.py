@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, choice, integer, number, positive, quaternion
-from trundle.contact.laws import law_named
+from trundle.checks import FloatArray, array, integer, positive, quaternion
+from trundle.contact.laws import RollingLaw, law_named
 from trundle.errors import SimulationError
 from trundle.geometry import Plane, Sphere
 from trundle.models import Robot, RollingTree, Start
 from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.nlp.nlp import ProgramSolution, solve
 from trundle.numerics.space import cross
+from trundle.parameters import Duration, Gravity, NonNegative, check_parameters, parameter
 from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
 from trundle.problems import Condition, OptimalControlProblem, Phase
 from trundle.status import Status
 
-MODELS = ("dynamic", "kinematic")
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -59,19 +59,20 @@ class BallTransfer:
     goal: Any
     start: Any = (0.0, 0.0)
     rotation: Any = None
-    duration: float = 1.0
-    inertia: Any = "solid"
-    law: str = "rolling"
-    model: str = "dynamic"
-    gravity: float = 9.81
-    friction: float = 1.0
+    duration: Duration = parameter(1.0, "s")
+    inertia: Any = parameter("solid", "'solid', 'shell' or a moment about the centre (kg m^2)")
+    law: RollingLaw = parameter("rolling", "'rolling': spin about the normal is free; 'pure-rolling': there is none")
+    model: Literal["dynamic", "kinematic"] = parameter(
+        "dynamic",
+        "'dynamic': least int |torque|^2 dt; 'kinematic': least int |angular velocity|^2 dt, without spin",
+    )
+    gravity: Gravity = parameter(9.81, "m/s^2, downward")
+    friction: NonNegative = parameter(1.0, "Coulomb's coefficient; a slip ends the replay")
 
     def __post_init__(self) -> None:
-        for name, unit in (("radius", "m"), ("mass", "kg"), ("duration", "s"), ("gravity", "m/s2")):
+        for name, unit in (("radius", "m"), ("mass", "kg")):
             object.__setattr__(self, name, positive(name, getattr(self, name), unit))
-        object.__setattr__(self, "friction", number("friction", self.friction, minimum=0.0))
-        choice("law", self.law, ("rolling", "pure-rolling"))
-        choice("model", self.model, MODELS)
+        check_parameters(self)
         for name in ("start", "goal"):
             object.__setattr__(self, name, array(name, getattr(self, name), (2,), unit="m"))
         turned = self.straight_roll if self.rotation is None else quaternion("rotation", self.rotation)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, choice, non_negative, number, positive
+from trundle.checks import FloatArray, array, choice, number, positive
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
+from trundle.parameters import NonNegative, Positive, PositiveFraction, Range, check_parameters, parameter
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class Goal:
     [0, -0.033, 0]
     """
 
-    contact_on_hand: Sequence[float] | None = None
-    object_quaternion: Sequence[float] | None = None
-    object_angle: float | None = None
+    contact_on_hand: Sequence[float] | None = parameter(None, "m, hand frame, projected on the surface")
+    object_quaternion: Sequence[float] | None = parameter(None, "(w, x, y, z), world from body")
+    object_angle: float | None = parameter(None, "rad, counter-clockwise; planar objects")
     hand_position: Any = "start"
     hand_rpy: Any = "start"
     hand_angle: Any = "start"
@@ -104,6 +105,9 @@ class Goal:
         return not (self.release or self.periodic) if self.hand_at_rest is None else self.hand_at_rest
 
 
+Tilt = Annotated[float, Range("an angle from 0 to pi (rad)", 0.0, np.pi)]
+
+
 @dataclass(frozen=True)
 class HandLimits:
     """What the hand may do.
@@ -128,22 +132,16 @@ class HandLimits:
     0.3
     """
 
-    freedoms: Any = "all"
-    angular_acceleration: float = 50.0
-    linear_acceleration: float = 20.0
-    angular_velocity: float | None = None
-    velocity: float | None = None
-    tilt: float | None = None
+    freedoms: Any = parameter("all", "components of the hand's twist that may change")
+    angular_acceleration: Positive = parameter(50.0, "rad/s^2, each component")
+    linear_acceleration: Positive = parameter(20.0, "m/s^2, each component")
+    angular_velocity: Positive | None = parameter(None, "rad/s, each component")
+    velocity: Positive | None = parameter(None, "m/s, each component")
+    tilt: Tilt | None = parameter(None, "rad, of the hand from its orientation at the start")
     position: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("angular_acceleration", "linear_acceleration"):
-            object.__setattr__(self, name, positive(f"hand_limits.{name}", getattr(self, name)))
-        for name in ("angular_velocity", "velocity"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, positive(f"hand_limits.{name}", getattr(self, name)))
-        if self.tilt is not None:
-            object.__setattr__(self, "tilt", number("hand_limits.tilt", self.tilt, minimum=0.0, maximum=np.pi))
+        check_parameters(self, "hand_limits.")
 
     def components(self, d: int) -> tuple[int, ...]:
         """Return the numbers of the free components of the twist derivative, ascending."""
@@ -172,13 +170,11 @@ class ContactLimits:
     0.95
     """
 
-    normal_force: float = 0.05
-    friction_margin: float = 0.95
+    normal_force: NonNegative = parameter(0.05, "least normal force in a plan, in parts of the weight")
+    friction_margin: PositiveFraction = parameter(0.95, "part of the friction cone a plan may use")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "normal_force", non_negative("contact_limits.normal_force", self.normal_force))
-        margin = number("contact_limits.friction_margin", self.friction_margin, above=0.0, maximum=1.0)
-        object.__setattr__(self, "friction_margin", margin)
+        check_parameters(self, "contact_limits.")
 
 
 @dataclass(frozen=True)
@@ -204,15 +200,14 @@ class Weights:
     0.1
     """
 
-    acceleration: Any = 1.0
-    contact_speed: float = 0.0
-    hand_rate: float = 0.0
-    tilt: float = 0.0
-    duration: float = 0.0
+    acceleration: float | Sequence[float] = parameter(1.0, "the hand's acceleration over its limit")
+    contact_speed: NonNegative = parameter(0.0, "speed of the contact over the hand")
+    hand_rate: NonNegative = parameter(0.0, "the hand's twist")
+    tilt: NonNegative = parameter(0.0, "turn of the hand away from its start")
+    duration: NonNegative = parameter(0.0, "a free duration over the mean of its bounds")
 
     def __post_init__(self) -> None:
-        for name in ("contact_speed", "hand_rate", "tilt", "duration"):
-            object.__setattr__(self, name, non_negative(f"weights.{name}", getattr(self, name)))
+        check_parameters(self, "weights.")
 
 
 def _made(kind: type, key: str, value: Any) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from trundle.scenarios.problems import suggestion
 
 if TYPE_CHECKING:
     from trundle.report import Metric
@@ -62,6 +64,17 @@ def limit_of(criterion: Criterion, trials: int | None) -> tuple[str | None, floa
     share = limit * trials / criterion.of
     # Round-off of the product must not cost a whole trial.
     return sense, float(max(1, math.floor(share + 1e-9)) if sense == ">=" else math.ceil(share - 1e-9))
+
+
+def misspelt(acceptance: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Return name -> "did you mean ...?" for those that are no metric's but close to a metric's that is not judged.
+
+    A metric's name with that of a part behind it is none of them: the part may not have been computed.
+    """
+    judged, metrics = set(acceptance), set(known)
+    unknown = [name for name in judged - metrics if not name.startswith(tuple(f"{one}_" for one in metrics))]
+    hints = {name: suggestion(name, metrics - judged) for name in unknown}
+    return {name: hint for name, hint in sorted(hints.items()) if hint.startswith("did")}
 
 
 def hold(entries: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -28,17 +28,28 @@ def prepare(out: str | Path | None, name: str) -> Path:
     if out is None:
         return _fresh(name)
     folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        present = {path.name for path in folder.iterdir()}
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(out), f"a folder that can be written to ({reason(error)})") from None
+    present = made(folder)
     if present and not present & {"scenario.toml", "log.txt"}:
         raise InputError("--out", str(out), "a new or empty folder, or that of an earlier run")
     for pattern in _OURS:
         for path in folder.glob(pattern):
             path.unlink()
     return folder
+
+
+def made(folder: Path) -> set[str]:
+    """Return the names in a folder given as `--out`, created if it is not there.
+
+    Raises
+    ------
+    InputError
+        If it cannot be.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return {path.name for path in folder.iterdir()}
+    except (OSError, ValueError) as error:
+        raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
 
 
 def _fresh(name: str) -> Path:

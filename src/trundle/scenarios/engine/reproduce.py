@@ -12,9 +12,8 @@ from trundle import __version__
 from trundle.errors import InputError, TrundleError
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import acceptance
-from trundle.scenarios.engine.folder import write_bytes
+from trundle.scenarios.engine.folder import made, write_bytes
 from trundle.scenarios.engine.run import Progress, run
-from trundle.scenarios.files import reason
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion
 from trundle.scenarios.scenario import load_scenario
 from trundle.status import Status
@@ -163,12 +162,7 @@ def _paper(name: str) -> str:
 
 def _folder(out: str | Path | None) -> Path:
     folder = Path("runs") / f"reproduce-{datetime.now():%Y%m%d-%H%M%S}" if out is None else Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        present = {path.name for path in folder.iterdir()}
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
-    if present - set(catalogue.names()) - {"figures.json", "figures.md"}:
+    if made(folder) - set(catalogue.names()) - {"figures.json", "figures.md"}:
         raise InputError("--out", str(folder), "a new or empty folder, or that of an earlier reproduction")
     return folder
 

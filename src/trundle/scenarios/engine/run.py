@@ -51,6 +51,8 @@ class Result:
         Whether the user stopped it.
     meanings : mapping of str to str
         What each metric is, in a sentence.
+    hints : mapping of str to str
+        "did you mean ...?" of each name in [acceptance] that is no metric's.
     """
 
     directory: Path
@@ -59,6 +61,7 @@ class Result:
     parts: Mapping[str, Trajectory] = field(default_factory=dict)
     interrupted: bool = False
     meanings: Mapping[str, str] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:
@@ -188,14 +191,19 @@ def _do_all(
             outcomes[""] = _saved(done[first], directory, "", outcomes[first])
     main, parts = done.get(""), {name: value for name, value in done.items() if name}
     interrupted = any(status is Status.INTERRUPTED for status, _ in outcomes.values())
+    criteria, hints = scenario.tables.acceptance, {}
     try:
-        metrics = _metrics(scenario, main, parts)
-        entries = acceptance.judge(scenario.tables.acceptance, metrics)
+        metrics, known = _metrics(scenario, main, parts)
+        entries = acceptance.judge(criteria, metrics)
+        hints = acceptance.misspelt(criteria, known)
     except KeyboardInterrupt:
         metrics, entries, interrupted = {}, {}, True
+    for name, hint in hints.items():
+        _log.warning("acceptance.%s: no metric of this run; %s", name, hint)
     summary = _summary(scenario, outcomes, entries, done, times, clock)
     files.write_summary(directory, summary)
-    return Result(directory, summary, main, parts, interrupted, {name: m.meaning for name, m in metrics.items()})
+    meanings = {name: metric.meaning for name, metric in metrics.items()}
+    return Result(directory, summary, main, parts, interrupted, meanings, hints)
 
 
 def _saved(trajectory: Trajectory, directory: Path, name: str, outcome: tuple[Status, str]) -> tuple[Status, str]:
@@ -262,17 +270,21 @@ def _summary(
     }
 
 
-def _metrics(scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]) -> Mapping[str, Metric]:
-    """Return the metrics of a run; none where they cannot be computed."""
+def _metrics(
+    scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]
+) -> tuple[Mapping[str, Metric], set[str]]:
+    """Return the metrics of a run and the names of all there are; none where they cannot be computed."""
     from trundle.report import RunSet
 
     if main is None or len(main) < 2:
-        return {}
+        return {}, set()
+    runs = RunSet(main, parts, frozenset(scenario.tables.acceptance))
     try:
-        return system(scenario.kind).metrics(RunSet(main, parts, frozenset(scenario.tables.acceptance)))
+        found = system(scenario.kind).metrics(runs)
     except TrundleError as error:
         _log.warning("metrics: %s", error)
-        return {}
+        return {}, set()
+    return found, runs.known | set(found)
 
 
 def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:

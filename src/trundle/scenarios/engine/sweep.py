@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from trundle import __version__
 from trundle.errors import InputError, MissingExtraError, TrundleError
-from trundle.scenarios.engine.folder import write_bytes
+from trundle.scenarios.engine.folder import made, write_bytes
 from trundle.scenarios.engine.processes import in_processes
 from trundle.scenarios.engine.sweep_points import Point, axes_of, points_of
 from trundle.scenarios.files import reason
@@ -217,9 +217,8 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
 @contextmanager
 def _opened(folder: Path, plan: dict[str, Any]) -> Iterator[tuple[Path, TextIO, dict[int, Row]]]:
     """Open the folder for this process alone; yield the journal and the rows that are there."""
+    present = made(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        present = {path.name for path in folder.iterdir()}
         known = json.loads((folder / PLAN).read_text()) if PLAN in present else None
     except (OSError, ValueError) as error:
         raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from trundle import geometry
 from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
 from trundle.models.tree.system import Start
-from trundle.scenarios.curves import curve
 from trundle.scenarios.engine.building import Simulation, data, error_context, measured
-from trundle.scenarios.files import grid
 from trundle.scenarios.scenario import Scenario
-from trundle.scenarios.schema_shapes import is_planar
-
-_SHAPES: Mapping[str, Callable[[Any], geometry.Shape]] = {
-    "plane": lambda t: geometry.Plane(),
-    "sphere": lambda t: geometry.Sphere(t.radius),
-    "ellipsoid": lambda t: geometry.Ellipsoid(t.semi_axes),
-    "dish": lambda t: geometry.Dish(t.semi_axes),
-    "superellipsoid": lambda t: geometry.Superellipsoid(t.semi_axes, t.exponents, t.rounding),
-    "torus": lambda t: geometry.Torus(t.major, t.minor),
-    "disc": lambda t: geometry.Disc(t.radius, t.rounding),
-    "capsule": lambda t: geometry.Capsule(t.radius, t.length),
-    "cylinder": lambda t: geometry.Cylinder(t.radius),
-    "tube": lambda t: geometry.Tube(t.radius),
-}
+from trundle.scenarios.shapes import shape_of
 
 
 def build(scenario: Scenario) -> Simulation:
@@ -41,19 +24,10 @@ def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
     tables: Any = scenario.tables
     body = _object(scenario, tables.object)
     hand = _hand(scenario, tables.hand)
-    contact, gravity = tables.contact, tables.simulation.gravity
+    gravity = tables.simulation.gravity
     moved = {"gravity": "simulation.gravity", "body": "object.shape", "base": "hand.shape"}
     with error_context("contact", scenario, moved):
-        pair = RollingPair(
-            body,
-            hand,
-            law=contact.law,
-            friction=contact.friction,
-            torsional_friction=contact.torsional_friction,
-            gravity=xz(gravity) if tables.planar else gravity,
-            on_slip=contact.on_slip,
-            on_separation=contact.on_separation,
-        )
+        pair = RollingPair(body, hand, gravity=xz(gravity) if tables.planar else gravity, **tables.contact.values())
     with error_context("initial", scenario, {"contact": "initial.contact_on_hand"}):
         return pair, pair.place(**initial(tables.initial, tables.planar))
 
@@ -81,14 +55,14 @@ def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
 
 
 def _object(scenario: Scenario, table: Any) -> RigidBody:
-    shape = shape_of(scenario, table.shape, "object.shape", closed=True)
+    shape = shape_of(scenario, table.shape, "object.shape")
     center = xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
     with error_context("object", scenario):
         return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=center)
 
 
 def _hand(scenario: Scenario, table: Any) -> Hand:
-    shape = shape_of(scenario, table.shape, "hand.shape", closed=False)
+    shape = shape_of(scenario, table.shape, "hand.shape")
     motion = motion_of(scenario, table.motion, shape.d, "hand.motion")
     with error_context("hand", scenario, {"twist": "hand.angular_velocity"}):
         if shape.d == 2:
@@ -97,21 +71,6 @@ def _hand(scenario: Scenario, table: Any) -> Hand:
             return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
         twist = (*table.angular_velocity, *table.velocity)
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
-
-
-def shape_of(scenario: Scenario, table: Any, key: str, closed: bool) -> geometry.Shape:
-    """Return the shape of the table `key`; in the plane `closed` says whether it is an outline."""
-    if is_planar(table):
-        return curve(scenario, table, key, closed)
-    if table.type in _SHAPES:
-        with error_context(key, scenario):
-            return _SHAPES[table.type](table)
-    with measured(f"{key}.file", table.file, scenario):
-        values = data(scenario, f"{key}.file", table.file, ("x", "y", "z"))
-        if table.type == "samples":
-            return geometry.SampledSurface(values.tolist(), table.degree, table.tolerance)
-        x, y, z = grid(values, f"{key}.file", table.file, scenario.file)
-        return geometry.HeightMap(x.tolist(), y.tolist(), z.tolist())
 
 
 def motion_of(scenario: Scenario, table: Any, d: int, key: str) -> HandMotion:

@@ -49,9 +49,9 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
             start,
             Goal(**transfer_goal(tables.goal, pair.d)),
             plan.duration,
-            HandLimits(**{name: getattr(limits, name) for name in _HAND_LIMITS}),
-            ContactLimits(limits.normal_force, limits.friction_margin),
-            Weights(**tables.cost.model_dump()),
+            HandLimits(**limits.values(HandLimits)),
+            ContactLimits(**limits.values(ContactLimits)),
+            Weights(**tables.cost.values()),
         )
         goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
         Formulation(task)
@@ -86,7 +86,6 @@ def _moved(limits: Any) -> dict[str, str]:
 
 
 _LIMITS = ("hand_limits", "contact_limits")
-_HAND_LIMITS = ("freedoms", "angular_acceleration", "linear_acceleration", "angular_velocity", "velocity", "tilt")
 
 
 @dataclass(frozen=True)

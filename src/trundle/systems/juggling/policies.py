@@ -45,15 +45,8 @@ def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, se
 
     noise, table = tables.noise, tables.controller
     if noise is not None:
-        camera = Camera(
-            noise.camera_period,
-            noise.camera_delay,
-            noise.position_sigma,
-            noise.angle_sigma,
-            seed if draw is None else draw.seed,
-        )
-        trust = {"acceleration_sigma": table.acceleration_sigma, "drift_sigma": table.drift_sigma}
-        policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair, **trust)
+        camera = Camera(**noise.values(), delay=noise.camera_delay, seed=seed if draw is None else draw.seed)
+        policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair, **table.values(Sensed))
     return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.models import Hand, RigidBody, RollingPair
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -14,20 +15,20 @@ from trundle.scenarios.schema import (
     DataFile,
     Duration,
     Mass,
-    NonNegative,
     Place3,
     Real,
     ScenarioTable,
     Size,
     Sizes2,
     Table,
-    Tolerance,
     Vector3,
     Vector4,
     Vector6,
     fault,
+    table_of,
 )
 from trundle.scenarios.schema_shapes import FILE, FileName, HandShape, ObjectShape, is_planar
+from trundle.simulate.mode import Method
 
 Moment = Annotated[float, Field(gt=0, le=1e12)]
 Moments = Annotated[tuple[Moment, Moment, Moment], Array]
@@ -42,21 +43,17 @@ OptionalAngle = Annotated[Angle | None, Allowed("a number from -1e6 to 1e6 (rad)
 MAX_SAMPLES = 1_000_000
 
 
-class ObjectTable(Table):
+ObjectInertia = Annotated[
+    Literal["solid", "shell"] | Moments | Moment,
+    Allowed("'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2), or in the plane one, about the normal"),
+]
+
+
+class ObjectTable(table_of(RigidBody, ["inertia"], narrower={"inertia": ObjectInertia})):
     """The rigid body that rolls."""
 
     shape: ObjectShape = Field(description="surface, or outline in the plane, in the body's frame")
     mass: Mass = Field(description="kg")
-    inertia: Annotated[
-        Literal["solid", "shell"] | Moments | Moment,
-        Allowed(
-            "'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2), or in the plane one, about the normal"
-        ),
-    ] = Field(
-        default="solid",
-        description="'solid', 'shell' or [Ixx, Iyy, Izz] about the centre of mass (kg m^2); in the plane one number, "
-        "about the plane's normal, or the words for a lamina or a wire",
-    )
     center_of_mass: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m, in the shape's frame")
 
     @model_validator(mode="after")
@@ -109,31 +106,27 @@ class SampledMotionTable(Table):
 HandMotion = Annotated[CoastTable | SinusoidMotionTable | SampledMotionTable, Field(discriminator="type")]
 
 
-class HandTable(Table):
+Extent = Annotated[Sizes2 | Size | None, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m), or in the plane one")]
+
+
+class HandTable(table_of(Hand, ["rpy", "extent"], narrower={"extent": Extent})):
     """The hand: a surface, or a curve in the plane, that moves as told."""
 
     shape: HandShape = Field(description="surface, or curve in the plane, in the hand's frame")
     position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, world")
-    rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, R = Rz(yaw) Ry(pitch) Rx(roll); only in space")
     angle: OptionalAngle = Field(default=None, description="rad, counter-clockwise (x right, z up); only in the plane")
     angular_velocity: Turning = Field(
         default=(0.0, 0.0, 0.0), description="rad/s, hand frame; in the plane one number, counter-clockwise"
     )
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, hand frame")
-    extent: Annotated[
-        Sizes2 | Size | None, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m), or in the plane one")
-    ] = Field(default=None, description="m, x and y, in the plane the width along x; leaving it ends the run")
     motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the hand's twist")
 
 
-class ContactTable(Table):
-    """What the touch forbids and what it can push."""
+CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation")
 
-    law: Literal["rolling", "pure-rolling"] = Field(default="rolling", description="pure rolling: no relative spin")
-    friction: NonNegative = Field(default=1.0, description="coefficient, tangential over normal force")
-    torsional_friction: NonNegative = Field(default=0.0, description="m, moment about the normal over normal force")
-    on_slip: Literal["stop", "slide", "ignore"] = Field(default="stop", description="when the friction cone is left")
-    on_separation: Literal["stop", "fly", "ignore"] = Field(default="stop", description="when the force reaches zero")
+
+class ContactTable(table_of(RollingPair, CONTACT)):
+    """What the touch forbids and what it can push."""
 
 
 class InitialTable(Table):
@@ -159,13 +152,12 @@ class InitialTable(Table):
         return self
 
 
-class SimulationTable(Table):
+class SimulationTable(table_of(Method, ["relative_tolerance"])):
     """How long and how accurately."""
 
     gravity: Vector3 = Field(default=(0.0, 0.0, -9.81), description="m/s^2, world")
     duration: Duration = Field(default=10.0, description="s")
     output_step: Duration = Field(default=0.01, description="s, between samples of the result")
-    relative_tolerance: Tolerance = Field(default=1e-10, description="of the integrator")
 
     @model_validator(mode="after")
     def _samples(self) -> SimulationTable:

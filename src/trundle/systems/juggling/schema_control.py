@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.plan.throw.shooting import Shooting
+from trundle.plan.throw.throw import ThrowCatch
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, Count, NonNegative, Table, fault
+from trundle.scenarios.schema import Count, NonNegative, Table, fault, table_of
 from trundle.systems.juggling.schema import JugglingTable
 from trundle.systems.juggling.schema_goals import (
     ControllerTable,
@@ -72,25 +74,18 @@ class JugglingBalance(JugglingTable):
         return self
 
 
-Range = Annotated[tuple[Positive, Positive], Array, Allowed("2 ascending numbers > 0")]
+THROW = ("carry", "flight", "retreat", "turn", "slip", "ramp")
 
 
-class ThrowTable(Table):
+class ThrowTable(table_of(Shooting, ["time_limit"], base=table_of(ThrowCatch, THROW))):
     """How throw and catch are sought: ranges of their durations, and how near they come to limits."""
 
-    carry: Range = Field(default=(0.2, 0.6), description="s, of the carry")
-    flight: Range = Field(default=(0.1, 0.45), description="s, of the flight")
-    retreat: Range = Field(default=(0.1, 0.4), description="s, of the hand's way to its catching place")
-    turn: Range = Field(default=(0.2, 0.8), description="rad, left to the goal angle at the catch")
     reach: Positive = Field(default=0.45, description="rad from the goal angle at which the regulator takes over")
-    slip: NonNegative = Field(default=2e-3, description="s, of slip while the normal force vanishes at the release")
-    ramp: Positive = Field(default=5e-3, description="s, of the trapezoids of the retreat")
     energy_tolerance: Positive = Field(default=5e-3, description="of the energy after the catch, in parts of the lift")
     place_tolerance: Positive = Field(default=5e-3, description="m, of the contact at the goal angle")
     wanted: Annotated[Count, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
         default=1, description="motions that are found before the cheapest is taken"
     )
-    time_limit: Positive = Field(default=120.0, description="s, of the search")
 
     @model_validator(mode="after")
     def _ascending(self) -> ThrowTable:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from trundle.control import BalancingLQR, Camera, Sensed
+from trundle.plan import ContactLimits, Goal, HandLimits, Weights
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Angle, Array, Duration, NonNegative, Place, Place3, Table, Vector3, Vector4, fault
+from trundle.scenarios.schema import (
+    Angle,
+    Array,
+    Duration,
+    NonNegative,
+    Place,
+    Place3,
+    Table,
+    Vector3,
+    Vector4,
+    fault,
+    table_of,
+)
 
 Fraction = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1")]
 RelativeError = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
-Goal = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
+GoalTolerance = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
 Component = Literal["w", "wx", "wy", "wz", "vx", "vy", "vz"]
 Freedoms = Annotated[
     Literal["all", "rotations", "translations", "planar"] | tuple[Component, ...],
@@ -25,41 +38,34 @@ Span = Annotated[
 ]
 
 
-class GoalTable(Table):
+GOAL = {"contact_on_hand": Place3, "object_quaternion": Vector4, "object_angle": Angle}
+
+
+class GoalTable(table_of(Goal, list(GOAL), narrower=GOAL)):
     """Where object and hand are to be at rest; what is left out stays as at the start."""
 
-    contact_on_hand: Place3 | None = Field(default=None, description="m, hand frame, projected on the surface")
-    object_quaternion: Vector4 | None = Field(default=None, description="(w, x, y, z), world from body")
-    object_angle: Angle | None = Field(default=None, description="rad, counter-clockwise; planar objects")
     hand_position: Place3 | None = Field(default=None, description="m, world")
     hand_rpy: Vector3 | None = Field(default=None, description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
     hand_angle: Angle | None = Field(default=None, description="rad, counter-clockwise; planar hands")
 
 
-class LimitsTable(Table):
+HAND_LIMITS = ("freedoms", "angular_acceleration", "linear_acceleration", "angular_velocity", "velocity", "tilt")
+
+
+class LimitsTable(
+    table_of(
+        ContactLimits,
+        narrower={"normal_force": Fraction},
+        base=table_of(HandLimits, HAND_LIMITS, narrower={"freedoms": Freedoms}),
+    )
+):
     """What the hand can do, and how near the contact may come to its own limits in a plan."""
 
-    freedoms: Freedoms = Field(default="all", description="components of the hand's twist that may change")
-    angular_acceleration: Positive = Field(default=50.0, description="rad/s^2, each component")
-    linear_acceleration: Positive = Field(default=20.0, description="m/s^2, each component")
-    angular_velocity: Positive | None = Field(default=None, description="rad/s, each component")
-    velocity: Positive | None = Field(default=None, description="m/s, each component")
-    tilt: Annotated[float | None, Field(ge=0, le=math.pi), Allowed("an angle from 0 to pi (rad)")] = Field(
-        default=None, description="rad, of the hand from its orientation at the start"
-    )
-    normal_force: Fraction = Field(default=0.05, description="least normal force in a plan, in parts of the weight")
-    friction_margin: Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")] = Field(
-        default=0.95, description="part of the friction cone a plan may use"
-    )
 
-
-class CostTable(Table):
+class CostTable(
+    table_of(Weights, ["acceleration", "contact_speed", "hand_rate", "tilt"], narrower={"acceleration": NonNegative})
+):
     """What a plan makes small: means over time of squares, each over its own scale."""
-
-    acceleration: NonNegative = Field(default=1.0, description="the hand's acceleration over its limit")
-    contact_speed: NonNegative = Field(default=0.0, description="speed of the contact over the hand")
-    hand_rate: NonNegative = Field(default=0.0, description="the hand's twist")
-    tilt: NonNegative = Field(default=0.0, description="turn of the hand away from its start")
 
 
 class PlanTable(Table):
@@ -75,8 +81,8 @@ class PlanTable(Table):
     coarse_nodes: Annotated[int, Field(ge=0, le=10_000), Allowed("an integer from 0 to 10000")] = Field(
         default=0, description="intervals of a trapezoid plan whose controls are run beside; 0: none"
     )
-    position_tolerance: Goal = Field(default=1e-4, description="m, contact on the hand, of the plan replayed")
-    rotation_tolerance: Goal = Field(default=1e-3, description="rad, orientation, of the plan replayed")
+    position_tolerance: GoalTolerance = Field(default=1e-4, description="m, contact on the hand, of the plan replayed")
+    rotation_tolerance: GoalTolerance = Field(default=1e-3, description="rad, orientation, of the plan replayed")
     refinements: Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")] = Field(
         default=5, description="finer meshes that may be tried"
     )
@@ -112,19 +118,21 @@ class IntegralWeights(Table):
     hand_position: NonNegative = Field(default=0.0, description="1/(m s)^2")
 
 
-class ControllerTable(Table):
+Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
+
+
+class ControllerTable(
+    table_of(
+        Sensed,
+        ["acceleration_sigma", "drift_sigma"],
+        base=table_of(BalancingLQR, ["period", "rolled"], narrower={"period": Period}),
+    )
+):
     """Linear-quadratic regulator about the plan, then about the goal."""
 
-    period: Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")] = Field(
-        default=1e-3, description="s, between two inputs"
-    )
     state: StateWeights = StateWeights()
     input: InputWeights = InputWeights()
     integral: IntegralWeights = IntegralWeights()
-    acceleration_sigma: Positive = Field(
-        default=20.0, description="rad/s^2, that the estimator expects its model to miss: larger trusts pictures more"
-    )
-    drift_sigma: Positive = Field(default=0.02, description="m/s, the same of the object's velocity")
     switch: bool | Positive = Field(
         default=False,
         description="regulate about the goal as soon as its cost to go is below this level; true: estimated",
@@ -132,9 +140,6 @@ class ControllerTable(Table):
     switch_factor: Positive = Field(default=1.0, description="times the estimated level, which is on the safe side")
     final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
     freedoms: Freedoms | None = Field(default=None, description="what feedback may use; limits.freedoms if left out")
-    rolled: Literal["rotation", "contact"] = Field(
-        default="rotation", description="planar: which of the two tied errors is fed back"
-    )
     hold: Annotated[float, Field(ge=0, le=1e3), Allowed("a time from 0 to 1000 (s)")] = Field(
         default=0.0, description="s, how long the goal is held after the plan"
     )
@@ -148,17 +153,16 @@ class OffsetTable(Table):
     angle: Angle = Field(default=0.0, description="rad, counter-clockwise; planar objects")
 
 
-class NoiseTable(Table):
+CAMERA = {"camera_period": "period", "position_sigma": "position_sigma", "angle_sigma": "angle_sigma"}
+CameraPeriod = Annotated[float, Field(ge=1e-4, le=1.0), Allowed("a time from 1e-4 to 1 (s)")]
+
+
+class NoiseTable(table_of(Camera, CAMERA, narrower={"camera_period": CameraPeriod})):
     """What the controller sees, and when."""
 
-    camera_period: Annotated[float, Field(ge=1e-4, le=1.0), Allowed("a time from 1e-4 to 1 (s)")] = Field(
-        default=4e-3, description="s, between two pictures"
-    )
     camera_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
         default=4e-3, description="s, from picture to controller"
     )
-    position_sigma: NonNegative = Field(default=0.0, description="m, of the object's position")
-    angle_sigma: NonNegative = Field(default=0.0, description="rad, of the object's orientation")
 
 
 class TrialsTable(Table):

@@ -46,15 +46,10 @@ def build(scenario: Scenario) -> ThrowExperiment:
             goal_angle=goal.object_angle,
             goal_place=0.0 if goal.contact_on_hand is None else xz(goal.contact_on_hand)[0],
             hand_limits=(limits.angular_acceleration, linear, linear),
-            carry=throw.carry,
-            retreat=throw.retreat,
-            flight=throw.flight,
-            turn=throw.turn,
             friction_use=limits.friction_margin,
             normal_force=limits.normal_force,
-            slip=throw.slip,
-            ramp=throw.ramp,
             tolerance=(throw.energy_tolerance, throw.place_tolerance),
+            **throw.values(ThrowCatch),
         )
     return ThrowExperiment(scenario, pair, start, task)
 

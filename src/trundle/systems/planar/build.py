@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trundle.models import Ground, RigidBody, RollingPair, Start
-from trundle.scenarios.curves import curve
 from trundle.scenarios.engine.building import Simulation, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.systems.planar.tree import build_tree
 
 
@@ -28,8 +28,8 @@ def settings(tables: Any) -> dict[str, Any]:
 def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
     """Return one body on terrain and its start."""
     tables: Any = scenario.tables
-    contact, simulation = tables.contact, tables.simulation
-    outline = curve(scenario, tables.body.curve, "body.curve", closed=True)
+    contact = tables.contact
+    outline = shape_of(scenario, tables.body.curve, "body.curve")
     with error_context("body", scenario):
         body = RigidBody(
             outline,
@@ -38,17 +38,10 @@ def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
             center_of_mass=tables.body.center_of_mass,
         )
     with error_context("terrain", scenario):
-        ground = Ground(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False))
+        ground = Ground(shape_of(scenario, tables.terrain.curve, "terrain.curve"))
     moved = {"gravity": "simulation.gravity", "body": "body.curve", "base": "terrain.curve"}
     with error_context("contact", scenario, moved):
-        pair = RollingPair(
-            body,
-            ground,
-            friction=contact.friction,
-            gravity=simulation.gravity,
-            on_slip=contact.on_slip,
-            on_separation=contact.on_separation,
-        )
+        pair = RollingPair(body, ground, gravity=tables.simulation.gravity, on_slip=contact.on_slip, **contact.values())
     with error_context("initial", scenario, {"contact": "initial.contact_x"}):
         names = ("contact_x", "angle", "angular_velocity")
         return pair, pair.place(**{name: getattr(tables.initial, name) for name in names})

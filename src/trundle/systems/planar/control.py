@@ -16,15 +16,15 @@ from trundle.contact.laws import LAWS
 from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
-from trundle.control.inverse_dynamics.signals import Constant, Signal, signal
+from trundle.control.inverse_dynamics.signals import Constant, Signal
 from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
 from trundle.errors import InputError
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
-from trundle.scenarios.curves import curve
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 from trundle.status import Status
@@ -85,16 +85,14 @@ class TrackExperiment:
     def plant(self) -> tuple[RollingTree, Start]:
         """The robot that is simulated, and its start: the same pose, closed onto the ground there is."""
         table = self.tables.plant
-        names = {"size": "curve_size", "damping": "joint_damping", "dry_friction": "joint_friction"}
-        same = ("mass", "inertia", "friction", "center_of_mass")
-        values = {name: getattr(table, names.get(name, name)) for name in (*same, *names)}
+        values = table.values()
         if table.terrain is not None:
-            values["terrain"] = curve(self.scenario, table.terrain, "plant.terrain", closed=False)
+            values["terrain"] = shape_of(self.scenario, table.terrain, "plant.terrain")
         error = PlantError(**values)
         if error == PlantError():
             return self.tree, self.start
-        moved = {"base": "plant.terrain", "contact": "plant.terrain"}
-        with error_context("plant", self.scenario, moved | {name: f"plant.{key}" for name, key in names.items()}):
+        moved = {name: f"plant.{key}" for key, name in table.names().items()}
+        with error_context("plant", self.scenario, moved | {"base": "plant.terrain", "contact": "plant.terrain"}):
             plant = error.of(self.tree)
         return plant, self._closed(plant) if error.geometric else self.start
 
@@ -170,10 +168,7 @@ class TrackExperiment:
     def signals(self) -> list[Signal]:
         """What each task follows."""
         given = self.tables.reference
-        return [
-            signal(given[task.name].model_dump()) if task.name in given else Constant()
-            for task in self.tables.controller.tasks
-        ]
+        return [given[task.name].make() if task.name in given else Constant() for task in self.tables.controller.tasks]
 
     def _wrapped(self, policy: Policy) -> Policy:
         """Return the policy behind its sensors, its delay and the drives."""

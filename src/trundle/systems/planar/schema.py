@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.models import RigidBody, Robot, RollingPair
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -21,8 +22,10 @@ from trundle.scenarios.schema import (
     Tolerance,
     Vector2,
     fault,
+    table_of,
 )
 from trundle.scenarios.schema_shapes import GroundCurve, OutlineCurve
+from trundle.simulate.mode import Method
 from trundle.systems.juggling.schema import check_samples
 
 Inertia = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, up to 1e12 (kg m^2)")]
@@ -47,12 +50,11 @@ class BodyTable(Table):
     center_of_mass: Vector2 = Field(default=(0.0, 0.0), description="m, in the outline's frame")
 
 
-class LinkTable(Table):
+class LinkTable(table_of(RigidBody, ["inertia"], narrower={"inertia": LinkInertia})):
     """One body of a tree. Its frame has its origin at the joint, of a body without a parent anywhere."""
 
     name: Name = Field(description="of the body, of its joint and of its contact")
     mass: Mass = Field(description="kg")
-    inertia: LinkInertia = Field(default="solid", description="kg m^2, about the centre of mass")
     center_of_mass: Vector2 = Field(default=(0.0, 0.0), description="m, in the body's frame")
     parent: Name | None = Field(default=None, description="the body it is jointed to; left out: nothing holds it")
     joint: Literal["revolute", "prismatic"] = Field(default="revolute", description="a hinge, or a slide along axis")
@@ -85,12 +87,10 @@ class TerrainTable(Table):
     curve: GroundCurve = Field(description="the terrain's profile, world")
 
 
-class PlanarContactTable(Table):
+class PlanarContactTable(table_of(RollingPair, ["friction", "on_separation"])):
     """What the touch forbids and what it can push."""
 
-    friction: NonNegative = Field(default=1.0, description="coefficient, tangential over normal force")
     on_slip: Literal["stop", "slide", "ignore"] = Field(default="ignore", description="when the friction cone is left")
-    on_separation: Literal["stop", "fly", "ignore"] = Field(default="stop", description="when the force reaches zero")
 
 
 class PlanarInitialTable(Table):
@@ -124,20 +124,20 @@ class PlanarInitialTable(Table):
         return self
 
 
-class PlanarSimulationTable(Table):
+class PlanarSimulationTable(
+    table_of(
+        Method,
+        ["step", "stabilization"],
+        narrower={"step": Duration},
+        base=table_of(Robot, ["gravity"], narrower={"gravity": Real}),
+    )
+):
     """How long and how accurately: a fixed `step`, or a `relative_tolerance` for an adaptive run."""
 
-    gravity: Real = Field(default=9.81, description="m/s^2, downward")
     duration: Duration = Field(default=10.0, description="s")
     output_step: Duration = Field(default=0.01, description="s, between samples of the result")
-    step: Annotated[Duration | None, Allowed("a time > 0, from 1e-9 to 1e9 (s)")] = Field(
-        default=None, description="s, of the fixed-step integrator; 0.001 unless relative_tolerance is given"
-    )
     relative_tolerance: Annotated[Tolerance | None, Allowed("a number from 1e-14 to 1e-2")] = Field(
         default=None, description="of the adaptive integrator; excludes step"
-    )
-    stabilization: Literal["projection", "baumgarte", "none"] = Field(
-        default="projection", description="what keeps slip and gap at zero"
     )
 
     @model_validator(mode="before")

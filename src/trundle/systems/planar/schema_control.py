@@ -6,8 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from trundle.control import Task
+from trundle.control.inverse_dynamics.signals import Constant, Ramp, SecondOrder, Sine
+from trundle.models.plant_error import PlantError
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, NonNegative, Real, Table, Vector2, fault
+from trundle.scenarios.schema import Array, NonNegative, Real, Table, Vector2, fault, table_of
 from trundle.scenarios.schema_shapes import GroundCurve
 from trundle.systems.planar.schema import Name, Named, PlanarTable
 
@@ -21,7 +24,7 @@ Offsets = Annotated[dict[str, Vector2], Allowed("a table of points [x, z] (m) by
 Level = Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")]
 
 
-class TaskTable(Table):
+class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegative, "level": Level})):
     """A wish: acceleration = that of the reference + kp (reference - value) + kd (its rate - rate)."""
 
     name: Name = Field(description="of the task and of its [reference]")
@@ -35,8 +38,6 @@ class TaskTable(Table):
     relative_point: Vector2 = Field(default=(0.0, 0.0), description="m, of a position, in that body's frame")
     kp: NonNegative = Field(default=0.0, description="1/s^2; 0: only the rate is followed")
     kd: NonNegative = Field(default=0.0, description="1/s")
-    weight: NonNegative = Field(default=1.0, description="against other tasks of the same level")
-    level: Level = Field(default=0, description="strict priority: a level has what the levels before it leave free")
     active: Literal["always", "touching", "apart"] = Field(
         default="always", description="while any of `contacts` touches the terrain, or while none of them does"
     )
@@ -88,40 +89,20 @@ class PlanarControllerTable(Table):
     )
 
 
-class ConstantTable(Table):
+class ConstantTable(table_of(Constant, tag="constant")):
     """A constant."""
 
-    type: Literal["constant"]
-    value: Real = Field(default=0.0, description="in the task's unit")
 
-
-class RampTable(Table):
+class RampTable(table_of(Ramp, tag="ramp")):
     """Start + rate t: a constant velocity."""
 
-    type: Literal["ramp"]
-    rate: Real = Field(description="in the task's unit, a second")
-    start: Real = Field(default=0.0, description="in the task's unit, at t = 0")
 
-
-class SineTable(Table):
+class SineTable(table_of(Sine, tag="sinusoid")):
     """Mean + amplitude sin(2 pi frequency t + phase)."""
 
-    type: Literal["sinusoid"]
-    amplitude: Real = Field(description="in the task's unit")
-    frequency: Real = Field(description="Hz")
-    phase: Real = Field(default=0.0, description="rad")
-    mean: Real = Field(default=0.0, description="in the task's unit")
 
-
-class SecondOrderTable(Table):
+class SecondOrderTable(table_of(SecondOrder, tag="second-order")):
     """The linear response y'' = kp (goal - y) - kd y' from `start`, `start_rate`."""
-
-    type: Literal["second-order"]
-    start: Real = Field(description="in the task's unit, at t = 0")
-    goal: Real = Field(default=0.0, description="in the task's unit")
-    kp: NonNegative = Field(default=1.0, description="1/s^2")
-    kd: NonNegative = Field(default=2.0, description="1/s")
-    start_rate: Real = Field(default=0.0, description="in the task's unit, a second")
 
 
 ReferenceTable = Annotated[
@@ -149,17 +130,15 @@ class PlanarNoiseTable(Table):
     )
 
 
-class PlantTable(Table):
+PLANT = {name: name for name in ("mass", "inertia", "friction", "center_of_mass", "terrain")}
+PLANT |= {"curve_size": "size", "joint_damping": "damping", "joint_friction": "dry_friction"}
+_PLANT = dict.fromkeys(("mass", "inertia", "friction"), Factor)
+_PLANT |= {"center_of_mass": Offsets, "curve_size": Factors, "terrain": GroundCurve}
+
+
+class PlantTable(table_of(PlantError, PLANT, narrower=_PLANT)):
     """How the simulated robot and its ground differ from what the controller believes."""
 
-    mass: Factor = Field(default=1.0, description="factor of every mass")
-    inertia: Factor = Field(default=1.0, description="factor of every inertia")
-    friction: Factor = Field(default=1.0, description="factor of every coefficient of friction")
-    center_of_mass: Offsets = Field(default={}, description="m, by the bodies' names, added to their center_of_mass")
-    curve_size: Factors = Field(default={}, description="by the bodies' names, factors of their curves")
-    terrain: GroundCurve | None = Field(default=None, description="the ground there is; left out: that of [terrain]")
-    joint_damping: NonNegative = Field(default=0.0, description="N m s/rad (N s/m), of every joint")
-    joint_friction: NonNegative = Field(default=0.0, description="N m (N), dry friction of every joint")
     actuator_gain: Factor = Field(default=1.0, description="of every torque")
     actuator_bias: Real = Field(default=0.0, description="N m (N), added to every torque, after its limit")
     actuator_limit: MaybePositive = Field(default=None, description="N m (N), of what the drives can do")

@@ -6,12 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, Duration, Mass, NonNegative, ScenarioTable, Size, Table, fault
+from trundle.scenarios.schema import Array, Duration, NonNegative, ScenarioTable, Table, fault, table_of
 from trundle.scenarios.schema import Tolerance as ToleranceOf
 
-PositiveFraction = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
-Slope = Annotated[float, Field(ge=0, lt=0.5), Allowed("an angle from 0, below 0.5 (rad)")]
 Angle = Annotated[float, Field(gt=0, lt=1), Allowed("an angle > 0, below 1 (rad)")]
 Error = Annotated[float, Field(ge=0, le=0.5), Allowed("a share from 0 to 0.5")]
 Strides = Annotated[int, Field(ge=1, le=10000), Allowed("an integer from 1 to 10000")]
@@ -21,16 +20,11 @@ Bounds = Annotated[tuple[_Bound, _Bound], Array, Allowed("two ascending numbers 
 Errors = Annotated[tuple[Error, ...], Array, Field(max_length=16), Allowed("at most 16 shares, each from 0 to 0.5")]
 
 
-class WalkerTable(Table):
-    """Two straight legs, hinged at the hip, with circular feet."""
+WALKER = ("leg", "foot_radius", "hip_mass", "leg_mass", "leg_center", "leg_inertia", "slope")
 
-    leg: Size = Field(default=1.0, description="m, from the hip to the sole")
-    foot_radius: Size = Field(default=0.3, description="m, below leg")
-    hip_mass: NonNegative = Field(default=0.5, description="kg")
-    leg_mass: Mass = Field(default=0.25, description="kg, of each leg")
-    leg_center: PositiveFraction = Field(default=0.5, description="legs, from the hip to a leg's centre of mass")
-    leg_inertia: NonNegative = Field(default=0.0, description="kg m^2, about it; 0: a point mass")
-    slope: Slope = Field(default=0.02, description="rad, downwards")
+
+class WalkerTable(table_of(PassiveWalker, WALKER)):
+    """Two straight legs, hinged at the hip, with circular feet."""
 
     @model_validator(mode="after")
     def _foot(self) -> Self:
@@ -39,10 +33,8 @@ class WalkerTable(Table):
         return self
 
 
-class WalkerContactTable(Table):
+class WalkerContactTable(table_of(PassiveWalker, ["friction"], narrower={"friction": NonNegative})):
     """Feet on the ground."""
-
-    friction: NonNegative = Field(default=1.0, description="Coulomb's coefficient; a slip ends the run")
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
@@ -86,12 +78,9 @@ class WalkerTrialsTable(Table):
     strides: Strides = Field(default=10, description="after which a start counts as returned: below 1 % of its error")
 
 
-class WalkerSimulationTable(Table):
+class WalkerSimulationTable(table_of(PassiveWalker, ["gravity"])):
     """How long and how accurately."""
 
-    gravity: Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6 (m/s^2)")] = Field(
-        default=9.81, description="m/s^2, downward"
-    )
     strides: Strides = Field(default=12, description="of the main run, on the cycle's time")
     output_step: Duration = Field(default=0.005, description="s, between samples of the result")
     relative_tolerance: Annotated[ToleranceOf, Allowed("a number from 1e-14 to 1e-2")] = Field(

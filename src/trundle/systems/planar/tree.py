@@ -7,9 +7,9 @@ from typing import Any
 
 from trundle.models import Robot, RollingTree, Start
 from trundle.models.tree.tree import Link
-from trundle.scenarios.curves import curve
 from trundle.scenarios.engine.building import error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 
 
 def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
@@ -21,7 +21,7 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
     links: dict[str, Link] = {}
     for i, table in _parents_first(tables.bodies):
         key = f"bodies[{i}]"
-        outline = None if table.curve is None else curve(scenario, table.curve, f"{key}.curve", closed=True)
+        outline = None if table.curve is None else shape_of(scenario, table.curve, f"{key}.curve")
         with error_context(key, scenario):
             shared = {
                 "center_of_mass": table.center_of_mass,
@@ -39,7 +39,7 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
                 shared |= {"actuated": table.driven, "axis": table.axis}
                 links[table.name] = robot.prismatic(links[table.parent], table.at, table.mass, table.inertia, **shared)
     with error_context("terrain", scenario):
-        robot.terrain(curve(scenario, tables.terrain.curve, "terrain.curve", closed=False), contact.friction)
+        robot.terrain(shape_of(scenario, tables.terrain.curve, "terrain.curve"), contact.friction)
     with error_context("terrain", scenario, {"contact": "terrain.curve"}):
         tree = robot.finish()
     return tree, start_of(scenario, tree, "initial.positions")

@@ -29,8 +29,8 @@ def build(scenario: Scenario) -> WalkExperiment:
     """Return the work of a scenario of task `walk`."""
     tables: Any = scenario.tables
     with error_context("walker", scenario, {"gravity": "simulation.gravity", "friction": "contact.friction"}):
-        shared = {"gravity": tables.simulation.gravity, "friction": tables.contact.friction}
-        walker = PassiveWalker(**tables.walker.model_dump(), **shared)
+        given = (tables.walker, tables.simulation, tables.contact)
+        walker = PassiveWalker(**{name: value for table in given for name, value in table.values().items()})
         _ = walker.robot
     return WalkExperiment(scenario, walker)
 

@@ -39,15 +39,13 @@ def build(scenario: Scenario) -> BallExperiment:
         task = BallTransfer(
             radius=tables.object.shape.radius,
             mass=tables.object.mass,
-            inertia=tables.object.inertia,
             start=tables.initial.position,
             goal=tables.goal.position,
             rotation=tables.goal.quaternion,
-            duration=tables.plan.duration,
-            law=tables.contact.law,
-            model=tables.plan.model,
-            gravity=tables.simulation.gravity,
-            friction=tables.contact.friction,
+            **tables.object.values(),
+            **tables.plan.values(),
+            **tables.contact.values(),
+            **tables.simulation.values(BallTransfer),
         )
         task.place()
     return BallExperiment(scenario, task)

@@ -26,32 +26,12 @@ def build(scenario: Scenario) -> PlannedWalk:
     if tables.foot is not None:
         with error_context("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
             avatar = avatar.on_foot(tables.foot.shape.semi_axes, tables.foot.center)
-    walk, phases, cost, limits = tables.walk, tables.phases, tables.cost, tables.limits
+    given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
     with error_context("walk", scenario):
         gait = Gait(
-            speed=walk.speed,
-            slope=radians(walk.slope),
-            sole=tables.avatar.sole,
-            trailing=phases.trailing,
-            leading=phases.leading,
-            periodicity=phases.periodicity,
-            single=phases.single,
-            double=phases.double,
-            double_share=phases.double_share,
-            impacts=phases.impacts,
-            landing=walk.landing,
-            rolling_on=walk.rolling_on,
-            clearance=walk.clearance,
-            clearance_ends=walk.clearance_ends,
-            friction=walk.friction,
-            load=limits.load,
-            torques={**TORQUES, **cost.torques},
-            acceleration=cost.acceleration,
-            force=cost.force,
-            arm_swing=cost.arm_swing,
-            pelvis=limits.pelvis,
-            ranges=dict(limits.joints),
-            intervals=tables.plan.intervals,
+            slope=radians(tables.walk.slope),
+            torques={**TORQUES, **tables.cost.torques},
+            **{name: value for table in given for name, value in table.values().items()},
         )
     with error_context("walk", scenario, {"ranges": "limits.joints"}):
         gait.check(avatar)

@@ -14,8 +14,8 @@ from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.sampled.circle_fit import CircleFit, fit_circle
 from trundle.models.robots.avatar import Avatar
-from trundle.scenarios.engine.folder import write_bytes
-from trundle.systems.walking.gait_data import GaitData, make_folder
+from trundle.scenarios.engine.folder import made, write_bytes
+from trundle.systems.walking.gait_data import GaitData
 
 BLOCK = 5
 """Samples that are drawn together: neighbours in time err together."""
@@ -235,7 +235,8 @@ def write_foot(foot: FittedFoot, out: str | Path, source: str, plots: bool = Tru
     InputError
         If the folder cannot be written to.
     """
-    folder = make_folder(out)
+    folder = Path(out)
+    made(folder)
     written = {
         "foot.json": json.dumps(summary(foot, source), indent=2, allow_nan=False) + "\n",
         "foot.toml": tables(foot),

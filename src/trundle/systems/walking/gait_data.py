@@ -11,7 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.scenarios.files import read_bytes, reason
+from trundle.scenarios.files import read_bytes
 
 BYTES = 64_000_000
 ROWS = 1_000_000
@@ -121,19 +121,3 @@ def _number(field: str, name: str, line: int, shown: str) -> float:
     if not np.isfinite(value) or "_" in field:
         raise InputError("DATA", f"{shown}, line {line}, {name}: {field[:40]}", "a finite number, or NaN where missing")
     return value
-
-
-def make_folder(out: str | Path) -> Path:
-    """Return the folder, created.
-
-    Raises
-    ------
-    InputError
-        If it cannot be created or is a file.
-    """
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(out), f"a folder that can be written to ({reason(error)})") from None
-    return folder

@@ -23,8 +23,9 @@ from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
-from trundle.systems.juggling.build import motion_of, shape_of
+from trundle.systems.juggling.build import motion_of
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
@@ -44,7 +45,7 @@ def build(scenario: Scenario) -> RobotRun:
     urdf = _locked(scenario, described, angles)
     feet = {name: _foot(scenario, name, table) for name, table in tables.feet.items()}
     ground, contact = tables.ground, tables.contact
-    surface = shape_of(scenario, ground.shape, "ground.shape", closed=False)
+    surface = shape_of(scenario, ground.shape, "ground.shape")
     motion = motion_of(scenario, ground.motion, 3, "ground.motion")
     with error_context("ground", scenario, {"twist": "ground.velocity"}):
         twist = (*ground.angular_velocity, *ground.velocity)
@@ -155,17 +156,14 @@ def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) 
 
 def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
     key = f"feet.{name}"
-    shape: geometry.Shape | FlatPatch
     with error_context(key, scenario):
         if table.shape.type == "box":
             shape = geometry.Rounded(geometry.Box(table.shape.half_lengths), table.shape.rounding)
         elif table.shape.type == "flat":
             shape = FlatPatch.rectangle(*(2 * half for half in table.shape.half_lengths))
-        elif table.shape.type == "point":
-            shape = geometry.Point()
         else:
-            shape = shape_of(scenario, table.shape, f"{key}.shape", closed=True)
-        return Foot(shape, table.frame, table.position, table.rpy, table.law, table.friction)
+            shape = shape_of(scenario, table.shape, f"{key}.shape")
+        return Foot(shape, **table.values())
 
 
 def _with_springs(

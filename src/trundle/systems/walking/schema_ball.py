@@ -7,20 +7,21 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.plan.transfer.rolling_ball import BallTransfer
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
     Duration,
     Mass,
-    NonNegative,
     Place,
     ScenarioTable,
     Table,
-    Tolerance,
     Vector4,
     fault,
+    table_of,
 )
 from trundle.scenarios.schema_shapes import SphereTable
+from trundle.simulate.mode import Method
 
 Point = Annotated[tuple[Place, Place], Array, Allowed("2 numbers, each from -1e6 to 1e6 (m)")]
 Moment = Annotated[float, Field(gt=0, le=1e12)]
@@ -30,23 +31,20 @@ Parts = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000"
 _UNIT = 1e-3
 
 
-class BallTable(Table):
+BallInertia = Annotated[
+    Literal["solid", "shell"] | Moment, Allowed("'solid', 'shell' or a number > 0, at most 1e12 (kg m^2)")
+]
+
+
+class BallTable(table_of(BallTransfer, ["inertia"], narrower={"inertia": BallInertia})):
     """The ball."""
 
     shape: SphereTable = Field(description="a sphere")
     mass: Mass = Field(description="kg")
-    inertia: Annotated[
-        Literal["solid", "shell"] | Moment, Allowed("'solid', 'shell' or a number > 0, at most 1e12 (kg m^2)")
-    ] = Field(default="solid", description="'solid', 'shell' or a moment about the centre (kg m^2)")
 
 
-class BallContactTable(Table):
+class BallContactTable(table_of(BallTransfer, ["law", "friction"])):
     """The ball on the ground."""
-
-    law: Literal["rolling", "pure-rolling"] = Field(
-        default="rolling", description="'rolling': spin about the normal is free; 'pure-rolling': there is none"
-    )
-    friction: NonNegative = Field(default=1.0, description="Coulomb's coefficient; a slip ends the replay")
 
 
 class BallInitialTable(Table):
@@ -73,29 +71,18 @@ class BallGoalTable(Table):
         return self
 
 
-class BallPlanTable(Table):
+class BallPlanTable(table_of(BallTransfer, ["model", "duration"])):
     """How the motion is planned."""
 
-    model: Literal["dynamic", "kinematic"] = Field(
-        default="dynamic",
-        description="'dynamic': least int |torque|^2 dt; 'kinematic': least int |angular velocity|^2 dt, without spin",
-    )
-    duration: Duration = Field(default=1.0, description="s")
     nodes: Nodes = Field(default=100, description="intervals of the mesh")
     starts: Starts = Field(default=8, description="guesses: the straight roll, and random detours drawn with the seed")
     parts: Parts = Field(default=50, description="pieces of an interval over which the replay holds a torque")
 
 
-class BallSimulationTable(Table):
+class BallSimulationTable(table_of(Method, ["relative_tolerance"], base=table_of(BallTransfer, ["gravity"]))):
     """How the plan is replayed."""
 
-    gravity: Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6 (m/s^2)")] = Field(
-        default=9.81, description="m/s^2, downward"
-    )
     output_step: Duration = Field(default=0.005, description="s, between samples of the result")
-    relative_tolerance: Annotated[Tolerance, Allowed("a number from 1e-14 to 1e-2")] = Field(
-        default=1e-10, description="of the adaptive integrator"
-    )
 
 
 class WalkingTransfer(ScenarioTable):

@@ -6,6 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.contact.laws import RollingLaw
+from trundle.geometry import Point
+from trundle.models import Foot
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
@@ -24,6 +27,7 @@ from trundle.scenarios.schema import (
     Vector3,
     Vector4,
     fault,
+    table_of,
 )
 from trundle.scenarios.schema_shapes import (
     CapsuleTable,
@@ -86,10 +90,8 @@ class FlatTable(Table):
     half_lengths: Sizes2 = Field(description="m, along x and y")
 
 
-class PointTable(Table):
+class PointTable(table_of(Point, keys=(), tag="point")):
     """A single point."""
-
-    type: Literal["point"]
 
 
 FootShape = Annotated[
@@ -101,21 +103,21 @@ GroundShape = Annotated[
 ]
 
 
-class FootTable(Table):
+FOOT = ("frame", "position", "rpy", "law", "friction")
+
+
+class FootTable(table_of(Foot, FOOT, narrower={"position": Place3, "frame": Text, "law": RollingLaw})):
     """A shape fixed to a link."""
 
-    frame: Text | None = Field(default=None, description="the link; the foot's own name if left out")
     shape: FootShape = Field(description="what touches the ground, in its own axes")
-    position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, origin of the shape in the link's frame")
-    rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, its axes there: R = Rz(yaw) Ry(pitch) Rx(roll)")
-    law: Literal["rolling", "pure-rolling"] = Field(default="rolling", description="pure: without spin")
-    friction: NonNegative | None = Field(default=None, description="coefficient; that of [ground] if left out")
 
 
 class GroundTable(Table):
     """What the feet touch: it rests, or moves as it is told."""
 
-    shape: GroundShape = Field(default=PlaneTable(type="plane"), description="surface, in its own frame")
+    shape: GroundShape = Field(
+        default=PlaneTable.model_validate({"type": "plane"}), description="surface, in its own frame"
+    )
     position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, of its frame at the start, world")
     rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, at the start: R = Rz(yaw) Ry(pitch) Rx(roll)")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, ground axes, at the start")

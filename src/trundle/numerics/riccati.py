@@ -7,11 +7,11 @@ take a fraction of a second.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
@@ -56,7 +56,7 @@ class GainSchedule:
         return (1 - s) * self.K[i] + s * self.K[i + 1]
 
 
-def regulator(A: Any, B: Any, Q: Any, R: Any) -> tuple[FloatArray, FloatArray]:
+def regulator(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return K (n_u, n_x) and S (n_x, n_x) of the infinite horizon: u = -K x minimises int x'Q x + u'R u dt.
 
     0 = Q + A'S + S A - S B R^-1 B'S,  K = R^-1 B'S.
@@ -83,7 +83,9 @@ def regulator(A: Any, B: Any, Q: Any, R: Any) -> tuple[FloatArray, FloatArray]:
     return K, S
 
 
-def sampled_regulator(A: Any, B: Any, Q: Any, R: Any, period: float) -> tuple[FloatArray, FloatArray]:
+def sampled_regulator(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, period: float
+) -> tuple[FloatArray, FloatArray]:
     """Return K and S as `regulator`, for an input that is held for `period` s; the cost between samples counts.
 
     With F, G, Qd, Nd, Rd of `discretized`: K = (Rd + G'S G)^-1 (G'S F + Nd'), S = Qd + F'S F - (G'S F + Nd')'K.
@@ -99,7 +101,9 @@ def sampled_regulator(A: Any, B: Any, Q: Any, R: Any, period: float) -> tuple[Fl
     return K, S
 
 
-def time_varying(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any) -> GainSchedule:
+def time_varying(
+    times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike
+) -> GainSchedule:
     """Return the gains of a finite horizon: u = -K(t) x minimises x'final x at the end + int x'Q x + u'R u dt.
 
     -S' = Q + A'S + S A - S B R^-1 B'S, S(end) = final, K = R^-1 B'S. Over each interval the linear Hamiltonian
@@ -141,7 +145,9 @@ def time_varying(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any) -> Gain
     return GainSchedule(*_frozen(t, gain @ S_all, S_all), held=False)
 
 
-def sampled_time_varying(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any) -> GainSchedule:
+def sampled_time_varying(
+    times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike
+) -> GainSchedule:
     """Return the gains of a finite horizon for inputs held between the times; the cost between samples counts.
 
     Minimises x'final x at the end + int x'Q x + u'R u dt, A, B, Q, R constant over each interval:
@@ -203,7 +209,7 @@ def periodic(
 
 
 def discretized(
-    A: Any, B: Any, Q: Any, R: Any, period: float
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, period: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return F, G, Qd, Nd, Rd of a linear system and its cost under a held input, exact.
 
@@ -284,7 +290,9 @@ def _taylor(X: FloatArray) -> FloatArray:
     return result
 
 
-def _algebraic(solver: Any, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, **more: Any) -> FloatArray:
+def _algebraic(
+    solver: Callable[..., FloatArray], A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, **more: FloatArray
+) -> FloatArray:
     try:
         S = solver(A, B, Q, R, **more)
     except (np.linalg.LinAlgError, ValueError) as error:
@@ -298,7 +306,9 @@ def _unstable(A: FloatArray, B: FloatArray) -> InputError:
     return InputError("A, B", (A.tolist(), B.tolist()), "a system that some gain stabilises, with weights that see it")
 
 
-def _constant(A: Any, B: Any, Q: Any, R: Any) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _constant(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     A = array("A", A, (None, None))
     n = len(A)
     A, B = array("A", A, (n, n)), array("B", B, (n, None))
@@ -306,7 +316,7 @@ def _constant(A: Any, B: Any, Q: Any, R: Any) -> tuple[FloatArray, FloatArray, F
     return A, B, _weight("Q", Q, n, definite=False), _weight("R", R, m, definite=True)
 
 
-def _weight(key: str, value: Any, size: int, definite: bool) -> FloatArray:
+def _weight(key: str, value: ArrayLike, size: int, definite: bool) -> FloatArray:
     """Check one weight (size, size) or a stack of them."""
     stacked = np.ndim(value) == 3
     W = array(key, value, (None, size, size) if stacked else (size, size))
@@ -319,7 +329,9 @@ def _weight(key: str, value: Any, size: int, definite: bool) -> FloatArray:
     return W
 
 
-def _horizon(times: Any, A: Any, B: Any, Q: Any, R: Any, final: Any, nodes: int | None) -> tuple[FloatArray, ...]:
+def _horizon(
+    times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike, nodes: int | None
+) -> tuple[FloatArray, ...]:
     """Check a horizon's data and return them one a time (`nodes` None), or one an interval."""
     t = array("times", times, (None,), unit="s")
     if len(t) < 2 or np.any(np.diff(t) <= 0):

@@ -57,6 +57,11 @@ class ProgramLayout:
         """The levels there are, in order."""
         return tuple(sorted({task.level for task in self.tasks}))
 
+    def parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return nudot, lam and u out of all of them."""
+        end = self.nv + self.m
+        return x[: self.nv], x[self.nv : end], x[end:]
+
 
 @dataclass(frozen=True)
 class AssembledProgram(Generic[MatrixT]):

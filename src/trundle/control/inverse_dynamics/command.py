@@ -105,15 +105,11 @@ class Solvers:
 
 def solve_program(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, finite: bool = True) -> Command:
     """Return the command of an assembled program; nothing is raised. `finite`: nothing it was made of was NaN."""
-    solver, single = solvers.whole, len(solvers.task_rows) == 1
     if not (finite and _finite(data)):
         word = "not called: the state, a reference or the program is not finite"
         w, solution = None, unsolved(layout.n, layout.rows, Status.NOT_FINITE, word, time.perf_counter())
-    elif single:
-        solution = solver.solve(data.H, data.g, data.A, data.low, data.high, finite=True)
-        w = solution.x if solution.status is Status.SUCCESS else None
     else:
-        w, solution = _by_levels(layout, data, solvers, data.low, data.high)
+        w, solution = _served(layout, data, solvers, data.low, data.high)
     if w is not None:
         return _found(layout, data, w, Status.SUCCESS, None, solution)
     if solution.status is Status.CONFLICTING_LIMITS and any(limit.price is not None for limit in layout.limits):
@@ -138,20 +134,16 @@ def _found(
     x += data.x0
     error = data.T @ w
     error -= data.t
-    nv, end = layout.nv, layout.nv + layout.m
-    return Command(x[:nv], x[nv:end], x[end:], status, (), error, excess, solution, layout)
+    return Command(*layout.parts(x), status, (), error, excess, solution, layout)
 
 
 def _refused(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> Command:
     nothing = np.full(layout.nv + layout.m + layout.n_u, math.nan)
-    nv, end = layout.nv, layout.nv + layout.m
     error, excess, names = np.full(len(data.t), math.nan), None, ()
     if solution.status is Status.CONFLICTING_LIMITS and len(solution.x) == layout.n:
         excess = violations(data.A, data.low, data.high, solution.x)
         names = _names(layout, data, solution)
-    return Command(
-        nothing[:nv], nothing[nv:end], nothing[end:], solution.status, names, error, excess, solution, layout
-    )
+    return Command(*layout.parts(nothing), solution.status, names, error, excess, solution, layout)
 
 
 def _names(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> tuple[str, ...]:
@@ -163,6 +155,16 @@ def _names(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) ->
     if np.any(held[layout.n : layout.n + layout.equations]):
         named.append("motion")
     return tuple(named)
+
+
+def _served(
+    layout: ProgramLayout, data: NumericProgram, solvers: Solvers, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray | None, QpSolution]:
+    """Return the unknowns that serve the tasks within these bounds (None: there are none), and the last solution."""
+    if len(solvers.task_rows) > 1:
+        return _by_levels(layout, data, solvers, low, high)
+    solution = solvers.whole.solve(data.H, data.g, data.A, low, high, finite=True)
+    return solution.x if solution.status is Status.SUCCESS else None, solution
 
 
 def _by_levels(
@@ -264,11 +266,7 @@ def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refu
     s = give @ first.x[n:]
     room = np.where(price > 0, _ROOM * (1.0 + np.abs(s)), 0.0)
     low, high = data.low - np.maximum(s, 0.0) - room, data.high + np.maximum(-s, 0.0) + room
-    if len(solvers.task_rows) == 1:
-        solution = solvers.whole.solve(data.H, data.g, data.A, low, high, finite=True)
-        w = solution.x if solution.status is Status.SUCCESS else None
-    else:
-        w, solution = _by_levels(layout, data, solvers, low, high)
+    w, solution = _served(layout, data, solvers, low, high)
     if w is None:
         return _refused(layout, data, refused)
     excess = violations(data.A, data.low, data.high, w)

@@ -14,7 +14,7 @@ from trundle.checks import FloatArray, array, number, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.whole_body.load import Load
-from trundle.control.whole_body.stepping import SwingMotion
+from trundle.control.whole_body.stepping import SwingMotion, minimum_jerk
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import MassChange
@@ -257,7 +257,7 @@ class Handling:
         held_rate = rate + cross(spin, turn @ task.held)
         down = self.time >= task.starts["lower"]
         place = task.place if down else task.pick
-        s, ds, dds = _smooth(self.task.part("lower" if down else "lift", self.time))
+        s, ds, dds = minimum_jerk(self.task.part("lower" if down else "lift", self.time))
         T = task.durations.lower if down else task.durations.lift
         if down:
             s, ds, dds = 1 - s, -ds, -dds
@@ -293,17 +293,15 @@ class Handling:
 
     def posture(self, time: float) -> FloatArray:
         """Return the joints (n,) rad that the posture is drawn to at the plan's `time` (s)."""
-        task, t = self.task, time
-        rest, pick, carry, place = (self.joints[name] for name in ("rest", "pick", "carry", "place"))
-        if t < task.starts["lift"]:
-            return rest + _smooth(task.part("reach", t))[0] * (pick - rest)
-        if t < task.starts["lower"]:
-            return pick + _smooth(task.part("lift", t))[0] * (carry - pick)
-        if t < task.starts["retreat"]:
-            return carry + _smooth(task.part("lower", t))[0] * (place - carry)
-        return place + _smooth(task.part("retreat", t))[0] * (rest - place)
-
-
-def _smooth(s: float) -> tuple[float, float, float]:
-    """Return the polynomial of least jerk from 0 to 1, and its derivatives, at s."""
-    return s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+        # The phase that begins each way between two postures, in their order.
+        ways = (
+            ("reach", "rest", "pick"),
+            ("lift", "pick", "carry"),
+            ("lower", "carry", "place"),
+            ("retreat", "place", "rest"),
+        )
+        under_way = [way for way in ways if time >= self.task.starts[way[0]]]
+        phase, start, goal = under_way[-1] if under_way else ways[0]
+        return self.joints[start] + minimum_jerk(self.task.part(phase, time))[0] * (
+            self.joints[goal] - self.joints[start]
+        )

@@ -57,8 +57,8 @@ class SwingMotion:
         """
         T = self.end - self.start
         s = min(max((time - self.start) / T, 0.0), 1.0)
-        along = s**3 * (10 - 15 * s + 6 * s**2)
-        rate, bend = 30 * s**2 * (1 - s) ** 2 / T, 60 * s * (1 - s) * (1 - 2 * s) / T**2
+        along, rate, bend = minimum_jerk(s)
+        rate, bend = rate / T, bend / T**2
         u, du = s * (1 - s), (1 - 2 * s) / T
         over = 64 * u**3
         rise, curl = 192 * u**2 * du, 384 * u * du**2 - 384 * u**2 / T**2
@@ -77,6 +77,11 @@ class SwingMotion:
         R, times = self.target.R_world_patch, np.linspace(self.start, self.end, _SAMPLES)
         points = np.array([self.reference(float(time), p, R).position for time in times])
         return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+
+
+def minimum_jerk(s: float) -> tuple[float, float, float]:
+    """Return the polynomial of least jerk from 0 to 1, and its first two derivatives, at s in [0, 1]."""
+    return s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 
@@ -36,6 +37,9 @@ _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
 _UPRIGHT = np.eye(3)
 _UPRIGHT.setflags(write=False)
+_LINEAR = (attrgetter("Jv", "a", "v"),)
+_TWIST = (attrgetter("Jw", "al", "w"), *_LINEAR)
+"""Jacobian, bias acceleration and velocity of a frame's motion: of its point, and before that of its rotation."""
 _HARDEST = 1e3
 """Most a limit of a joint may brake, rad/s2: beyond the limit itself it is not kept at any price."""
 
@@ -286,19 +290,15 @@ class WholeBodyController:
             if name in self.humanoid.radii and not under:
                 surface = aim.surfaces.get(name, _UPRIGHT)
                 end, R = rolling(end, surface[:, 2], self.humanoid.radii[name]), surface.T
-            if not self.patches[name].is_point:
-                np.matmul(R, end.Jw, out=J[at : at + 3, :nv])
-                b[at : at + 3] = R @ (end.al + damping * end.w)
+            for part in _LINEAR if self.patches[name].is_point else _TWIST:
+                rows = slice(at, at := at + 3)
+                jacobian, acceleration, velocity = part(end)
+                np.matmul(R, jacobian, out=J[rows, :nv])
+                b[rows] = R @ (acceleration + damping * velocity)
                 if under:
-                    J[at : at + 3, nv:] = -(R @ under.Jw)
-                    b[at : at + 3] -= R @ (under.al + damping * under.w)
-                at += 3
-            np.matmul(R, end.Jv, out=J[at : at + 3, :nv])
-            b[at : at + 3] = R @ (end.a + damping * end.v)
-            if under:
-                J[at : at + 3, nv:] = -(R @ under.Jv)
-                b[at : at + 3] -= R @ (under.a + damping * under.v)
-            at += 3
+                    jacobian, acceleration, velocity = part(under)
+                    J[rows, nv:] = -(R @ jacobian)
+                    b[rows] -= R @ (acceleration + damping * velocity)
         return J, b
 
     def _write(

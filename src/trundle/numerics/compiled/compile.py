@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Literal, cast, overload
 
 import casadi as ca
 import numpy as np
@@ -74,7 +74,7 @@ def compile_function(function: ca.Function, *, flags: Sequence[str] = FLAGS, der
     Parameters
     ----------
     function : casadi.Function
-        Any function CasADi can write as C.
+        A function that CasADi can write as C.
     flags : sequence of str
         Compiler flags; part of the cache key.
     derivatives : bool
@@ -232,8 +232,9 @@ def native_function(function: ca.Function) -> NativeFunction | None:
 
 
 def _renamed(function: ca.Function, name: str, dense: bool) -> ca.Function:
-    arguments: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
-    results: list[Any] = function.call(arguments, function.class_name() in ("SXFunction", "MXFunction"), False)
+    # Of SX or MX alike: the type of one stands for both.
+    arguments = cast("list[ca.MX]", function.sx_in() if function.is_a("SXFunction") else function.mx_in())
+    results = function.call(arguments, function.class_name() in ("SXFunction", "MXFunction"), False)
     if dense:
         results = [ca.densify(result) for result in results]
     return ca.Function(name, arguments, results, function.name_in(), function.name_out())

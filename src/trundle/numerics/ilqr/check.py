@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import array
 from trundle.numerics.ilqr.solution import ControlSolution
@@ -32,7 +32,7 @@ class Recomputed:
     gradient: float
 
 
-def recompute(problem: ControlProblem, solution: ControlSolution, x0: Any, parameters: Any) -> Recomputed:
+def recompute(problem: ControlProblem, solution: ControlSolution, x0: ArrayLike, parameters: ArrayLike) -> Recomputed:
     """Return the residuals of `solution`; slow, for tests and reports."""
     N = problem.stages
     p = np.array(np.broadcast_to(np.asarray(parameters, dtype=np.float64), (N + 1, problem.n_p)))

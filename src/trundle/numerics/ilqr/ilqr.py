@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, number
 from trundle.errors import InputError
@@ -78,7 +78,9 @@ class Optimiser:
         """``c``, or ``numpy`` without a compiler."""
         return self._backend.name
 
-    def solve(self, x0: Any, parameters: Any, guess: Guess, limits: Limits = DEFAULT_LIMITS) -> ControlSolution:
+    def solve(
+        self, x0: ArrayLike, parameters: ArrayLike, guess: Guess, limits: Limits = DEFAULT_LIMITS
+    ) -> ControlSolution:
         """Return the best motion found from the state `x0`.
 
         Parameters
@@ -111,7 +113,7 @@ class Optimiser:
             progress.largest_gap, progress.iterations, time.perf_counter() - begin,
         )  # fmt: skip
 
-    def linearise(self, states: Any, inputs: Any, parameters: Any) -> Backend:
+    def linearise(self, states: ArrayLike, inputs: ArrayLike, parameters: ArrayLike) -> Backend:
         """Return the stages' gaps, derivatives and cost about states (N + 1, n_x) and inputs (N, n_u).
 
         They are arrays of the optimiser's own, overwritten by its next call. Gaps and cost, or M, are NaN if they are
@@ -243,7 +245,7 @@ def _damping(rho: float, alpha: float, ratio: float) -> float:
     return max(1e-3, (1.5 if alpha >= 0.5 else 5.0) * rho)
 
 
-def _shaped(key: str, value: Any, shape: tuple[int, ...]) -> FloatArray:
+def _shaped(key: str, value: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     result = np.asarray(value, dtype=np.float64)
     if result.shape != shape:
         raise InputError(key, result.shape, f"an array of {' x '.join(map(str, shape))}")

@@ -6,7 +6,6 @@ import ctypes
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from trundle.errors import CompileError
 from trundle.numerics.compiled.compile import NativeFunction, compile_library
@@ -71,7 +70,7 @@ class NativeBackend(Backend):
 
 
 @lru_cache(maxsize=32)
-def _core_library(nx: int, nu: int, n_p: int) -> Any:
+def _core_library(nx: int, nu: int, n_p: int) -> ctypes.CDLL:
     text = resources.files("trundle.numerics.ilqr").joinpath("ilqr_core.c").read_text("utf-8")
     sizes = f"#define NX {nx}\n#define NU {nu}\n#define NP {n_p}\n"
     sources = {"ilqr_core.c": text, "ilqr_sizes.h": sizes}

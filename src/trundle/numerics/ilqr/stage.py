@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.numerics.compiled.symbols import check_symbols
 
+Scalar = ca.SX | FloatArray | float
+"""A number, or as many as there are rows."""
 __all__ = ["ControlProblem", "Cost", "midpoint", "relaxed_barrier"]
 
 
-def relaxed_barrier(h: Any, mu: Any, delta: Any, fade: Any = 0.0) -> Any:
+def relaxed_barrier(h: Scalar, mu: Scalar, delta: Scalar, fade: Scalar = 0.0) -> ca.SX:
     """Return the relaxed logarithmic barrier of h >= 0, twice continuously differentiable.
 
         B(h) = -mu ln h                                             h > delta
@@ -69,7 +71,7 @@ class MidpointJacobian:
 
     first: ca.SX
     middle: ca.SX
-    step: Any
+    step: Scalar
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -85,7 +87,7 @@ class MidpointJacobian:
         return eye + self.step * (slope[:, :n] @ inner + by_u)
 
 
-def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Any) -> tuple[ca.SX, MidpointJacobian]:
+def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Scalar) -> tuple[ca.SX, MidpointJacobian]:
     """Return the step of the explicit midpoint rule and its Jacobian by (x, u), the chain rule written out.
 
         x+ = x + h f(x + h/2 f(x, u), u)
@@ -133,7 +135,7 @@ class Cost:
     fade : number or (k,)
         1 over the margin from which on the barrier is zero; 0: it is felt at any margin.
     smooth : scalar
-        Any twice differentiable part, with its exact Hessian.
+        A twice differentiable part, with its exact Hessian.
 
     Examples
     --------
@@ -145,11 +147,11 @@ class Cost:
     """
 
     residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
-    weights: Any = 1.0
+    weights: Scalar = 1.0
     inequality: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
-    mu: Any = 0.1
-    delta: Any = 0.1
-    fade: Any = 0.0
+    mu: Scalar = 0.1
+    delta: Scalar = 0.1
+    fade: Scalar = 0.0
     smooth: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
 
     def __post_init__(self) -> None:
@@ -273,7 +275,7 @@ class ControlProblem:
         }
 
 
-def _column(name: str, value: Any, size: int) -> ca.SX:
+def _column(name: str, value: Scalar, size: int) -> ca.SX:
     column = ca.SX(value) if isinstance(value, ca.SX | ca.DM) else ca.SX(ca.DM(np.asarray(value, dtype=np.float64)))
     if column.numel() == 1:
         column = ca.repmat(column, size, 1)

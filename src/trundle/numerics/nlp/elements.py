@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -242,7 +241,7 @@ def hessian_scatter(group: ElementGroup, sparsity: ca.Sparsity, size: int) -> Sc
     return Scatter(np.maximum(i, j) * size + np.minimum(i, j), np.arange(len(i)), np.where(twice, 2.0, 1.0), len(i))
 
 
-def to_casadi(matrix: Any) -> ca.DM:
+def to_casadi(matrix: sp.spmatrix) -> ca.DM:
     """Return a scipy sparse matrix as a sparse DM."""
     csc = sp.csc_matrix(matrix)
     csc.sum_duplicates()

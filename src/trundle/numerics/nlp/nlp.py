@@ -6,9 +6,9 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import FrameType
 
 import casadi as ca
 import numpy as np
@@ -18,6 +18,9 @@ from trundle.errors import InputError
 from trundle.numerics.nlp.elements import ElementGroup
 from trundle.numerics.nlp.program import Program
 from trundle.status import Status
+
+Options = dict[str, bool | dict[str, str | float]]
+"""Options of CasADi's `nlpsol`, those of IPOPT under "ipopt"."""
 
 __all__ = ["ElementGroup", "Iterate", "Multipliers", "Program", "ProgramSolution", "kkt_residual", "solve"]
 
@@ -115,7 +118,7 @@ def solve(
     max_iterations: int = 500,
     multipliers: Multipliers | None = None,
     progress: Callable[[Iterate], bool | None] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, str | float] | None = None,
 ) -> ProgramSolution:
     """Solve a program from the guess `z0` (n,).
 
@@ -224,7 +227,7 @@ class _Watch(ca.Callback):
         sizes = {"x": n, "f": 1, "g": m, "lam_x": n, "lam_g": m, "lam_p": 0}
         return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)], 1)
 
-    def eval(self, arg: Any) -> list[int]:
+    def eval(self, arg: Sequence[ca.DM]) -> list[int]:
         """Tell the progress of an iteration to who listens; 1 stops the solver."""
         # Nothing may be raised into the solver: what happens here is kept and passed on after it.
         try:
@@ -242,8 +245,8 @@ class _Watch(ca.Callback):
         return [int(self.stopped or self.raised is not None)]
 
 
-def _options(tolerance: float, limit: int, warm: bool, given: Mapping[str, Any]) -> dict[str, Any]:
-    ipopt = {
+def _options(tolerance: float, limit: int, warm: bool, given: Mapping[str, str | float]) -> Options:
+    ipopt: dict[str, str | float] = {
         "print_level": 0,
         "sb": "yes",
         "tol": tolerance,
@@ -265,7 +268,7 @@ def _options(tolerance: float, limit: int, warm: bool, given: Mapping[str, Any])
     }
 
 
-def _solver(program: Program, watch: _Watch, options: dict[str, Any]) -> ca.Function:
+def _solver(program: Program, watch: _Watch, options: Options) -> ca.Function:
     parts = program.assembled
     z, p = ca.MX.sym("z", program.size), ca.MX.sym("p", 0)
     problem = {"x": z, "p": p, "f": parts.f(z), "g": parts.g(z)}
@@ -343,7 +346,7 @@ def _interruptible(watch: _Watch) -> Iterator[None]:
         return
     before = signal.getsignal(signal.SIGINT)
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         watch.stopped = True
         signal.signal(signal.SIGINT, before or signal.default_int_handler)
 

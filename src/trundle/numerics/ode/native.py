@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -79,7 +78,9 @@ class Core:
         timer.restype = ctypes.c_double
         self._timer = timer
 
-    def time_calls(self, native: NativeFunction, function: ca.Function, inputs: Sequence[Any], count: int) -> float:
+    def time_calls(
+        self, native: NativeFunction, function: ca.Function, inputs: Sequence[FloatArray | float], count: int
+    ) -> float:
         """Return the seconds a call of `native`, the compiled `function`, takes."""
         values = [
             np.array(ca.DM(function.sparsity_in(i), _nonzeros(function.sparsity_in(i), value)).nonzeros())
@@ -210,7 +211,7 @@ def _addresses(method: str) -> dict[str, int]:
     return {name: getattr(coefficients, name).ctypes.data for name in ("A", "b", "c", "E", "A_extra", "c_extra", "D")}
 
 
-def _nonzeros(sparsity: ca.Sparsity, value: Any) -> list[float]:
+def _nonzeros(sparsity: ca.Sparsity, value: FloatArray | float) -> list[float]:
     dense = ca.DM(value)
     if dense.is_scalar() and not sparsity.is_scalar():
         dense = ca.DM.ones(sparsity.shape) * dense

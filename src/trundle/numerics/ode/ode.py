@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle import checks
 from trundle.checks import FloatArray
@@ -112,7 +111,7 @@ class Integrator:
     flags: Sequence[str] = FLAGS
     compiled: bool = field(init=False)
     """Whether it runs as C: not without a compiler, nor if compiling took longer than most runs (`WORTH_COMPILING`)."""
-    _start: Callable[..., Any] = field(init=False, repr=False, compare=False)
+    _start: Callable[..., PythonRun | ode_native.NativeRun] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         points = tableau(self.method).points if self.event_points is None else self.event_points
@@ -126,22 +125,22 @@ class Integrator:
         object.__setattr__(self, "compiled", core is not None)
         object.__setattr__(self, "_start", start)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Integrator], tuple[OdeSystem, str, int | None, Sequence[str]]]:
         return type(self), (self.system, self.method, self.event_points, self.flags)
 
     def integrate(
         self,
         t0: float,
-        x0: Any,
+        x0: ArrayLike,
         t1: float,
-        p: Any = (),
+        p: ArrayLike = (),
         *,
         relative_tolerance: float = 1e-10,
-        absolute_tolerance: Any = 1e-12,
+        absolute_tolerance: ArrayLike = 1e-12,
         step: float | None = None,
-        sample_times: Any = (),
-        armed: Any = None,
-        watched: Any = None,
+        sample_times: ArrayLike = (),
+        armed: ArrayLike | None = None,
+        watched: ArrayLike | None = None,
         arming_tolerance: float = 1e-9,
         max_steps: int = 10_000_000,
         first_step: float | None = None,
@@ -193,14 +192,14 @@ def _compile(system: OdeSystem, flags: Sequence[str]) -> tuple[NativeFunction | 
     return tuple(natives.get(role) for role in roles)
 
 
-def _column(name: str, value: Any, count: int, above: float = -math.inf) -> FloatArray:
+def _column(name: str, value: ArrayLike, count: int, above: float = -math.inf) -> FloatArray:
     """Return `value` as (count,); a number stands for that many."""
     if np.ndim(value) == 0:
         value = np.full(count, checks.number(name, value, above=above))
     return checks.array(name, value if np.size(value) else np.zeros(0), (count,), above=above)
 
 
-def _arming(armed: Any, watched: Any, count: int) -> NDArray[np.int64]:
+def _arming(armed: ArrayLike | None, watched: ArrayLike | None, count: int) -> NDArray[np.int64]:
     flags = []
     for name, value in (("armed", armed), ("watched", watched)):
         flag = np.ones(count, dtype=bool) if value is None else np.asarray(value)
@@ -211,14 +210,14 @@ def _arming(armed: Any, watched: Any, count: int) -> NDArray[np.int64]:
     return np.where(flags[1], waiting, ode_native.UNWATCHED)
 
 
-def _sample_times(value: Any, begin: float) -> FloatArray:
+def _sample_times(value: ArrayLike, begin: float) -> FloatArray:
     times = checks.array("sample_times", value if np.size(value) else np.zeros(0), (None,))
     if np.any(times[1:] < times[:-1]) or (times.size and times[0] < begin):
         raise InputError("sample_times", value, f"ascending and >= t0 = {begin:g}")
     return times
 
 
-def _result(run: Any, samples: FloatArray, finished: bool) -> Integration:
+def _result(run: PythonRun | ode_native.NativeRun, samples: FloatArray, finished: bool) -> Integration:
     state, arrays = run.state, run.arrays
     status = _STATUS[state.status] if finished else Status.INTERRUPTED
     values = [samples[: state.reached], arrays["samples"][: state.reached], arrays["x"], arrays["g_min"]]

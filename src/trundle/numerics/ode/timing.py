@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
-from numpy.typing import ArrayLike
 
+from trundle.checks import FloatArray
 from trundle.errors import CompileError, InputError
 from trundle.numerics.compiled.compile import native_function
 from trundle.numerics.ode.native import core_library
 
 
-def time_function(function: ca.Function, inputs: Sequence[ArrayLike], count: int = 100_000) -> float:
+def time_function(function: ca.Function, inputs: Sequence[FloatArray | float], count: int = 100_000) -> float:
     """Return the seconds a call of a function takes, measured by a loop in C with no Python in it.
 
     Parameters

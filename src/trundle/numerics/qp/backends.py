@@ -7,13 +7,20 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError, MissingExtraError
 
+if TYPE_CHECKING:
+    import casadi as ca
+    from scipy.sparse import csc_matrix
+
+Matrix: TypeAlias = "FloatArray | csc_matrix"
+"""Dense or sparse."""
 ACCURACY = 1e-9
 """What solvers are asked for; what they reach is recomputed."""
 HUGE = 1e30
@@ -27,7 +34,7 @@ class Limits(NamedTuple):
 
     low: FloatArray
     high: FloatArray
-    equal: Any
+    equal: NDArray[np.bool_]
 
 
 class Start(NamedTuple):
@@ -47,7 +54,7 @@ class RawSolution:
     solver_status: str
 
 
-Backend = Callable[[Any, FloatArray, Any, Limits, Start | None], RawSolution]
+Backend = Callable[[Matrix, FloatArray, Matrix, Limits, "Start | None"], RawSolution]
 """(H, g, A, limits, start) -> RawSolution: dense arrays, or scipy sparse matrices H and A."""
 
 
@@ -114,21 +121,24 @@ class _Daqp:
 
         self._solve = daqp.solve
         # An iteration limit of its own: a program with NaN or cycling rows may not hang a control loop.
-        self._options: dict[str, Any] = {"primal_tol": ACCURACY, "iter_limit": max_iterations or 1000}
+        self._options: dict[str, float | FloatArray] = {"primal_tol": ACCURACY, "iter_limit": max_iterations or 1000}
 
-    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> RawSolution:
+    def __call__(self, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None) -> RawSolution:
         options = self._options
-        if callable(getattr(H, "toarray", None)):
-            H, A = H.toarray(), A.toarray()
         low, high = limits.low, limits.high
         sense = np.zeros(len(low), dtype=np.int32)
         sense[low == high] = 5
         if start is not None:
             options = {**options, "primal_start": _writable(start.x), "dual_start": _writable(start.multipliers)}
         x, _, solver_status, info = self._solve(
-            _writable(H), _writable(g), _writable(A), _writable(high), _writable(low), sense, **options
+            _writable(dense(H)), _writable(g), _writable(dense(A)), _writable(high), _writable(low), sense, **options
         )
         return RawSolution(x, info["lam"], info["iterations"], f"exit flag {solver_status}")
+
+
+def dense(matrix: Matrix) -> FloatArray:
+    """Return a matrix as an array."""
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
 def _writable(array: FloatArray) -> FloatArray:
@@ -138,13 +148,13 @@ def _writable(array: FloatArray) -> FloatArray:
 
 
 def _piqp(
-    max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None
+    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None
 ) -> RawSolution:
     """PIQP, a proximal interior-point solver, dense or sparse (Schwan, Jiang, Kuhn, Jones 2023)."""
     import piqp
 
     n = len(g)
-    sparse = callable(getattr(H, "tocsc", None))
+    sparse = not isinstance(H, np.ndarray)
     solver = piqp.SparseSolver() if sparse else piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = ACCURACY
     solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = 0.0
@@ -169,13 +179,12 @@ def _piqp(
 
 
 def _proxqp(
-    max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None
+    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None
 ) -> RawSolution:
     """ProxQP, an augmented-Lagrangian solver (Bambade and others 2022), of the package proxsuite."""
     from proxsuite import proxqp  # pyright: ignore[reportMissingImports]
 
-    if callable(getattr(H, "toarray", None)):
-        H, A = H.toarray(), A.toarray()
+    H, A = dense(H), dense(A)
     n, equal, rest = len(g), limits.equal, ~limits.equal
     E, C = A[equal], A[rest]
     solver = proxqp.dense.QP(n, len(E), len(C), True)
@@ -198,7 +207,7 @@ def _proxqp(
 
 
 def _clarabel(
-    max_iterations: int | None, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None
+    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None
 ) -> RawSolution:
     """Clarabel, an interior-point solver with a homogeneous embedding (Goulart, Chen 2024): one-sided rows E x <= f."""
     import clarabel  # pyright: ignore[reportMissingImports]
@@ -228,7 +237,7 @@ def _clarabel(
 class _Conic:
     """A solver that comes with CasADi."""
 
-    _OPTIONS: dict[str, dict[str, Any]] = {  # noqa: RUF012 - a table
+    _OPTIONS: dict[str, dict[str, dict[str, float]]] = {  # noqa: RUF012 - a table
         "osqp": {"osqp": {"verbose": False, "eps_abs": ACCURACY, "eps_rel": ACCURACY, "max_iter": 20000}},
         "proxqp": {"proxqp": {"eps_abs": 1e-11, "max_iter": 1000}},
     }
@@ -244,20 +253,18 @@ class _Conic:
             )
         self._name = name
         self._limit = max_iterations
-        self._built: dict[Any, Any] = {}
+        self._built: dict[tuple[int, int], ca.Function] = {}
 
-    def __call__(self, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> RawSolution:
+    def __call__(self, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None) -> RawSolution:
         import casadi as ca
 
         n, m = len(g), len(limits.low) - len(g)
-        if callable(getattr(H, "toarray", None)):
-            H, A = H.toarray(), A.toarray()
         if (n, m) not in self._built:
             shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
             options = {**self._OPTIONS.get(self._name, {}), "error_on_fail": False, "print_time": False}
             self._built[n, m] = ca.conic("program", self._name, shapes, options)
         solver = self._built[n, m]
-        given = {"h": H, "g": g, "a": A, "lba": limits.low[n:], "uba": limits.high[n:]}
+        given = {"h": dense(H), "g": g, "a": dense(A), "lba": limits.low[n:], "uba": limits.high[n:]}
         given |= {"lbx": limits.low[:n], "ubx": limits.high[:n]}
         if start is not None:
             given |= {"x0": start.x, "lam_a0": start.multipliers[n:], "lam_x0": start.multipliers[:n]}
@@ -272,22 +279,21 @@ class _Conic:
         )
 
 
-def _qpsolvers(name: str, H: Any, g: FloatArray, A: Any, limits: Limits, start: Start | None) -> RawSolution:
-    """Any solver that qpsolvers has installed; two one-sided rows for each two-sided one."""
+def _qpsolvers(name: str, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None) -> RawSolution:
+    """A solver that qpsolvers has installed; two one-sided rows for each two-sided one."""
     import qpsolvers
 
     n, m = len(g), len(limits.low) - len(g)
     low, high, is_equal = limits.low[n:], limits.high[n:], limits.equal
     equal = np.flatnonzero(is_equal)
     top, bottom = np.flatnonzero(~is_equal & np.isfinite(high)), np.flatnonzero(~is_equal & np.isfinite(low))
-    if callable(getattr(A, "tocsr", None)):
+    if isinstance(A, np.ndarray):
+        H, G, E = _writable(dense(H)), np.vstack((A[top], -A[bottom])), A[equal]
+    else:
         from scipy import sparse
 
         A = A.tocsr()
-        G: Any = sparse.csc_matrix(sparse.vstack([A[top], -A[bottom]]))
-        E: Any = sparse.csc_matrix(A[equal])
-    else:
-        H, G, E = _writable(H), np.vstack((A[top], -A[bottom])), A[equal]
+        G, E = sparse.csc_matrix(sparse.vstack([A[top], -A[bottom]])), sparse.csc_matrix(A[equal])
     g = _writable(g)
     h = np.concatenate((high[top], -low[bottom]))
     one_sided = (G, h) if len(h) else (None, None)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.errors import InputError
 from trundle.numerics.qp.qp import TOLERANCE, QpSolution, QpSolver, unsolved
 from trundle.status import Status
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix, csr_matrix
 
 LAYOUTS = ("sparse_ldlt", "sparse_ldlt_ineq_cond", "sparse_multistage")
 """How PIQP factorises: any pattern; without the rows of C, whose multipliers it takes out first; or dense stages one
@@ -24,8 +28,8 @@ class Entries(NamedTuple):
     Values of entries at the same place do not add up: each place stands once.
     """
 
-    rows: Any
-    columns: Any
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
     shape: tuple[int, int]
 
 
@@ -80,7 +84,7 @@ class PersistentQp:
         self._diagonal = _diagonal(n)
         self._stale = {"h", "E", "C"}
         self._ready = False
-        self._solver: Any = piqp.SparseSolver()
+        self._solver = piqp.SparseSolver()
         settings = self._solver.settings
         if layout not in LAYOUTS:
             raise InputError("layout", layout, "one of " + ", ".join(map(repr, LAYOUTS)))
@@ -91,17 +95,17 @@ class PersistentQp:
         settings.preconditioner_iter = 0  # the caller scales: PIQP's own scaling costs up to a third of a solve
 
     @property
-    def equations(self) -> Any:
+    def equations(self) -> csc_matrix:
         """The matrix E, scipy csc."""
         return self._E
 
     @property
-    def inequalities(self) -> Any:
+    def inequalities(self) -> csc_matrix:
         """The matrix C, scipy csc."""
         return self._C
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> csc_matrix:
         """The matrix diag(h), scipy csc."""
         self._diagonal.data[:] = self.h
         return self._diagonal
@@ -133,7 +137,12 @@ class PersistentQp:
             return unsolved(self.n, rows, Status.NOT_FINITE, "not called: a number is not finite", began)
         solver = self._solver
         if self._ready:
-            changed: dict[str, Any] = {"c": self.g, "b": self.e, "h_l": self.low, "x_l": self.x_lower}
+            changed: dict[str, FloatArray | csc_matrix] = {
+                "c": self.g,
+                "b": self.e,
+                "h_l": self.low,
+                "x_l": self.x_lower,
+            }
             changed |= {"P": self.matrix} if "h" in self._stale else {}
             changed |= {"A": self._E} if "E" in self._stale else {}
             changed |= {"G": self._C} if "C" in self._stale else {}
@@ -197,7 +206,7 @@ class PersistentQp:
         return primal, dual, gap, max(primal / size, dual / slope, gap / cost)
 
 
-def _matrix(key: str, entries: Entries, n: int) -> tuple[Any, Any]:
+def _matrix(key: str, entries: Entries, n: int) -> tuple[csc_matrix, NDArray[np.intp]]:
     """Return the csc matrix of a pattern and where its values come from in the order of the entries."""
     from scipy import sparse
 
@@ -214,14 +223,14 @@ def _matrix(key: str, entries: Entries, n: int) -> tuple[Any, Any]:
     return sparse.csc_matrix((data, rows[order].astype(np.int32), starts.astype(np.int32)), shape=(m, n)), order
 
 
-def _transposed(matrix: Any) -> Any:
+def _transposed(matrix: csc_matrix) -> csr_matrix:
     """Return the transpose of a csc matrix: a csr one over the same arrays."""
     from scipy import sparse
 
     return sparse.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape[::-1], copy=False)
 
 
-def _diagonal(n: int) -> Any:
+def _diagonal(n: int) -> csc_matrix:
     from scipy import sparse
 
     return sparse.csc_matrix((np.ones(n), np.arange(n), np.arange(n + 1)), shape=(n, n))

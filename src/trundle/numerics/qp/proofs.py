@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.numerics.qp.backends import Limits, Start, backend
+from trundle.numerics.qp.backends import Limits, Matrix, Start, backend, dense
 
 FAR = 1e4
 """A proof of conflict excludes every x up to this many times the least-violation point's own size."""
@@ -16,7 +14,7 @@ _FAINT = 1e-9
 _ROUNDS = 6
 
 
-def conflict(A: Any, limits: Limits) -> Start | None:
+def conflict(A: Matrix, limits: Limits) -> Start | None:
     """Return the values of least violation and a proof that the limits contradict each other, or None.
 
     The least squared violation s of rows scaled to unit length, min 1/2 |s|^2, has multipliers y = s and
@@ -24,7 +22,7 @@ def conflict(A: Any, limits: Limits) -> Start | None:
     (A'y + z)'x = 0 for every x: a contradiction (Farkas). With a residual A'y + z of size e it excludes every x with
     |x|_1 < -support / e; a proof must reach `FAR`.
     """
-    rows = A.toarray() if callable(getattr(A, "toarray", None)) else np.asarray(A)
+    rows = dense(A)
     n = rows.shape[1]
     stacked, low, high = np.vstack((np.eye(n), rows)), limits.low, limits.high
     bounded = np.isfinite(low) | np.isfinite(high)
@@ -106,13 +104,13 @@ def _proximal_round(C: FloatArray, low: FloatArray, high: FloatArray, center: Fl
     return x
 
 
-def descent(H: Any, g: FloatArray, A: Any, limits: Limits) -> FloatArray | None:
+def descent(H: Matrix, g: FloatArray, A: Matrix, limits: Limits) -> FloatArray | None:
     """Return a direction d (n,) along which the cost falls without end inside the limits, or None.
 
     H d = 0, g'd < 0, and A d, d point into no finite bound; found as the minimiser of
     1/2 d'H d rho + g'd over the recession cone cut at |d_i| <= 1, then checked.
     """
-    H, rows = (M.toarray() if callable(getattr(M, "toarray", None)) else np.asarray(M) for M in (H, A))
+    H, rows = dense(H), dense(A)
     n = len(g)
     stiff = 1e6 / max(float(np.abs(H).max(initial=0.0)), 1e-300) if np.any(H) else 0.0
     bounded = np.isfinite(limits.low), np.isfinite(limits.high)

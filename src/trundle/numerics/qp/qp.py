@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.errors import InputError, TrundleError
-from trundle.numerics.qp.backends import Limits, RawSolution, Start, backend
+from trundle.numerics.qp.backends import Limits, Matrix, RawSolution, Start, backend
 from trundle.status import Status
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 __all__ = ["QpError", "QpSolution", "QpSolver", "QuadraticProgram", "Start", "solve_qp"]
 
@@ -43,9 +47,9 @@ class QuadraticProgram:
         +inf, an upper bound of -inf, or an H that is not symmetric.
     """
 
-    H: Any
+    H: Matrix
     g: FloatArray
-    A: Any = None
+    A: Matrix | None = None
     lower: FloatArray | None = None
     upper: FloatArray | None = None
     x_lower: FloatArray | None = None
@@ -77,10 +81,10 @@ class QuadraticProgram:
         return len(self.g)
 
     @property
-    def arrays(self) -> tuple[Any, FloatArray, Any, FloatArray, FloatArray]:
+    def arrays(self) -> tuple[Matrix, FloatArray, Matrix, FloatArray, FloatArray]:
         """H, g, A, low, high: what `QpSolver.solve` takes, the bounds of the unknowns before those of the rows."""
         low, high = ((self.x_lower, self.lower), (self.x_upper, self.upper))
-        return self.H, self.g, self.A, np.concatenate(low), np.concatenate(high)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return self.H, self.g, self.A, np.concatenate(low), np.concatenate(high)  # pyright: ignore[reportArgumentType, reportCallIssue, reportReturnType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +174,7 @@ class QpSolver:
     def __init__(
         self,
         solver: str = "daqp",
-        equality: Any = None,
+        equality: ArrayLike | None = None,
         *,
         tolerance: float = TOLERANCE,
         max_iterations: int | None = None,
@@ -183,9 +187,9 @@ class QpSolver:
 
     def solve(
         self,
-        H: Any,
+        H: Matrix,
         g: FloatArray,
-        A: Any,
+        A: Matrix,
         low: FloatArray,
         high: FloatArray,
         start: Start | None = None,
@@ -224,7 +228,9 @@ class QpSolver:
                 )
             return self._explain(H, g, A, limits, answer, began)
 
-    def _explain(self, H: Any, g: FloatArray, A: Any, limits: Limits, answer: RawSolution, began: float) -> QpSolution:
+    def _explain(
+        self, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, answer: RawSolution, began: float
+    ) -> QpSolution:
         """Say why there is no solution, by proofs of our own; without one the solver has merely failed."""
         from trundle.numerics.qp.proofs import conflict, descent
 
@@ -277,7 +283,7 @@ def solve_qp(
 
 
 def residuals(
-    H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatArray, x: FloatArray, multipliers: FloatArray
+    H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: FloatArray, x: FloatArray, multipliers: FloatArray
 ) -> tuple[float, float, float, float]:
     """Return primal, dual, gap and error of a candidate, as `QpSolution` defines them; inf where one is not finite."""
     n, k = len(x), len(low)
@@ -315,13 +321,13 @@ def without_multipliers_at_infinity(answer: RawSolution, limits: Limits) -> RawS
     return RawSolution(answer.x, np.where(nowhere, 0.0, multipliers), answer.iterations, answer.solver_status)
 
 
-def violations(A: Any, low: FloatArray, high: FloatArray, x: FloatArray) -> FloatArray:
+def violations(A: Matrix, low: FloatArray, high: FloatArray, x: FloatArray) -> FloatArray:
     """Return how far each unknown and then each row is outside its bounds, (n + m,)."""
     value = np.concatenate((x, A @ x))
     return np.maximum(np.maximum(low - value, value - high), 0.0)
 
 
-def finite_program(H: Any, g: FloatArray, A: Any, low: FloatArray, high: FloatArray) -> bool:
+def finite_program(H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: FloatArray) -> bool:
     """Tell whether no value is NaN, H, g and A are finite, and no bound is infinite on the wrong side.
 
     Sums do it: a NaN survives them, and so does an infinity.
@@ -337,13 +343,13 @@ def unsolved(n: int, m: int, status: Status, solver_status: str, began: float) -
     return QpSolution(x, multipliers, status, math.inf, math.inf, math.inf, math.inf, 0, spent, solver_status)
 
 
-def _clean(key: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:
+def _clean(key: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatArray:
     from trundle.checks import array
 
     return array(key, value, shape)
 
 
-def _matrix(key: str, value: Any, shape: tuple[int | None, int]) -> Any:
+def _matrix(key: str, value: ArrayLike | csc_matrix, shape: tuple[int | None, int]) -> Matrix:
     if not _is_sparse(value):
         return _clean(key, value, shape)
     matrix = value.tocsc().astype(np.float64)
@@ -353,17 +359,17 @@ def _matrix(key: str, value: Any, shape: tuple[int | None, int]) -> Any:
     return matrix
 
 
-def _is_sparse(value: Any) -> bool:
+def _is_sparse(value: ArrayLike | csc_matrix) -> TypeGuard[csc_matrix]:
     return callable(getattr(value, "tocsc", None))
 
 
-def _csc(value: Any) -> Any:
+def _csc(value: Matrix) -> csc_matrix:
     from scipy import sparse
 
     return sparse.csc_matrix(value)
 
 
-def _bound(key: str, value: Any, size: int, missing: float) -> FloatArray:
+def _bound(key: str, value: ArrayLike | None, size: int, missing: float) -> FloatArray:
     try:
         bound = np.array(np.full(size, missing) if value is None else value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -24,7 +24,7 @@ def built_in(formulation: Formulation, kind: str, nodes: int) -> NodeTrajectory:
     reduction = formulation.reduction
     times = np.linspace(0.0, float(np.mean(formulation.task.duration)), nodes + 1)
     x0 = formulation.start[reduction.states]
-    goal = _goal_state(formulation)
+    goal = formulation.goal
     u = np.zeros((nodes + 1, reduction.phase.nu))
     if kind == "stationary" or goal is None:
         return NodeTrajectory(times, np.tile(x0, (nodes + 1, 1)), u)
@@ -63,11 +63,6 @@ def from_plan(formulation: Formulation, plan: Plan) -> NodeTrajectory:
     return NodeTrajectory(
         plan.times - plan.times[0], plan.states[:, reduction.states], plan.inputs[:, reduction.inputs]
     )
-
-
-def _goal_state(formulation: Formulation) -> FloatArray | None:
-    """Return a full state at the goal; the hand's pose as in the goal, or as at the start."""
-    return formulation.goal
 
 
 def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> NodeTrajectory:

@@ -193,7 +193,7 @@ class Handling:
         self.forces = {name: keep * self.forces[name] + (1 - keep) * forces[name] for name in HANDS}
         waiting = False
         if self.phase == "close" and ahead >= task.starts["squeeze"] - 1e-9:
-            felt = [self.forces[name] @ task.patch(name, task.pick).R_world_patch[:, 2] for name in HANDS]
+            felt = [float(self.forces[name] @ task.patch(name, task.pick).R_world_patch[:, 2]) for name in HANDS]
             waiting = min(felt) < grip.force
         elif self.phase == "lower" and ahead >= task.starts["unload"] - 1e-9:
             carried = -sum(float(self.forces[name][2]) for name in HANDS)

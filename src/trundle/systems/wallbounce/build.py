@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,8 +26,7 @@ _HANDS = ("left", "right")
 
 def build(scenario: Scenario) -> TrialsExperiment:
     """Return the work of a `wallbounce` scenario."""
-    tables: Any = scenario.tables
-    setup = Setup(tables, scenario.seed)
+    setup = Setup.of(scenario)
     moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
     moved["range"] = "controller.torso_range"
     moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report.runs import DrawRun
-from trundle.systems.wallbounce.record import results, shown
+from trundle.systems.wallbounce.record import results, robot_of, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,8 +202,8 @@ def _top(run: Trajectory) -> Array:
     roll, pitch, yaw = run["base_rpy"].T
     x = np.cos(yaw) * np.sin(pitch) * np.cos(roll) + np.sin(yaw) * np.sin(roll)
     y = np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll)
-    robot: Any = run.metadata["robot"]
-    return run["base_position"][:, :2] + (robot["height"] - robot["ball_radius"]) * np.column_stack([x, y])
+    robot = robot_of(run)
+    return run["base_position"][:, :2] + (robot.height - robot.ball_radius) * np.column_stack([x, y])
 
 
 def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:

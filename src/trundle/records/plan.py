@@ -118,7 +118,7 @@ class Plan:
         InputError
             If the folder does not exist or cannot be written to.
         """
-        content: dict[str, Any] = {
+        content = {
             "format": _FORMAT,
             "status": self.status.label,
             "atlas": self.atlas,

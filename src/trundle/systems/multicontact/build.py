@@ -30,5 +30,5 @@ def build(scenario: Scenario) -> MulticontactExperiment:
     if work.duration > _LONGEST:
         allowed = f"a way that takes at most {_LONGEST:g} s with what is after it"
         raise InputError(work.way, f"{work.duration:.4g} s", allowed, scenario.file)
-    check_start(scenario, work.plant(Trial(scenario.seed, 1.0)), work.start)
+    check_start(scenario, work.tables, work.plant(Trial(scenario.seed, 1.0)), work.start)
     return work

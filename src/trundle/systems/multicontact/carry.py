@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from trundle.systems.multicontact.record import TrialResult
 from trundle.systems.multicontact.stances import check_turn
 from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
 
+if TYPE_CHECKING:
+    from trundle.systems.multicontact.schema_carry import MulticontactCarry
+
 _STEP = 0.01
 """Difference of height, m, below which the ground is even."""
 _LEVEL = float(np.cos(np.radians(1.0)))
@@ -40,6 +43,11 @@ class CarryExperiment(MulticontactExperiment):
 
     way: ClassVar[str] = "route"
     reached: ClassVar[str] = "ways"
+
+    @property
+    def file(self) -> MulticontactCarry:
+        """The scenario's tables."""
+        return cast("MulticontactCarry", self.scenario.tables)
 
     def check(self) -> None:
         """Raise `InputError` where footholds, or places of the box, are impossible."""
@@ -54,7 +62,7 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def controller(self) -> WholeBodyController:
         """Of the robot that the file names, with the pads of its hands."""
-        plain, table = super().controller, self.tables.object
+        plain, table = super().controller, self.file.object
         gains = replace(plain.gains, **table.values())
         return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
 
@@ -62,7 +70,7 @@ class CarryExperiment(MulticontactExperiment):
     def start(self) -> FloatArray:
         """State q (nq,) at the start, over the origin, turned back by the turn to come."""
         q = super().start.copy()
-        turn = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn]))
+        turn = rotation_rpy(np.array([0.0, 0.0, -self.file.route.turn]))
         q[:3], q[3:7] = turn @ q[:3], quaternion_of(turn @ rotation_of(q[3:7]))
         return q
 
@@ -70,7 +78,7 @@ class CarryExperiment(MulticontactExperiment):
     def soles(self) -> dict[str, PlacedPatch]:
         """Where the soles stand at the start."""
         _, ends = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
-        turn, found = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn])), {}
+        turn, found = rotation_rpy(np.array([0.0, 0.0, -self.file.route.turn])), {}
         for name in (f"{foot}_foot" for foot in self.controller.humanoid.feet):
             with error_context("terrain", self.scenario, {"place": "terrain.floor"}):
                 point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
@@ -82,7 +90,7 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def moves(self) -> list[Move]:
         """All steps."""
-        t, places, moves = self.tables.route, dict(self.soles), []
+        t, places, moves = self.file.route, dict(self.soles), []
         kinds = {"single": t.single, "double": t.double, "lift": t.lift}
         if t.turn_steps:
             with error_context("route", self.scenario, {"steps": "route.turn_steps"}):
@@ -104,19 +112,19 @@ class CarryExperiment(MulticontactExperiment):
 
         What the file leaves out is for the robot's arms, in whole cm.
         """
-        t, where = self.tables.stands, self._arms.before
-        ahead, top = where[0] - self._arms_from[0], where[2] - self.tables.box.size[2] / 2
+        t, where = self.file.stands, self._arms.before
+        ahead, top = where[0] - self._arms_from[0], where[2] - self.file.box.size[2] / 2
         pick = _given(t.pick_ahead, ahead), _given(t.pick_height, top)
         if pick[1] <= 0.0:
-            size = list(self.tables.box.size)
+            size = list(self.file.box.size)
             raise InputError("box.size", size, "a box that is above the ground where the arms hold its middle")
         return {"pick": pick, "place": (_given(t.place_ahead, pick[0]), _given(t.place_height, pick[1]))}
 
     @cached_property
     def held(self) -> FloatArray:
         """Where the box is carried (3,), m, from the centre of mass of robot and box, ahead along x."""
-        if self.tables.box.held is not None:
-            return np.array(self.tables.box.held)
+        if self.file.box.held is not None:
+            return np.array(self.file.box.held)
         return np.round(self._arms.held - self._arms_from, 2) + 0.0
 
     @cached_property
@@ -133,11 +141,11 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def errand(self) -> PickAndPlace:
         """What the hands do when."""
-        box, hands = self.tables.box, self.tables.hands
+        box, hands = self.file.box, self.file.hands
         way = sum(move.duration + move.pause for move in self.moves)
-        carry = way + 2 * hands.pause if self.moves else self.tables.hold
+        carry = way + 2 * hands.pause if self.moves else self.file.hold
         ends = self.soles | {move.target.name: move.target for move in self.moves}
-        stood = [(self.soles, *self.stands["pick"], -self.tables.route.turn), (ends, *self.stands["place"], 0.0)]
+        stood = [(self.soles, *self.stands["pick"], -self.file.route.turn), (ends, *self.stands["place"], 0.0)]
         if not self.moves:
             stood[1] = stood[0]
         places = []
@@ -145,7 +153,7 @@ class CarryExperiment(MulticontactExperiment):
             middle = np.mean([sole.position for sole in soles.values()], axis=0)
             out = np.array([ahead * np.cos(yaw), ahead * np.sin(yaw), height + box.size[2] / 2])
             places.append(ObjectPose(middle + out, yaw))
-        inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
+        inertia = FreeBox(np.array(box.size), box.mass, np.zeros(3)).inertia
         durations, grip = Durations(**hands.values(Durations), carry=carry), Grip(**hands.values(Grip))
         return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, grip)
 
@@ -153,7 +161,7 @@ class CarryExperiment(MulticontactExperiment):
     def steps(self) -> Footsteps:
         """The footholds, and when the box joins and leaves."""
         errand = self.errand
-        first = errand.starts["carry"] + self.tables.hands.pause
+        first = errand.starts["carry"] + self.file.hands.pause
         return in_turn(self.soles, self.moves, first, errand.mass_changes(self.controller.humanoid.robot.mass))
 
     @cached_property
@@ -164,19 +172,19 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def gross(self) -> PointPath:
         """Coarse path of the centre of mass."""
-        route = self.tables.route
-        given = {"sway": route.sway, "rise": route.rise, "back": route.back}
-        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, **given)
+        route = self.file.route
+        lowered, sway, rise, back = self.tables.robot.lowered, route.sway, route.rise, route.back
+        return gross_path(self.steps, self.com, lowered=lowered, sway=sway, rise=rise, back=back)
 
     @cached_property
     def joints(self) -> dict[str, FloatArray]:
         """Postures: at rest, and with the box at its places."""
-        humanoid, errand, turn = self.controller.humanoid, self.errand, -self.tables.route.turn
+        humanoid, errand, turn = self.controller.humanoid, self.errand, -self.file.route.turn
         q, found = self.start.copy(), {"rest": self.controller.humanoid.joint_posture}
         q[2] -= self.tables.robot.lowered
         R = rotation_rpy(np.array([0.0, 0.0, turn]))
         middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
-        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.tables.route.back * R[:, 0]
+        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.file.route.back * R[:, 0]
         (ahead, height), (ahead_then, height_then) = self.stands["pick"], self.stands["place"]
         drop = R @ np.array([ahead_then - ahead, 0.0, height_then - height])
         places = {
@@ -203,11 +211,11 @@ class CarryExperiment(MulticontactExperiment):
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
         handling = Handling(self.errand, self.joints)
-        return self.make_policy(posture=handling.posture, handling=handling)
+        return self.make_policy(handling.posture, handling)
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial, the stands, and the box: as much heavier as the robot."""
-        errand, table, width = self.errand, self.tables.box, self.tables.stands.width / 2
+        errand, table, width = self.errand, self.file.box, self.file.stands.width / 2
         stands = []
         for place in (errand.pick, errand.place) if self.moves else (errand.pick,):
             half = (place.position[2] - table.size[2] / 2) / 2
@@ -215,7 +223,7 @@ class CarryExperiment(MulticontactExperiment):
         plain = super().plant(trial)
         terrain = Terrain((*plain.terrain.blocks, *stands), plain.terrain.floor)
         pick = errand.pick
-        box = FreeBox(table.size, trial.mass_factor * table.mass, pick.position, pick.yaw)
+        box = FreeBox(np.array(table.size), trial.mass_factor * table.mass, pick.position, pick.yaw)
         return replace(plain, terrain=terrain, box=box)
 
     def outcome(self, trial: Trial) -> Outcome:

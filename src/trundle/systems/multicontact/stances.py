@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trundle.errors import InputError
 from trundle.plan.stances.checks import most_turn, rests_everywhere, turns
 from trundle.plan.stances.pose import StanceError
 
+if TYPE_CHECKING:
+    from trundle.systems.multicontact.carry import CarryExperiment
+    from trundle.systems.multicontact.experiment import MulticontactExperiment
 
-def check_stances(work: Any) -> None:
+
+def check_stances(work: MulticontactExperiment) -> None:
     """Raise `InputError` where the robot of a `MulticontactExperiment` cannot rest at some stance of its steps.
 
     Poses at rest along the way of the centre of mass (`steps.rest`) are stricter: nothing is left to check.
@@ -29,9 +33,9 @@ def check_stances(work: Any) -> None:
         raise InputError(f"{work.way}.{work.reached}", value, allowed, work.scenario.file) from None
 
 
-def check_turn(work: Any) -> None:
+def check_turn(work: CarryExperiment) -> None:
     """Raise `InputError` where the legs of a robot that carries cannot turn as far a step as its route says."""
-    route = work.tables.route
+    route = work.file.route
     count = max(route.turn_steps - 1, 1)
     if not route.turn or not work.moves:
         return
@@ -49,7 +53,7 @@ def check_turn(work: Any) -> None:
     raise InputError("route.turn", route.turn, allowed, work.scenario.file)
 
 
-def _height(work: Any) -> float:
+def _height(work: MulticontactExperiment) -> float:
     """Return how high (m) the centre of mass is over the lower sole as the steps begin."""
     ground = min(float(place.position[2]) for place in work.steps.start.values())
     return float(work.com[2]) - work.tables.robot.lowered - ground

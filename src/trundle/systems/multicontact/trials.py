@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.examples import example_name
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.simulate.mujoco.plant import PlantRun, PlantView
+from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
 from trundle.systems.multicontact.obstacles import with_obstacles
@@ -22,6 +22,7 @@ from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
+    from trundle.systems.multicontact.experiment import MulticontactExperiment
 
 _SHIFTED = 0.03
 """Way of a sole's middle, m, beyond which a robot that should stand has stepped."""
@@ -55,11 +56,11 @@ class Outcome:
     result: TrialResult
 
 
-def run_trial(work: Any, trial: Trial) -> Outcome:
-    """Run one trial; `work` is a `trundle.systems.multicontact.experiment.MulticontactExperiment`."""
+def run_trial(work: MulticontactExperiment, trial: Trial) -> Outcome:
+    """Run one trial."""
     tables, plant, policy = work.tables, work.plant(trial), work.policy()
     pushes = []
-    if any(trial.push):
+    if any(trial.push) and tables.task == "stand":
         table = tables.pushes
         force = np.array(trial.push) / table.duration
         pushes.append(ForcePulse("base", np.zeros(3), force, table.start, table.duration))
@@ -76,21 +77,16 @@ def run_trial(work: Any, trial: Trial) -> Outcome:
     return Outcome(run, with_obstacles(result, plant, run.records))
 
 
-def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
-    controller, ends = work.controller, plant.ends
-
-    def thought(name: str) -> Callable[[PlantView], Any]:
-        return lambda _: getattr(policy.diagnostics, name)
+def _records(work: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
+    ends = plant.ends
 
     def truth(view: PlantView) -> FloatArray:
         """Return centre of mass, its rate, angular momentum, points and slips of the ends, from the true state."""
-        q, nu = plant.state(view)
-        terms, motions = controller.terms(q, nu)
+        m, motions = work.momentum(*plant.state(view))
         forces = plant.forces(view)
         loaded = np.linalg.norm(forces, axis=1) > 1.0
         points = np.array([motions[name].p for name in ends])
         slip = np.array([motions[name].v for name in ends]) * loaded[:, None]
-        m = terms.momentum
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
     def state(view: PlantView) -> FloatArray:
@@ -107,16 +103,16 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "gap": plant.gaps,
         "torque": lambda view: view.data.ctrl.copy(),
         "nominal": lambda _: work.path(np.array([policy.diagnostics.plan_time]))[0][0],
-        "estimated": thought("base"),
-        "begun": thought("begun"),
-        "plan_time": thought("plan_time"),
+        "estimated": lambda _: policy.diagnostics.base,
+        "begun": lambda _: policy.diagnostics.begun,
+        "plan_time": lambda _: policy.diagnostics.plan_time,
         "box": plant.box_pose,
         "nearness": plant.nearness,
         "standing": lambda _: np.array([name in policy.diagnostics.standing for name in ends], dtype=np.float64),
-        "momentum": thought("momentum"),
+        "momentum": lambda _: policy.diagnostics.momentum,
         "ahead": lambda _: np.array([policy.predicted(late) for late in _AHEAD]),
-        "tick": thought("solve_time"),
-        "preview": thought("preview_time"),
+        "tick": lambda _: policy.diagnostics.solve_time,
+        "preview": lambda _: policy.diagnostics.preview_time,
         "margin": margin,
     }
 
@@ -134,7 +130,7 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
     return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
-def _result(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
+def _result(work: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
     nq = work.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
@@ -196,9 +192,10 @@ def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
-def _with_lean(result: TrialResult, work: Any, trial: Trial, run: PlantRun) -> TrialResult:
+def _with_lean(result: TrialResult, work: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
     """Return the result with what the hand of a robot that leans did, and how near its bodies came to each other."""
-    hand = work.tables.hand if work.tables.task == "walk" else None
+    tables = work.tables
+    hand = tables.hand if tables.task == "walk" else None
     if hand is None:
         return result
     humanoid, r = work.controller.humanoid, run.records
@@ -210,13 +207,13 @@ def _with_lean(result: TrialResult, work: Any, trial: Trial, run: PlantRun) -> T
     clearance, pair = min(
         (
             work.distances(q)
-            for q in r["state"][:: max(1, round(_LOOK / work.tables.simulation.output_step)), : humanoid.robot.nq]
+            for q in r["state"][:: max(1, round(_LOOK / tables.simulation.output_step)), : humanoid.robot.nq]
         ),
         key=lambda one: one[0],
     )
     return replace(
         result,
-        placements=int(sum(load > work.tables.controller.gating.force for load in loads)),
+        placements=int(sum(load > tables.controller.gating.force for load in loads)),
         hand_load_share=float(force[placed].mean() / weight) if placed.any() else 0.0,
         hand_load_most=float(force.max()),
         self_clearance=clearance,
@@ -237,11 +234,19 @@ def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
     }
 
 
-def _fan(run: PlantRun, step: float) -> dict[str, Any]:
+def _fan(run: PlantRun, step: float) -> PlanFan:
     """Return what plans, every so often, have of the angular momentum ahead: figure 5 of paper 3."""
     rows = slice(None, None, max(1, round(_FAN / step)))
     values = np.round(run.records["ahead"][rows], 5)
     return {"ahead": _AHEAD.tolist(), "time": run.time[rows].tolist(), "angular_momentum": values.tolist()}
+
+
+class PlanFan(TypedDict):
+    """Angular momentum (plans, times ahead, 3), kg m2/s, that plans made at these times (s) had so far ahead (s)."""
+
+    ahead: list[float]
+    time: list[float]
+    angular_momentum: list[list[list[float]]]
 
 
 def _box(poses: FloatArray) -> dict[str, FloatArray]:
@@ -249,27 +254,51 @@ def _box(poses: FloatArray) -> dict[str, FloatArray]:
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
 
 
-def _surroundings(plant: HumanoidPlant) -> dict[str, Any]:
-    """Return what is around the robot, as a record keeps it."""
-    return {"terrain": plant.terrain.table, "obstacles": [one.table for one in plant.obstacles]}
+class BodyRecord(TypedDict):
+    """A body as pages draw it: its parent's number, its joint's place, axes and axis, and its centre of mass."""
+
+    name: str
+    parent: int
+    slides: bool
+    R: list[list[float]]
+    p: list[float]
+    axis: list[float]
+    com: list[float]
 
 
-def pictured(humanoid: Humanoid) -> dict[str, Any]:
-    """Return what pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
-    bodies = []
-    for body in humanoid.robot.bodies():
-        told = {key: getattr(body, key).tolist() for key in ("R", "p", "axis", "com")}
-        bodies.append({"name": body.name, "parent": body.parent, "slides": body.slides} | told)
-    told = {"licence": humanoid.licence, "notice": humanoid.notice, "description": example_name(humanoid.urdf)}
-    return {**told, "bodies": bodies}
+class RobotRecord(TypedDict):
+    """What pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
+
+    licence: str
+    notice: str
+    description: str
+    bodies: list[BodyRecord]
 
 
-def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
+def pictured(humanoid: Humanoid) -> RobotRecord:
+    """Return what pages need of a robot."""
+    bodies = [
+        BodyRecord(
+            name=body.name,
+            parent=body.parent,
+            slides=body.slides,
+            R=body.R.tolist(),
+            p=body.p.tolist(),
+            axis=body.axis.tolist(),
+            com=body.com.tolist(),
+        )
+        for body in humanoid.robot.bodies()
+    ]
+    description = example_name(humanoid.urdf)
+    return RobotRecord(licence=humanoid.licence, notice=humanoid.notice, description=description, bodies=bodies)
+
+
+def trajectory(work: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
 
-    run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
+    run, robot, tables, plant = outcomes[0].run, work.controller.humanoid.robot, work.tables, work.plant(Trial(0, 1.0))
     ends = tuple(work.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
     q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["forces"]
@@ -306,12 +335,13 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "robot": tables.robot.name,
         **pictured(work.controller.humanoid),
         "friction": tables.plant.friction,
-        "box": None if "box_position" not in arrays else list(tables.box.size),
+        "box": None if plant.box is None else plant.box.size.tolist(),
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
             for c in work.steps.forecast.contacts
         ],
-        **_surroundings(work.plant(Trial(0, 1.0))),
+        "terrain": plant.terrain.table,
+        "obstacles": [one.table for one in plant.obstacles],
         "stances": work.stances(),
         "plans": _fan(run, tables.simulation.output_step) if tables.controller.preview.use else None,
     }

@@ -81,9 +81,9 @@ class MulticontactExperiment:
     """A humanoid, its footholds and its trials; the first trial is the trajectory."""
 
     scenario: Scenario
-    way: ClassVar[str] = "steps"
+    path_table: ClassVar[str] = "steps"
     """The table that says where it goes."""
-    reached: ClassVar[str] = "length"
+    reach_key: ClassVar[str] = "length"
     """Its key that brings soles apart."""
 
     @property
@@ -106,7 +106,7 @@ class MulticontactExperiment:
         yield Part("", self._run)
 
     def _run(self, share: PartProgress | None) -> Trajectory:
-        with error_context(self.way, self.scenario):
+        with error_context(self.path_table, self.scenario):
             _ = self.path
         outcomes: list[Outcome] = []
         most = len(pushes_of(self.tables)) if self.tables.task == "stand" else self.tables.trials.count
@@ -304,9 +304,9 @@ class MulticontactExperiment:
                 apart, time = max((apart, time), (float(np.linalg.norm(soles[1] - soles[0])), travel.end))
         missed = self._missed(time, float(self.gross(np.array([time]))[0][0, 2])) if apart > 0.0 else ""
         if missed:
-            table = getattr(self.tables, self.way)
+            table = getattr(self.tables, self.path_table)
             far = f"steps within the robot's reach: with the soles {apart:.2f} m apart, {missed}"
-            raise InputError(self.reached, getattr(table, self.reached), far)
+            raise InputError(self.reach_key, getattr(table, self.reach_key), far)
 
     def _missed(self, time: float, height: float) -> str:
         """Return what a pose on the soles that stand at `time` (s) misses, its centre of mass `height` m high."""

@@ -56,33 +56,33 @@ class Outcome:
     result: TrialResult
 
 
-def run_trial(work: MulticontactExperiment, trial: Trial) -> Outcome:
+def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
     """Run one trial."""
-    tables, plant, policy = work.tables, work.plant(trial), work.policy()
+    tables, plant, policy = experiment.tables, experiment.plant(trial), experiment.policy()
     pushes = []
     if any(trial.push) and tables.task == "stand":
         table = tables.pushes
         force = np.array(trial.push) / table.duration
         pushes.append(ForcePulse("base", np.zeros(3), force, table.start, table.duration))
-    made = plant.plant(work.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
+    made = plant.plant(experiment.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
     run = made.run(
         policy,
-        work.duration,
-        sensors=plant.sensors(work.noise(), tables.noise.delay, trial.seed),
+        experiment.duration,
+        sensors=plant.sensors(experiment.noise(), tables.noise.delay, trial.seed),
         pushes=pushes,
-        record=_records(work, plant, policy),
+        record=_records(experiment, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    result = _with_lean(_result(work, trial, run, policy), work, trial, run)
+    result = _with_lean(_result(experiment, trial, run, policy), experiment, trial, run)
     return Outcome(run, with_obstacles(result, plant, run.records))
 
 
-def _records(work: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
+def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
     ends = plant.ends
 
     def truth(view: PlantView) -> FloatArray:
         """Return centre of mass, its rate, angular momentum, points and slips of the ends, from the true state."""
-        m, motions = work.momentum(*plant.state(view))
+        m, motions = experiment.momentum(*plant.state(view))
         forces = plant.forces(view)
         loaded = np.linalg.norm(forces, axis=1) > 1.0
         points = np.array([motions[name].p for name in ends])
@@ -102,7 +102,7 @@ def _records(work: MulticontactExperiment, plant: HumanoidPlant, policy: Humanoi
         "forces": plant.forces,
         "gap": plant.gaps,
         "torque": lambda view: view.data.ctrl.copy(),
-        "nominal": lambda _: work.path(np.array([policy.diagnostics.plan_time]))[0][0],
+        "nominal": lambda _: experiment.path(np.array([policy.diagnostics.plan_time]))[0][0],
         "estimated": lambda _: policy.diagnostics.base,
         "begun": lambda _: policy.diagnostics.begun,
         "plan_time": lambda _: policy.diagnostics.plan_time,
@@ -130,18 +130,18 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
     return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
-def _result(work: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
+def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
-    nq = work.controller.humanoid.robot.nq
+    nq = experiment.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
     speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
     held = run.status is Status.SUCCESS
     landed, margin = policy.landed, float(records["margin"].min())
-    shift = _sole_shift(records["truth"], list(work.controller.humanoid.ends))
-    stood, went = bool(work.steps.travels) or shift <= _SHIFTED, landed == len(work.steps.travels)
+    shift = _sole_shift(records["truth"], list(experiment.controller.humanoid.ends))
+    stood, went = bool(experiment.steps.travels) or shift <= _SHIFTED, landed == len(experiment.steps.travels)
     failings = {
         f"a sole slid or stepped {shift:.3f} m": stood,
-        f"{landed} of {len(work.steps.travels)} travels ended": went,
+        f"{landed} of {len(experiment.steps.travels)} travels ended": went,
         f"it moves with {speed:.2f} m/s at the end": speed < _STILL,
     }
     relaxed, previews = policy.previews[Status.LIMITS_RELAXED], policy.previews.total()
@@ -192,13 +192,13 @@ def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
-def _with_lean(result: TrialResult, work: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
+def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
     """Return the result with what the hand of a robot that leans did, and how near its bodies came to each other."""
-    tables = work.tables
+    tables = experiment.tables
     hand = tables.hand if tables.task == "walk" else None
     if hand is None:
         return result
-    humanoid, r = work.controller.humanoid, run.records
+    humanoid, r = experiment.controller.humanoid, run.records
     i = tuple(humanoid.ends).index(hand.end)
     placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
     weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
@@ -206,7 +206,7 @@ def _with_lean(result: TrialResult, work: MulticontactExperiment, trial: Trial, 
     loads = [float(force[one].mean()) for one in runs if placed[one[0]]]
     clearance, pair = min(
         (
-            work.distances(q)
+            experiment.distances(q)
             for q in r["state"][:: max(1, round(_LOOK / tables.simulation.output_step)), : humanoid.robot.nq]
         ),
         key=lambda one: one[0],
@@ -293,13 +293,14 @@ def pictured(humanoid: Humanoid) -> RobotRecord:
     return RobotRecord(licence=humanoid.licence, notice=humanoid.notice, description=description, bodies=bodies)
 
 
-def trajectory(work: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
+def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the first trial as a trajectory that knows what came of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
 
-    run, robot, tables, plant = outcomes[0].run, work.controller.humanoid.robot, work.tables, work.plant(Trial(0, 1.0))
-    ends = tuple(work.controller.humanoid.ends)
+    run, robot, tables = outcomes[0].run, experiment.controller.humanoid.robot, experiment.tables
+    plant = experiment.plant(Trial(0, 1.0))
+    ends = tuple(experiment.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
     q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["forces"]
     hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
@@ -333,16 +334,16 @@ def trajectory(work: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Tra
         "task": tables.task,
         "message": run.reason,
         "robot": tables.robot.name,
-        **pictured(work.controller.humanoid),
+        **pictured(experiment.controller.humanoid),
         "friction": tables.plant.friction,
         "box": None if plant.box is None else plant.box.size.tolist(),
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
-            for c in work.steps.forecast.contacts
+            for c in experiment.steps.forecast.contacts
         ],
         "terrain": plant.terrain.table,
         "obstacles": [one.table for one in plant.obstacles],
-        "stances": work.stances(),
+        "stances": experiment.stances(),
         "plans": _fan(run, tables.simulation.output_step) if tables.controller.preview.use else None,
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

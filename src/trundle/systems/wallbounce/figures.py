@@ -12,6 +12,7 @@ from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report.runs import DrawRun
 from trundle.systems.wallbounce.record import results, robot_of, shown
+from trundle.systems.wallbounce.robot import tilt_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,11 +200,9 @@ def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes 
 
 def _top(run: Trajectory) -> Array:
     """Return the top (n, 2) of the torso's axis."""
-    roll, pitch, yaw = run["base_rpy"].T
-    x = np.cos(yaw) * np.sin(pitch) * np.cos(roll) + np.sin(yaw) * np.sin(roll)
-    y = np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll)
     robot = robot_of(run)
-    return run["base_position"][:, :2] + (robot.height - robot.ball_radius) * np.column_stack([x, y])
+    tilt = tilt_of(*run["base_rpy"][:, ::-1].T)
+    return run["base_position"][:, :2] + (robot.height - robot.ball_radius) * tilt
 
 
 def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import array
+from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 from trundle.parameters import (
     Length,
@@ -316,6 +316,13 @@ class BallBalancer:
     def _inertia(self, R: ca.SX, com: ca.SX) -> ca.SX:
         about_com = R @ ca.diag(ca.DM(self.inertia)) @ R.T
         return about_com + self.mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)
+
+
+def tilt_of(yaw: FloatArray, pitch: FloatArray, roll: FloatArray) -> FloatArray:
+    """Return the horizontal part (n, 2) of the body's z axis at angles (n,), rad."""
+    x = np.cos(yaw) * np.sin(pitch) * np.cos(roll) + np.sin(yaw) * np.sin(roll)
+    y = np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll)
+    return np.column_stack([x, y])
 
 
 def body_rotation(angles: ca.SX) -> ca.SX:

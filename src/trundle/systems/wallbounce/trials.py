@@ -17,6 +17,7 @@ from trundle.systems.wallbounce.control.plans import BalancerPlan
 from trundle.systems.wallbounce.control.two_level import TwoLevel
 from trundle.systems.wallbounce.plant import BalancerPlant
 from trundle.systems.wallbounce.record import TrialResult
+from trundle.systems.wallbounce.robot import tilt_of
 from trundle.systems.wallbounce.setup import Guide, Setup, Trial
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _with_trip(
     near = np.linalg.norm(y[:, :2] - guide.goal, axis=1) < 0.25
     step = float(run.time[1] - run.time[0])
     late = after & (run.time > begin + 1.0) & np.any(real > 1.0, axis=1)
-    com = y[:, :2] + _com_offset(setup, y)
+    com = y[:, :2] + setup.robot.com[2] * tilt_of(*y[:, 2:5].T)
     speed = np.gradient(com, run.time, axis=0)
     push = np.linalg.norm(np.gradient(speed, run.time, axis=0), axis=1)
     return replace(
@@ -194,15 +195,6 @@ def _with_trip(
         goal_time=_first(run.time, after & near, begin),
         peak_acceleration=float(np.max(_smooth(push, 3)[after])) if after.any() else np.nan,
     )
-
-
-def _com_offset(setup: Setup, y: FloatArray) -> FloatArray:
-    """Horizontal place (n, 2) of the centre of mass from the ball, upright com."""
-    c = float(np.asarray(setup.robot.com)[2])
-    yaw, pitch, roll = y[:, 2], y[:, 3], y[:, 4]
-    x = np.cos(yaw) * np.sin(pitch) * np.cos(roll) + np.sin(yaw) * np.sin(roll)
-    z = np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll)
-    return c * np.column_stack([x, z])
 
 
 def _smooth(values: FloatArray, half: int) -> FloatArray:

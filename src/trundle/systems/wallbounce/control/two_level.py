@@ -6,6 +6,7 @@ import math
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,8 +60,7 @@ class Surroundings:
     version: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class PendingPlan:
+class PendingPlan(NamedTuple):
     """A plan and when it may be used, s."""
 
     time: float

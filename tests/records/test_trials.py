@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import dataclass, fields
 from math import nan
 from typing import Annotated
@@ -13,7 +12,7 @@ import pytest
 from tests.report.synthetic import ball_on_plate
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.records import Trajectory, column, load_trajectory, read_trials, trials, with_trials
+from trundle.records import Trajectory, column, load_trajectory, read_trials, with_trials
 from trundle.status import Status
 
 
@@ -74,10 +73,6 @@ def test_a_column_that_no_trial_has_is_left_out_if_it_may_be() -> None:
     assert {name for name in recorded(SPARE).dataset.data_vars if str(name).startswith("trial_")} == {
         f"trial_{name}" for name in ("status", "lean", "steps", "held", "path")
     }
-
-
-def test_the_example_of_the_docstring_runs() -> None:
-    assert doctest.testmod(trials) == (0, 5)
 
 
 def test_what_is_missing_is_named() -> None:

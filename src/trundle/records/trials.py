@@ -65,20 +65,7 @@ def column(units: str, text: str, *dims: str, frame: str = "none") -> Variable:
 
 
 def with_trials(dataset: xarray.Dataset, results: Sequence[DataclassInstance]) -> xarray.Dataset:
-    """Return the dataset with the fields of all results as columns; what no trial has is left out if it may be.
-
-    Examples
-    --------
-    >>> import xarray
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Result:
-    ...     lean: Annotated[float, column("rad", "largest lean")]
-    ...     steps: Annotated[int, column("1", "steps that ended")]
-    >>> data = with_trials(xarray.Dataset(), [Result(0.1, 4), Result(0.3, 2)])
-    >>> data["trial_lean"].values.tolist(), data["trial_lean"].attrs["units"]
-    ([0.1, 0.3], 'rad')
-    """
+    """Return the dataset with the fields of all results as columns; what no trial has is left out if it may be."""
     columns = {}
     for name, one in _columns(type(results[0])).items():
         values = _stacked([getattr(result, name) for result in results], one)

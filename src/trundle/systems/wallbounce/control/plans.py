@@ -27,7 +27,9 @@ __all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
 
 NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
 """A law by which hands find nothing to push."""
+_LAW, _WEIGHTS, _RULES, _KEEP_OUT = SoftLaw(), BalancerWeights(), ScheduleRules(), KeepOut()
 _FALLEN = 1.0  # rad of lean from which no plan comes back
+_IMPLICIT, _EVENT, _HYBRID = Limits(5), Limits(15), Limits(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +184,12 @@ class ImplicitPlanner(_Planner):
     """
 
     control: ContactImplicit
-    law: SoftLaw = SoftLaw()
-    weights: BalancerWeights = BalancerWeights()
-    rules: ScheduleRules = ScheduleRules()
-    keep_out: KeepOut = KeepOut()
-    update: Limits = Limits(5)
-    event: Limits = Limits(15)
+    law: SoftLaw = _LAW
+    weights: BalancerWeights = _WEIGHTS
+    rules: ScheduleRules = _RULES
+    keep_out: KeepOut = _KEEP_OUT
+    update: Limits = _IMPLICIT
+    event: Limits = _EVENT
 
     @property
     def level(self) -> BalancerLevel:
@@ -278,10 +280,10 @@ class TrackingPlanner(_Planner):
     """
 
     control: HybridControl
-    largest: float = SoftLaw.largest
-    weights: BalancerWeights = BalancerWeights()
-    keep_out: KeepOut = KeepOut()
-    update: Limits = Limits(3)
+    largest: float = _LAW.largest
+    weights: BalancerWeights = _WEIGHTS
+    keep_out: KeepOut = _KEEP_OUT
+    update: Limits = _HYBRID
 
     @property
     def level(self) -> BalancerLevel:

@@ -22,6 +22,8 @@ HOMOTOPY = ((0.15, 0.1), (0.08, 0.06), (0.04, 0.03))
 """(s, d_0), m: wide to narrow laws solved one after another at an event, before the wanted one."""
 
 _NEAR = 0.02  # m a hand may enter a wall before the barrier's curve counts
+_LAW, _WEIGHTS, _KEEP_OUT = SoftLaw(), BalancerWeights(), KeepOut()
+_UPDATE, _EVENT = Limits(5), Limits(15, tolerance=1e-5)
 
 
 class ContactImplicit(BalancerLevel):
@@ -49,10 +51,10 @@ class ContactImplicit(BalancerLevel):
         self,
         reference: ArrayLike,
         walls: Sequence[Wall] = (),
-        law: SoftLaw = SoftLaw(),
-        weights: BalancerWeights = BalancerWeights(),
+        law: SoftLaw = _LAW,
+        weights: BalancerWeights = _WEIGHTS,
         disc: KeepOutDisc | None = None,
-        keep_out: KeepOut = KeepOut(),
+        keep_out: KeepOut = _KEEP_OUT,
     ) -> FloatArray:
         """Return the parameters (N + 1, n_p) of a call.
 
@@ -80,7 +82,7 @@ class ContactImplicit(BalancerLevel):
         rest[3:5], rest[11:] = 0.0, 0.0
         return Guess(np.zeros((self.stages, self.nu)), np.tile(rest, (self.stages + 1, 1)))
 
-    def solve(self, x: ArrayLike, parameters: FloatArray, guess: Guess, limits: Limits = Limits(5)) -> ControlSolution:
+    def solve(self, x: ArrayLike, parameters: FloatArray, guess: Guess, limits: Limits = _UPDATE) -> ControlSolution:
         """Return the plan from the measured state; see `Optimiser.solve`."""
         return self.optimiser.solve(x, parameters, guess, limits)
 
@@ -89,7 +91,7 @@ class ContactImplicit(BalancerLevel):
         x: ArrayLike,
         parameters: FloatArray,
         guess: Guess,
-        limits: Limits = Limits(15, tolerance=1e-5),
+        limits: Limits = _EVENT,
         path: Sequence[tuple[float, float]] = HOMOTOPY,
     ) -> ControlSolution:
         """Return the plan found by homotopy: with each wider law of `path`, then with the law of `parameters`.

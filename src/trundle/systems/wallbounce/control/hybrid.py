@@ -19,6 +19,7 @@ __all__ = ["HybridControl"]
 
 SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
 _FAR = 0.03  # m from where on it is not pulled harder: a hand that cannot get there must not drag the body
+_WEIGHTS, _KEEP_OUT, _UPDATE = BalancerWeights(), KeepOut(), Limits(3)
 
 
 class HybridControl(BalancerLevel):
@@ -48,9 +49,9 @@ class HybridControl(BalancerLevel):
         schedule: ArrayLike,
         walls: Sequence[Wall] = (),
         largest: float = 60.0,
-        weights: BalancerWeights = BalancerWeights(),
+        weights: BalancerWeights = _WEIGHTS,
         disc: KeepOutDisc | None = None,
-        keep_out: KeepOut = KeepOut(),
+        keep_out: KeepOut = _KEEP_OUT,
     ) -> FloatArray:
         """Return the parameters (N + 1, n_p) of a call.
 
@@ -92,7 +93,7 @@ class HybridControl(BalancerLevel):
         return Guess(inputs, solution.states)
 
     def solve(
-        self, x: ArrayLike, parameters: FloatArray, guesses: Sequence[Guess], limits: Limits = Limits(3)
+        self, x: ArrayLike, parameters: FloatArray, guesses: Sequence[Guess], limits: Limits = _UPDATE
     ) -> ControlSolution:
         """Return the cheapest plan of those from all guesses: the implicit plan's seed, the last own plan shifted."""
         if not guesses:

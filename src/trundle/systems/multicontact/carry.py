@@ -61,7 +61,7 @@ class CarryExperiment(MulticontactExperiment):
 
     @cached_property
     def controller(self) -> WholeBodyController:
-        """Of the robot that the file names, with the pads of its hands."""
+        """Whole-body controller of the file's robot, with the pads of its hands."""
         plain, table = super().controller, self.own_tables.object
         gains = replace(plain.gains, **table.values())
         return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
@@ -129,7 +129,7 @@ class CarryExperiment(MulticontactExperiment):
 
     @cached_property
     def _arms(self) -> Arms:
-        """Of the robot in its posture, over the origin of level ground."""
+        """Reach of the robot's arms in its posture, over the origin of level ground."""
         humanoid = self.controller.humanoid
         return arms(humanoid, humanoid.standing())
 
@@ -140,7 +140,7 @@ class CarryExperiment(MulticontactExperiment):
 
     @cached_property
     def pick_and_place(self) -> PickAndPlace:
-        """What the hands do when."""
+        """Phases and poses of picking up, carrying and setting down."""
         box, hands = self.own_tables.box, self.own_tables.hands
         way = sum(move.duration + move.pause for move in self.moves)
         carry = way + 2 * hands.pause if self.moves else self.own_tables.hold
@@ -166,7 +166,7 @@ class CarryExperiment(MulticontactExperiment):
 
     @cached_property
     def duration(self) -> float:
-        """Of a trial, s: phases may wait."""
+        """Duration of a trial, s, at least: phases may wait."""
         return self.pick_and_place.duration + self.tables.simulation.settle
 
     @cached_property
@@ -233,12 +233,12 @@ class CarryExperiment(MulticontactExperiment):
 
 
 def _given(said: float | None, found: float) -> float:
-    """Return what a file says, or what was found (m), in whole cm."""
+    """Return the value of the file, or else the computed one (m) rounded to cm."""
     return round(float(found), 2) if said is None else said
 
 
 def with_box(experiment: CarryExperiment, outcome: Outcome) -> TrialResult:
-    """Return a trial's result with what became of the box; it survived only if the box arrived.
+    """Add slip, tilt and grasp of the box to a result; a trial survives only if the box arrives.
 
     `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the
     farthest that the middle of a pad moves along the box's side from where it was when the lift began.

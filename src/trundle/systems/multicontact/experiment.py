@@ -49,7 +49,7 @@ _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0
 
 
 class StanceRecord(TypedDict):
-    """A stance at rest as a record keeps it: on what it stands, and whether it could without its hands."""
+    """A static stance in a record: its contacts, and whether the soles alone would bear it."""
 
     time: float
     contacts: list[str]
@@ -59,7 +59,7 @@ class StanceRecord(TypedDict):
 
 
 def _shared(share: PartProgress, begun: int, count: int, most: int, done: float) -> None:
-    """Tell the share of all trials that are done while a wave of `count` of them runs."""
+    """Report the share of all trials that are done while a wave of `count` of them runs."""
     share(min((begun + done * count) / most, 1.0))
 
 
@@ -102,7 +102,7 @@ class MulticontactExperiment:
                 self._reaches()
 
     def parts(self) -> Iterator[Part]:
-        """Yield all trials as one job."""
+        """Yield one part: all trials."""
         yield Part("", self._run)
 
     def _run(self, share: PartProgress | None) -> Trajectory:
@@ -124,7 +124,7 @@ class MulticontactExperiment:
         return {"scenario": self.scenario}
 
     def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
-        """Yield trials that may run at once; of an axis no harder push follows one that felled the robot.
+        """Yield batches of trials that may run in parallel; after a fall no harder push along that axis follows.
 
         `outcomes` holds those of all waves before.
         """
@@ -149,7 +149,7 @@ class MulticontactExperiment:
 
     @cached_property
     def controller(self) -> WholeBodyController:
-        """Of the robot that the file names."""
+        """Whole-body controller of the robot that the file names."""
         name = self.tables.robot.name
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
         humanoid = load_humanoid(source).posed(self.tables.robot.pose, self.tables.robot.posture)
@@ -208,7 +208,7 @@ class MulticontactExperiment:
         return terms.momentum, motions
 
     def _sole(self, name: str) -> FlatPatch:
-        """Return what plans may load of a sole."""
+        """Return the part of a sole that plans may load."""
         table, humanoid, foot = self.tables.controller.preview, self.controller.humanoid, name.removesuffix("_foot")
         if table.ankle if table.ankle is not None else self.tables.task != "carry":
             return humanoid.loadable(foot, table.friction, table.sole_part, self.tables.controller.gains.torque_part)
@@ -247,7 +247,7 @@ class MulticontactExperiment:
         return in_turn(start, moves, t.first)
 
     def _ways(self, steps: Footsteps) -> FloatArray:
-        """Return how far (m) the centre of mass goes from each travel to the next, the last time not at all."""
+        """Path length (m) of the centre of mass from each step to the next; 0 after the last."""
         middles = np.array([(travel.start + travel.end) / 2 for travel in steps.travels])
         points = self._coarse(steps)(middles)[0]
         return np.append(np.linalg.norm(np.diff(points, axis=0), axis=1), 0.0)
@@ -259,7 +259,7 @@ class MulticontactExperiment:
 
     @cached_property
     def duration(self) -> float:
-        """Of a trial, s."""
+        """Duration of a trial, s."""
         if self.tables.task == "stand":
             pushes = self.tables.pushes
             return pushes.start + pushes.duration + self.tables.simulation.settle
@@ -282,7 +282,7 @@ class MulticontactExperiment:
 
     @cached_property
     def rests(self) -> StancePlan | None:
-        """A pose at rest for each stance, where the scenario asks for that."""
+        """A static pose for each stance, where the scenario asks for that."""
         if self.walk is None or not self.walk.rest:
             return None
         try:
@@ -291,7 +291,7 @@ class MulticontactExperiment:
             raise InputError("rest", True, f"false, or holds at which the robot can rest: {error}") from None
 
     def _reaches(self) -> None:
-        """Raise `InputError` where legs do not reach: the height at the start, or soles as far apart as they get."""
+        """Raise `InputError` if the legs do not reach the start's height, or the widest stance of the steps."""
         lowered, missed = self.tables.robot.lowered, ""
         if lowered > 0.0:
             missed = self._missed(0.0, float(self.gross(np.array([0.5]))[0][0, 2]))
@@ -309,7 +309,7 @@ class MulticontactExperiment:
             raise InputError(self.reach_key, getattr(table, self.reach_key), far)
 
     def _missed(self, time: float, height: float) -> str:
-        """Return what a pose on the soles that stand at `time` (s) misses, its centre of mass `height` m high."""
+        """Return why no pose on the soles at `time` (s) has its centre of mass `height` m high; empty if one has."""
         steps, settings = self.steps, PoseSettings(tolerance=0.02, angle_tolerance=0.1)
         soles, first = (
             [place for end, place in steps.standing(t).items() if end.endswith("_foot")] for t in (time, 0.0)
@@ -327,7 +327,7 @@ class MulticontactExperiment:
         return ""
 
     def stances(self) -> list[StanceRecord]:
-        """Return what each stance at rest stands on, and whether it could without its hands, on whole soles."""
+        """Return the static stances; `without_hands` is judged on whole soles."""
         if self.rests is None:
             return []
         humanoid, found = self.controller.humanoid, []
@@ -361,7 +361,7 @@ class MulticontactExperiment:
     def make_policy(
         self, posture: Callable[[float], FloatArray] | None, handling: Handling | None = None
     ) -> HumanoidPolicy:
-        """Return a fresh policy that goes to a posture over time, with what the hands do."""
+        """Return a fresh policy with a posture over time and, for a box, the handling."""
         table = self.tables.controller
         return HumanoidPolicy(
             self.controller,

@@ -129,17 +129,17 @@ def check_start(scenario: Scenario, tables: Tables, plant: HumanoidPlant, q: Flo
     for (name, (geom, others)), (_, gap) in zip(plant.fixtures.items(), plant.nearness(view), strict=True):
         if gap < -_SINKS:
             worst = min(others, key=lambda other: view.distance(view.geom(geom), view.geom(other), 1.0))
-            allowed = f"a place outside the robot: at the start {name!r} is {-gap:.3f} m deep in {_told(worst)}"
+            allowed = f"a place outside the robot: at the start {name!r} is {-gap:.3f} m deep in {_file_name(worst)}"
             raise InputError(places[name], np.asarray(centres[name]).tolist(), allowed, scenario.file)
 
 
-def _told(geom: str) -> str:
-    """Return the name that a file has for a geom of the robot."""
+def _file_name(geom: str) -> str:
+    """Return the capsule's name in the robot's file for a geom."""
     return repr(geom.removeprefix("limb_").rstrip("0123456789"))
 
 
 def with_obstacles(result: TrialResult, plant: HumanoidPlant, records: Mapping[str, FloatArray]) -> TrialResult:
-    """Return a trial's result with the largest force (N) and the smallest gap (m) of each obstacle, at samples."""
+    """Add the largest force (N) and the least distance (m) of each obstacle to a result."""
     if not plant.fixtures:
         return result
     near = records["nearness"]

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from trundle.systems.multicontact.experiment import MulticontactExperiment
 
 _SHIFTED = 0.03
-"""Way of a sole's middle, m, beyond which a robot that should stand has stepped."""
+"""Displacement of a sole, m, beyond which a robot that should stand has stepped."""
 _LOOK = 0.05
-"""Time between two looks at how near a robot's bodies are, s."""
+"""Sampling period of the clearance among the robot's bodies, s."""
 _PRESSED = 1.0
-"""Normal force, N, below which a planned wrench presses too little for its place in its cone to mean anything."""
+"""Planned normal force, N, below which the use of the cone is not recorded."""
 _AHEAD = np.linspace(0.0, 0.6, 13)
-"""How far ahead of now, s, a plan's angular momentum is told."""
+"""Prediction times, s, at which the angular momentum of plans is recorded."""
 _FAN = 0.2
-"""Time between two plans whose angular momentum is kept as far ahead, s."""
+"""Time between two recorded predictions, s."""
 _STILL = 0.15
 """Speed of the base, m/s, below which a pushed robot has come to rest."""
 
@@ -50,7 +50,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one trial left: the run, and what came of it."""
+    """The recorded run of a trial and its result."""
 
     run: PlantRun
     result: TrialResult
@@ -118,7 +118,7 @@ def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: H
 
 
 def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
-    """Return position and momentum of the plan in force, then forces, normals and uses of the ends, zero without."""
+    """Sample of the current plan: position, momentum; force, normal, cone use of each end (zero if open), packed."""
     position, on = policy.planned()
     table = np.zeros((3, len(ends), 3))
     for i, name in enumerate(ends):
@@ -173,9 +173,9 @@ def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, pol
 
 
 def _dropped_errors(run: PlantRun) -> tuple[float, float]:
-    """Return how far plans' dropped component of the angular momentum, about z, was from what was then estimated.
+    """Largest errors of the angular momentum about z, which plans do not steer, against the estimate at that time.
 
-    The worst of plans in force, each from where it was made, and of what plans have `_AHEAD` of now.
+    Of the current plan, and of its prediction at the end of `_AHEAD`.
     """
     r, most = run.records, float(_AHEAD[-1])
     now = np.abs(r["planned"][:, 5] - r["momentum"][:, 2])
@@ -186,14 +186,14 @@ def _dropped_errors(run: PlantRun) -> tuple[float, float]:
 
 
 def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
-    """Return the farthest, m, that the middle of any sole was from where it stood at first, as the plant has it."""
+    """Largest displacement (m) of the centre of any sole from its start, in the plant."""
     points = truth[:, 9 : 9 + 3 * len(ends)].reshape(len(truth), len(ends), 3)
     feet = points[:, [i for i, name in enumerate(ends) if name.endswith("_foot")]]
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
 def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
-    """Return the result with what the hand of a robot that leans did, and how near its bodies came to each other."""
+    """Add the loads of the hand on its support and the clearance among the robot's own bodies to a result."""
     tables = experiment.tables
     hand = tables.hand if tables.task == "walk" else None
     if hand is None:
@@ -222,7 +222,7 @@ def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: T
 
 
 def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
-    """Return the arrays of what plans in force had, as `_records` packs it."""
+    """Arrays of the current plan, from what `_in_force` packs."""
     forces, normals, uses = planned[:, 6:].reshape(len(planned), 3, -1, 3).swapaxes(0, 1)
     return {
         "com_position_planned": planned[:, :3],
@@ -235,14 +235,14 @@ def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
 
 
 def _fan(run: PlantRun, step: float) -> PlanFan:
-    """Return what plans, every so often, have of the angular momentum ahead: figure 5 of paper 3."""
+    """Predicted angular momentum of a plan every `_FAN` s (paper 3, figure 5)."""
     rows = slice(None, None, max(1, round(_FAN / step)))
     values = np.round(run.records["ahead"][rows], 5)
     return {"ahead": _AHEAD.tolist(), "time": run.time[rows].tolist(), "angular_momentum": values.tolist()}
 
 
 class PlanFan(TypedDict):
-    """Angular momentum (plans, times ahead, 3), kg m2/s, that plans made at these times (s) had so far ahead (s)."""
+    """Predicted angular momentum (plans, times ahead, 3), kg m2/s, of the plans at these times, s."""
 
     ahead: list[float]
     time: list[float]
@@ -250,12 +250,12 @@ class PlanFan(TypedDict):
 
 
 def _box(poses: FloatArray) -> dict[str, FloatArray]:
-    """Return the arrays of the box's poses (n, 7), if there is one."""
+    """Arrays of the box's poses (n, 7), if there is a box."""
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
 
 
 class BodyRecord(TypedDict):
-    """A body as pages draw it: its parent's number, its joint's place, axes and axis, and its centre of mass."""
+    """A body for drawing: index of its parent, placement (R, p) and axis of its joint, centre of mass."""
 
     name: str
     parent: int
@@ -267,7 +267,7 @@ class BodyRecord(TypedDict):
 
 
 class RobotRecord(TypedDict):
-    """What pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
+    """What drawing a robot needs without its files: licence, name of the description, bodies."""
 
     licence: str
     notice: str
@@ -276,7 +276,7 @@ class RobotRecord(TypedDict):
 
 
 def pictured(humanoid: Humanoid) -> RobotRecord:
-    """Return what pages need of a robot."""
+    """Return what drawing the robot needs."""
     bodies = [
         BodyRecord(
             name=body.name,
@@ -294,7 +294,7 @@ def pictured(humanoid: Humanoid) -> RobotRecord:
 
 
 def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
-    """Return the first trial as a trajectory that knows what came of all trials."""
+    """Return the trajectory of the first trial with the results of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
 

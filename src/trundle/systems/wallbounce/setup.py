@@ -47,7 +47,7 @@ __all__ = ["Setup", "Trial"]
 
 @dataclass(frozen=True)
 class Trial:
-    """What one trial has of its own.
+    """What differs between trials.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Setup:
 
     @property
     def robot(self) -> BallBalancer:
-        """What the controller believes."""
+        """The controller's model of the robot."""
         return BallBalancer(**self.tables.robot.values(), gravity=self.tables.simulation.gravity)
 
     @property
@@ -111,7 +111,7 @@ class Setup:
 
     @property
     def box(self) -> MovableBox | None:
-        """The box that appears, out of sight until then."""
+        """The box that appears, far away until then."""
         table = self.trip.box if self.trip else None
         return None if table is None else MovableBox((0.0, -100.0), table.half_size)
 
@@ -203,7 +203,7 @@ class Setup:
         return [ForcePulse("base", [0.0, 0.0, height], force, self.tables.trials.start, max(step, length))]
 
     def sensors(self, plant: BalancerPlant, trial: Trial) -> Sensors:
-        """Return what the controller is told."""
+        """Return the sensors of the controller."""
         table = self.tables.noise
         sigma = np.repeat(
             [table.position, table.angle, table.joint, table.velocity, table.angular_velocity, table.joint_rate,
@@ -231,12 +231,12 @@ class Setup:
         return np.array([-self.forward[1], self.forward[0]])
 
     def guide(self, trial: Trial) -> Guide:
-        """Return where the robot is told to go."""
+        """Return the reference and surroundings of a trial."""
         return Guide(self, trial)
 
 
 def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray] | None:
-    """Return what loses a share of all measurements: every number of those is NaN."""
+    """Return a filter that replaces a share of all measurements by NaN."""
     if share == 0.0:
         return None
     rng = np.random.default_rng([seed, 1])
@@ -244,7 +244,7 @@ def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray
 
 
 class Guide:
-    """Reference and surroundings of one trial: they change while it runs, where the robot is then."""
+    """Reference and surroundings of one trial; box and new goal are placed relative to the robot when they appear."""
 
     def __init__(self, setup: Setup, trial: Trial) -> None:
         self.setup, self.trial, self.trip = setup, trial, setup.trip
@@ -265,7 +265,7 @@ class Guide:
         return Surroundings(self.walls) if self._planner is None else self._planner.surroundings(time)
 
     def actions(self, plant: BalancerPlant) -> list[Action]:
-        """Return what happens while the trial runs."""
+        """Return the events of the trial."""
         found = []
         if self.trip and self.trip.box is not None:
             found.append(Action(self.trip.box.appears, partial(self._box_appears, plant, self.trip.box)))

@@ -123,7 +123,7 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     assert run["box_position"][:, 2].max() > 0.84
     loads = run["contact_force"][:, 2:]
     assert np.abs(loads[run.time > run.time[-1] - 0.3]).max() < 0.5
-    starts = work.errand.starts
+    starts = work.pick_and_place.starts
     begin, end = (int(np.searchsorted(run.time, starts[name])) for name in ("carry", "lower"))
     creep = (run["contact_position"][:, 2:, 2] - run["box_position"][:, None, 2])[[begin, end]]
     rate = (creep[1] - creep[0]) / (run.time[end] - run.time[begin])
@@ -150,7 +150,7 @@ def test_talos_carries_the_box_over_the_same_step_and_slope() -> None:
 @pytest.mark.parametrize("name", ["g1", "talos"])
 def test_with_the_hands_at_the_box_robot_and_box_balance(name: str) -> None:
     work = build(load_scenario(CARRY, [f'robot.name="{name}"', "route.turn=0.0", "route.turn_steps=0"]))
-    humanoid, errand = work.controller.humanoid, work.errand
+    humanoid, errand = work.controller.humanoid, work.pick_and_place
     middle = np.mean([sole.position for sole in work.soles.values()], axis=0)
     com = np.array([*middle[:2], work.com[2]]) - [work.tables.route.back, 0.0, 0.0]
     for place, centre in (("pick", errand.pick.position), ("carry", com + errand.held)):
@@ -189,7 +189,7 @@ def test_places_out_of_reach_are_named_before_anything_runs() -> None:
 def test_where_the_box_lies_and_is_held_follows_from_the_arms_unless_it_is_told() -> None:
     g1, talos = (build(load_scenario(CARRY, [f'robot.name="{name}"'])) for name in ("g1", "talos"))
     assert g1.stands == {"pick": (0.27, 0.7), "place": (0.27, 0.7)}
-    assert g1.errand.held.tolist() == [0.27, 0.0, 0.2]
+    assert g1.pick_and_place.held.tolist() == [0.27, 0.0, 0.2]
     for work in (g1, talos):
         humanoid = work.controller.humanoid
         reach = arms(humanoid, humanoid.standing())
@@ -200,7 +200,7 @@ def test_where_the_box_lies_and_is_held_follows_from_the_arms_unless_it_is_told(
     told = ["stands.place_height=0.9", "stands.pick_ahead=0.4", "box.held=[0.36, 0.0, 0.3]"]
     work = build(load_scenario(CARRY, ['robot.name="talos"', *told]))
     assert work.stands == {"pick": (0.4, talos.stands["pick"][1]), "place": (0.4, 0.9)}
-    assert work.errand.held.tolist() == [0.36, 0.0, 0.3]
+    assert work.pick_and_place.held.tolist() == [0.36, 0.0, 0.3]
 
 
 def test_arms_are_as_long_as_they_are_stretched_out() -> None:

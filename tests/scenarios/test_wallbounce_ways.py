@@ -48,7 +48,7 @@ def test_hands_keep_out_of_the_box_by_their_own_margin():
 
     setup = made("box.margin=0.2", "box.hand_margin=0.05")
     guide, plant = setup.guide(setup.trials()[0]), Plant()
-    guide._box_appears(plant, View())  # type: ignore[arg-type]
+    guide._box_appears(plant, setup.trip.box, View())  # type: ignore[arg-type]
     disc = guide.surroundings(0.6).disc
     assert disc is not None
     assert np.asarray(disc.center) == pytest.approx(plant.center)

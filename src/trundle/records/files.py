@@ -80,8 +80,8 @@ def read_record(path: str | Path) -> Record:
         return Record(dataset, status, feasible, metadata, scene)
 
 
-def _summary(record: Record) -> dict[str, Any]:
-    known = {
+def _summary(record: Record) -> dict[str, str | int | None]:
+    known: dict[str, str | int | None] = {
         "Conventions": "CF-1.10",
         "kind": record.metadata.get("kind"),
         "status": record.status.label,
@@ -95,12 +95,13 @@ def _summary(record: Record) -> dict[str, Any]:
 def _group(record: Record) -> xarray.Dataset:
     import xarray as xr
 
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, xarray.Variable] = {}
     scene = []
     for i, body in enumerate(record.scene):
-        arrays[f"vertices_{i}"] = ((f"vertex_{i}", f"axis_{i}"), body.vertices, {"units": "m", "long_name": body.name})
+        attributes = {"units": "m", "long_name": body.name}
+        arrays[f"vertices_{i}"] = xr.Variable((f"vertex_{i}", f"axis_{i}"), body.vertices, attributes)
         if body.faces is not None:
-            arrays[f"faces_{i}"] = ((f"face_{i}", "corner"), body.faces.astype(np.int32))
+            arrays[f"faces_{i}"] = xr.Variable((f"face_{i}", "corner"), body.faces.astype(np.int32))
         entry = {"name": body.name, "role": body.role, "closed": body.closed, "shape": dict(body.shape)}
         scene.append(entry | {"center_of_mass": np.asarray(body.center_of_mass).tolist()})
     content = {
@@ -114,7 +115,7 @@ def _group(record: Record) -> xarray.Dataset:
         text = json.dumps(content, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError("metadata", dict(record.metadata), f"JSON values, all finite ({error})") from None
-    arrays["content"] = ((), text)
+    arrays["content"] = xr.Variable((), text)
     group = xr.Dataset(arrays)
     for variable in group.variables.values():
         variable.encoding["_FillValue"] = None

@@ -52,6 +52,14 @@ class Plan:
         Dense states and inputs (at most 2 ms apart) of the replay in rolling coordinates, for tracking.
     message : str
         What is violated most, where the plan failed.
+
+    Examples
+    --------
+    >>> from trundle import Status
+    >>> states, residuals = [[0.0], [0.1]], {"goal_position_error": 1e-6}
+    >>> plan = tr.Plan(Status.SUCCESS, [0.0, 1.0], states, [[0.0], [0.2]], ((0, 0),), residuals)
+    >>> plan.success, plan.duration, plan.states.shape
+    (True, 1.0, (2, 1))
     """
 
     status: Status
@@ -118,7 +126,7 @@ class Plan:
         InputError
             If the folder does not exist or cannot be written to.
         """
-        content: dict[str, Any] = {
+        content = {
             "format": _FORMAT,
             "status": self.status.label,
             "atlas": self.atlas,
@@ -142,6 +150,15 @@ def load_plan(path: str | Path) -> Plan:
     ------
     InputError
         If the file is missing or no plan.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> plan = tr.Plan(tr.Status.SUCCESS, [0.0, 1.0], [[0.0], [0.1]], [[0.0], [0.2]], ((0, 0),), {})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = tr.load_plan(plan.save(pathlib.Path(folder) / "plan.npz"))
+    >>> again.inputs.tolist()
+    [[0.0], [0.2]]
     """
     source = Path(path)
     if not source.is_file():

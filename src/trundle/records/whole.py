@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 
 
@@ -55,7 +56,7 @@ def save_arrays(path: str | Path, content: Mapping[str, Any], arrays: Mapping[st
     return target
 
 
-def load_arrays(path: Path, form: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def load_arrays(path: Path, form: int) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Return the content and the arrays of a file that `save_arrays` wrote; to be called within `reading`."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
         content = json.loads(str(data["content"]))

@@ -16,19 +16,19 @@ _LONGEST = 3600.0
 
 
 def build(scenario: Scenario) -> MulticontactExperiment:
-    """Return the work of a `multicontact` scenario, robot and footholds checked."""
+    """Return the experiment of a `multicontact` scenario, robot and footholds checked."""
     kind = CarryExperiment if scenario.task == "carry" else MulticontactExperiment
-    work = kind(scenario)
+    experiment = kind(scenario)
     moved = {"robot": "robot.name", "pads": "robot.name"} | {key: key for key in ("controller.avoid", "box.size")}
     with error_context("robot", scenario, moved):
         try:
-            _ = work.controller, work.plant(Trial(scenario.seed, 1.0)).specification()
+            _ = experiment.controller, experiment.plant(Trial(scenario.seed, 1.0)).specification()
         except MissingExtraError as error:
-            raise InputError("robot", work.tables.robot.name, f"one whose packages are here; {error}") from None
-    work.check()
-    check_stances(work)
-    if work.duration > _LONGEST:
+            raise InputError("robot", experiment.tables.robot.name, f"one whose packages are here; {error}") from None
+    experiment.check()
+    check_stances(experiment)
+    if experiment.duration > _LONGEST:
         allowed = f"a way that takes at most {_LONGEST:g} s with what is after it"
-        raise InputError(work.way, f"{work.duration:.4g} s", allowed, scenario.file)
-    check_start(scenario, work.plant(Trial(scenario.seed, 1.0)), work.start)
-    return work
+        raise InputError(experiment.path_table, f"{experiment.duration:.4g} s", allowed, scenario.file)
+    check_start(scenario, experiment.tables, experiment.plant(Trial(scenario.seed, 1.0)), experiment.start)
+    return experiment

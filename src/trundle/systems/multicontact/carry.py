@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from trundle.systems.multicontact.record import TrialResult
 from trundle.systems.multicontact.stances import check_turn
 from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
 
+if TYPE_CHECKING:
+    from trundle.systems.multicontact.schema_carry import MulticontactCarry
+
 _STEP = 0.01
 """Difference of height, m, below which the ground is even."""
 _LEVEL = float(np.cos(np.radians(1.0)))
@@ -38,8 +41,13 @@ _LEVEL = float(np.cos(np.radians(1.0)))
 class CarryExperiment(MulticontactExperiment):
     """A humanoid that carries a box."""
 
-    way: ClassVar[str] = "route"
-    reached: ClassVar[str] = "ways"
+    path_table: ClassVar[str] = "route"
+    reach_key: ClassVar[str] = "ways"
+
+    @property
+    def own_tables(self) -> MulticontactCarry:
+        """The scenario's tables."""
+        return cast("MulticontactCarry", self.scenario.tables)
 
     def check(self) -> None:
         """Raise `InputError` where footholds, or places of the box, are impossible."""
@@ -53,8 +61,8 @@ class CarryExperiment(MulticontactExperiment):
 
     @cached_property
     def controller(self) -> WholeBodyController:
-        """Of the robot that the file names, with the pads of its hands."""
-        plain, table = super().controller, self.tables.object
+        """Whole-body controller of the file's robot, with the pads of its hands."""
+        plain, table = super().controller, self.own_tables.object
         gains = replace(plain.gains, **table.values())
         return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
 
@@ -62,7 +70,7 @@ class CarryExperiment(MulticontactExperiment):
     def start(self) -> FloatArray:
         """State q (nq,) at the start, over the origin, turned back by the turn to come."""
         q = super().start.copy()
-        turn = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn]))
+        turn = rotation_rpy(np.array([0.0, 0.0, -self.own_tables.route.turn]))
         q[:3], q[3:7] = turn @ q[:3], quaternion_of(turn @ rotation_of(q[3:7]))
         return q
 
@@ -70,7 +78,7 @@ class CarryExperiment(MulticontactExperiment):
     def soles(self) -> dict[str, PlacedPatch]:
         """Where the soles stand at the start."""
         _, ends = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
-        turn, found = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn])), {}
+        turn, found = rotation_rpy(np.array([0.0, 0.0, -self.own_tables.route.turn])), {}
         for name in (f"{foot}_foot" for foot in self.controller.humanoid.feet):
             with error_context("terrain", self.scenario, {"place": "terrain.floor"}):
                 point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
@@ -82,7 +90,7 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def moves(self) -> list[Move]:
         """All steps."""
-        t, places, moves = self.tables.route, dict(self.soles), []
+        t, places, moves = self.own_tables.route, dict(self.soles), []
         kinds = {"single": t.single, "double": t.double, "lift": t.lift}
         if t.turn_steps:
             with error_context("route", self.scenario, {"steps": "route.turn_steps"}):
@@ -104,24 +112,24 @@ class CarryExperiment(MulticontactExperiment):
 
         What the file leaves out is for the robot's arms, in whole cm.
         """
-        t, where = self.tables.stands, self._arms.before
-        ahead, top = where[0] - self._arms_from[0], where[2] - self.tables.box.size[2] / 2
+        t, where = self.own_tables.stands, self._arms.before
+        ahead, top = where[0] - self._arms_from[0], where[2] - self.own_tables.box.size[2] / 2
         pick = _given(t.pick_ahead, ahead), _given(t.pick_height, top)
         if pick[1] <= 0.0:
-            size = list(self.tables.box.size)
+            size = list(self.own_tables.box.size)
             raise InputError("box.size", size, "a box that is above the ground where the arms hold its middle")
         return {"pick": pick, "place": (_given(t.place_ahead, pick[0]), _given(t.place_height, pick[1]))}
 
     @cached_property
     def held(self) -> FloatArray:
         """Where the box is carried (3,), m, from the centre of mass of robot and box, ahead along x."""
-        if self.tables.box.held is not None:
-            return np.array(self.tables.box.held)
+        if self.own_tables.box.held is not None:
+            return np.array(self.own_tables.box.held)
         return np.round(self._arms.held - self._arms_from, 2) + 0.0
 
     @cached_property
     def _arms(self) -> Arms:
-        """Of the robot in its posture, over the origin of level ground."""
+        """Reach of the robot's arms in its posture, over the origin of level ground."""
         humanoid = self.controller.humanoid
         return arms(humanoid, humanoid.standing())
 
@@ -131,13 +139,13 @@ class CarryExperiment(MulticontactExperiment):
         return center_of_mass_of(self.controller.humanoid, self.controller.humanoid.standing())
 
     @cached_property
-    def errand(self) -> PickAndPlace:
-        """What the hands do when."""
-        box, hands = self.tables.box, self.tables.hands
+    def pick_and_place(self) -> PickAndPlace:
+        """Phases and poses of picking up, carrying and setting down."""
+        box, hands = self.own_tables.box, self.own_tables.hands
         way = sum(move.duration + move.pause for move in self.moves)
-        carry = way + 2 * hands.pause if self.moves else self.tables.hold
+        carry = way + 2 * hands.pause if self.moves else self.own_tables.hold
         ends = self.soles | {move.target.name: move.target for move in self.moves}
-        stood = [(self.soles, *self.stands["pick"], -self.tables.route.turn), (ends, *self.stands["place"], 0.0)]
+        stood = [(self.soles, *self.stands["pick"], -self.own_tables.route.turn), (ends, *self.stands["place"], 0.0)]
         if not self.moves:
             stood[1] = stood[0]
         places = []
@@ -145,47 +153,47 @@ class CarryExperiment(MulticontactExperiment):
             middle = np.mean([sole.position for sole in soles.values()], axis=0)
             out = np.array([ahead * np.cos(yaw), ahead * np.sin(yaw), height + box.size[2] / 2])
             places.append(ObjectPose(middle + out, yaw))
-        inertia = FreeBox(box.size, box.mass, np.zeros(3)).inertia
+        inertia = FreeBox(np.array(box.size), box.mass, np.zeros(3)).inertia
         durations, grip = Durations(**hands.values(Durations), carry=carry), Grip(**hands.values(Grip))
         return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, grip)
 
     @cached_property
     def steps(self) -> Footsteps:
         """The footholds, and when the box joins and leaves."""
-        errand = self.errand
-        first = errand.starts["carry"] + self.tables.hands.pause
-        return in_turn(self.soles, self.moves, first, errand.mass_changes(self.controller.humanoid.robot.mass))
+        task = self.pick_and_place
+        first = task.starts["carry"] + self.own_tables.hands.pause
+        return in_turn(self.soles, self.moves, first, task.mass_changes(self.controller.humanoid.robot.mass))
 
     @cached_property
     def duration(self) -> float:
-        """Of a trial, s: phases may wait."""
-        return self.errand.duration + self.tables.simulation.settle
+        """Duration of a trial, s, at least: phases may wait."""
+        return self.pick_and_place.duration + self.tables.simulation.settle
 
     @cached_property
     def gross(self) -> PointPath:
         """Coarse path of the centre of mass."""
-        route = self.tables.route
-        given = {"sway": route.sway, "rise": route.rise, "back": route.back}
-        return gross_path(self.steps, self.com, lowered=self.tables.robot.lowered, **given)
+        route = self.own_tables.route
+        lowered, sway, rise, back = self.tables.robot.lowered, route.sway, route.rise, route.back
+        return gross_path(self.steps, self.com, lowered=lowered, sway=sway, rise=rise, back=back)
 
     @cached_property
     def joints(self) -> dict[str, FloatArray]:
         """Postures: at rest, and with the box at its places."""
-        humanoid, errand, turn = self.controller.humanoid, self.errand, -self.tables.route.turn
+        humanoid, task, turn = self.controller.humanoid, self.pick_and_place, -self.own_tables.route.turn
         q, found = self.start.copy(), {"rest": self.controller.humanoid.joint_posture}
         q[2] -= self.tables.robot.lowered
         R = rotation_rpy(np.array([0.0, 0.0, turn]))
         middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
-        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.tables.route.back * R[:, 0]
+        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.own_tables.route.back * R[:, 0]
         (ahead, height), (ahead_then, height_then) = self.stands["pick"], self.stands["place"]
         drop = R @ np.array([ahead_then - ahead, 0.0, height_then - height])
         places = {
-            "pick": errand.pick.position,
-            "carry": com + R @ errand.held,
-            "place": errand.pick.position + drop,
+            "pick": task.pick.position,
+            "carry": com + R @ task.held,
+            "place": task.pick.position + drop,
         }
         for name, centre in places.items():
-            patches = {hand: errand.patch(hand, ObjectPose(centre, turn)) for hand in HANDS}
+            patches = {hand: task.patch(hand, ObjectPose(centre, turn)) for hand in HANDS}
             targets = {hand: (p.position, p.R_world_patch) for hand, p in patches.items()}
             for _ in range(3):  # raised arms shift the centre of mass: the base goes back and sinks, the arms reach on
                 try:
@@ -196,26 +204,26 @@ class CarryExperiment(MulticontactExperiment):
                     also = f"{error.allowed} (also by stands.{name}_height, {self.stands[name][1]:g} m)"
                     raise InputError(f"stands.{name}_ahead", self.stands[name][0], also) from None
                 posed = np.concatenate([q[:7], found[name]])
-                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + errand.mass * centre
-                q[:3] += com - total / (humanoid.robot.mass + errand.mass)
+                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + task.mass * centre
+                q[:3] += com - total / (humanoid.robot.mass + task.mass)
         return found
 
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
-        handling = Handling(self.errand, self.joints)
-        return self.make_policy(posture=handling.posture, handling=handling)
+        handling = Handling(self.pick_and_place, self.joints)
+        return self.make_policy(handling.posture, handling)
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial, the stands, and the box: as much heavier as the robot."""
-        errand, table, width = self.errand, self.tables.box, self.tables.stands.width / 2
+        task, table, width = self.pick_and_place, self.own_tables.box, self.own_tables.stands.width / 2
         stands = []
-        for place in (errand.pick, errand.place) if self.moves else (errand.pick,):
+        for place in (task.pick, task.place) if self.moves else (task.pick,):
             half = (place.position[2] - table.size[2] / 2) / 2
             stands.append(Block((*place.position[:2], half), (width, width, half), (0.0, 0.0, place.yaw)))
         plain = super().plant(trial)
         terrain = Terrain((*plain.terrain.blocks, *stands), plain.terrain.floor)
-        pick = errand.pick
-        box = FreeBox(table.size, trial.mass_factor * table.mass, pick.position, pick.yaw)
+        pick = task.pick
+        box = FreeBox(np.array(table.size), trial.mass_factor * table.mass, pick.position, pick.yaw)
         return replace(plain, terrain=terrain, box=box)
 
     def outcome(self, trial: Trial) -> Outcome:
@@ -225,21 +233,21 @@ class CarryExperiment(MulticontactExperiment):
 
 
 def _given(said: float | None, found: float) -> float:
-    """Return what a file says, or what was found (m), in whole cm."""
+    """Return the value of the file, or else the computed one (m) rounded to cm."""
     return round(float(found), 2) if said is None else said
 
 
-def with_box(work: CarryExperiment, outcome: Outcome) -> TrialResult:
-    """Return a trial's result with what became of the box; it survived only if the box arrived.
+def with_box(experiment: CarryExperiment, outcome: Outcome) -> TrialResult:
+    """Add slip, tilt and grasp of the box to a result; a trial survives only if the box arrives.
 
     `crossed` tells whether all of this was done over a step and a slope onto the flat, see `uneven`. The slip is the
     farthest that the middle of a pad moves along the box's side from where it was when the lift began.
     """
-    r, errand = outcome.run.records, work.errand
-    ends = list(work.controller.humanoid.ends)
+    r, task = outcome.run.records, experiment.pick_and_place
+    ends = list(experiment.controller.humanoid.ends)
     clock, box = r["plan_time"], r["box"]
-    held = (clock >= errand.starts["lift"]) & (clock < errand.starts["unload"] - 0.02)
-    carried = (clock >= errand.starts["carry"]) & (clock < errand.starts["lower"])
+    held = (clock >= task.starts["lift"]) & (clock < task.starts["unload"] - 0.02)
+    carried = (clock >= task.starts["carry"]) & (clock < task.starts["lower"])
     turns = np.array([rotation_of(pose[3:]) for pose in box])
     tilt = np.degrees(np.arccos(np.clip(turns[:, 2, 2], -1.0, 1.0)))
     slip = 0.0 if held.any() else np.nan  # of a box that was never lifted there is none
@@ -250,14 +258,14 @@ def with_box(work: CarryExperiment, outcome: Outcome) -> TrialResult:
             slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max()))
     loads = np.linalg.norm(r["forces"][:, [ends.index(hand) for hand in HANDS]], axis=2)
     grasped = bool(carried.any() and loads[carried].min() > 1.0)
-    lifted = bool(carried.any() and box[carried, 2].min() > errand.pick.position[2] + 0.03)
-    off = float(np.linalg.norm(box[-1, :3] - errand.place.position))
-    down = bool(clock[-1] >= errand.starts["retreat"] and off < 0.05 and tilt[-1] < 3.0 and loads[-1].max() < 0.5)
+    lifted = bool(carried.any() and box[carried, 2].min() > task.pick.position[2] + 0.03)
+    off = float(np.linalg.norm(box[-1, :3] - task.place.position))
+    down = bool(clock[-1] >= task.starts["retreat"] and off < 0.05 and tilt[-1] < 3.0 and loads[-1].max() < 0.5)
     good = outcome.result.survived and grasped and lifted and down
     return replace(
         outcome.result,
         survived=good,
-        crossed=good and uneven(list(work.soles.values()), [move.target for move in work.moves]),
+        crossed=good and uneven(list(experiment.soles.values()), [move.target for move in experiment.moves]),
         stood=outcome.result.survived,
         slip=slip,
         tilt=float(tilt[held].max()) if held.any() else np.nan,
@@ -266,7 +274,7 @@ def with_box(work: CarryExperiment, outcome: Outcome) -> TrialResult:
         set_down=down,
         off=off,
         grip=float(np.mean(loads[carried])) if carried.any() else 0.0,
-        phase=PHASES.index(errand.phase(float(clock[-1]))),
+        phase=PHASES.index(task.phase(float(clock[-1]))),
     )
 
 

@@ -82,7 +82,7 @@ def com(run: Trajectory, ax: Axes | None = None) -> Axes:
 def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the vertical force on each sole, and hand on the ground, over time, planned and measured."""
     ax = ax or style.new_axes()
-    names = [str(name) for name in run.dataset["contact"].values]
+    names = run["contact"].tolist()
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
         measured, planned = run["contact_force"][:, i, 2], run["contact_force_planned"][:, i, 2]
         if name.endswith("_hand") and "box_position" in run:
@@ -103,10 +103,10 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
 
     Each from 0, the normal force on the middle of the patch, to 1, a limit of the plan (`FlatPatch.uses`).
     """
-    if "contact_use_planned" not in run.dataset:
+    if "contact_use_planned" not in run:
         return _friction_cones(run, ax)
     ax = ax or style.new_axes(7.0, 6.0)
-    names, use = [str(name) for name in run.dataset["contact"].values], run["contact_use_planned"]
+    names, use = run["contact"].tolist(), run["contact_use_planned"]
     held = planned_parts(run)[0] > 1.0
     rows = ("friction", "centre of\npressure", "yaw\nmoment")
     panels = [ax.inset_axes((0.0, 0.69 - 0.345 * k, 1.0, 0.31)) for k in range(len(rows))]
@@ -136,7 +136,7 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
 def _friction_cones(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw, of a file of before, planned tangential over normal forces and the plant's friction cone."""
     ax = ax or style.new_axes(5.6, 4.6)
-    names = [str(name) for name in run.dataset["contact"].values]
+    names = run["contact"].tolist()
     normal, side = planned_parts(run)
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
         on = normal[:, i] > 1.0
@@ -156,7 +156,7 @@ def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
     they drop, computed afterwards from their wrenches.
     """
     ax = ax or style.new_axes()
-    told = "angular_momentum_estimated" if "angular_momentum_estimated" in run.dataset else "angular_momentum"
+    told = "angular_momentum_estimated" if "angular_momentum_estimated" in run else "angular_momentum"
     for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
         ax.plot(run.time, run[told][:, i], color=colour, linewidth=0.8, alpha=0.75, label=f"{name}, body")
         planned = run["angular_momentum_planned"][:, i]
@@ -201,7 +201,7 @@ def hands(run: Trajectory, ax: Axes | None = None) -> Axes:
     """
     ax = ax or style.new_axes()
     right = ax.twinx()
-    names = [str(name) for name in run.dataset["contact"].values]
+    names = run["contact"].tolist()
     R = np.array([rotation_of(q) for q in run["box_quaternion"]])
     up = run["box_position"][:, 2]
     held = np.flatnonzero((up > up[0] + _LIFTED) & (run["hand_load"] > 1.0))
@@ -229,7 +229,7 @@ def torque_use(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the torques of the six joints that do most, N m."""
     ax = ax or style.new_axes()
     torque = run["joint_torque"]
-    names = [str(name) for name in run.dataset["joint"].values]
+    names = run["joint"].tolist()
     palette = (*_COLOURS, style.RED, style.GREY)
     for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=False):
         ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,12 @@ from trundle.control.whole_body.stepping import Move
 from trundle.control.whole_body.tandem import tandem_stance
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
-from trundle.models.robots.limbs import limb
+from trundle.models.robots.limbs import Limb, limb
 from trundle.models.robots.terrain import Block, Terrain
+
+if TYPE_CHECKING:
+    from trundle.systems.multicontact.schema import HandTable, MulticontactWalk, StepsTable
+    from trundle.systems.multicontact.schema_carry import Tables
 
 _BESIDE = 0.001
 """Room, m, between soles that are moved apart to stand beside each other."""
@@ -24,7 +28,15 @@ _HOLDS = 0.5
 """Of the arm's length: most way between two holds."""
 
 
-def terrain_of(tables: Any, humanoid: Humanoid) -> Terrain:
+class Holds(NamedTuple):
+    """Where a hand leans: a hold every so many steps, so far (m) ahead of the robot's middle, at so much y (m)."""
+
+    every: int
+    ahead: float
+    across: float
+
+
+def terrain_of(tables: Tables, humanoid: Humanoid) -> Terrain:
     """Return the terrain of a file, a support of `[hand]` where the robot's arm reaches it unless `across` is given.
 
     Its top then is `down` arm's lengths below the shoulder of the standing robot, its middle `out` arm's lengths aside.
@@ -51,7 +63,7 @@ def terrain_of(tables: Any, humanoid: Humanoid) -> Terrain:
     return Terrain([placed if block is support else block for block in blocks], table.floor)
 
 
-def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
+def steps_of(tables: MulticontactWalk, humanoid: Humanoid, terrain: Terrain) -> StepsTable:
     """Return the table `[steps]` as this robot takes it: with `fit`, soles that overlap at its `width` are laid out.
 
     Soles that fit beside each other on the ground are moved apart; others go one ahead of the other (`tandem_stance`),
@@ -65,7 +77,7 @@ def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
     """
     table, soles = tables.steps, humanoid.feet.values()
     length, width = max(sole.length for sole in soles), max(sole.width for sole in soles)
-    if not table.fit or width <= table.width:
+    if not table.fit or table.width is None or width <= table.width:
         return table
     breadth = terrain.breadth(0.0, 0.0)
     if 2.0 * width + _BESIDE <= breadth:
@@ -85,30 +97,34 @@ def steps_of(tables: Any, humanoid: Humanoid, terrain: Terrain) -> Any:
     return table.model_copy(update=update | {"single": slower * table.single, "double": slower * table.double})
 
 
-def hand_of(tables: Any, humanoid: Humanoid, length: float) -> Any:
-    """Return the table `[hand]` with numbers for what it leaves out, for steps of this length (m).
+def holds_of(table: HandTable, humanoid: Humanoid, length: float) -> Holds:
+    """Return the holds of the table `[hand]` with numbers for what it leaves out, for steps of this length (m).
 
     Holds follow each other by at most `_HOLDS` of the arm's length, each as far ahead of the shoulder when it is taken
     as behind it when it is left.
     """
-    table = tables.hand
     arm = limb(humanoid, _hand_end(table.end, humanoid))
     every = table.every or max(1, int(_HOLDS * arm.length / max(abs(length), 1e-9)))
     ahead = arm.root[0] + every * length / 2 if table.ahead is None else table.ahead
     across = _across(arm, table.out) if table.across is None else table.across
-    return table.model_copy(update={"every": min(every, 100), "ahead": float(ahead), "across": float(across)})
+    return Holds(min(every, 100), float(ahead), float(across))
 
 
 def with_hand(
-    table: Any, start: Mapping[str, PlacedPatch], steps: Sequence[Move], terrain: Terrain, friction: float
+    table: HandTable,
+    holds: Holds,
+    start: Mapping[str, PlacedPatch],
+    steps: Sequence[Move],
+    terrain: Terrain,
+    friction: float,
 ) -> list[Move]:
-    """Return the steps with the moves of the hand of a whole `table` between them, the first before all steps."""
+    """Return the steps with the moves of the hand between them, the first before all steps."""
     places, moves, patch = dict(start), [], FlatPatch.point(friction)
     for i, step in enumerate(steps):
-        if i % table.every == 0:
-            x = float(np.mean([place.position[0] for place in places.values()])) + table.ahead
+        if i % holds.every == 0:
+            x = float(np.mean([place.position[0] for place in places.values()])) + holds.ahead
             try:
-                point, R = terrain.ground(x, table.across, table.support)
+                point, R = terrain.ground(x, holds.across, table.support)
             except InputError as error:
                 key = "hand.support" if error.key == "block" else "hand.across"
                 raise InputError(key, error.value, error.allowed) from None
@@ -126,6 +142,6 @@ def _hand_end(end: str, humanoid: Humanoid) -> str:
     return end
 
 
-def _across(arm: Any, out: float) -> float:
+def _across(arm: Limb, out: float) -> float:
     """Return the y (m) that is so many arm's lengths further out than the shoulder."""
     return float(arm.root[1] + np.sign(arm.root[1]) * out * arm.length)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,12 +21,13 @@ from trundle.systems.multicontact.record import TrialResult
 
 if TYPE_CHECKING:
     from trundle.simulate.mujoco.humanoid import HumanoidPlant
+    from trundle.systems.multicontact.schema_carry import Tables
 
 _SINKS = 1e-3
 """How far, m, a body of the robot may be in an obstacle at the start: soles stand on a floor that is one."""
 
 
-def read_obstacles(scenario: Scenario, humanoid: Humanoid) -> tuple[Obstacle, ...]:
+def read_obstacles(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> tuple[Obstacle, ...]:
     """Return the obstacles of the file, each against the capsules that keep away from it.
 
     Raises
@@ -34,7 +35,6 @@ def read_obstacles(scenario: Scenario, humanoid: Humanoid) -> tuple[Obstacle, ..
     InputError
         For a name that is taken, or a capsule that the robot's file does not have.
     """
-    tables: Any = scenario.tables
     limbs = tuple(humanoid.clearance.capsules) if humanoid.clearance else ()
     taken, found = {*limbs, *(block.name for block in tables.terrain.blocks if block.name)}, []
     for i, table in enumerate(tables.obstacles):
@@ -45,16 +45,14 @@ def read_obstacles(scenario: Scenario, humanoid: Humanoid) -> tuple[Obstacle, ..
         taken.add(table.name)
         against = limbs if table.against is None else table.against
         _known(scenario, humanoid, f"{key}.against", against)
-        size = table.shape.model_dump()
-        kind = size.pop("type")
-        numbers = size["size"] if kind == "box" else [size[part] for part in ("radius", "length") if part in size]
+        numbers = np.hstack([np.zeros(0), *table.shape.model_dump(exclude={"type"}).values()])
+        R = rotation_rpy(np.array(table.rpy))
         with error_context(key, scenario):
-            R = rotation_rpy(np.array(table.rpy))
-            found.append(Obstacle(table.name, np.array(numbers, dtype=float), table.center, against, R, kind))
+            found.append(Obstacle(table.name, numbers, np.array(table.center), against, R, table.shape.type))
     return tuple(found)
 
 
-def read_avoidance_pairs(scenario: Scenario, humanoid: Humanoid) -> dict[str, tuple[str, ...]]:
+def read_avoidance_pairs(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> dict[str, tuple[str, ...]]:
     """Return the capsules that keep away from each block of the terrain that names some.
 
     Raises
@@ -62,7 +60,6 @@ def read_avoidance_pairs(scenario: Scenario, humanoid: Humanoid) -> dict[str, tu
     InputError
         For a block without a name, or a capsule that the robot's file does not have.
     """
-    tables: Any = scenario.tables
     found: dict[str, tuple[str, ...]] = {}
     limbs = tuple(humanoid.clearance.capsules) if humanoid.clearance else ()
     for i, block in enumerate(tables.terrain.blocks):
@@ -87,7 +84,7 @@ def _known(scenario: Scenario, humanoid: Humanoid, key: str, names: tuple[str, .
             raise InputError(f"{key}[{k}]", name, allowed, scenario.file)
 
 
-def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
+def read_rows(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> CollisionRows | None:
     """Return the rows that keep the robot's limbs apart and away from obstacles and blocks, if there are any.
 
     Raises
@@ -95,12 +92,12 @@ def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
     InputError
         If limbs are to keep apart of which the robot's file says nothing.
     """
-    tables: Any = scenario.tables
     avoid, limits = tables.controller.avoid, humanoid.clearance
     if avoid and limits is None:
         allowed = f"false: the file of {humanoid.name} has no table clearance"
         raise InputError("controller.avoid", avoid, allowed, scenario.file)
-    around = (*read_obstacles(scenario, humanoid), *_blocks(tables, humanoid, read_avoidance_pairs(scenario, humanoid)))
+    pairs = read_avoidance_pairs(scenario, tables, humanoid)
+    around = (*read_obstacles(scenario, tables, humanoid), *_blocks(tables, humanoid, pairs))
     if limits is None or avoid is False:
         return None
     around = tuple(one for one in around if one.against)
@@ -111,7 +108,7 @@ def read_rows(scenario: Scenario, humanoid: Humanoid) -> CollisionRows | None:
     return CollisionRows(limits, around)
 
 
-def _blocks(tables: Any, humanoid: Humanoid, avoidance_pairs: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
+def _blocks(tables: Tables, humanoid: Humanoid, avoidance_pairs: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
     if not avoidance_pairs:
         return []
     terrain = terrain_of(tables, humanoid)  # a support may be laid out for the robot's arm
@@ -119,13 +116,12 @@ def _blocks(tables: Any, humanoid: Humanoid, avoidance_pairs: Mapping[str, tuple
     return [Obstacle(name, 2 * b.half_size, b.center, avoidance_pairs[name], b.R) for name, b in blocks.items()]
 
 
-def check_start(scenario: Scenario, plant: HumanoidPlant, q: FloatArray) -> None:
+def check_start(scenario: Scenario, tables: Tables, plant: HumanoidPlant, q: FloatArray) -> None:
     """Raise `InputError` where an obstacle, or a block that is kept away from, is in the robot at its start q (nq,)."""
     if not plant.fixtures:
         return
-    view, tables = plant.plant(q).view(), scenario.tables
-    places = {one.name: f"obstacles[{i}].center" for i, one in enumerate(getattr(tables, "obstacles"))}  # noqa: B009
-    blocks = getattr(tables, "terrain").blocks  # noqa: B009
+    view, blocks = plant.plant(q).view(), tables.terrain.blocks
+    places = {one.name: f"obstacles[{i}].center" for i, one in enumerate(tables.obstacles)}
     places |= {
         one.name: f"terrain.blocks[{i}].center" for i, one in enumerate(blocks) if one.name in plant.avoidance_pairs
     }
@@ -133,17 +129,17 @@ def check_start(scenario: Scenario, plant: HumanoidPlant, q: FloatArray) -> None
     for (name, (geom, others)), (_, gap) in zip(plant.fixtures.items(), plant.nearness(view), strict=True):
         if gap < -_SINKS:
             worst = min(others, key=lambda other: view.distance(view.geom(geom), view.geom(other), 1.0))
-            allowed = f"a place outside the robot: at the start {name!r} is {-gap:.3f} m deep in {_told(worst)}"
+            allowed = f"a place outside the robot: at the start {name!r} is {-gap:.3f} m deep in {_file_name(worst)}"
             raise InputError(places[name], np.asarray(centres[name]).tolist(), allowed, scenario.file)
 
 
-def _told(geom: str) -> str:
-    """Return the name that a file has for a geom of the robot."""
+def _file_name(geom: str) -> str:
+    """Return the capsule's name in the robot's file for a geom."""
     return repr(geom.removeprefix("limb_").rstrip("0123456789"))
 
 
 def with_obstacles(result: TrialResult, plant: HumanoidPlant, records: Mapping[str, FloatArray]) -> TrialResult:
-    """Return a trial's result with the largest force (N) and the smallest gap (m) of each obstacle, at samples."""
+    """Add the largest force (N) and the least distance (m) of each obstacle to a result."""
     if not plant.fixtures:
         return result
     near = records["nearness"]

@@ -11,7 +11,15 @@ from trundle.control.whole_body.whole_body import WholeBodyGains
 from trundle.parameters import parameters_of
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Angle, Array, Place3, Seconds, Sizes3, Table, table_of
-from trundle.systems.multicontact.schema import Length, Lift, MulticontactTables, PositiveFraction, TrialsTable
+from trundle.systems.multicontact.schema import (
+    Length,
+    Lift,
+    MulticontactStand,
+    MulticontactTables,
+    MulticontactWalk,
+    PositiveFraction,
+    TrialsTable,
+)
 from trundle.systems.planar.schema_control import Positive
 
 Few = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]
@@ -97,3 +105,7 @@ class MulticontactCarry(MulticontactTables):
     route: RouteTable = Field(default=RouteTable())
     hold: Seconds = Field(default=3.0, description="s, that the box is held where there are no steps")
     trials: TrialsTable = Field(default=TrialsTable())
+
+
+Tables = MulticontactStand | MulticontactWalk | MulticontactCarry
+"""Of a file of the kind; `task` says which."""

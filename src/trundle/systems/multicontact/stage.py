@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart
 from trundle.report.staging import Actor, Stage, frame_times, sampled
 from trundle.systems.wallbounce.stage import sphere
+
+if TYPE_CHECKING:
+    from trundle.systems.multicontact.trials import BodyRecord
 
 Array = NDArray[np.float64]
 
@@ -74,7 +77,7 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
     if urdf is None or not shapes:
         return _sticks(run.metadata.get("bodies", []), q)
     robot, names = Articulated(urdf), list(shapes)
-    poses: dict[str, list[Any]] = {name: [] for name in names}
+    poses: dict[str, list[tuple[Array, Array]]] = {name: [] for name in names}
     for state in q:
         for name, motion in zip(names, robot.terms(state, np.zeros(robot.nv), names).motions, strict=True):
             poses[name].append((motion.p, quaternion_of(motion.R)))
@@ -100,7 +103,7 @@ def _description(run: Trajectory) -> CheckedUrdf | None:
         return None
 
 
-def _sticks(bodies: Sequence[Mapping[str, Any]], q: Array) -> list[Actor]:
+def _sticks(bodies: Sequence[BodyRecord], q: Array) -> list[Actor]:
     """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
     if not bodies:
         return []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.examples import example_name
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.simulate.mujoco.plant import PlantRun, PlantView
+from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
 from trundle.systems.multicontact.obstacles import with_obstacles
@@ -22,17 +22,18 @@ from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
+    from trundle.systems.multicontact.experiment import MulticontactExperiment
 
 _SHIFTED = 0.03
-"""Way of a sole's middle, m, beyond which a robot that should stand has stepped."""
+"""Displacement of a sole, m, beyond which a robot that should stand has stepped."""
 _LOOK = 0.05
-"""Time between two looks at how near a robot's bodies are, s."""
+"""Sampling period of the clearance among the robot's bodies, s."""
 _PRESSED = 1.0
-"""Normal force, N, below which a planned wrench presses too little for its place in its cone to mean anything."""
+"""Planned normal force, N, below which the use of the cone is not recorded."""
 _AHEAD = np.linspace(0.0, 0.6, 13)
-"""How far ahead of now, s, a plan's angular momentum is told."""
+"""Prediction times, s, at which the angular momentum of plans is recorded."""
 _FAN = 0.2
-"""Time between two plans whose angular momentum is kept as far ahead, s."""
+"""Time between two recorded predictions, s."""
 _STILL = 0.15
 """Speed of the base, m/s, below which a pushed robot has come to rest."""
 
@@ -49,48 +50,43 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one trial left: the run, and what came of it."""
+    """The recorded run of a trial and its result."""
 
     run: PlantRun
     result: TrialResult
 
 
-def run_trial(work: Any, trial: Trial) -> Outcome:
-    """Run one trial; `work` is a `trundle.systems.multicontact.experiment.MulticontactExperiment`."""
-    tables, plant, policy = work.tables, work.plant(trial), work.policy()
+def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
+    """Run one trial."""
+    tables, plant, policy = experiment.tables, experiment.plant(trial), experiment.policy()
     pushes = []
-    if any(trial.push):
+    if any(trial.push) and tables.task == "stand":
         table = tables.pushes
         force = np.array(trial.push) / table.duration
         pushes.append(ForcePulse("base", np.zeros(3), force, table.start, table.duration))
-    made = plant.plant(work.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
+    made = plant.plant(experiment.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
     run = made.run(
         policy,
-        work.duration,
-        sensors=plant.sensors(work.noise(), tables.noise.delay, trial.seed),
+        experiment.duration,
+        sensors=plant.sensors(experiment.noise(), tables.noise.delay, trial.seed),
         pushes=pushes,
-        record=_records(work, plant, policy),
+        record=_records(experiment, plant, policy),
         output_step=tables.simulation.output_step,
     )
-    result = _with_lean(_result(work, trial, run, policy), work, trial, run)
+    result = _with_lean(_result(experiment, trial, run, policy), experiment, trial, run)
     return Outcome(run, with_obstacles(result, plant, run.records))
 
 
-def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Callable[[PlantView], Any]]:
-    controller, ends = work.controller, plant.ends
-
-    def thought(name: str) -> Callable[[PlantView], Any]:
-        return lambda _: getattr(policy.diagnostics, name)
+def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
+    ends = plant.ends
 
     def truth(view: PlantView) -> FloatArray:
         """Return centre of mass, its rate, angular momentum, points and slips of the ends, from the true state."""
-        q, nu = plant.state(view)
-        terms, motions = controller.terms(q, nu)
+        m, motions = experiment.momentum(*plant.state(view))
         forces = plant.forces(view)
         loaded = np.linalg.norm(forces, axis=1) > 1.0
         points = np.array([motions[name].p for name in ends])
         slip = np.array([motions[name].v for name in ends]) * loaded[:, None]
-        m = terms.momentum
         return np.concatenate([m.com, m.com_rate, m.angular, points.ravel(), slip.ravel()])
 
     def state(view: PlantView) -> FloatArray:
@@ -106,23 +102,23 @@ def _records(work: Any, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping
         "forces": plant.forces,
         "gap": plant.gaps,
         "torque": lambda view: view.data.ctrl.copy(),
-        "nominal": lambda _: work.path(np.array([policy.diagnostics.plan_time]))[0][0],
-        "estimated": thought("base"),
-        "begun": thought("begun"),
-        "plan_time": thought("plan_time"),
+        "nominal": lambda _: experiment.path(np.array([policy.diagnostics.plan_time]))[0][0],
+        "estimated": lambda _: policy.diagnostics.base,
+        "begun": lambda _: policy.diagnostics.begun,
+        "plan_time": lambda _: policy.diagnostics.plan_time,
         "box": plant.box_pose,
         "nearness": plant.nearness,
         "standing": lambda _: np.array([name in policy.diagnostics.standing for name in ends], dtype=np.float64),
-        "momentum": thought("momentum"),
+        "momentum": lambda _: policy.diagnostics.momentum,
         "ahead": lambda _: np.array([policy.predicted(late) for late in _AHEAD]),
-        "tick": thought("solve_time"),
-        "preview": thought("preview_time"),
+        "tick": lambda _: policy.diagnostics.solve_time,
+        "preview": lambda _: policy.diagnostics.preview_time,
         "margin": margin,
     }
 
 
 def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
-    """Return position and momentum of the plan in force, then forces, normals and uses of the ends, zero without."""
+    """Sample of the current plan: position, momentum; force, normal, cone use of each end (zero if open), packed."""
     position, on = policy.planned()
     table = np.zeros((3, len(ends), 3))
     for i, name in enumerate(ends):
@@ -134,18 +130,18 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
     return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
-def _result(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
+def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
-    nq = work.controller.humanoid.robot.nq
+    nq = experiment.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
     speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
     held = run.status is Status.SUCCESS
     landed, margin = policy.landed, float(records["margin"].min())
-    shift = _sole_shift(records["truth"], list(work.controller.humanoid.ends))
-    stood, went = bool(work.steps.travels) or shift <= _SHIFTED, landed == len(work.steps.travels)
+    shift = _sole_shift(records["truth"], list(experiment.controller.humanoid.ends))
+    stood, went = bool(experiment.steps.travels) or shift <= _SHIFTED, landed == len(experiment.steps.travels)
     failings = {
         f"a sole slid or stepped {shift:.3f} m": stood,
-        f"{landed} of {len(work.steps.travels)} travels ended": went,
+        f"{landed} of {len(experiment.steps.travels)} travels ended": went,
         f"it moves with {speed:.2f} m/s at the end": speed < _STILL,
     }
     relaxed, previews = policy.previews[Status.LIMITS_RELAXED], policy.previews.total()
@@ -177,9 +173,9 @@ def _result(work: Any, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> T
 
 
 def _dropped_errors(run: PlantRun) -> tuple[float, float]:
-    """Return how far plans' dropped component of the angular momentum, about z, was from what was then estimated.
+    """Largest errors of the angular momentum about z, which plans do not steer, against the estimate at that time.
 
-    The worst of plans in force, each from where it was made, and of what plans have `_AHEAD` of now.
+    Of the current plan, and of its prediction at the end of `_AHEAD`.
     """
     r, most = run.records, float(_AHEAD[-1])
     now = np.abs(r["planned"][:, 5] - r["momentum"][:, 2])
@@ -190,18 +186,19 @@ def _dropped_errors(run: PlantRun) -> tuple[float, float]:
 
 
 def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
-    """Return the farthest, m, that the middle of any sole was from where it stood at first, as the plant has it."""
+    """Largest displacement (m) of the centre of any sole from its start, in the plant."""
     points = truth[:, 9 : 9 + 3 * len(ends)].reshape(len(truth), len(ends), 3)
     feet = points[:, [i for i, name in enumerate(ends) if name.endswith("_foot")]]
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
-def _with_lean(result: TrialResult, work: Any, trial: Trial, run: PlantRun) -> TrialResult:
-    """Return the result with what the hand of a robot that leans did, and how near its bodies came to each other."""
-    hand = work.tables.hand if work.tables.task == "walk" else None
+def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
+    """Add the loads of the hand on its support and the clearance among the robot's own bodies to a result."""
+    tables = experiment.tables
+    hand = tables.hand if tables.task == "walk" else None
     if hand is None:
         return result
-    humanoid, r = work.controller.humanoid, run.records
+    humanoid, r = experiment.controller.humanoid, run.records
     i = tuple(humanoid.ends).index(hand.end)
     placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
     weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
@@ -209,14 +206,14 @@ def _with_lean(result: TrialResult, work: Any, trial: Trial, run: PlantRun) -> T
     loads = [float(force[one].mean()) for one in runs if placed[one[0]]]
     clearance, pair = min(
         (
-            work.distances(q)
-            for q in r["state"][:: max(1, round(_LOOK / work.tables.simulation.output_step)), : humanoid.robot.nq]
+            experiment.distances(q)
+            for q in r["state"][:: max(1, round(_LOOK / tables.simulation.output_step)), : humanoid.robot.nq]
         ),
         key=lambda one: one[0],
     )
     return replace(
         result,
-        placements=int(sum(load > work.tables.controller.gating.force for load in loads)),
+        placements=int(sum(load > tables.controller.gating.force for load in loads)),
         hand_load_share=float(force[placed].mean() / weight) if placed.any() else 0.0,
         hand_load_most=float(force.max()),
         self_clearance=clearance,
@@ -225,7 +222,7 @@ def _with_lean(result: TrialResult, work: Any, trial: Trial, run: PlantRun) -> T
 
 
 def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
-    """Return the arrays of what plans in force had, as `_records` packs it."""
+    """Arrays of the current plan, from what `_in_force` packs."""
     forces, normals, uses = planned[:, 6:].reshape(len(planned), 3, -1, 3).swapaxes(0, 1)
     return {
         "com_position_planned": planned[:, :3],
@@ -237,40 +234,73 @@ def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
     }
 
 
-def _fan(run: PlantRun, step: float) -> dict[str, Any]:
-    """Return what plans, every so often, have of the angular momentum ahead: figure 5 of paper 3."""
+def _fan(run: PlantRun, step: float) -> PlanFan:
+    """Predicted angular momentum of a plan every `_FAN` s (paper 3, figure 5)."""
     rows = slice(None, None, max(1, round(_FAN / step)))
     values = np.round(run.records["ahead"][rows], 5)
     return {"ahead": _AHEAD.tolist(), "time": run.time[rows].tolist(), "angular_momentum": values.tolist()}
 
 
+class PlanFan(TypedDict):
+    """Predicted angular momentum (plans, times ahead, 3), kg m2/s, of the plans at these times, s."""
+
+    ahead: list[float]
+    time: list[float]
+    angular_momentum: list[list[list[float]]]
+
+
 def _box(poses: FloatArray) -> dict[str, FloatArray]:
-    """Return the arrays of the box's poses (n, 7), if there is one."""
+    """Arrays of the box's poses (n, 7), if there is a box."""
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
 
 
-def _surroundings(plant: HumanoidPlant) -> dict[str, Any]:
-    """Return what is around the robot, as a record keeps it."""
-    return {"terrain": plant.terrain.table, "obstacles": [one.table for one in plant.obstacles]}
+class BodyRecord(TypedDict):
+    """A body for drawing: index of its parent, placement (R, p) and axis of its joint, centre of mass."""
+
+    name: str
+    parent: int
+    slides: bool
+    R: list[list[float]]
+    p: list[float]
+    axis: list[float]
+    com: list[float]
 
 
-def pictured(humanoid: Humanoid) -> dict[str, Any]:
-    """Return what pages need of a robot wherever they are made: licence, the name of its description, all bodies."""
-    bodies = []
-    for body in humanoid.robot.bodies():
-        told = {key: getattr(body, key).tolist() for key in ("R", "p", "axis", "com")}
-        bodies.append({"name": body.name, "parent": body.parent, "slides": body.slides} | told)
-    told = {"licence": humanoid.licence, "notice": humanoid.notice, "description": example_name(humanoid.urdf)}
-    return {**told, "bodies": bodies}
+class RobotRecord(TypedDict):
+    """What drawing a robot needs without its files: licence, name of the description, bodies."""
+
+    licence: str
+    notice: str
+    description: str
+    bodies: list[BodyRecord]
 
 
-def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
-    """Return the first trial as a trajectory that knows what came of all trials."""
+def pictured(humanoid: Humanoid) -> RobotRecord:
+    """Return what drawing the robot needs."""
+    bodies = [
+        BodyRecord(
+            name=body.name,
+            parent=body.parent,
+            slides=body.slides,
+            R=body.R.tolist(),
+            p=body.p.tolist(),
+            axis=body.axis.tolist(),
+            com=body.com.tolist(),
+        )
+        for body in humanoid.robot.bodies()
+    ]
+    description = example_name(humanoid.urdf)
+    return RobotRecord(licence=humanoid.licence, notice=humanoid.notice, description=description, bodies=bodies)
+
+
+def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
+    """Return the trajectory of the first trial with the results of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
 
-    run, robot, tables = outcomes[0].run, work.controller.humanoid.robot, work.tables
-    ends = tuple(work.controller.humanoid.ends)
+    run, robot, tables = outcomes[0].run, experiment.controller.humanoid.robot, experiment.tables
+    plant = experiment.plant(Trial(0, 1.0))
+    ends = tuple(experiment.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
     q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["forces"]
     hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
@@ -304,15 +334,16 @@ def trajectory(work: Any, outcomes: Sequence[Outcome]) -> Trajectory:
         "task": tables.task,
         "message": run.reason,
         "robot": tables.robot.name,
-        **pictured(work.controller.humanoid),
+        **pictured(experiment.controller.humanoid),
         "friction": tables.plant.friction,
-        "box": None if "box_position" not in arrays else list(tables.box.size),
+        "box": None if plant.box is None else plant.box.size.tolist(),
         "footholds": [
             {"name": c.contact.name, "position": c.contact.position.tolist(), "corners": c.contact.corners.tolist()}
-            for c in work.steps.forecast.contacts
+            for c in experiment.steps.forecast.contacts
         ],
-        **_surroundings(work.plant(Trial(0, 1.0))),
-        "stances": work.stances(),
+        "terrain": plant.terrain.table,
+        "obstacles": [one.table for one in plant.obstacles],
+        "stances": experiment.stances(),
         "plans": _fan(run, tables.simulation.output_step) if tables.controller.preview.use else None,
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

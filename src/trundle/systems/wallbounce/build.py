@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +25,8 @@ _HANDS = ("left", "right")
 
 
 def build(scenario: Scenario) -> TrialsExperiment:
-    """Return the work of a `wallbounce` scenario."""
-    tables: Any = scenario.tables
-    setup = Setup(tables, scenario.seed)
+    """Return the experiment of a `wallbounce` scenario."""
+    setup = Setup.of(scenario)
     moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
     moved["range"] = "controller.torso_range"
     moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}
@@ -43,13 +42,13 @@ def build(scenario: Scenario) -> TrialsExperiment:
 
 @dataclass(frozen=True, eq=False)
 class TrialsExperiment:
-    """The trials of a scenario, one after another; the first is the trajectory."""
+    """The trials of a scenario; one of them is the trajectory."""
 
     scenario: Scenario
     setup: Setup
 
     def parts(self) -> Iterator[Part]:
-        """Yield all trials as one job."""
+        """Yield one part: all trials."""
         yield Part("", self._run)
 
     def _run(self, share: PartProgress | None) -> Trajectory:
@@ -57,7 +56,7 @@ class TrialsExperiment:
 
 
 def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
-    """Return the first trial as a trajectory that knows what came of all trials."""
+    """Return the trajectory of the trial `trials.record` with the results of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.wallbounce.record import VIEW
 
@@ -93,7 +92,7 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
 
 
 def _message(setup: Setup, outcomes: list[Outcome], shown: int) -> str:
-    """Return what went wrong in words, nothing if nothing did: falls, late and unusable plans, lost measurements."""
+    """Return what went wrong, if anything: falls, late and unusable plans, lost measurements."""
     results = [outcome.result for outcome in outcomes]
     late, rejected = sum(one.plans_late for one in results), sum(one.plans_rejected for one in results)
     bad = sum(one.bad_measurements for one in results)
@@ -115,7 +114,7 @@ def _message(setup: Setup, outcomes: list[Outcome], shown: int) -> str:
 
 
 def _quality(outcomes: list[Outcome]) -> dict[str, dict[str, float | None]]:
-    """Return the 95 % and 50 % of each measure of all plans of all trials, by level."""
+    """Return median and 95th percentile of each measure over all plans of all trials, by level."""
     result: dict[str, dict[str, float | None]] = {}
     for level in ("implicit", "hybrid"):
         result[level] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -12,6 +12,9 @@ from trundle.checks import FloatArray
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.systems.wallbounce.robot import BallBalancer
+
+if TYPE_CHECKING:
+    from trundle.systems.wallbounce.schema import BalancerControllerTable, Tables
 
 __all__ = ["MOVED", "check_places", "check_robot", "check_rules"]
 
@@ -40,7 +43,7 @@ def check_robot(robot: BallBalancer) -> None:
         raise InputError("joint_rest", robot.joint_rest, "within joint_lower and joint_upper")
 
 
-def check_places(tables: Any, robot: BallBalancer, walls: list[Wall]) -> None:
+def check_places(tables: Tables, robot: BallBalancer, walls: list[Wall]) -> None:
     """Refuse walls through the robot, a box that appears in it, and a goal inside a wall.
 
     Raises
@@ -70,7 +73,7 @@ def check_places(tables: Any, robot: BallBalancer, walls: list[Wall]) -> None:
             raise InputError("box.ahead", box.ahead, allowed)
 
 
-def check_rules(controller: Any) -> None:
+def check_rules(controller: BalancerControllerTable) -> None:
     """Refuse a shortest contact that no plan is long enough for.
 
     Raises

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report.runs import DrawRun
-from trundle.systems.wallbounce.record import results, shown
+from trundle.systems.wallbounce.record import results, robot_of, shown
+from trundle.systems.wallbounce.robot import tilt_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,9 +200,9 @@ def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes 
 
 def _top(run: Trajectory) -> Array:
     """Return the top (n, 2) of the torso's axis."""
-    axis = np.asarray(rotations_ypr(run["base_rpy"][:, ::-1]).as_matrix())[:, :2, 2]
-    robot: Any = run.metadata["robot"]
-    return run["base_position"][:, :2] + (robot["height"] - robot["ball_radius"]) * axis
+    robot = robot_of(run)
+    tilt = tilt_of(*run["base_rpy"][:, ::-1].T)
+    return run["base_position"][:, :2] + (robot.height - robot.ball_radius) * tilt
 
 
 def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, array
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
+from trundle.numerics.rotations import rotation_of
 from trundle.parameters import Length, NonNegative, Period, Positive, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import Surface, add_geom, add_motor, load_mujoco, new_spec, set_inertia
 from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
@@ -189,12 +190,12 @@ class BalancerPlant:
         t = float(np.clip(command[2], -self.robot.yaw_limit, self.robot.yaw_limit))
         r = self.robot.ball_radius
         on_ball = np.array([-r * f[1], r * f[0], -t])
-        return np.concatenate([_matrix(view.data.qpos[3:7]).T @ on_ball, command[3:]])
+        return np.concatenate([rotation_of(view.data.qpos[3:7]).T @ on_ball, command[3:]])
 
     def measure(self, view: PlantView) -> FloatArray:
         """Return the measurement (28,)."""
         q, v = view.data.qpos, view.data.qvel
-        R = _matrix(q[3:7])
+        R = rotation_of(q[3:7])
         angles = [
             math.atan2(R[1, 0], R[0, 0]),
             math.asin(min(1.0, max(-1.0, -R[2, 0]))),
@@ -247,17 +248,6 @@ class BalancerPlant:
         state = self.robot.state(s)
         found = ca.Function("v", [s], [state.v, state.omega])(x)
         return np.array(found[0]).ravel(), np.array(found[1]).ravel()
-
-
-def _matrix(q: FloatArray) -> FloatArray:
-    w, x, y, z = q / math.sqrt(q @ q)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _about(axis: int, angle: float) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import Annotated
 from trundle.checks import FloatArray
 from trundle.records import Trajectory, Variable, View, column, read_trials
 from trundle.status import Status
+from trundle.systems.wallbounce.robot import BallBalancer
 
 _V = ("time", "xyz")
 _T = ("time",)
@@ -109,6 +110,11 @@ class TrialResult:
     def as_wanted(self) -> bool:
         """Whether the robot got round the box where there is one, and else was safe."""
         return self.safe if self.box is None else self.cleared
+
+
+def robot_of(run: Trajectory) -> BallBalancer:
+    """Return the robot of a run, as the controller believes it."""
+    return BallBalancer(**run.metadata["robot"])
 
 
 def results(run: Trajectory) -> tuple[TrialResult, ...]:

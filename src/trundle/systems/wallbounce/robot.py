@@ -13,8 +13,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import array
+from trundle.checks import FloatArray, array
 from trundle.errors import InputError
+from trundle.numerics.rotations import rotations_ypr
 from trundle.parameters import (
     Length,
     Mass,
@@ -316,6 +317,11 @@ class BallBalancer:
     def _inertia(self, R: ca.SX, com: ca.SX) -> ca.SX:
         about_com = R @ ca.diag(ca.DM(self.inertia)) @ R.T
         return about_com + self.mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)
+
+
+def tilt_of(yaw: FloatArray, pitch: FloatArray, roll: FloatArray) -> FloatArray:
+    """Return the horizontal part (n, 2) of the body's z axis at angles (n,), rad."""
+    return np.asarray(rotations_ypr(np.column_stack([yaw, pitch, roll])).as_matrix())[:, :2, 2]
 
 
 def body_rotation(angles: ca.SX) -> ca.SX:

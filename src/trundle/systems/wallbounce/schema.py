@@ -232,9 +232,12 @@ class WallbounceNavigate(WallbounceTable):
         return self
 
 
+Tables = WallbounceRecover | WallbounceNavigate
+
+
 def _check_range(table: str, key: str, value: tuple[float, float]) -> None:
     if value[0] > value[1]:
         raise fault(f"{table}.{key}", "must be 2 numbers, the smaller first")
 
 
-__all__ = ["WallbounceNavigate", "WallbounceRecover"]
+__all__ = ["Tables", "WallbounceNavigate", "WallbounceRecover"]

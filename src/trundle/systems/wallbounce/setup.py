@@ -6,8 +6,8 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -38,14 +38,16 @@ from trundle.systems.wallbounce.control import (
 from trundle.systems.wallbounce.plant import BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
 
-__all__ = ["Setup", "Trial"]
+if TYPE_CHECKING:
+    from trundle.scenarios.scenario import Scenario
+    from trundle.systems.wallbounce.schema import BoxTable, GoalTable, Tables, WallbounceNavigate
 
-_TURN_SEEN = 1  # version of the surroundings before anything has appeared
+__all__ = ["Setup", "Trial"]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What one trial has of its own.
+    """What differs between trials.
 
     Attributes
     ----------
@@ -66,9 +68,9 @@ class Trial:
 
 
 @lru_cache(maxsize=8)
-def _levels(robot: str, walls: int, stages: int, step: float) -> tuple[ContactImplicit, HybridControl]:
-    """Both problems of a robot, compiled once for all parts and trials."""
-    believed = BallBalancer(**json.loads(robot))
+def _levels(robot: str, gravity: float, walls: int, stages: int, step: float) -> tuple[ContactImplicit, HybridControl]:
+    """Both problems of a robot (JSON), compiled once for all parts and trials."""
+    believed = BallBalancer(**json.loads(robot), gravity=gravity)
     return ContactImplicit(believed, walls, stages, step), HybridControl(believed, walls, stages, step)
 
 
@@ -76,18 +78,25 @@ def _levels(robot: str, walls: int, stages: int, step: float) -> tuple[ContactIm
 class Setup:
     """The checked tables of a scenario of kind `wallbounce` as objects."""
 
-    tables: Any
+    tables: Tables
     seed: int
+
+    @property
+    def trip(self) -> WallbounceNavigate | None:
+        """The tables of a trip; None where the robot stands and is pushed."""
+        return self.tables if self.tables.task == "navigate" else None
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Setup:
+        """Return the set-up of a scenario of the kind."""
+        return cls(cast("Tables", scenario.tables), scenario.seed)
 
     # what stays the same ------------------------------------------------------------------------------
 
     @property
     def robot(self) -> BallBalancer:
-        """What the controller believes."""
-        return BallBalancer(**self._robot())
-
-    def _robot(self) -> dict[str, Any]:
-        return self.tables.robot.values() | {"gravity": self.tables.simulation.gravity}
+        """The controller's model of the robot."""
+        return BallBalancer(**self.tables.robot.values(), gravity=self.tables.simulation.gravity)
 
     @property
     def walls(self) -> list[Wall]:
@@ -102,8 +111,8 @@ class Setup:
 
     @property
     def box(self) -> MovableBox | None:
-        """The box that appears, out of sight until then."""
-        table = getattr(self.tables, "box", None)
+        """The box that appears, far away until then."""
+        table = self.trip.box if self.trip else None
         return None if table is None else MovableBox((0.0, -100.0), table.half_size)
 
     def plant(self) -> BalancerPlant:
@@ -144,7 +153,8 @@ class Setup:
     def levels(self) -> tuple[ContactImplicit, HybridControl]:
         """Return both problems, compiled."""
         table = self.tables.controller
-        return _levels(json.dumps(self._robot(), sort_keys=True), max(1, len(self.walls)), table.stages, table.step)
+        robot, gravity = self.tables.robot.model_dump_json(), self.tables.simulation.gravity
+        return _levels(robot, gravity, max(1, len(self.walls)), table.stages, table.step)
 
     def policy(self, reference: Reference, surroundings: Callable[[float], Surroundings]) -> TwoLevel:
         """Return the controller."""
@@ -170,21 +180,22 @@ class Setup:
 
     def trials(self) -> list[Trial]:
         """Return the trials, drawn with the seed."""
-        rng, table = np.random.default_rng(self.seed), self.tables.trials
+        rng = np.random.default_rng(self.seed)
         if self.tables.task == "recover":
+            table = self.tables.trials
             low, high = np.array([table.impulse, table.length, table.heading, table.height]).T
             drawn = [rng.uniform(low, high) for _ in range(table.count)]
             return [Trial(push=tuple(map(float, d)), seed=self.seed + k) for k, d in enumerate(drawn)]
         result, box = [], self.tables.box
-        for k in range(table.count):
-            speed = float(rng.uniform(*table.start_speed))
+        for k in range(self.tables.trials.count):
+            speed = float(rng.uniform(*self.tables.trials.start_speed))
             place = None if box is None else (float(rng.uniform(*box.ahead)), float(rng.uniform(*box.aside)))
             result.append(Trial(box=place, speed=speed, seed=self.seed + k))
         return result
 
     def pushes(self, trial: Trial) -> list[ForcePulse]:
         """Return the push of a trial, if it has one."""
-        if trial.push is None:
+        if trial.push is None or self.tables.task != "recover":
             return []
         impulse, length, heading, height = trial.push
         force = impulse / length * np.array([math.cos(heading), math.sin(heading), 0.0])
@@ -192,7 +203,7 @@ class Setup:
         return [ForcePulse("base", [0.0, 0.0, height], force, self.tables.trials.start, max(step, length))]
 
     def sensors(self, plant: BalancerPlant, trial: Trial) -> Sensors:
-        """Return what the controller is told."""
+        """Return the sensors of the controller."""
         table = self.tables.noise
         sigma = np.repeat(
             [table.position, table.angle, table.joint, table.velocity, table.angular_velocity, table.joint_rate,
@@ -211,18 +222,21 @@ class Setup:
     @property
     def forward(self) -> FloatArray:
         """Unit vector (2,) from the start to the goal."""
-        if self.tables.task == "recover":
-            return np.array([1.0, 0.0])
-        goal = np.asarray(self.tables.goal.position, dtype=np.float64)
+        goal = np.array(self.trip.goal.position if self.trip else (1.0, 0.0))
         return np.asarray(goal / np.linalg.norm(goal))
 
+    @property
+    def sideways(self) -> FloatArray:
+        """Unit vector (2,) to the left of `forward`."""
+        return np.array([-self.forward[1], self.forward[0]])
+
     def guide(self, trial: Trial) -> Guide:
-        """Return where the robot is told to go."""
+        """Return the reference and surroundings of a trial."""
         return Guide(self, trial)
 
 
 def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray] | None:
-    """Return what loses a share of all measurements: every number of those is NaN."""
+    """Return a filter that replaces a share of all measurements by NaN."""
     if share == 0.0:
         return None
     rng = np.random.default_rng([seed, 1])
@@ -230,44 +244,38 @@ def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray
 
 
 class Guide:
-    """Reference and surroundings of one trial: they change while it runs, where the robot is then."""
+    """Reference and surroundings of one trial; box and new goal are placed relative to the robot when they appear."""
 
     def __init__(self, setup: Setup, trial: Trial) -> None:
-        self.setup, self.trial = setup, trial
+        self.setup, self.trial, self.trip = setup, trial, setup.trip
         self.robot, self.walls = setup.robot, setup.walls
         self.place: FloatArray | None = None  # of the ball when the box appeared or the goal moved
-        self.goal = np.zeros(2) if setup.tables.task == "recover" else np.asarray(setup.tables.goal.position)
+        self.goal = np.array(self.trip.goal.position) if self.trip else np.zeros(2)
         self.obstacle: PassedObstacle | None = None
         self._planner = self._made(0.0)
 
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
         """Return x_ref (n, 16)."""
-        if self.setup.tables.task == "recover":
+        if self._planner is None:
             return np.tile(self.robot.rest(self.goal), (len(times), 1))
         return self._planner.reference(time, state, times)
 
     def surroundings(self, time: float) -> Surroundings:
         """Return what is known around the robot."""
-        if self.setup.tables.task == "recover":
-            return Surroundings(self.walls)
-        return self._planner.surroundings(time)
+        return Surroundings(self.walls) if self._planner is None else self._planner.surroundings(time)
 
     def actions(self, plant: BalancerPlant) -> list[Action]:
-        """Return what happens while the trial runs."""
-        tables = self.setup.tables
-        if tables.task == "recover":
-            return []
+        """Return the events of the trial."""
         found = []
-        if tables.box is not None:
-            found.append(Action(tables.box.appears, lambda view: self._box_appears(plant, view)))
-        if tables.goal.turn_at is not None:
-            found.append(Action(tables.goal.turn_at, self._goal_moves))
+        if self.trip and self.trip.box is not None:
+            found.append(Action(self.trip.box.appears, partial(self._box_appears, plant, self.trip.box)))
+        if self.trip and self.trip.goal.turn_at is not None:
+            found.append(Action(self.trip.goal.turn_at, partial(self._goal_moves, self.trip.goal)))
         return found
 
-    def _box_appears(self, plant: BalancerPlant, view: PlantView) -> None:
-        table, forward = self.setup.tables.box, self.setup.forward
+    def _box_appears(self, plant: BalancerPlant, table: BoxTable, view: PlantView) -> None:
+        forward, sideways = self.setup.forward, self.setup.sideways
         ahead, aside = self.trial.box or (0.0, 0.0)
-        sideways = np.array([-forward[1], forward[0]])
         self.place = np.array(view.position("base")[:2])
         start = self.place - sideways * float(self.place @ sideways)
         center = start + ahead * forward + aside * sideways
@@ -279,18 +287,15 @@ class Guide:
         self.obstacle = PassedObstacle(KeepOutDisc(center, radius, hands), side, view.time)
         self._planner = self._made(view.time)
 
-    def _goal_moves(self, view: PlantView) -> None:
-        table, forward = self.setup.tables.goal, self.setup.forward
-        sideways = np.array([-forward[1], forward[0]])
+    def _goal_moves(self, table: GoalTable, view: PlantView) -> None:
         self.place = np.array(view.position("base")[:2])
-        self.goal = self.place + table.turn_ahead * forward + table.turn_aside * sideways
+        self.goal = self.place + table.turn_ahead * self.setup.forward + table.turn_aside * self.setup.sideways
         self._planner = self._made(view.time)
 
-    def _made(self, time: float) -> PathPlanner:
+    def _made(self, time: float) -> PathPlanner | None:
         """The path planner of what is known now; a version of its own makes every change an event."""
-        tables = self.setup.tables
-        if tables.task == "recover":
-            return PathPlanner(self.robot, [TimedGoal(np.zeros(2))], self.walls)
+        if self.trip is None:
+            return None
         goals: Sequence[TimedGoal] = [TimedGoal(self.goal, time)] * (1 if self.place is None else 2)
         obstacles = [] if self.obstacle is None else [self.obstacle]
-        return PathPlanner(self.robot, goals, self.walls, obstacles, tables.path.make(), self.setup.forward)
+        return PathPlanner(self.robot, goals, self.walls, obstacles, self.trip.path.make(), self.setup.forward)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,8 @@ from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart
 from trundle.report.staging import Actor, Stage, frame_times, sampled
-from trundle.systems.wallbounce.record import shown
+from trundle.systems.wallbounce.record import robot_of, shown
+from trundle.systems.wallbounce.robot import BallBalancer
 
 Array = NDArray[np.float64]
 Colour = tuple[int, int, int]
@@ -61,8 +61,8 @@ def _view(run: Trajectory) -> Array:
 
 def _robot(run: Trajectory, name: str, posture: Array, colour: Colour | None, opacity: float | None) -> list[Actor]:
     """Actors of the robot at postures (k, 11): x, y, yaw, pitch, roll, joints."""
-    robot: Any = run.metadata["robot"]
-    r, top = float(robot["ball_radius"]), float(robot["height"]) - float(robot["ball_radius"])
+    robot = robot_of(run)
+    r, top = robot.ball_radius, robot.height - robot.ball_radius
     width = float(run.metadata["torso_radius"])
     turn = rotations_ypr(posture[:, 2:5])
     q, R = np.asarray(turn.as_quat(scalar_first=True)), np.asarray(turn.as_matrix())
@@ -71,23 +71,23 @@ def _robot(run: Trajectory, name: str, posture: Array, colour: Colour | None, op
     ball = sphere(r, colour or _BALL, opacity)
     actors = [Actor(f"{name}_torso", (body,), origin, q), Actor(f"{name}_ball", (ball,), origin, q)]
     for side, first in ((1.0, 5), (-1.0, 8)):
-        shoulder = np.asarray(robot["shoulder"]) * [1.0, side, 1.0]
+        shoulder = np.asarray(robot.shoulder) * [1.0, side, 1.0]
         for part, (start, way, length) in enumerate(_links(robot, posture[:, first : first + 3], side)):
             place = origin + np.einsum("kij,kj->ki", R, shoulder + start)
             turned = _toward(np.einsum("kij,kj->ki", R, way))
             pieces = (cylinder(0.028, 0.0, length, colour or _ARM, opacity),)
             if part == 1:
-                pieces += (sphere(float(robot["hand_radius"]), colour or _ARM, opacity, length),)
+                pieces += (sphere(robot.hand_radius, colour or _ARM, opacity, length),)
             actors.append(Actor(f"{name}_{'left' if side > 0 else 'right'}_{part}", pieces, place, turned))
     return actors
 
 
-def _links(robot: Any, q: Array, side: float) -> list[tuple[Array, Array, float]]:
+def _links(robot: BallBalancer, q: Array, side: float) -> list[tuple[Array, Array, float]]:
     """Start from the shoulder (k, 3), direction (k, 3) and length of both links, body axes."""
     s, c = np.sin(side * q[:, 0]), np.cos(side * q[:, 0])
     upper, fore = (np.column_stack([np.sin(a), s * np.cos(a), -c * np.cos(a)]) for a in (q[:, 1], q[:, 1] + q[:, 2]))
-    first = float(robot["upper_arm"])
-    return [(np.zeros_like(upper), upper, first), (first * upper, fore, float(robot["forearm"]))]
+    first = robot.upper_arm
+    return [(np.zeros_like(upper), upper, first), (first * upper, fore, robot.forearm)]
 
 
 def _walls(run: Trajectory, count: int) -> list[Actor]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.numerics.rotations import rotations_ypr
 from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.wallbounce.control.plans import BalancerPlan
 from trundle.systems.wallbounce.control.two_level import TwoLevel
 from trundle.systems.wallbounce.plant import BalancerPlant
 from trundle.systems.wallbounce.record import TrialResult
+from trundle.systems.wallbounce.robot import tilt_of
 from trundle.systems.wallbounce.setup import Guide, Setup, Trial
+
+if TYPE_CHECKING:
+    from trundle.systems.wallbounce.schema import WallbounceNavigate
 
 __all__ = ["QUALITY", "Outcome", "run_trial"]
 
@@ -155,24 +159,29 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
     if trial.push is not None:
         impulse, length, heading, height = trial.push
         return replace(result, push_impulse=impulse, push_length=length, push_heading=heading, push_height=height)
-    return _with_trip(replace(result, speed=trial.speed), setup, guide, run, y, real)
+    result = replace(result, speed=trial.speed)
+    return result if setup.trip is None else _with_trip(result, setup, setup.trip, guide, run, y, real)
 
 
 def _with_trip(
-    result: TrialResult, setup: Setup, guide: Guide, run: PlantRun, y: FloatArray, real: FloatArray
+    result: TrialResult,
+    setup: Setup,
+    tables: WallbounceNavigate,
+    guide: Guide,
+    run: PlantRun,
+    y: FloatArray,
+    real: FloatArray,
 ) -> TrialResult:
     """Return the result with what came of a trip, of measurements y (n, 28) and forces on the hands (n, 2), N."""
-    tables, forward = setup.tables, setup.forward
-    sideways = np.array([-forward[1], forward[0]])
     change = tables.goal.turn_at if tables.box is None else tables.box.appears
     begin = 0.0 if change is None else change
     after = run.time >= begin - 1e-9
     origin = y[after, :2][0] if after.any() else y[-1, :2]  # a run may end before anything changes
-    aside = np.abs((y[:, :2] - origin) @ sideways)
+    aside = np.abs((y[:, :2] - origin) @ setup.sideways)
     near = np.linalg.norm(y[:, :2] - guide.goal, axis=1) < 0.25
     step = float(run.time[1] - run.time[0])
     late = after & (run.time > begin + 1.0) & np.any(real > 1.0, axis=1)
-    com = y[:, :2] + _com_offset(setup, y)
+    com = y[:, :2] + setup.robot.com[2] * tilt_of(*y[:, 2:5].T)
     speed = np.gradient(com, run.time, axis=0)
     push = np.linalg.norm(np.gradient(speed, run.time, axis=0), axis=1)
     return replace(
@@ -180,18 +189,12 @@ def _with_trip(
         box=None if guide.obstacle is None else guide.obstacle.disc.center,
         goal=guide.goal,
         change=begin,
-        along=float(np.max(y[:, :2] @ forward)),
+        along=float(np.max(y[:, :2] @ setup.forward)),
         late_contact=float(np.sum(late) * step),
         lateral_time=_first(run.time, after & (aside >= 0.25), begin),
         goal_time=_first(run.time, after & near, begin),
         peak_acceleration=float(np.max(_smooth(push, 3)[after])) if after.any() else np.nan,
     )
-
-
-def _com_offset(setup: Setup, y: FloatArray) -> FloatArray:
-    """Horizontal place (n, 2) of the centre of mass from the ball, upright com."""
-    c = float(np.asarray(setup.robot.com)[2])
-    return c * np.asarray(rotations_ypr(y[:, 2:5]).as_matrix())[:, :2, 2]
 
 
 def _smooth(values: FloatArray, half: int) -> FloatArray:

@@ -114,7 +114,7 @@ def upright(found: Sequence[ControlSolution]) -> ControlSolution:
 
 
 class StageContacts(NamedTuple):
-    """What happens along a plan: see `BalancerPlan`; forces on the hands (N, 6), N, world axes."""
+    """Contact quantities along a plan, see `BalancerPlan`; forces on the hands (N, 6), N, world axes."""
 
     distances: FloatArray
     forces: FloatArray
@@ -138,7 +138,7 @@ class _Planner(ABC):
         return self.level.step * np.arange(self.level.stages + 1, dtype=np.float64)
 
     def _seen(self, solution: ControlSolution, p: FloatArray) -> StageContacts:
-        """Return what happens along a solution."""
+        """Return distances, forces and speeds along a solution."""
         n = self.level.stages
         found = [np.array(value) for value in self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
         speeds = np.linalg.norm(found[4].T.reshape(n, -1, 3), axis=2)
@@ -257,7 +257,7 @@ class ImplicitPlanner(_Planner):
         return flags, ends
 
     def _contacts(self, begin: float, distances: FloatArray, since: ArrayLike) -> tuple[NDArray[np.bool_], FloatArray]:
-        """Which pairs touch now, by the hands' feeling and the distance, and since how long."""
+        """Pairs in contact now, by measured force and distance, and for how long (s)."""
         felt = np.repeat(np.asarray(since, dtype=np.float64), self.control.walls)
         near = np.logical_not(np.isnan(felt)) & (distances < 0.02)
         return near, np.where(near, begin - felt, 0.0)

@@ -6,6 +6,7 @@ import math
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,8 +60,7 @@ class Surroundings:
     version: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class PendingPlan:
+class PendingPlan(NamedTuple):
     """A plan and when it may be used, s."""
 
     time: float
@@ -144,7 +144,7 @@ class TwoLevel:
 
     @property
     def period(self) -> float:
-        """Of the low level, s."""
+        """Period of the low level, s."""
         return self.timing.low
 
     def reset(self) -> None:
@@ -196,7 +196,7 @@ class TwoLevel:
         return np.where(np.isfinite(measured), measured, self._held)
 
     def _feel(self, time: float, measured: FloatArray) -> None:
-        """Note since when the hands feel a force."""
+        """Update since when each hand has measured a force."""
         pressed = np.linalg.norm(measured[22:28].reshape(2, 3), axis=1) > 1.5
         self._since = np.where(pressed, np.where(np.isnan(self._since), time, self._since), math.nan)
 

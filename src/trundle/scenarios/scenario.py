@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -17,6 +17,7 @@ from trundle.scenarios import catalogue, files, overrides
 from trundle.scenarios.problems import Problem, ScenarioError, keys_of, problems_of, suggestion
 from trundle.scenarios.schema import DataFile, ScenarioTable, Table, schema_of
 
+TablesT = TypeVar("TablesT", bound=ScenarioTable)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _NUMBERS = re.compile(r"\[\n(?:\s+[-+.\w]+,\n)+\s*\]")  # texts hold no line ends, so this is only ever an array
 _DEPTH = 16  # tables in tables, far more than any schema has
@@ -62,6 +63,12 @@ class Scenario:
     def task(self) -> str:
         """The task, as in the file."""
         return str(getattr(self.tables, "task"))  # noqa: B009
+
+    def read(self, schema: type[TablesT]) -> TablesT:
+        """Return the tables, which are of the `schema` of the scenario's task."""
+        if not isinstance(self.tables, schema):
+            raise TypeError(f"the tables of task {self.task!r} are no {schema.__name__}")
+        return self.tables
 
     @property
     def seed(self) -> int:

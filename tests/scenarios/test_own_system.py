@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +70,17 @@ def summary(folder: Path) -> dict[str, Any]:
 def test_the_package_is_small() -> None:
     files = sorted(PACKAGE.rglob("*.py"))
     assert sum(len(file.read_text().splitlines()) for file in files) < 300
-    assert "trundle._" not in "".join(file.read_text() for file in files)
+    imports = re.findall(
+        r"^ *(?:from|import) (trundle\S*)", "\n".join(file.read_text() for file in files), re.MULTILINE
+    )
+    assert set(imports) == {"trundle", "trundle.control", "trundle.report", "trundle.scenarios"}
+
+
+@pytest.mark.parametrize("package", ["control", "report", "scenarios"])
+def test_what_is_handed_on_is_there(package: str) -> None:
+    module = import_module(f"trundle.{package}")
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
 
 
 def test_its_scenario_is_listed_and_its_schema_printed(site: Path) -> None:

@@ -6,18 +6,19 @@ import functools
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn, ParamSpec
 
 import typer
 
 from trundle.cli import interrupt
 from trundle.errors import InputError, TrundleError
 
+Arguments = ParamSpec("Arguments")
 BAD_INPUT = 2
 FAILED = 1
 
 
-def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+def guarded(function: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """Return the command `function` whose errors become a message on stderr and an exit code.
 
     An interrupt gives 130, whatever exception it came out as, and even if none did. Bad input gives 2, other errors of
@@ -25,7 +26,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def command(*args: Any, **kwargs: Any) -> None:
+    def command(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         """Run the function, and turn what goes wrong into a message and an exit code."""
         try:
             function(*args, **kwargs)

@@ -9,6 +9,7 @@ from trundle.control.regulators import (
     Switching,
     TrackingLQR,
     attraction_level,
+    in_rolling_coordinates,
 )
 from trundle.control.sensing import Actuated, Camera, Encoders, Sensed
 from trundle.control.whole_body import (
@@ -54,6 +55,7 @@ __all__ = [
     "WholeBodyTarget",
     "attraction_level",
     "gross_path",
+    "in_rolling_coordinates",
     "nominal_path",
     "straight_walk",
 ]

@@ -6,8 +6,9 @@ Nothing here knows a kind of scenario: a system chooses what it shows of its run
 
 from __future__ import annotations
 
+from trundle.report import style
 from trundle.report.files import trajectories, write_figures
-from trundle.report.metrics import general
+from trundle.report.metrics import QUANTITIES, general
 from trundle.report.plots import figures, variable
 from trundle.report.runs import Count, Figure, Metric, MetricGroup, Quantity, RunSet, figures_of_runs, measure, sized
 from trundle.report.scene import build_stage
@@ -15,6 +16,7 @@ from trundle.report.staging import Stage
 from trundle.report.viewer import write_viewer
 
 __all__ = [
+    "QUANTITIES",
     "Count",
     "Figure",
     "Metric",
@@ -28,6 +30,7 @@ __all__ = [
     "general",
     "measure",
     "sized",
+    "style",
     "trajectories",
     "variable",
     "write_figures",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,7 +136,7 @@ def _ellipse(a: float, b: float) -> Curve:
     return Curve(at, lambda x: np.arctan2(x[:, 1] / b, x[:, 0] / a), side=-1)
 
 
-def _fourier(radius: float, cosines: Any, sines: Any) -> Curve:
+def _fourier(radius: float, cosines: Sequence[float], sines: Sequence[float]) -> Curve:
     def at(u: Array) -> Derivatives:
         """Return the value and derivatives there."""
         r, d, e = np.ones_like(u), np.zeros_like(u), np.zeros_like(u)

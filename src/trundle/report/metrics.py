@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_matrices
@@ -189,7 +189,7 @@ def is_passive(run: Trajectory) -> bool:
     return not any(np.any(run[name]) for name in _TORQUES if name in run)
 
 
-def inertia_matrix(inertia: Any) -> Array:
+def inertia_matrix(inertia: ArrayLike) -> Array:
     """Return the inertia (3, 3) that a record holds as one number, three on the diagonal, or a matrix."""
     J = np.asarray(inertia, dtype=float)
     if J.size == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
+Colour = tuple[float, float, float, float]
+Instant = tuple[float, Array, str | tuple[float, float, float]]
+"""Time (s), place (2,) of its label (m), and the label's colour."""
 _SNAPSHOTS = 7
 
 
@@ -76,7 +79,7 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     touching = np.linalg.norm(force[: instants[-1] + 1], axis=1) > 0
     path = np.where(touching[:, None], contact[: len(touching)], np.nan)
     corners: list[Array] = [path[touching]]
-    heads: list[tuple[float, Array, Any]] = []
+    heads: list[Instant] = []
     from matplotlib import colormaps
 
     for rank, i in enumerate(instants):
@@ -116,7 +119,7 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _draw_base(ax: Axes, base: SceneBody, edge: Array, colour: Any, share: float) -> Array:
+def _draw_base(ax: Axes, base: SceneBody, edge: Array, colour: Colour, share: float) -> Array:
     """Draw a moving base at one instant, `share` (0 to 1) of the run; return its outline (n, 2)."""
     if base.closed:
         edge = np.vstack([edge, edge[:1]])
@@ -126,7 +129,7 @@ def _draw_base(ax: Axes, base: SceneBody, edge: Array, colour: Any, share: float
     return edge
 
 
-def _draw_body(ax: Axes, outline: Array, centre: Array, colour: Any, share: float) -> None:
+def _draw_body(ax: Axes, outline: Array, centre: Array, colour: Colour, share: float) -> None:
     """Draw a body at one instant: outline, centre of mass, and a spoke that turns with it."""
     ax.fill(*outline.T, facecolor=colour, alpha=0.08 + 0.1 * share, edgecolor="none", zorder=2.8)
     alpha = 0.5 + 0.5 * share
@@ -144,12 +147,12 @@ def _draw_ground(ax: Axes, base: SceneBody, edge: Array) -> None:
         ax.fill_between(x, z, min(low, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
 
 
-def _darker(colour: Any) -> tuple[float, ...]:
+def _darker(colour: Colour) -> tuple[float, float, float]:
     """Return a colour that can be read as text on white."""
-    return tuple(0.7 * float(part) for part in colour[:3])
+    return 0.7 * colour[0], 0.7 * colour[1], 0.7 * colour[2]
 
 
-def _times(ax: Axes, heads: list[tuple[float, Array, Any]], drawn: Array, size: float, clear: bool) -> Array:
+def _times(ax: Axes, heads: list[Instant], drawn: Array, size: float, clear: bool) -> Array:
     """Write the instants above the bodies' highest points and return the places (n, 2).
 
     ``clear``: above all that is drawn there; otherwise close to the body and in its colour, which tells it from the

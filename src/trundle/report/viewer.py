@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from trundle.records.whole import whole
 from trundle.report.meshes import MeshPart, arrow_mesh
 from trundle.report.staging import FIELD_OF_VIEW, Stage
 from trundle.report.style import unbroken
+
+if TYPE_CHECKING:
+    from viser import MeshHandle, SceneApi, SceneNodeHandle, ViserServer
 
 Array = NDArray[np.float64]
 
@@ -80,7 +83,7 @@ def render(stage: Stage) -> str:
             server.stop()
 
 
-def _record(server: Any, stage: Stage) -> str:
+def _record(server: ViserServer, stage: Stage) -> str:
     scene = server.scene
     scene.set_up_direction("+z")
     # No environment map: plain lights keep the file small and the picture quiet.
@@ -107,7 +110,7 @@ def _record(server: Any, stage: Stage) -> str:
     return serializer.as_html()
 
 
-def _actor(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
+def _actor(scene: SceneApi, stage: Stage, index: int) -> Callable[[int], None]:
     actor = stage.actors[index]
     frame = scene.add_frame(f"/{actor.name}", show_axes=False)
     for i, part in enumerate(actor.parts):
@@ -120,7 +123,7 @@ def _actor(scene: Any, stage: Stage, index: int) -> Callable[[int], None]:
     )
 
 
-def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
+def _contact(scene: SceneApi, stage: Stage) -> Callable[[int], None]:
     updates = [_force(scene, stage, "", stage.contact, stage.forces)]
     if stage.cone is not None:
         # Lines, not a sheet: opaque lines are seen through the half-transparent object, a sheet is not.
@@ -131,7 +134,7 @@ def _contact(scene: Any, stage: Stage) -> Callable[[int], None]:
     return _together(*updates)
 
 
-def _force(scene: Any, stage: Stage, name: str, contact: Array, forces: Array) -> Callable[[int], None]:
+def _force(scene: SceneApi, stage: Stage, name: str, contact: Array, forces: Array) -> Callable[[int], None]:
     """Draw a contact's point, where it ever has a force only while it has one, and its force."""
     size, red = stage.size, (197, 27, 58)
     ball = scene.add_icosphere(f"/contact{name}", radius=0.045 * size, color=red, subdivisions=2, cast_shadow=False)
@@ -142,7 +145,7 @@ def _force(scene: Any, stage: Stage, name: str, contact: Array, forces: Array) -
 
 
 def _arrow(
-    scene: Any, stage: Stage, name: str, foot: Array, forces: Array, colour: tuple[int, int, int]
+    scene: SceneApi, stage: Stage, name: str, foot: Array, forces: Array, colour: tuple[int, int, int]
 ) -> Callable[[int], None]:
     """Draw a force (k, 3) as an arrow from its foot (k, 3)."""
     size = stage.size
@@ -160,7 +163,7 @@ def _arrow(
     )
 
 
-def _assign(handle: Any, name: str, values: NDArray[Any]) -> Callable[[int], None]:
+def _assign(handle: SceneNodeHandle, name: str, values: Array) -> Callable[[int], None]:
     """Return what sets an attribute to row k of `values`, where that differs from the row before: messages are dear."""
     size = float(np.max(np.abs(values))) or 1.0
     # Round-off is no motion; a drift below it adds up to nothing that is seen.
@@ -182,7 +185,7 @@ def _together(*updates: Callable[[int], None]) -> Callable[[int], None]:
     return update
 
 
-def _mesh(scene: Any, name: str, part: MeshPart) -> Any:
+def _mesh(scene: SceneApi, name: str, part: MeshPart) -> MeshHandle:
     return scene.add_mesh_simple(
         name,
         part.vertices.astype(np.float32),
@@ -195,7 +198,7 @@ def _mesh(scene: Any, name: str, part: MeshPart) -> Any:
     )
 
 
-def _line(scene: Any, name: str, points: Array, colour: tuple[int, int, int], size: float) -> None:
+def _line(scene: SceneApi, name: str, points: Array, colour: tuple[int, int, int], size: float) -> None:
     segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)[unbroken(points)]
     scene.add_line_segments(name, segments, colour, thickness=0.03 * size)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeGuard
 
 from trundle.errors import InputError
+from trundle.scenarios.problems import Toml
 
 _EXCLUDES = {"step": "relative_tolerance", "relative_tolerance": "step"}  # of [simulation]: setting one drops the other
 
 _KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
-def parse(text: str) -> tuple[tuple[str, ...], Any]:
+def parse(text: str) -> tuple[tuple[str, ...], Toml]:
     """Return the path and value of ``table.key=value``, the value read as TOML.
 
     Raises
@@ -37,7 +38,7 @@ def parse(text: str) -> tuple[tuple[str, ...], Any]:
     return tuple(key.split(".")), read["value"]
 
 
-def apply(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+def apply(data: dict[str, Toml], overrides: Iterable[str]) -> dict[str, Toml]:
     """Return `data` with the `overrides` set; a part that changes the same key takes the new value too."""
     result = copy.deepcopy(data)
     for text in overrides:
@@ -62,7 +63,7 @@ def mark(key: str, keys: Iterable[str]) -> str:
     return ""
 
 
-def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+def merge(base: Mapping[str, Toml], change: Mapping[str, Toml]) -> dict[str, Toml]:
     """Return `base` with `change` laid over it, table by table; a table of another `type` replaces the old one.
 
     Of arrays of tables that all have a `name`, tables of the same name are laid over each other, new ones added.
@@ -86,7 +87,7 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _named(value: Any) -> bool:
+def _named(value: Toml) -> TypeGuard[Sequence[dict[str, Toml]]]:
     """Whether `value` is an array of tables that each have a name of their own."""
     if not isinstance(value, list | tuple) or not value:
         return False
@@ -95,15 +96,19 @@ def _named(value: Any) -> bool:
     return len(texts) == len(value) == len(set(texts))
 
 
-def _merged_by_name(base: Any, change: Any) -> list[Any]:
-    changes = {table["name"]: table for table in change}
-    merged = [merge(table, changes.pop(table["name"], {})) for table in base]
-    return merged + [copy.deepcopy(table) for table in changes.values()]
+def _merged_by_name(base: Sequence[dict[str, Toml]], change: Sequence[dict[str, Toml]]) -> list[Toml]:
+    changes = {str(table["name"]): table for table in change}
+    merged = [merge(table, changes.pop(str(table["name"]), {})) for table in base]
+    return [*merged, *(copy.deepcopy(table) for table in changes.values())]
 
 
-def _put(data: Any, path: tuple[str, ...], value: Any, text: str) -> None:
+def _put(table: dict[str, Toml], path: tuple[str, ...], value: Toml, text: str) -> None:
+    data: Toml = table
     for step in path[:-1]:
-        data = _by_name(data, step) if _named(data) else data.setdefault(step, {})
+        if isinstance(data, dict):
+            data = data.setdefault(step, {})
+        elif _named(data):
+            data = _by_name(data, step)
         if not (isinstance(data, dict) or _named(data)):
             raise InputError("--set", text, f"a key of a table ('{step}' is none)")
     if not isinstance(data, dict):
@@ -112,13 +117,13 @@ def _put(data: Any, path: tuple[str, ...], value: Any, text: str) -> None:
     data.pop(_EXCLUDES.get(path[-1], ""), None)
 
 
-def _by_name(tables: Any, name: str) -> Any:
+def _by_name(tables: Sequence[dict[str, Toml]], name: str) -> dict[str, Toml] | None:
     """Return the table of that name in an array of tables, or None."""
     return next((table for table in tables if table["name"] == name), None)
 
 
-def _has(data: Mapping[str, Any], path: tuple[str, ...]) -> bool:
-    value: Any = data
+def _has(data: Mapping[str, Toml], path: tuple[str, ...]) -> bool:
+    value: Toml = data
     for step in path:
         if _named(value):
             value = _by_name(value, step)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import difflib
 import typing
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from types import UnionType
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, time
+from types import GenericAlias, UnionType
+from typing import NamedTuple, Union, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from trundle.errors import InputError
+
+Toml = Union[None, bool, int, float, str, date, time, "Sequence[Toml]", "Mapping[str, Toml]"]
+"""A value of a TOML file; None stands for what is left out."""
+
+Form = type | UnionType | GenericAlias | None
+"""The type of a key, as its annotation says it."""
 
 _LINES = 5  # problems printed of one file; a file of another kind would print dozens
 
@@ -29,7 +37,7 @@ class Problem:
     """One key of a file that cannot be accepted: dotted `key`, the `value` as printed, `fault` as printed."""
 
     key: str
-    value: Any
+    value: Toml | _Missing
     fault: str
 
     def line(self, file: str | None) -> str:
@@ -71,11 +79,11 @@ class ScenarioError(InputError):
             lines.append(f"... and {len(self.problems) - _LINES} more")
         return "\n".join(lines)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...], str | None]]:
         return type(self), (self.problems, self.file)
 
 
-def show(value: Any) -> str:
+def show(value: Toml | _Missing) -> str:
     """Return `value` as it would stand in a TOML file, on one line and cut to a readable length."""
     return _readable(_toml(value, 6))
 
@@ -85,7 +93,7 @@ def _readable(text: str) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
-def _toml(value: Any, depth: int) -> str:
+def _toml(value: Toml | _Missing, depth: int) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and abs(value) >= 10**18:
@@ -110,7 +118,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return "known here: " + ", ".join(names) if names else "nothing is known here"
 
 
-def problems_of(error: ValidationError, schema: type[BaseModel], data: Any) -> list[Problem]:
+def problems_of(error: ValidationError, schema: type[BaseModel], data: Toml) -> list[Problem]:
     """Return the problems of `data`, one a key, in the file's order of tables."""
     found: dict[str, Problem] = {}
     for item in error.errors(include_url=False, include_context=True):
@@ -123,7 +131,7 @@ def problems_of(error: ValidationError, schema: type[BaseModel], data: Any) -> l
     )
 
 
-def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
+def _problem(item: ErrorDetails, schema: type[BaseModel], data: Toml) -> Problem:
     place = _locate(schema, item["loc"], data)
     key, value = ".".join(place.path), place.value
     if item["type"] == "extra_forbidden":
@@ -131,7 +139,7 @@ def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
     if item["type"] == "missing" and isinstance(item["loc"][-1], str):
         return Problem(key, MISSING, f"is missing; must be {place.allowed}")
     if item["type"] == "trundle":
-        context = item["ctx"]
+        context = item.get("ctx", {})
         inner = str(context["key"])
         value = _inside(place.value, inner) if inner else place.value
         return Problem(".".join([*place.path, inner]) if inner else key, value, str(context["fault"]))
@@ -140,7 +148,7 @@ def _problem(item: Any, schema: type[BaseModel], data: Any) -> Problem:
     return Problem(key, value, f"must be {place.allowed}")
 
 
-def _inside(value: Any, key: str) -> Any:
+def _inside(value: Toml | _Missing, key: str) -> Toml | _Missing:
     """Return what stands at a key such as ``initial.angle`` or ``bodies[2].parent`` of a table."""
     for step in key.replace("[", ".").replace("]", "").split("."):
         if isinstance(value, list | tuple) and step.isdecimal() and int(step) < len(value):
@@ -171,16 +179,24 @@ class _Place:
     """Where an error sits: the key's path, its raw value and what its type says."""
 
     path: list[str]
-    value: Any
+    value: Toml | _Missing
     allowed: str
     known: tuple[str, ...] = ()
-    members: typing.Any = ()
+    members: Mapping[str, type[BaseModel]] = field(default_factory=dict)
 
 
-def _locate(schema: type[BaseModel], loc: tuple[int | str, ...], data: Any) -> _Place:
+class _Kind(NamedTuple):
+    """What may stand at a key: its type, tag -> table of a union of tables, and what an error says of it."""
+
+    form: Form
+    members: Mapping[str, type[BaseModel]]
+    allowed: str
+
+
+def _locate(schema: type[BaseModel], loc: tuple[int | str, ...], data: Toml) -> _Place:
     """Walk `loc` down the schema; steps that name a member of a union are no keys of the file."""
     place = _Place([], data, "a table")
-    kind: Any = schema
+    kind: Form = schema
     rest = list(loc)
     while rest:
         step = rest.pop(0)
@@ -188,20 +204,20 @@ def _locate(schema: type[BaseModel], loc: tuple[int | str, ...], data: Any) -> _
             fields = keys_of(kind)
             place.known = tuple(fields)
             place.path.append(str(step))
-            place.value = place.value.get(step) if isinstance(place.value, Mapping) else place.value
+            place.value = place.value.get(str(step)) if isinstance(place.value, Mapping) else place.value
             info = fields.get(str(step))
             if info is None:
                 place.allowed = "a known key"
                 return place
             kind, place.members, place.allowed = _field(info)
         elif place.members:
-            kind, place.members = place.members.get(step), ()
+            kind, place.members = place.members.get(str(step)), {}
         elif typing.get_origin(kind) is dict:
             inner, members, allowed = _value(kind)
             if not isinstance(place.value, Mapping) or not (members or _is_table(inner)):
                 return place
             place.path.append(str(step))
-            place.value = place.value.get(step, MISSING)
+            place.value = place.value.get(str(step), MISSING)
             kind, place.members, place.allowed = inner, members, allowed
         else:
             element, members, allowed = _element(kind)
@@ -218,15 +234,15 @@ def keys_of(schema: type[BaseModel]) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in schema.model_fields.items()}
 
 
-def _field(info: FieldInfo) -> tuple[Any, dict[str, Any], str]:
-    kind, inner = _unless_left_out(info.annotation)
+def _field(info: FieldInfo) -> _Kind:
+    kind, inner = _unless_left_out(cast("Form", info.annotation))
     tagged = any(isinstance(entry, FieldInfo) and entry.discriminator for entry in inner)
     members = _members(kind) if info.discriminator or tagged else {}
     said = [m.text for m in (*inner, *info.metadata) if isinstance(m, Allowed)]
-    return kind, members, said[-1] if said else _phrase(kind, members)
+    return _Kind(kind, members, said[-1] if said else _phrase(kind, members))
 
 
-def _unless_left_out(kind: Any) -> tuple[Any, list[Any]]:
+def _unless_left_out(kind: Form) -> tuple[Form, list[FieldInfo | Allowed]]:
     """Return the type of a key that may be left out without the None, and the metadata that this type has."""
     parts = [part for part in typing.get_args(kind) if part is not type(None)]
     if typing.get_origin(kind) not in (typing.Union, UnionType) or len(parts) != 1:
@@ -237,31 +253,31 @@ def _unless_left_out(kind: Any) -> tuple[Any, list[Any]]:
     return inner, metadata
 
 
-def _element(kind: Any) -> tuple[Any, dict[str, Any], str]:
+def _element(kind: Form) -> _Kind:
     """Return the type of one table of an array of tables, nothing for an array of numbers."""
     args = typing.get_args(kind)
     if typing.get_origin(kind) is not tuple or not args:
-        return None, {}, ""
-    inner, members, phrase = _bare(args[0])
-    return (inner, members, phrase) if members or _is_table(inner) else (None, {}, "")
+        return _Kind(None, {}, "")
+    found = _bare(args[0])
+    return found if found.members or _is_table(found.form) else _Kind(None, {}, "")
 
 
-def _value(kind: Any) -> tuple[Any, dict[str, Any], str]:
+def _value(kind: Form) -> _Kind:
     """Return the type of what stands under any name of a table by names."""
     return _bare(typing.get_args(kind)[1])
 
 
-def _bare(kind: Any) -> tuple[Any, dict[str, Any], str]:
+def _bare(kind: Form) -> _Kind:
     inner = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
     members = _members(inner)
-    return inner, members, _phrase(inner, members)
+    return _Kind(inner, members, _phrase(inner, members))
 
 
-def _is_table(kind: Any) -> bool:
+def _is_table(kind: Form) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _members(kind: Any) -> dict[str, Any]:
+def _members(kind: Form) -> dict[str, type[BaseModel]]:
     """Return tag -> model for a union of models that differ by their key `type`."""
     if typing.get_origin(kind) not in (typing.Union, UnionType):
         return {}
@@ -273,7 +289,7 @@ def _members(kind: Any) -> dict[str, Any]:
     return result
 
 
-def _phrase(kind: Any, members: Mapping[str, Any]) -> str:
+def _phrase(kind: Form, members: Mapping[str, type[BaseModel]]) -> str:
     if members:
         return "a table with `type` one of " + _names(sorted(members))
     if typing.get_origin(kind) is typing.Literal:
@@ -287,13 +303,13 @@ def _phrase(kind: Any, members: Mapping[str, Any]) -> str:
     return "a table" if isinstance(kind, type) and issubclass(kind, BaseModel) else "of another type"
 
 
-def _table_phrase(key: Any, value: Any) -> str:
+def _table_phrase(key: Form, value: Form) -> str:
     """Return what a table by names may be, as in "a table by the names 'knee', 'elbow': each a number > 0"."""
     names = f" by the names {_names(typing.get_args(key))}" if typing.get_origin(key) is typing.Literal else " by names"
     return f"a table{names}: each {_said(value)}"
 
 
-def _said(kind: Any) -> str:
+def _said(kind: Form) -> str:
     """Return what the metadata of a type says it may be, or else its phrase."""
     said = [m.text for m in typing.get_args(kind)[1:] if isinstance(m, Allowed)]
     return said[-1] if said else _phrase(kind, {})

@@ -8,15 +8,16 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from trundle.errors import InputError
 from trundle.scenarios import catalogue, files, overrides
-from trundle.scenarios.problems import Problem, ScenarioError, keys_of, problems_of, suggestion
+from trundle.scenarios.problems import Problem, ScenarioError, Toml, keys_of, problems_of, suggestion
 from trundle.scenarios.schema import DataFile, ScenarioTable, Table, schema_of
 
+TablesT = TypeVar("TablesT", bound=ScenarioTable)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _NUMBERS = re.compile(r"\[\n(?:\s+[-+.\w]+,\n)+\s*\]")  # texts hold no line ends, so this is only ever an array
 _DEPTH = 16  # tables in tables, far more than any schema has
@@ -63,12 +64,18 @@ class Scenario:
         """The task, as in the file."""
         return str(getattr(self.tables, "task"))  # noqa: B009
 
+    def read(self, schema: type[TablesT]) -> TablesT:
+        """Return the tables, which are of the `schema` of the scenario's task."""
+        if not isinstance(self.tables, schema):
+            raise TypeError(f"the tables of task {self.task!r} are no {schema.__name__}")
+        return self.tables
+
     @property
     def seed(self) -> int:
         """Seed of everything random."""
         return self.tables.seed
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> dict[str, Toml]:
         """Return all tables as plain TOML values, defaults filled in: loading them gives the same scenario."""
         return plain(self.tables)
 
@@ -76,9 +83,7 @@ class Scenario:
         """Return the text of the resolved file; `data_files` renames the data files it points to."""
         import tomli_w
 
-        data = self.resolved()
-        if data_files:
-            data = _renamed(data, data_files)
+        data = _renamed_in(self.resolved(), data_files or {})
         return _NUMBERS.sub(_on_one_line, tomli_w.dumps(data))
 
     def data_files(self) -> dict[str, Path]:
@@ -172,7 +177,7 @@ def load_scenario(
     )
 
 
-def read_toml(content: bytes, file: str) -> dict[str, Any]:
+def read_toml(content: bytes, file: str) -> dict[str, Toml]:
     """Return the tables of a TOML file.
 
     Raises
@@ -201,7 +206,7 @@ def read_toml(content: bytes, file: str) -> dict[str, Any]:
 
 
 def scenario_from(
-    data: dict[str, Any],
+    data: dict[str, Toml],
     *,
     folder: Path,
     file: str,
@@ -224,7 +229,7 @@ def scenario_from(
 
 
 def _loaded(
-    data: dict[str, Any],
+    data: dict[str, Toml],
     folder: Path,
     file: str,
     library_name: str | None,
@@ -249,9 +254,10 @@ def _loaded(
     return scenario
 
 
-def plain(tables: Table) -> dict[str, Any]:
+def plain(tables: Table) -> dict[str, Toml]:
     """Return `tables` as TOML values (lists, no None), the keys that say what the file is first."""
-    data = _lists(tables.model_dump(by_alias=True, exclude_none=True))
+    dumped = tables.model_dump(by_alias=True, exclude_none=True)
+    data = {key: _lists(value) for key, value in dumped.items()}
     first = ("schema", "kind", "task", "name", "title", "paper", "seed")
     acceptance, parts = data.pop("acceptance", {}), data.pop("parts", {})
     ordered = {key: data.pop(key) for key in first if key in data} | data
@@ -259,7 +265,7 @@ def plain(tables: Table) -> dict[str, Any]:
     return ordered | {key: table for key, table in last.items() if table}
 
 
-def _checked(data: dict[str, Any], file: str, prefix: str) -> ScenarioTable:
+def _checked(data: dict[str, Toml], file: str, prefix: str) -> ScenarioTable:
     schema = schema_of(data, file)
     try:
         return schema.model_validate(data)
@@ -270,7 +276,7 @@ def _checked(data: dict[str, Any], file: str, prefix: str) -> ScenarioTable:
     raise ScenarioError([Problem(prefix + p.key, p.value, p.fault) for p in found], file)
 
 
-def _check_part(part: str, change: Mapping[str, Any], schema: type[ScenarioTable], file: str) -> None:
+def _check_part(part: str, change: Mapping[str, Toml], schema: type[ScenarioTable], file: str) -> None:
     if not _NAME.fullmatch(part):
         fault = "must be a name of at most 100 letters, digits, '.', '_' and '-'"
         raise ScenarioError([Problem("parts", part, fault)], file)
@@ -296,27 +302,32 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
     return found
 
 
-def _renamed(value: Any, names: Mapping[str, str], table: str = "") -> Any:
+def _renamed(value: Toml, names: Mapping[str, str], table: str = "") -> Toml:
     if isinstance(value, dict):
-        found = {}
-        for k, v in value.items():
-            a_file = isinstance(v, str) and (k in ("file", "urdf") or (table, k) == ("robot", "name"))
-            found[k] = names.get(v, v) if a_file else _renamed(v, names, k)
-        return found
+        return _renamed_in(value, names, table)
     return [_renamed(v, names) for v in value] if isinstance(value, list) else value
+
+
+def _renamed_in(data: Mapping[str, Toml], names: Mapping[str, str], table: str = "") -> dict[str, Toml]:
+    """Return a table with other names of data files."""
+    found: dict[str, Toml] = {}
+    for k, v in data.items():
+        a_file = isinstance(v, str) and (k in ("file", "urdf") or (table, k) == ("robot", "name"))
+        found[k] = names.get(v, v) if a_file and isinstance(v, str) else _renamed(v, names, k)
+    return found
 
 
 def _on_one_line(found: re.Match[str]) -> str:
     return "[" + ", ".join(item.strip(" ,") for item in found[0].splitlines()[1:-1]) + "]"
 
 
-def _lists(value: Any) -> Any:
+def _lists(value: Toml) -> Toml:
     if isinstance(value, dict):
         return {key: _lists(inner) for key, inner in value.items()}
     return [_lists(inner) for inner in value] if isinstance(value, list | tuple) else copy.copy(value)
 
 
-def _deeper(data: Any, depth: int) -> bool:
+def _deeper(data: dict[str, Toml], depth: int) -> bool:
     """Whether tables and arrays stand deeper than `depth` in each other, found without recursion."""
     level = [data]
     for _ in range(depth + 1):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from trundle.parameters import LARGEST, Parameter, Range, parameters_of
-from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, suggestion
+from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, Toml, suggestion
 from trundle.scenarios.system import names, system
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def tasks(kind: str) -> list[str]:
     return sorted(system(kind).tasks)
 
 
-def schema_of(data: dict[str, Any], file: str | None = None) -> type[ScenarioTable]:
+def schema_of(data: dict[str, Toml], file: str | None = None) -> type[ScenarioTable]:
     """Return the schema for `data`, read from its keys `kind` and `task`.
 
     Raises
@@ -279,7 +279,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     return dialect | {"anyOf": found, "$defs": shared}
 
 
-def _chosen(data: dict[str, Any], key: str, names: list[str], file: str | None) -> str:
+def _chosen(data: dict[str, Toml], key: str, names: list[str], file: str | None) -> str:
     value = data.get(key, MISSING)
     if isinstance(value, str) and value in names:
         return value

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import System, TaskSpec
+from trundle.scenarios import System, TaskSpec
 
 if TYPE_CHECKING:
     from trundle.report import Figure, Metric, RunSet

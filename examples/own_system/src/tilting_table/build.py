@@ -12,10 +12,7 @@ import trundle as tr
 from tilting_table.control import Regulator
 from tilting_table.report import is_held
 from tilting_table.schema import Balance
-from trundle.models import Start
-from trundle.records import PAIR, Variable, View, make_dataset
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
-from trundle.scenarios.scenario import Scenario
+from trundle.scenarios import PAIR, Part, PartProgress, Scenario, Start, Variable, View, error_context, make_dataset
 
 OWN = {
     "target_distance": Variable(("time",), "m", "hand", "distance of the contact from its target on the table"),

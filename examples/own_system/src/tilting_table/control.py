@@ -8,7 +8,7 @@ from scipy.linalg import solve_continuous_are
 
 from tilting_table.schema import ControllerTable
 from trundle import RollingPair
-from trundle.control.regulators import Linearization, LocalError, in_rolling_coordinates
+from trundle.control import Linearization, LocalError, in_rolling_coordinates
 
 
 class Regulator:

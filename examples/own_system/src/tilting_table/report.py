@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
-from trundle.records import Trajectory
+from trundle import Trajectory
 from trundle.report import (
+    QUANTITIES,
     Count,
     Figure,
     Metric,
@@ -22,7 +23,6 @@ from trundle.report import (
     style,
 )
 from trundle.report import figures as figures_of_kit
-from trundle.report.metrics import QUANTITIES
 
 Runs = Mapping[str, Trajectory]
 OWN = {

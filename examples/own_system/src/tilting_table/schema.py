@@ -6,8 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Duration, Mass, NonNegative, ScenarioTable, Size, Table, Vector2, fault
+from trundle.scenarios import Allowed, Duration, Mass, NonNegative, ScenarioTable, Size, Table, Vector2, fault
 
 Trials = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]
 Weight = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a number > 0, from 1e-9 to 1e9")]

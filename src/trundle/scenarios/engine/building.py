@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from trundle.errors import InputError
 from trundle.scenarios.files import read_table
 from trundle.scenarios.overrides import mark
+from trundle.scenarios.problems import Toml
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.system import system
 
 if TYPE_CHECKING:
+    from trundle.models import RollingPair, RollingTree, Start
     from trundle.records import Policy, Trajectory
 
 PartProgress = Callable[[float], None]
@@ -64,8 +66,8 @@ class Regulated(Protocol):
 class Simulation:
     """A model, its start, and the settings of the integration: the arguments of `trundle.simulate`."""
 
-    model: Any
-    initial: Any
+    model: RollingPair | RollingTree
+    initial: Start
     settings: Mapping[str, Any]
 
     def run(self, **further: Any) -> Trajectory:
@@ -140,15 +142,15 @@ def error_context(prefix: str, scenario: Scenario, rename: Mapping[str, str] | N
         raise _told(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
 
 
-def _told(error: InputError, key: str, value: Any, scenario: Scenario) -> InputError:
+def _told(error: InputError, key: str, value: Toml, scenario: Scenario) -> InputError:
     return type(error)(key, value, error.allowed + mark(key, scenario.set_keys), scenario.file)
 
 
-def _given(scenario: Scenario, key: str) -> Any:
+def _given(scenario: Scenario, key: str) -> Toml:
     """Return what the file says of the dotted `key`."""
-    value: Any = scenario.resolved()
+    value: Toml = scenario.resolved()
     for step in key.split("."):
-        value = value.get(step)
+        value = value.get(step) if isinstance(value, Mapping) else None
     return value
 
 

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -17,7 +16,7 @@ from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
 from trundle.errors import InputError
 from trundle.scenarios.engine import export_text as text
-from trundle.scenarios.engine.building import Regulated, Simulation, build
+from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, build
 from trundle.scenarios.engine.folder import write_bytes
 from trundle.scenarios.files import reason
 from trundle.scenarios.scenario import Scenario, load_scenario
@@ -48,7 +47,7 @@ class Feedback:
     """
 
     law: ca.Function
-    policy: Any
+    policy: BalancingLQR | TrackingLQR
     period: float
     first: float
     last: float
@@ -108,7 +107,7 @@ def _folder(out: str | Path) -> Path:
     return folder
 
 
-def _model(scenario: Scenario, work: Any) -> tuple[ca.Function, FloatArray]:
+def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArray]:
     """Return (x, u) -> (x', contact forces), in the mode of the start, and the start."""
     simple = isinstance(work, Simulation)
     start = work.initial if simple else getattr(work, "start", None)
@@ -126,7 +125,7 @@ def _model(scenario: Scenario, work: Any) -> tuple[ca.Function, FloatArray]:
     return ca.Function("model", [found.x, found.u], outputs, *names, {"cse": True}), np.asarray(start.x)
 
 
-def _controller(work: Any) -> tuple[Feedback | None, str]:
+def _controller(work: Experiment) -> tuple[Feedback | None, str]:
     """Return the controller of a work and what is said of it."""
     policy = _policy(work)
     if policy is None:
@@ -155,7 +154,7 @@ def _controller(work: Any) -> tuple[Feedback | None, str]:
     return feedback, f"{type(policy).__name__}, {len(gains)} gains of {len(used)} x {error.size}"
 
 
-def _policy(work: Any) -> BalancingLQR | TrackingLQR | None:
+def _policy(work: Experiment) -> BalancingLQR | TrackingLQR | None:
     """Return the gains of an experiment, after its plan where it has one."""
     if not isinstance(work, Regulated):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from trundle import __version__
 from trundle.checks import FloatArray
 
 if TYPE_CHECKING:
+    import casadi as ca
+
     from trundle.scenarios.engine.export import Feedback
 
 LARGEST = 1e-12
@@ -30,7 +32,7 @@ class Sample:
     control: FloatArray | None
 
 
-def header(name: str, scenario: str, model: Any, feedback: Feedback | None) -> str:
+def header(name: str, scenario: str, model: ca.Function, feedback: Feedback | None) -> str:
     """Return the header a user includes."""
     upper = name.upper()
     control = ""
@@ -56,7 +58,7 @@ int {name}_rate(const double x[{upper}_NX], const double u[{upper}_NU], double x
 """
 
 
-def source(name: str, model: Any, feedback: Feedback | None) -> str:
+def source(name: str, model: ca.Function, feedback: Feedback | None) -> str:
     """Return the functions of the header: CasADi's ones, with their work memory, and the gains."""
     upper = name.upper()
     parts = [
@@ -82,15 +84,15 @@ def source(name: str, model: Any, feedback: Feedback | None) -> str:
     return "\n".join(parts)
 
 
-def main(name: str, model: Any, samples: list[Sample]) -> str:
+def main(name: str, model: ca.Function, samples: list[Sample]) -> str:
     """Return a program that compares with the samples and prints the largest difference."""
     upper = name.upper()
     controlled = samples[0].control is not None
-    rows = {"x": "x", "u": "u", "rate": "rate", "force": "force"} | ({"control": "control"} if controlled else {})
-    sizes = {"force": max(model.size1_out(1), 1)}
+    rows = ("x", "u", "rate", "force", *(["control"] if controlled else []))
+    forces = max(model.size1_out(1), 1)
     arrays = []
-    for label, attribute in rows.items():
-        values = [np.resize(getattr(s, attribute), sizes.get(label, getattr(s, attribute).size)) for s in samples]
+    for label in rows:
+        values = [np.resize(getattr(s, label), forces if label == "force" else getattr(s, label).size) for s in samples]
         arrays.append(_array(f"known_{label}", np.array(values)))
     if controlled:
         arrays.append(_array("known_time", np.array([[s.time] for s in samples])))
@@ -148,7 +150,7 @@ add_test(NAME {name}_check COMMAND {name}_check)
 """
 
 
-def _call(c_name: str, function: Any, arguments: Iterable[str], results: Iterable[str]) -> str:
+def _call(c_name: str, function: ca.Function, arguments: Iterable[str], results: Iterable[str]) -> str:
     """Return the statements that call a function of CasADi and return its answer."""
     given, asked = list(arguments), list(results)
     lines = [

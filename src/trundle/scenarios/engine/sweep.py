@@ -20,13 +20,14 @@ from trundle.scenarios.engine.folder import made, write_bytes
 from trundle.scenarios.engine.processes import in_processes
 from trundle.scenarios.engine.sweep_points import Point, axes_of, points_of
 from trundle.scenarios.files import reason
+from trundle.scenarios.problems import Toml
 from trundle.scenarios.scenario import Scenario, load_scenario
 
 TABLE, PLAN, ROWS = "sweep.parquet", "sweep.json", "rows.jsonl"
 _TABLE_EVERY = 30.0  # s: how often the table of what is there is written in the middle of a sweep
 _OK = ("success", "rest")
 
-Row = dict[str, Any]
+Row = dict[str, Toml]
 Progress = Callable[[int, int], None]
 """Called with the numbers of runs done and of all runs."""
 
@@ -162,7 +163,7 @@ def sweep(
 
 
 def _collected(
-    done: Iterator[Row], rows: dict[int, Row], journal: TextIO, tell: Callable[[], None], save: Callable[[], Any]
+    done: Iterator[Row], rows: dict[int, Row], journal: TextIO, tell: Callable[[], None], save: Callable[[], list[Row]]
 ) -> bool:
     """Put rows into the journal as they come; return False if that was interrupted."""
     saved, complete = time.monotonic(), True
@@ -171,7 +172,7 @@ def _collected(
         for row in done:
             journal.write(json.dumps(row, allow_nan=False) + "\n")
             journal.flush()
-            rows[row["run"]] = row
+            rows[int(str(row["run"]))] = row
             tell()
             if time.monotonic() - saved > _TABLE_EVERY:
                 save()
@@ -215,7 +216,7 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
 
 
 @contextmanager
-def _opened(folder: Path, plan: dict[str, Any]) -> Iterator[tuple[Path, TextIO, dict[int, Row]]]:
+def _opened(folder: Path, plan: dict[str, Toml]) -> Iterator[tuple[Path, TextIO, dict[int, Row]]]:
     """Open the folder for this process alone; yield the journal and the rows that are there."""
     present = made(folder)
     try:
@@ -276,7 +277,7 @@ def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator
             yield future.result() if lost is None else row_of(by_key[future], "failed", f"its worker failed: {lost}")
 
 
-def _write_table(folder: Path, rows: dict[int, Row], plan: dict[str, Any]) -> list[Row]:
+def _write_table(folder: Path, rows: dict[int, Row], plan: dict[str, Toml]) -> list[Row]:
     """Write the table of what is there and return its rows, ordered."""
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     ordered = [rows[number] for number in sorted(rows)]
@@ -289,7 +290,7 @@ def _write_table(folder: Path, rows: dict[int, Row], plan: dict[str, Any]) -> li
     return ordered
 
 
-def _column(pa: Any, name: str, values: list[Any]) -> Any:
+def _column(pa: Any, name: str, values: list[Toml]) -> Any:
     """Return a column of one type: numbers, texts, arrays; JSON texts where the values have no type in common."""
     if name.startswith("metric."):
         return pa.array(values, type=pa.float64())

@@ -9,11 +9,11 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from trundle.errors import InputError
+from trundle.scenarios.problems import Toml
 
 MOST_RUNS = 1_000_000
 _KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
@@ -35,7 +35,7 @@ class Axis:
     """
 
     key: str
-    values: tuple[Any, ...]
+    values: tuple[Toml, ...]
     ends: tuple[float, float] | None = None
 
     @classmethod
@@ -55,7 +55,7 @@ class Axis:
             raise InputError("--over", text, _FORM)
         words = given.split(":")
         if len(words) == 3 and not given.startswith(('"', "'", "[", "{")):
-            return cls._range(key, given, *(_number(word) for word in words))
+            return cls._range(key, given, *map(_number, words))
         try:
             values = tomllib.loads(f"values = [{given}]")
         except (ValueError, RecursionError):
@@ -70,8 +70,8 @@ class Axis:
         return cls(key, tuple(values["values"]))
 
     @classmethod
-    def _range(cls, key: str, given: str, low: Any, high: Any, count: Any) -> Axis:
-        finite = all(value is not None and math.isfinite(value) for value in (low, high, count))
+    def _range(cls, key: str, given: str, low: float, high: float, count: float) -> Axis:
+        finite = all(map(math.isfinite, (low, high, count)))
         if not finite or not isinstance(count, int) or not 1 <= count <= MOST_RUNS or (count == 1 and low != high):
             allowed = "a:b:n with finite numbers a and b and a whole number n >= 2 (1 if a = b) of values"
             raise InputError(f"--over {key}", given, allowed)
@@ -80,7 +80,7 @@ class Axis:
         ends = (float(low), float(high))
         return cls(key, tuple(round(value) for value in values) if whole else tuple(values), ends)
 
-    def draw(self, generator: np.random.Generator) -> Any:
+    def draw(self, generator: np.random.Generator) -> Toml:
         """Return a random value: uniform in the range, or one of the values."""
         if self.ends is None:
             return self.values[int(generator.integers(len(self.values)))]
@@ -92,7 +92,7 @@ class Point:
     """One run of a sweep: its number, what it sets, and its seed (None: the scenario's own)."""
 
     number: int
-    values: tuple[tuple[str, Any], ...]
+    values: tuple[tuple[str, Toml], ...]
     seed: int | None
 
     @property
@@ -142,7 +142,7 @@ def points_of(axes: Sequence[Axis], samples: int | None, seed: int | None) -> li
     return points
 
 
-def toml_text(value: Any) -> str:
+def toml_text(value: Toml) -> str:
     """Return a value on one line of TOML."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
@@ -155,11 +155,11 @@ def toml_text(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else str(value)
 
 
-def _number(word: str) -> int | float | None:
+def _number(word: str) -> int | float:
     word = word.strip()
     if re.fullmatch(r"[+-]?\d{1,18}", word):
         return int(word)
     try:
         return float(word)
     except ValueError:
-        return None
+        return math.nan

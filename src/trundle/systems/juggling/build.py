@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
 from trundle.models.tree.system import Start
 from trundle.scenarios.engine.building import Simulation, data, error_context, measured
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
+from trundle.systems.juggling.schema import HandTable, InitialTable, JugglingTable, MotionTable, ObjectTable
 
 
 def build(scenario: Scenario) -> Simulation:
     """Return the simulation of a `juggling` scenario."""
     pair, start = pair_and_start(scenario)
-    simulation: Any = getattr(scenario.tables, "simulation")  # noqa: B009
+    simulation = scenario.read(JugglingTable).simulation
     settings = ("duration", "output_step", "relative_tolerance")
     return Simulation(pair, start, {name: getattr(simulation, name) for name in settings})
 
 
 def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
     """Return the object on its hand, and where it starts."""
-    tables: Any = scenario.tables
+    tables = scenario.read(JugglingTable)
     body = _object(scenario, tables.object)
     hand = _hand(scenario, tables.hand)
     gravity = tables.simulation.gravity
@@ -32,7 +34,7 @@ def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
         return pair, pair.place(**initial(tables.initial, tables.planar))
 
 
-def initial(table: Any, planar: bool) -> dict[str, Any]:
+def initial(table: InitialTable, planar: bool) -> dict[str, ArrayLike]:
     """Return the keywords of `RollingPair.place` of a table [initial]."""
     names = ("contact_on_hand", "object_quaternion", "object_angular_velocity")
     if not planar:
@@ -54,14 +56,14 @@ def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
     return -turning[1] if isinstance(turning, tuple) else turning
 
 
-def _object(scenario: Scenario, table: Any) -> RigidBody:
+def _object(scenario: Scenario, table: ObjectTable) -> RigidBody:
     shape = shape_of(scenario, table.shape, "object.shape")
     center = xz(table.center_of_mass) if shape.d == 2 else table.center_of_mass
     with error_context("object", scenario):
         return RigidBody(shape, mass=table.mass, inertia=table.inertia, center_of_mass=center)
 
 
-def _hand(scenario: Scenario, table: Any) -> Hand:
+def _hand(scenario: Scenario, table: HandTable) -> Hand:
     shape = shape_of(scenario, table.shape, "hand.shape")
     motion = motion_of(scenario, table.motion, shape.d, "hand.motion")
     with error_context("hand", scenario, {"twist": "hand.angular_velocity"}):
@@ -69,11 +71,11 @@ def _hand(scenario: Scenario, table: Any) -> Hand:
             twist = (_counter_clockwise(table.angular_velocity), *xz(table.velocity))
             position, angle = xz(table.position), table.angle or 0.0
             return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
-        twist = (*table.angular_velocity, *table.velocity)
+        twist = (*np.atleast_1d(table.angular_velocity), *table.velocity)
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
 
 
-def motion_of(scenario: Scenario, table: Any, d: int, key: str) -> HandMotion:
+def motion_of(scenario: Scenario, table: MotionTable, d: int, key: str) -> HandMotion:
     """Return the motion of the table `key` of a body in the dimension `d`."""
     if table.type == "coast":
         return Coast()

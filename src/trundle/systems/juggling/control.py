@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from trundle import geometry
@@ -25,7 +26,8 @@ from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
 from trundle.systems.juggling.policies import follower, noted, regulator, sensed
-from trundle.systems.juggling.schema_goals import CostTable
+from trundle.systems.juggling.schema_control import JugglingBalance, JugglingTransfer
+from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 
 if TYPE_CHECKING:
     from trundle.plan import Transfer
@@ -40,7 +42,7 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
     from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
     from trundle.plan.transfer.formulation import Formulation
 
-    tables: Any = scenario.tables
+    tables = scenario.read(JugglingTransfer)
     pair, start = pair_and_start(scenario)
     limits, plan = tables.limits, tables.plan
     with error_context("goal", scenario, _moved(limits) | {"contact": "goal.contact_on_hand"}):
@@ -60,13 +62,13 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
     work = TransferExperiment(scenario, pair, start, task, tuple(trials))
     if tables.offset is not None:
         with error_context("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
-            work.offset_start()
+            work.offset_start(tables.offset)
     return work
 
 
 def build_balance(scenario: Scenario) -> BalanceExperiment:
     """Return the work of a scenario of task `balance`."""
-    tables: Any = scenario.tables
+    tables = scenario.read(JugglingBalance)
     pair, start = pair_and_start(scenario)
     with error_context("trials", scenario):
         trials = draws(pair, tables.trials, scenario.seed)
@@ -78,7 +80,7 @@ def build_balance(scenario: Scenario) -> BalanceExperiment:
     return work
 
 
-def _moved(limits: Any) -> dict[str, str]:
+def _moved(limits: LimitsTable) -> dict[str, str]:
     """Return where in the file the keys of a Transfer stand."""
     places = {f"{table}.{name}": f"limits.{name}" for table in _LIMITS for name in type(limits).model_fields}
     weights = {f"weights.{name}": f"cost.{name}" for name in CostTable.model_fields}
@@ -99,9 +101,9 @@ class TransferExperiment:
     trials: tuple[Draw, ...]
 
     @property
-    def tables(self) -> Any:
+    def tables(self) -> JugglingTransfer:
         """The scenario's tables."""
-        return self.scenario.tables
+        return self.scenario.read(JugglingTransfer)
 
     def regulator(self) -> Policy:
         """Return the controller that tracks the plan, for export."""
@@ -119,7 +121,7 @@ class TransferExperiment:
             return
         plan, offset = made[0], self.tables.offset
         if offset is not None:
-            start = self.offset_start()
+            start = self.offset_start(offset)
             yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
             yield Part("open-loop", lambda share: self._open(plan.tracked, start, share))
         elif self.trials:
@@ -236,9 +238,8 @@ class TransferExperiment:
         yield Part("coarse-open-loop", opened)
         yield Part("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
 
-    def offset_start(self) -> Start:
-        """Return the start of [offset]."""
-        table = self.tables.offset
+    def offset_start(self, table: OffsetTable) -> Start:
+        """Return the start of the table [offset]."""
         contact = xz(table.contact) if self.pair.d == 2 else table.contact
         turn = [table.angle] if self.pair.d == 2 else table.rotation
         return moved_start(self.pair, self.tables, np.asarray(contact), np.asarray(turn))
@@ -264,7 +265,7 @@ class TransferExperiment:
         start: Start,
         share: PartProgress | None,
         pair: RollingPair | None = None,
-        bias: Any = 0.0,
+        bias: ArrayLike = 0.0,
     ) -> Trajectory:
         """Run the planned inputs without feedback; afterwards the hand does not accelerate, but for the bias."""
         duration = reference.duration + self.tables.controller.hold
@@ -282,10 +283,10 @@ class TransferExperiment:
         return judged(run, self.tables, self.tables.controller.hold)
 
     def _simulated(
-        self, pair: RollingPair, start: Start, duration: float, share: PartProgress | None, **more: Any
-    ) -> Any:
-        run = simulated(pair, start, duration, self.tables, share, **more)
-        return self._labelled(run, noted(more["policy"]) if "policy" in more else {})
+        self, pair: RollingPair, start: Start, duration: float, share: PartProgress | None, policy: Policy | None = None
+    ) -> Trajectory:
+        run = simulated(pair, start, duration, self.tables, share, policy=policy)
+        return self._labelled(run, {} if policy is None else noted(policy))
 
     def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:
         known = dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | finite(more)
@@ -303,9 +304,9 @@ class BalanceExperiment:
     trials: tuple[Draw, ...]
 
     @property
-    def tables(self) -> Any:
+    def tables(self) -> JugglingBalance:
         """The scenario's tables."""
-        return self.scenario.tables
+        return self.scenario.read(JugglingBalance)
 
     def regulator(self) -> Policy:
         """Return the controller, for export."""
@@ -330,20 +331,26 @@ class BalanceExperiment:
     def _policy(self, draw: Draw | None) -> Policy:
         return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
 
-    def _run(self, share: PartProgress | None, draw: Draw | None = None, **more: Any) -> Trajectory:
+    def _run(self, share: PartProgress | None, draw: Draw | None = None, policy: Policy | None = None) -> Trajectory:
         pair, start = self.pair, self.start
         if draw is not None:
             pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
-        run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, **more)
+        run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, policy)
         return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})
 
 
 def simulated(
-    pair: RollingPair, start: Start, duration: float, tables: Any, share: PartProgress | None, **more: Any
+    pair: RollingPair,
+    start: Start,
+    duration: float,
+    tables: JugglingTransfer | JugglingBalance,
+    share: PartProgress | None,
+    policy: Policy | None = None,
 ) -> Trajectory:
     """Simulate with the settings of [simulation] for `duration` (s)."""
     settings = tables.simulation
-    if share is not None:
-        more["progress"] = lambda t: share(t / duration)
+    progress = (lambda t: share(t / duration)) if share else None
     step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
-    return simulate(pair, start, duration, output_step=step, relative_tolerance=tolerance, **more)
+    return simulate(
+        pair, start, duration, output_step=step, relative_tolerance=tolerance, policy=policy, progress=progress
+    )

@@ -7,17 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.models import RollingPair
 from trundle.models.tree.touching import contact_points
 from trundle.records import Trajectory
 from trundle.status import Status
 from trundle.systems.juggling.build import initial, xz
+from trundle.systems.juggling.schema_control import Controlled
+from trundle.systems.juggling.schema_goals import GoalTable
 
 
-def transfer_goal(table: Any, d: int) -> dict[str, Any]:
+def transfer_goal(table: GoalTable, d: int) -> dict[str, Any]:
     """Return the goal of a transfer in the words of `trundle.plan.Goal`; what is left out stays as at the start."""
-    hand = {"hand_position": "start" if table.hand_position is None else table.hand_position}
+    hand: dict[str, ArrayLike] = {"hand_position": "start" if table.hand_position is None else table.hand_position}
     if d == 2:
         given = {"object_angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
         hand["hand_angle"] = "start" if table.hand_angle is None else table.hand_angle
@@ -27,7 +30,7 @@ def transfer_goal(table: Any, d: int) -> dict[str, Any]:
     return hand | {k: v for k, v in given.items() if v is not None}
 
 
-def resting_pose(tables: Any, d: int) -> dict[str, Any]:
+def resting_pose(tables: Controlled, d: int) -> dict[str, ArrayLike]:
     """Return the keywords of `place` for a goal; what is left out is as at the start, at rest."""
     given = initial(tables.initial, d == 2)
     goal = tables.goal
@@ -41,7 +44,7 @@ def resting_pose(tables: Any, d: int) -> dict[str, Any]:
     return given
 
 
-def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
+def goal_pose(tables: Controlled, pair: RollingPair) -> dict[str, Any]:
     """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle``.
 
     None stands for what the goal leaves free.
@@ -58,7 +61,7 @@ def goal_pose(tables: Any, pair: RollingPair) -> dict[str, Any]:
     }
 
 
-def judged(run: Trajectory, tables: Any, hold: float = np.inf) -> Trajectory:
+def judged(run: Trajectory, tables: Controlled, hold: float = np.inf) -> Trajectory:
     """Return a run that ended well with the status goal-not-reached if it was not at its goal at its end.
 
     The end is the last half second, or the last `hold` (s), if that is shorter. In the plane rolling ties contact and

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from trundle.errors import InputError
@@ -229,8 +229,8 @@ def _off(run: Trajectory) -> Array:
     return _wrapped(object_angle(run) - float(_goal(run)["object_angle"]))
 
 
-def _wrapped(angle: Any) -> Any:
-    return (angle + np.pi) % (2 * np.pi) - np.pi
+def _wrapped(angle: ArrayLike) -> Array:
+    return (np.asarray(angle) + np.pi) % (2 * np.pi) - np.pi
 
 
 def _goal(run: Trajectory) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from trundle import geometry
@@ -17,6 +18,8 @@ from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
 from trundle.problems import Reference
 from trundle.systems.juggling.build import initial
+from trundle.systems.juggling.schema import JugglingTable
+from trundle.systems.juggling.schema_goals import TrialsTable
 
 _SCALED: Mapping[type, Callable[[Any, FloatArray], geometry.Shape]] = {
     geometry.Circle: lambda s, f: geometry.Circle(s.radius * f[0]),
@@ -51,7 +54,7 @@ class Draw:
     seed: int
 
 
-def draws(pair: RollingPair, table: Any, seed: int) -> list[Draw]:
+def draws(pair: RollingPair, table: TrialsTable, seed: int) -> list[Draw]:
     """Return the trials of a table [trials]: sizes and J/m off by the full error with a random sign, the rest normal.
 
     The hand of a planar pair is off in the plane; the contact along the hand's first axes only: it is projected.
@@ -68,7 +71,7 @@ def draws(pair: RollingPair, table: Any, seed: int) -> list[Draw]:
     return [_draw(pair, table, np.random.default_rng([seed, k]), k) for k in range(table.count)]
 
 
-def _draw(pair: RollingPair, table: Any, rng: np.random.Generator, number: int) -> Draw:
+def _draw(pair: RollingPair, table: TrialsTable, rng: np.random.Generator, number: int) -> Draw:
     d, k = pair.d, angular_size(pair.d)
     factors = 1.0 + table.semi_axes * rng.choice([-1.0, 1.0], size=3)
     inertia = 1.0 + table.inertia * rng.choice([-1.0, 1.0])
@@ -80,30 +83,26 @@ def _draw(pair: RollingPair, table: Any, rng: np.random.Generator, number: int) 
     center = np.asarray(body.center_of_mass) + table.center_of_mass * away / np.linalg.norm(away)
     shape = _SCALED[type(body.shape)](body.shape, factors) if table.semi_axes else body.shape
     moments = np.asarray(body.moments, dtype=np.float64) * inertia
-    plant = replace(body, shape=shape, inertia=_plain(moments), center_of_mass=center.tolist())
+    plant = replace(body, shape=shape, inertia=moments.tolist(), center_of_mass=center.tolist())
     return Draw(replace(pair, body=plant), contact, turn, bias, int(rng.integers(2**31)) + number)
 
 
-def _plain(moments: FloatArray) -> Any:
-    return float(moments) if moments.ndim == 0 else moments.tolist()
-
-
-def moved_start(pair: RollingPair, tables: Any, contact: FloatArray, turn: FloatArray) -> Start:
+def moved_start(pair: RollingPair, tables: JugglingTable, contact: FloatArray, turn: FloatArray) -> Start:
     """Return the start of [initial] with its contact moved by (d,) m and the object turned by (k,) rad, world."""
     given = initial(tables.initial, pair.d == 2)
     given["contact_on_hand"] = np.asarray(given["contact_on_hand"]) + contact
     if pair.d == 2:
-        given["object_angle"] = float(given["object_angle"]) + float(turn[0])
+        given["object_angle"] = float(np.asarray(given["object_angle"])) + float(turn[0])
     else:
         before = Rotation.from_quat(given["object_quaternion"], scalar_first=True)
         given["object_quaternion"] = (Rotation.from_rotvec(turn) * before).as_quat(scalar_first=True)
     return pair.place(**given)
 
 
-def with_inputs(pair: RollingPair, reference: Reference, bias: Any = 0.0) -> RollingPair:
+def with_inputs(pair: RollingPair, reference: Reference, bias: ArrayLike = 0.0) -> RollingPair:
     """Return the pair with a hand that moves by a reference's inputs plus a constant `bias` (n_u,)."""
     end = float(reference.times[-1])
     times = np.append(reference.times, end + 1e-9 * max(end, 1.0)) - reference.times[0]
-    values = np.vstack([reference.inputs, np.zeros(reference.inputs.shape[1])]) + bias
+    values = np.vstack([reference.inputs, np.zeros(reference.inputs.shape[1])]) + np.asarray(bias)
     base = pair.base
     return replace(pair, base=replace(base, motion=SampledMotion(times, values)))

@@ -14,9 +14,11 @@ from trundle.systems.juggling.plants import Draw
 if TYPE_CHECKING:
     from trundle.control import BalancingLQR
     from trundle.records import Policy
+    from trundle.systems.juggling.schema_control import Controlled
+    from trundle.systems.juggling.schema_goals import StateWeights
 
 
-def regulator(pair: RollingPair, goal: Start, tables: Any) -> BalancingLQR:
+def regulator(pair: RollingPair, goal: Start, tables: Controlled) -> BalancingLQR:
     """Return the regulator of [controller] about an equilibrium."""
     from trundle.control import BalancingLQR
 
@@ -24,7 +26,7 @@ def regulator(pair: RollingPair, goal: Start, tables: Any) -> BalancingLQR:
     return BalancingLQR(pair, goal, _weights(table.state, pair, table.rolled), **_settings(pair, tables))
 
 
-def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables: Any) -> Policy:
+def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables: Controlled) -> Policy:
     """Return the controller along a plan; with `goal` it hands over to the regulator there as [controller] says."""
     from trundle.control import Switching, TrackingLQR, attraction_level
 
@@ -39,7 +41,7 @@ def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables
     return Switching(track, balance, level)
 
 
-def sensed(policy: Policy, pair: RollingPair, tables: Any, draw: Draw | None, seed: int = 0) -> Policy:
+def sensed(policy: Policy, pair: RollingPair, tables: Controlled, draw: Draw | None, seed: int = 0) -> Policy:
     """Return the policy behind the camera of [noise], if there is one, and before the bias of the hand."""
     from trundle.control import Actuated, Camera, Sensed
 
@@ -60,7 +62,7 @@ def noted(policy: Policy) -> dict[str, Any]:
     return {"switching": {"level": policy.level, "switched_at": policy.switched_at}} if found else {}
 
 
-def _settings(pair: RollingPair, tables: Any) -> dict[str, Any]:
+def _settings(pair: RollingPair, tables: Controlled) -> dict[str, Any]:
     """Return what regulators about a plan and about an equilibrium have in common."""
     table, limits = tables.controller, tables.limits
     bound = [limits.angular_acceleration] * (1 if pair.d == 2 else 3) + [limits.linear_acceleration] * pair.d
@@ -74,7 +76,7 @@ def _settings(pair: RollingPair, tables: Any) -> dict[str, Any]:
     }
 
 
-def _weights(table: Any, pair: RollingPair, rolled: str) -> dict[str, float]:
+def _weights(table: StateWeights, pair: RollingPair, rolled: str) -> dict[str, float]:
     """Return the weights of the error's parts that the pair has."""
     weights = table.model_dump()
     if pair.d == 2:

@@ -103,7 +103,8 @@ class SampledMotionTable(Table):
     )
 
 
-HandMotion = Annotated[CoastTable | SinusoidMotionTable | SampledMotionTable, Field(discriminator="type")]
+MotionTable = CoastTable | SinusoidMotionTable | SampledMotionTable
+HandMotion = Annotated[MotionTable, Field(discriminator="type")]
 
 
 Extent = Annotated[Sizes2 | Size | None, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m), or in the plane one")]
@@ -176,7 +177,7 @@ _NUMBER = "must be one number, counter-clockwise, or [0, -that number, 0]: the s
 _LEFT_OUT = "must be left out in the plane, where {} is given"
 
 
-def check_dimension(scenario: Any) -> None:
+def check_dimension(scenario: JugglingTable) -> None:
     """Raise the validator's error where a key belongs to space and the shapes to the plane, or the other way round.
 
     In the plane positions and velocities are (x, 0, z), and what turns is one number, counter-clockwise.
@@ -196,7 +197,7 @@ def check_dimension(scenario: Any) -> None:
     (_check_plane if planar else _check_space)(body, hand, initial, scenario.simulation)
 
 
-def _check_plane(body: Any, hand: Any, initial: Any, simulation: Any) -> None:
+def _check_plane(body: ObjectTable, hand: HandTable, initial: InitialTable, simulation: SimulationTable) -> None:
     if isinstance(body.inertia, tuple):
         raise fault(
             "object.inertia", "must be 'solid', 'shell' or one number > 0 (kg m^2): the shapes lie in the plane"
@@ -224,7 +225,7 @@ def _check_plane(body: Any, hand: Any, initial: Any, simulation: Any) -> None:
             raise fault(key, "must have y = 0: the shapes lie in the x-z plane")
 
 
-def _check_space(body: Any, hand: Any, initial: Any, simulation: Any) -> None:
+def _check_space(body: ObjectTable, hand: HandTable, initial: InitialTable, simulation: SimulationTable) -> None:
     for key, value, allowed in (
         ("object.inertia", body.inertia, "'solid', 'shell' or [Ixx, Iyy, Izz], three numbers > 0 (kg m^2)"),
         ("hand.extent", hand.extent, "2 lengths > 0, along x and y (m)"),

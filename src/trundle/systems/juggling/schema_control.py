@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -127,7 +127,11 @@ class JugglingThrow(JugglingTable):
         return self
 
 
-def check_goal(scenario: Any) -> None:
+Controlled = JugglingTransfer | JugglingBalance | JugglingThrow
+"""Scenarios with a goal and a controller."""
+
+
+def check_goal(scenario: Controlled) -> None:
     """Raise the validator's error where a key of [goal] belongs to the other dimension, or is no unit quaternion.
 
     A camera slower than the controller is the rule; a faster one is refused too.
@@ -148,7 +152,7 @@ def check_goal(scenario: Any) -> None:
         raise fault("goal.object_quaternion", "must be a unit quaternion (w, x, y, z), norm 1 within 1e-3")
 
 
-def check_offset(scenario: Any) -> None:
+def check_offset(scenario: JugglingTransfer) -> None:
     """Raise the validator's error where a key of [offset] belongs to the other dimension."""
     offset, planar = scenario.offset, scenario.planar
     if offset is None:

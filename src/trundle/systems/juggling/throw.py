@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
@@ -20,6 +21,7 @@ from trundle.simulate import simulate
 from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.control import goal_pose
 from trundle.systems.juggling.policies import regulator, sensed
+from trundle.systems.juggling.schema_control import JugglingThrow
 
 if TYPE_CHECKING:
     from trundle.plan.throw.throw import ThrowCatch, ThrowPlan
@@ -33,7 +35,7 @@ def build(scenario: Scenario) -> ThrowExperiment:
     """Return the work of a scenario of task `throw`."""
     from trundle.plan.throw.throw import ThrowCatch
 
-    tables: Any = scenario.tables
+    tables = scenario.read(JugglingThrow)
     pair, start = pair_and_start(scenario)
     limits, throw, goal = tables.limits, tables.throw, tables.goal
     linear = limits.linear_acceleration
@@ -64,9 +66,9 @@ class ThrowExperiment:
     task: ThrowCatch
 
     @property
-    def tables(self) -> Any:
+    def tables(self) -> JugglingThrow:
         """The scenario's tables."""
-        return self.scenario.tables
+        return self.scenario.read(JugglingThrow)
 
     def regulator(self) -> Policy:
         """Return the controller that balances the object after the catch, for export."""
@@ -127,7 +129,7 @@ class ThrowExperiment:
         turn, caught = hold.error.blocks["object_rotation"], plan.catch.time + _SETTLE
         reach = float(self.tables.throw.reach)
 
-        def ready(t: float, x: Any) -> bool:
+        def ready(t: float, x: FloatArray) -> bool:
             return t > caught and abs(float(hold.deviation(t, x)[turn][0])) < reach
 
         after = sensed(hold, self.pair, self.tables, None, self.scenario.seed + number)

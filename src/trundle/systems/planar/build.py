@@ -8,34 +8,35 @@ from trundle.models import Ground, RigidBody, RollingPair, Start
 from trundle.scenarios.engine.building import Simulation, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
+from trundle.systems.planar.schema import BodyTable, PlanarTable
 from trundle.systems.planar.tree import build_tree
 
 
 def build(scenario: Scenario) -> Simulation:
     """Return the simulation of a `planar` scenario."""
-    tables: Any = scenario.tables
-    model, start = build_tree(scenario) if tables.bodies else _pair(scenario)
+    tables = scenario.read(PlanarTable)
+    model, start = build_tree(scenario) if tables.body is None else _pair(scenario, tables.body)
     return Simulation(model, start, settings(tables))
 
 
-def settings(tables: Any) -> dict[str, Any]:
+def settings(tables: PlanarTable) -> dict[str, Any]:
     """Return the settings of [simulation] as `trundle.simulate` takes them."""
     names = ("duration", "output_step", "step", "relative_tolerance", "stabilization")
     given = {name: getattr(tables.simulation, name) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _pair(scenario: Scenario) -> tuple[RollingPair, Start]:
-    """Return one body on terrain and its start."""
-    tables: Any = scenario.tables
+def _pair(scenario: Scenario, table: BodyTable) -> tuple[RollingPair, Start]:
+    """Return the body of the table [body] on terrain and its start."""
+    tables = scenario.read(PlanarTable)
     contact = tables.contact
-    outline = shape_of(scenario, tables.body.curve, "body.curve")
+    outline = shape_of(scenario, table.curve, "body.curve")
     with error_context("body", scenario):
         body = RigidBody(
             outline,
-            mass=tables.body.mass,
-            inertia=tables.body.inertia,
-            center_of_mass=tables.body.center_of_mass,
+            mass=table.mass,
+            inertia=table.inertia,
+            center_of_mass=table.center_of_mass,
         )
     with error_context("terrain", scenario):
         ground = Ground(shape_of(scenario, tables.terrain.curve, "terrain.curve"))

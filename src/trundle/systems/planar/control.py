@@ -22,6 +22,7 @@ from trundle.errors import InputError
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
+from trundle.models.tree.multibody import Terms
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
@@ -29,6 +30,7 @@ from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 from trundle.status import Status
 from trundle.systems.planar.build import settings
+from trundle.systems.planar.schema_control import PlanarControllerTable, PlanarNoiseTable, PlanarTrack, TaskTable
 from trundle.systems.planar.tree import build_tree, start_of
 
 if TYPE_CHECKING:
@@ -61,9 +63,9 @@ class TrackExperiment:
     start: Start
 
     @property
-    def tables(self) -> Any:
+    def tables(self) -> PlanarTrack:
         """The scenario's tables."""
-        return self.scenario.tables
+        return self.scenario.read(PlanarTrack)
 
     def parts(self) -> Iterator[Part]:
         """Yield the controlled run as the only job."""
@@ -72,12 +74,11 @@ class TrackExperiment:
     def _run(self, share: PartProgress | None) -> Trajectory:
         tables = self.tables
         length = tables.simulation.duration
-        further: dict[str, Any] = {"progress": lambda t: share(t / length)} if share else {}
+        progress = (lambda t: share(t / length)) if share else None
         inner = None if self.controller is None else self._sampled(self.controller)
-        if inner is not None:
-            further["policy"] = self._wrapped(inner)
+        policy = None if inner is None else self._wrapped(inner)
         plant, start = self.plant
-        run = simulate(plant, start, **settings(tables), **further)
+        run = simulate(plant, start, **settings(tables), policy=policy, progress=progress)
         run = replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
         return run if inner is None else replace(run, status=_ended(run.status, inner.statuses))
 
@@ -151,7 +152,7 @@ class TrackExperiment:
         bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in self._model.driven]
         if np.any(np.isfinite(bounds)):
             limits.append(tk.torque_limit(np.array(bounds)))
-        if last is not None:
+        if last is not None and table.torque_rate_limit is not None:
             limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
         if table.cone:
             cones = {"minimum": table.normal_force_min, "price": table.friction_price, "touching": driven.touching}
@@ -189,7 +190,7 @@ class TrackExperiment:
         """Return what metrics and figures need to know of the controller."""
         table = self.tables.controller
         offsets = self.tables.plant.center_of_mass
-        coms = {b.name: np.add(b.center_of_mass, offsets.get(b.name, (0.0, 0.0))) for b in self.tables.bodies}
+        coms = {b.name: np.add(b.center_of_mass, offsets.get(b.name, (0.0, 0.0))) for b in self.tables.bodies or ()}
         tasks = []
         for task, follows in zip(table.tasks, self.signals, strict=True):
             entry = {key: getattr(task, key) for key in _TOLD}
@@ -222,7 +223,7 @@ class Contacts:
         Of a body's second contact: its rows depend on those of the first.
     """
 
-    def __init__(self, model: TreeModel, terms: Any, pairs: Sequence[Sequence[int]]) -> None:
+    def __init__(self, model: TreeModel, terms: Terms, pairs: Sequence[Sequence[int]]) -> None:
         self.x, self.u, self.terms = model.x, model.u, terms
         self.names = [joined.name for joined in model.constraints]
         self.touching = ca.SX.sym("touching", len(self.names))
@@ -234,7 +235,7 @@ class Contacts:
                 self.bodies[i] = self.names[numbers[0]]
                 self.compliance[i] = 0.0 if i == numbers[0] else SHARED / mass
 
-    def while_(self, active: str, contacts: Sequence[str] | None) -> Any:
+    def while_(self, active: str, contacts: Sequence[str] | None) -> float | ca.SX:
         """Return 1 while a task is to be served, else 0, see [[controller.tasks]]."""
         if active == "always":
             return 1.0
@@ -253,7 +254,7 @@ def follow(signals: list[Signal]) -> Callable[[float], list[float]]:
     return lambda time: [float(value) for one in signals for value in one.at(time)]
 
 
-def task_of(tree: RollingTree, model: TreeModel, table: Any, reference: ca.SX) -> Task:
+def task_of(tree: RollingTree, model: TreeModel, table: TaskTable, reference: ca.SX) -> Task:
     """Return the task of a table [[controller.tasks]] that follows `reference` (3,): value, rate, acceleration."""
     quantity = _quantity(tree, model, table.type, table.body, table.axis, table.point)
     if table.relative_to is not None:
@@ -263,7 +264,7 @@ def task_of(tree: RollingTree, model: TreeModel, table: Any, reference: ca.SX) -
     return quantity.tracking(table.name, value, rate, acceleration, **gains)
 
 
-def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Any) -> Quantity:
+def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Sequence[float]) -> Quantity:
     motion = model.motions[body]
     if kind == "position":
         at = np.add(tree.origins[body], point)
@@ -276,7 +277,7 @@ def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: s
     return tk.joints(ca.SX(ca.DM(row)), place, rate)
 
 
-def _secondary(table: Any, driven: Contacts) -> list[Task]:
+def _secondary(table: PlanarControllerTable, driven: Contacts) -> list[Task]:
     """Return the last level: what decides forces and torques that no task decides."""
     terms = driven.terms
     level = 1 + max(task.level for task in table.tasks)
@@ -290,7 +291,7 @@ def _secondary(table: Any, driven: Contacts) -> list[Task]:
     return []
 
 
-def deviations(model: TreeModel, noise: Any) -> FloatArray:
+def deviations(model: TreeModel, noise: PlanarNoiseTable) -> FloatArray:
     """Return the standard deviation (n_x,) of every measured state; contact coordinates are not measured."""
     sigma = np.zeros(model.x.shape[0])
     slides = {name for name in model.joints if not model.turns(name)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.records import Trajectory
 from trundle.report import style
 from trundle.systems.planar import metrics as metrics_planar
@@ -84,7 +85,7 @@ def joint_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _slope(time: Any, values: Any) -> Any:
+def _slope(time: FloatArray, values: FloatArray) -> FloatArray:
     """Return the derivative (n,) of `values`; an impact, recorded twice at one time, is between two derivatives."""
     slope = np.full(len(time), np.nan)
     for piece in np.split(np.arange(len(time)), np.flatnonzero(np.diff(time) <= 0) + 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,7 @@ def _served(run: Trajectory, task: Mapping[str, Any]) -> NDArray[np.bool_]:
     return touching if active == "touching" else ~touching
 
 
-def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Any) -> tuple[Array, Array]:
+def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Sequence[float]) -> tuple[Array, Array]:
     """Return value and rate (n,) of a body's quantity; `arm` (2,) m from its centre of mass, body axes."""
     if task["type"] == "joint":
         j = [str(name) for name in run["joint"]].index(body)

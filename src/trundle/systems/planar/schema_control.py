@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -12,7 +13,7 @@ from trundle.models.plant_error import PlantError
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, NonNegative, Real, Table, Vector2, fault, table_of
 from trundle.scenarios.schema_shapes import GroundCurve
-from trundle.systems.planar.schema import Name, Named, PlanarTable
+from trundle.systems.planar.schema import LinkTable, Name, Named, PlanarTable
 
 Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
 MaybePositive = Annotated[Positive | None, Allowed("a number > 0, at most 1e12")]
@@ -195,9 +196,9 @@ class PlanarTrack(PlanarTable):
                 raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
 
 
-def _curved(known: Any) -> list[str]:
+def _curved(known: Mapping[str, LinkTable]) -> list[str]:
     return [name for name, body in known.items() if body.curve is not None]
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in sorted(names))

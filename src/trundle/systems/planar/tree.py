@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from trundle.models import Robot, RollingTree, Start
 from trundle.models.tree.tree import Link
 from trundle.scenarios.engine.building import error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
+from trundle.systems.planar.schema import LinkTable, PlanarTable
 
 
 def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
     """Return the tree of a `planar` scenario and its start."""
-    tables: Any = scenario.tables
+    tables = scenario.read(PlanarTable)
     contact = tables.contact
     with error_context("contact", scenario, {"gravity": "simulation.gravity"}):
         robot = Robot(tables.simulation.gravity, on_slip=contact.on_slip, on_separation=contact.on_separation)
     links: dict[str, Link] = {}
-    for i, table in _parents_first(tables.bodies):
+    for i, table in _parents_first(tables.bodies or ()):
         key = f"bodies[{i}]"
         outline = None if table.curve is None else shape_of(scenario, table.curve, f"{key}.curve")
         with error_context(key, scenario):
@@ -47,7 +47,7 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
 
 def start_of(scenario: Scenario, tree: RollingTree, key: str) -> Start:
     """Return the start of [initial] for a tree; what is wrong with a body's place is said of `key`."""
-    initial = scenario.tables.initial  # type: ignore[attr-defined]
+    initial = scenario.read(PlanarTable).initial
     moved = {name: f"initial.{name}" for name in ("rates", "contacts", "hold", "tolerance")}
     with error_context(key, scenario, moved):
         return tree.place(
@@ -59,7 +59,7 @@ def start_of(scenario: Scenario, tree: RollingTree, key: str) -> Start:
         )
 
 
-def _parents_first(bodies: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+def _parents_first(bodies: Sequence[LinkTable]) -> Iterator[tuple[int, LinkTable]]:
     """Yield (number, table) of every body after its parent; the schema has refused loops."""
     left, known = list(enumerate(bodies)), {None}
     while left:

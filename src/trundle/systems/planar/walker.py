@@ -14,6 +14,7 @@ from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
+from trundle.systems.planar.schema_walker import PlanarWalk
 
 if TYPE_CHECKING:
     from trundle.plan.walk.limit_cycle import LimitCycle, StrideMap
@@ -27,7 +28,7 @@ _SOLE = 0.5
 
 def build(scenario: Scenario) -> WalkExperiment:
     """Return the work of a scenario of task `walk`."""
-    tables: Any = scenario.tables
+    tables = scenario.read(PlanarWalk)
     with error_context("walker", scenario, {"gravity": "simulation.gravity", "friction": "contact.friction"}):
         given = (tables.walker, tables.simulation, tables.contact)
         walker = PassiveWalker(**{name: value for table in given for name, value in table.values().items()})
@@ -44,9 +45,9 @@ class WalkExperiment:
     _found: dict[str, LimitCycle] = field(default_factory=dict)
 
     @property
-    def tables(self) -> Any:
+    def tables(self) -> PlanarWalk:
         """The scenario's tables."""
-        return self.scenario.tables
+        return self.scenario.read(PlanarWalk)
 
     def parts(self) -> Iterator[Part]:
         """Yield the motion on the cycle, the main run, off it by `initial.error`, and one beside the unstable twin."""
@@ -54,8 +55,9 @@ class WalkExperiment:
         if "" not in self._found:
             return
         yield Part("", self._main)
-        if self.tables.cycle.twin_durations is not None:
-            yield Part("twin", self._twin)
+        durations = self.tables.cycle.twin_durations
+        if durations is not None:
+            yield Part("twin", lambda share: self._twin(durations, share))
 
     def _cycle(self, durations: tuple[float, float]) -> LimitCycle:
         from trundle.plan.walk.limit_cycle import limit_cycle
@@ -76,8 +78,8 @@ class WalkExperiment:
         run = self._run(start, share)
         return self._labelled(run, cycle, error=self.tables.initial.error, trials=self._trials())
 
-    def _twin(self, share: PartProgress | None) -> Trajectory:
-        twin = self._cycle(self.tables.cycle.twin_durations)
+    def _twin(self, durations: tuple[float, float], share: PartProgress | None) -> Trajectory:
+        twin = self._cycle(durations)
         start = _beside(twin, np.random.default_rng(self.scenario.seed), _TWIN_ERROR)
         run = self._run(start, share)
         return self._labelled(run, twin)
@@ -91,14 +93,13 @@ class WalkExperiment:
     def _run(self, start: FloatArray, share: PartProgress | None) -> Trajectory:
         table = self.tables.simulation
         length = (table.strides + 0.5) * self._found[""].duration
-        further: dict[str, Any] = {"progress": lambda t: share(t / length)} if share else {}
         return simulate(
             self.walker.robot,
             self.walker.start(start),
             length,
             output_step=min(table.output_step, length),
             relative_tolerance=table.relative_tolerance,
-            **further,
+            progress=(lambda t: share(t / length)) if share else None,
         )
 
     def _trials(self) -> list[dict[str, float]]:

@@ -12,6 +12,7 @@ from trundle.checks import FloatArray
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
+from trundle.systems.walking.schema_ball import WalkingTransfer
 
 if TYPE_CHECKING:
     from trundle.plan.transfer.rolling_ball import BallPlan, BallTransfer
@@ -34,7 +35,7 @@ def build(scenario: Scenario) -> BallExperiment:
     """Return the work of a scenario of task `transfer`."""
     from trundle.plan.transfer.rolling_ball import BallTransfer
 
-    tables: Any = scenario.tables
+    tables = scenario.read(WalkingTransfer)
     with error_context("plan", scenario, _MOVED):
         task = BallTransfer(
             radius=tables.object.shape.radius,
@@ -59,9 +60,9 @@ class BallExperiment:
     task: BallTransfer
 
     @property
-    def tables(self) -> Any:
+    def tables(self) -> WalkingTransfer:
         """The scenario's tables."""
-        return self.scenario.tables
+        return self.scenario.read(WalkingTransfer)
 
     def parts(self) -> Iterator[Part]:
         """Yield the replay of the plan as the only job."""
@@ -74,7 +75,6 @@ class BallExperiment:
         table, settings = self.tables.plan, self.tables.simulation
         found = plan_ball(self.task, nodes=table.nodes, starts=table.starts, seed=self.scenario.seed)
         torques = found.torques(table.parts)
-        further: dict[str, Any] = {"progress": lambda t: share(t / table.duration)} if share else {}
         run = simulate(
             self.task.robot,
             self.task.place(found.angular_velocity[0]),
@@ -82,7 +82,7 @@ class BallExperiment:
             policy=_Held(torques, table.duration / len(torques)),
             output_step=settings.output_step,
             relative_tolerance=settings.relative_tolerance,
-            **further,
+            progress=(lambda t: share(t / table.duration)) if share else None,
         )
         known = {key: value for key, value in run.metadata.items() if key != "policy"}  # nothing is computed online
         run = replace(run, metadata=known | {"transfer": self._described(found)})

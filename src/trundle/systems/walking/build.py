@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import radians
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.problems.gait import TORQUES, Gait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
+from trundle.systems.walking.schema import WalkingWalk
 
 if TYPE_CHECKING:
     from trundle.plan.walk.plan import WalkPlan
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def build(scenario: Scenario) -> PlannedWalk:
     """Return the work of a scenario of task `walk`."""
-    tables: Any = scenario.tables
+    tables = scenario.read(WalkingWalk)
     with error_context("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
     if tables.foot is not None:
@@ -67,7 +68,7 @@ class PlannedWalk:
     def parts(self) -> Iterator[Part]:
         """Yield the plan, then its replay in the simulator, if one is asked for."""
         yield Part("", self.plan, "solve")
-        table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
+        table = self.scenario.read(WalkingWalk).replay
         plan = self.found.get("plan")
         if table.steps and plan is not None and plan.status is Status.SUCCESS and self.gait.sole == "rolling":
             yield Part("replay", self.replay)
@@ -76,7 +77,7 @@ class PlannedWalk:
         """Return the plan's replay."""
         from trundle.control.regulators.walk_replay import replay_walk, walking_robot
 
-        table: Any = getattr(self.scenario.tables, "replay")  # noqa: B009
+        table = self.scenario.read(WalkingWalk).replay
         plan = self.found["plan"]
         robot = walking_robot(self.avatar, plan.gravity, self.gait.friction)
         found = replay_walk(robot, plan, table.steps, period=table.period)
@@ -95,7 +96,7 @@ class PlannedWalk:
         from trundle.plan.walk.walking import plan_walk
         from trundle.problems.walking import Walking
 
-        table: Any = getattr(self.scenario.tables, "plan")  # noqa: B009
+        table = self.scenario.read(WalkingWalk).plan
         walking = Walking(self.avatar, self.gait)
         plan = plan_walk(
             self.gait,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from trundle.report import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from trundle.systems.walking.foot_fit import FittedFoot
 
-def write_foot_plot(foot: Any, path: Path) -> Path:
+
+def write_foot_plot(foot: FittedFoot, path: Path) -> Path:
     """Write roll-over shape and radii of a `trundle.systems.walking.foot_fit.FittedFoot` side by side."""
     from matplotlib.figure import Figure
 
@@ -25,7 +27,7 @@ def write_foot_plot(foot: Any, path: Path) -> Path:
     return path
 
 
-def roll_over(foot: Any, ax: Axes | None = None) -> Axes:
+def roll_over(foot: FittedFoot, ax: Axes | None = None) -> Axes:
     """Draw the centre of pressure in the shank's frame, the circle, and the ellipsoidal foot of the same curvature."""
     ax = ax or style.new_axes()
     c, r = foot.circle.center, foot.circle.radius
@@ -61,7 +63,7 @@ def roll_over(foot: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def radii(foot: Any, ax: Axes | None = None) -> Axes:
+def radii(foot: FittedFoot, ax: Axes | None = None) -> Axes:
     """Draw the radii of the bootstrap over samples and cut-offs."""
     ax = ax or style.new_axes()
     low, high = foot.interval

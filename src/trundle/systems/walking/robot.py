@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -26,6 +26,7 @@ from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
 from trundle.systems.juggling.build import motion_of
+from trundle.systems.walking.schema_robot import FootTable, RobotTable, WalkingSimulate
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
@@ -39,7 +40,7 @@ _ROUNDED = 1e-3
 
 def build(scenario: Scenario) -> RobotRun:
     """Return the work of a `walking` scenario of task `simulate`."""
-    tables: Any = scenario.tables
+    tables = scenario.read(WalkingSimulate)
     described = _description(scenario, tables.robot)
     angles = _starting_angles(scenario, described)
     urdf = _locked(scenario, described, angles)
@@ -91,7 +92,8 @@ class RobotRun:
         """Return the record of kind `walking`: joint torques are those of springs and dampers."""
         from trundle.systems.walking.record import as_walking
 
-        table: Any = getattr(self.scenario.tables, "simulation")  # noqa: B009
+        tables = self.scenario.read(WalkingSimulate)
+        table = tables.simulation
         run = simulate(
             self.robot,
             self.start,
@@ -106,21 +108,20 @@ class RobotRun:
             stretch = run["joint_position"][:, j] - spec.rest
             torque[:, j] = -spec.stiffness * stretch - spec.damping * run["joint_velocity"][:, j]
         walked = as_walking(run, self.base, _phases(run), torque)
-        tables: Any = self.scenario.tables
-        table = tables.robot
-        if table.avatar is None or tables.joints.locked:  # the avatar's pictures are of its own bodies
+        avatar = tables.robot.avatar
+        if avatar is None or tables.joints.locked:  # the avatar's pictures are of its own bodies
             return walked
         terrain = tuple(body for body in walked.scene if body.role == "terrain")
-        return replace(walked, scene=(*avatar_scene(build_avatar(table.avatar)), *terrain))
+        return replace(walked, scene=(*avatar_scene(build_avatar(avatar)), *terrain))
 
 
-def _description(scenario: Scenario, table: Any) -> CheckedUrdf:
+def _description(scenario: Scenario, table: RobotTable) -> CheckedUrdf:
     if table.avatar is not None:
         return check_urdf(build_avatar(table.avatar).robot.urdf())
     if table.example is not None:
         with error_context("robot", scenario, {"name": "robot.example"}):
             return load_example_robot(table.example, repair=table.repair is not False)
-    path = scenario.data_path("robot.urdf", table.urdf)
+    path = scenario.data_path("robot.urdf", table.urdf or "")
     try:
         return load_urdf(path, meshes=False, repair=bool(table.repair))
     except InputError as error:
@@ -131,7 +132,7 @@ def _description(scenario: Scenario, table: Any) -> CheckedUrdf:
 def _starting_angles(scenario: Scenario, urdf: CheckedUrdf) -> dict[str, float]:
     """Return where all joints that move start: as told, else zero or the nearest of their range."""
     ranges = joint_ranges(urdf)
-    table: Any = getattr(scenario.tables, "initial")  # noqa: B009
+    table = scenario.read(WalkingSimulate).initial
     given = _named(scenario, "initial.joints", table.joints, ranges)
     for name, angle in given.items():
         low, high = ranges[name]
@@ -143,7 +144,7 @@ def _starting_angles(scenario: Scenario, urdf: CheckedUrdf) -> dict[str, float]:
 
 def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) -> CheckedUrdf:
     """Return the robot with the joints that the file locks held at their `angles` (rad or m)."""
-    table: Any = getattr(scenario.tables, "joints")  # noqa: B009
+    table = scenario.read(WalkingSimulate).joints
     names: set[str] = set()
     for i, pattern in enumerate(table.locked):
         fitting = [name for name in angles if fnmatchcase(name, pattern)]
@@ -154,7 +155,7 @@ def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) 
     return lock_joints(urdf, {name: angles[name] for name in angles if name in names})
 
 
-def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
+def _foot(scenario: Scenario, name: str, table: FootTable) -> Foot:
     key = f"feet.{name}"
     with error_context(key, scenario):
         if table.shape.type == "box":
@@ -169,7 +170,7 @@ def _foot(scenario: Scenario, name: str, table: Any) -> Foot:
 def _with_springs(
     scenario: Scenario, robot: RollingTree, joints: Mapping[str, str], angles: Mapping[str, float]
 ) -> RollingTree:
-    table: Any = getattr(scenario.tables, "joints")  # noqa: B009
+    table = scenario.read(WalkingSimulate).joints
     given = [("stiffness", table.stiffness), ("damping", table.damping), ("target", {**angles, **table.target})]
     by_body: list[dict[str, float]] = []
     for key, value in given:
@@ -190,7 +191,7 @@ def _named(scenario: Scenario, key: str, table: Mapping[str, float], joints: Col
 def _start(
     scenario: Scenario, robot: RollingTree, base: str, angles: Mapping[str, float], rates: Mapping[str, float]
 ) -> Start:
-    initial: Any = getattr(scenario.tables, "initial")  # noqa: B009
+    initial = scenario.read(WalkingSimulate).initial
     turn = np.asarray(initial.quaternion)
     size = float(np.linalg.norm(turn))
     if not size > 1e-6:
@@ -207,7 +208,7 @@ def _start(
 
 def _contacts(scenario: Scenario, names: tuple[str, ...]) -> list[str]:
     """Return the contacts of the feet named: of a patch its corners."""
-    feet: Any = getattr(scenario.tables, "feet")  # noqa: B009
+    feet = scenario.read(WalkingSimulate).feet
     found = []
     for i, name in enumerate(names):
         if name not in feet:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, non_negative, number
+from trundle.contact.laws import start_laws
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
@@ -51,7 +52,7 @@ class Robot:
     _friction: float = field(default=1.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        choice("law", self.law, ("rolling", "pure-rolling"))
+        choice("law", self.law, start_laws())
         choice("on_slip", self.on_slip, ("stop", "slide", "ignore"))
         choice("on_separation", self.on_separation, ("stop", "fly", "ignore"))
         if np.ndim(self.gravity) == 0:

@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import array, choice, non_negative, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
-from trundle.contact.laws import SEPARATED, Law, law_named
+from trundle.contact.laws import SEPARATED, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -86,7 +86,7 @@ class RollingPair:
             raise InputError("body", self.body, "a RigidBody")
         if not isinstance(self.base, Hand | Ground):
             raise InputError("base", self.base, "a Hand or a Ground")
-        choice("law", self.law, ("rolling", "pure-rolling"))
+        choice("law", self.law, start_laws())
         choice("on_slip", self.on_slip, ("stop", "slide", "ignore"))
         choice("on_separation", self.on_separation, ("stop", "fly", "ignore"))
         choice("coordinates", self.coordinates, ("pose", "rolling"))
@@ -95,6 +95,8 @@ class RollingPair:
         object.__setattr__(self, "gravity", self._gravity())
         wanted = "chart" if self.coordinates == "rolling" and self.contact == "auto" else self.contact
         form = contact_form(self.body.shape, self.base.shape, wanted)
+        if self.coordinates == "rolling":
+            choice("law", self.law, ("rolling", "pure-rolling"))
         if self.coordinates == "rolling" and form != "chart":
             raise InputError("contact", self.contact, "'auto' or 'chart' with rolling coordinates")
         object.__setattr__(self, "contact", form)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -26,6 +26,9 @@ from trundle.geometry.shapes.sizes import coordinates
 from trundle.geometry.shapes.star import harmonics
 
 FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
+
 DEGREE = 5
 Rows = tuple[tuple[float, ...], ...]
 
@@ -41,7 +44,7 @@ def spline_function(knots: Sequence[FloatArray], coefficients: FloatArray, outpu
     return ca.Function("spline", [u], [value], {"never_inline": True})
 
 
-def interpolate(key: str, u: FloatArray, values: FloatArray, periodic: bool = False) -> Any:
+def interpolate(key: str, u: FloatArray, values: FloatArray, periodic: bool = False) -> BSpline:
     """Return scipy's quintic spline through `values` (n, ...) at `u` (n,), along the first axis.
 
     Raises
@@ -249,7 +252,7 @@ class SampledSurface(Shape):
         r = np.linalg.norm(points, axis=1)
         if r.min() <= 1e-9 * r.max():
             raise ShapeError("points", points[int(np.argmin(r))].tolist(), "seen from an origin inside the body")
-        basis = np.stack(harmonics(points.T / r, self.degree), axis=1)
+        basis = np.stack(harmonics([*(points.T / r)], self.degree), axis=1)
         scale = np.linalg.norm(basis, axis=0)
         fit, _, rank, singular = np.linalg.lstsq(basis / scale, r, rcond=None)
         if rank < needed or singular[-1] < 1e-6 * singular[0]:

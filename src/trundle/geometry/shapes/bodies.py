@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import array
 from trundle.errors import ShapeError
@@ -105,7 +105,7 @@ class Superellipsoid(Shape):
         return max(self.semi_axes)
 
 
-def _exponents(value: Any) -> tuple[float, float]:
+def _exponents(value: ArrayLike) -> tuple[float, float]:
     try:
         size = np.ndim(value)
     except ValueError:

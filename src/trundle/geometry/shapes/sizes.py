@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import array, number
 from trundle.errors import InputError
@@ -17,7 +16,7 @@ SHORTEST, LONGEST = 1e-7, 1e7
 ALLOWED = "a length > 0, from 1e-7 to 1e7 (m)"
 
 
-def length(key: str, value: Any) -> float:
+def length(key: str, value: float) -> float:
     """Return `value` as a size in m, 1e-7 to 1e7."""
     try:
         return number(key, value, minimum=SHORTEST, maximum=LONGEST)
@@ -25,7 +24,7 @@ def length(key: str, value: Any) -> float:
         raise InputError(key, value, ALLOWED) from None
 
 
-def length_or_zero(key: str, value: Any) -> float:
+def length_or_zero(key: str, value: float) -> float:
     """Return `value` as a size in m, 0 or 1e-7 to 1e7."""
     try:
         result = number(key, value, minimum=0.0, maximum=LONGEST)
@@ -36,7 +35,7 @@ def length_or_zero(key: str, value: Any) -> float:
     raise InputError(key, value, f"0 or {ALLOWED}")
 
 
-def lengths(key: str, value: Any, size: int) -> tuple[float, ...]:
+def lengths(key: str, value: ArrayLike, size: int) -> tuple[float, ...]:
     """Return `value` as `size` sizes in m, each 1e-7 to 1e7."""
     try:
         result = array(key, value, (size,), minimum=SHORTEST)
@@ -47,12 +46,12 @@ def lengths(key: str, value: Any, size: int) -> tuple[float, ...]:
     return tuple(float(a) for a in result)
 
 
-def coordinate(key: str, value: Any, unit: str = "m") -> float:
+def coordinate(key: str, value: float, unit: str = "m") -> float:
     """Return `value` as a number of either sign, at most 1e7 in size."""
     return number(key, value, minimum=-LONGEST, maximum=LONGEST, unit=unit)
 
 
-def coordinates(key: str, value: Any, shape: Sequence[int | None]) -> NDArray[np.float64]:
+def coordinates(key: str, value: ArrayLike, shape: Sequence[int | None]) -> NDArray[np.float64]:
     """Return `value` as an array of coordinates in m, each at most 1e7 in size."""
     result = array(key, value, shape, unit="m")
     if result.size and np.abs(result).max() > LONGEST:

@@ -9,8 +9,9 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trundle.checks import array, choice, non_negative, number
+from trundle.checks import Converted, array, choice, non_negative, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
 from trundle.contact.laws import SEPARATED, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
@@ -75,7 +76,7 @@ class RollingPair:
     law: str = "rolling"
     friction: float = 1.0
     torsional_friction: float = 0.0
-    gravity: Any = None
+    gravity: Converted[float | Sequence[float] | None, tuple[float, ...]] = Converted(None)
     on_slip: str = "stop"
     on_separation: str = "stop"
     coordinates: str = "pose"
@@ -236,7 +237,7 @@ class RollingPair:
         coordinates, charts = contact_coordinates(*shapes, self.contact, points.x_A, points.x_B, points.n_B)
         system = self.system
         contact_pair = system.contact_pairs[0]
-        values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.contact_pairs}
+        values: dict[str, ArrayLike] = {f"{m.contact}.coordinates": coordinates for m in system.contact_pairs}
         if isinstance(self.base, Hand):
             values[f"{contact_pair.body_B}.position"] = self.base.position
             values[f"{contact_pair.body_B}.orientation"] = self.base.orientation

@@ -216,7 +216,7 @@ class Handling:
         waiting = False
         if self.phase == "close" and ahead >= task.starts["squeeze"] - 1e-9:
             felt = [self.forces[name] @ task.patch(name, task.pick).R_world_patch[:, 2] for name in HANDS]
-            waiting = min(felt) < grip.force
+            waiting = bool(min(felt) < grip.force)
         elif self.phase == "lower" and ahead >= task.starts["unload"] - 1e-9:
             carried = -sum(float(self.forces[name][2]) for name in HANDS)
             waiting = carried > grip.support * 9.81 * task.mass

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number, positive
 from trundle.contact.laws import LAWS
@@ -77,15 +77,15 @@ class PassiveWalker:
     def __post_init__(self) -> None:
         for name, unit in (("leg", "m"), ("leg_mass", "kg"), ("gravity", "m/s2"), ("friction", "")):
             object.__setattr__(self, name, positive(name, getattr(self, name), unit))
-        ranges: dict[str, dict[str, Any]] = {
-            "foot_radius": {"above": 0.0, "below": self.leg, "unit": "m"},
-            "hip_mass": {"minimum": 0.0, "unit": "kg"},
-            "leg_center": {"above": 0.0, "maximum": 1.0},
-            "leg_inertia": {"minimum": 0.0, "unit": "kg m2"},
-            "slope": {"minimum": 0.0, "below": 0.5, "unit": "rad"},
+        checked = {
+            "foot_radius": number("foot_radius", self.foot_radius, above=0.0, below=self.leg, unit="m"),
+            "hip_mass": number("hip_mass", self.hip_mass, minimum=0.0, unit="kg"),
+            "leg_center": number("leg_center", self.leg_center, above=0.0, maximum=1.0),
+            "leg_inertia": number("leg_inertia", self.leg_inertia, minimum=0.0, unit="kg m2"),
+            "slope": number("slope", self.slope, minimum=0.0, below=0.5, unit="rad"),
         }
-        for name, allowed in ranges.items():
-            object.__setattr__(self, name, number(name, getattr(self, name), **allowed))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def time_unit(self) -> float:
@@ -200,7 +200,7 @@ class PassiveWalker:
         rate = ca.substitute(gap, self.y, after) @ ca.vertcat(after[2:], 0, 0)
         return rate
 
-    def start(self, y: Any) -> Start:
+    def start(self, y: ArrayLike) -> Start:
         """Return the start of a simulation at the stride's state y (4,) or (a, w1, w2), both feet on the ground.
 
         Raises
@@ -213,7 +213,7 @@ class PassiveWalker:
         return Start(x, self.robot.system.first_atlas, ("rolling", "separated"))
 
     @staticmethod
-    def section(state: Any) -> FloatArray:
+    def section(state: ArrayLike) -> FloatArray:
         """Return y (4,) of (a, w1, w2), the instant after touch-down: legs at a and -a, rates w1 and w2."""
         a, w1, w2 = array("state", state, (3,))
         if a <= 0:

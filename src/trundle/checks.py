@@ -5,15 +5,53 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.errors import InputError
 
 Word = TypeVar("Word", bound=str)
 FloatArray = NDArray[np.float64]
+Given = TypeVar("Given")
+Kept = TypeVar("Kept")
+
+
+class Converted(Generic[Given, Kept]):
+    """Field of a dataclass whose ``__post_init__`` replaces what is `Given` to the constructor by what is `Kept`.
+
+    For type checkers alone; an instance holds the value as any other field does. Without a default the argument is
+    required.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from numpy.typing import ArrayLike
+    >>> @dataclass(frozen=True)
+    ... class Point:
+    ...     position: Converted[ArrayLike, FloatArray] = Converted()
+    ...
+    ...     def __post_init__(self) -> None:
+    ...         object.__setattr__(self, "position", array("position", self.position, (2,)))
+    >>> Point([1, 2]).position.tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, *default: Given) -> None:
+        self._default = default
+
+    def __get__(self, instance: object, owner: type | None = None) -> Kept:
+        if not self._default:
+            raise AttributeError("a required argument has no default")
+        return self._default[0]  # pyright: ignore[reportReturnType]
+
+    if TYPE_CHECKING:
+
+        def __set__(self, instance: object, value: Given | Kept) -> None: ...
+
+
+ArrayField = Converted[ArrayLike, FloatArray]
 
 
 def number(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import casadi as ca
@@ -11,6 +13,7 @@ import casadi as ca
 from trundle.contact.contact import Kinematics
 from trundle.errors import InputError
 from trundle.numerics.space import about, dot
+from trundle.status import Status
 
 SLIP_END = "slip_end"
 """Name of the margin that ends a slip which integration errors keep from crossing zero."""
@@ -77,12 +80,34 @@ class Law(ABC):
        zero, from above and with a slope, where it ends.
 
     ``name`` is what files print; ``slipping`` tells the kinematics to count the slip in the motion of
-    the contact points; ``touching`` is False where the bodies are apart.
+    the contact points; ``touching`` is False where the bodies are apart. A law of your own is known by its name after
+    `register`; in simulations its margins ``normal_force``, ``curvature`` and ``roundness`` end it as they end
+    rolling, any other ends the run with the status that ``endings`` gives it.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> from trundle.contact.laws import Law, Rows
+    >>> class Greased(Law):  # no friction: one row along the normal
+    ...     name, slipping = "greased", True
+    ...
+    ...     def rows(self, k, friction):
+    ...         b, v = ca.dot(k.n, k.bias) + ca.dot(k.ndot, k.vrel), ca.dot(k.n, k.vrel)
+    ...         return Rows(k.n.T @ k.LA, k.n.T @ k.LB, b, v, ca.dot(k.n, k.gap))
+    ...
+    ...     def wrench(self, k, lam, friction):
+    ...         return k.n * lam, ca.SX(1, 1)
+    ...
+    ...     def margins(self, k, lam, friction):
+    ...         return {"normal_force": lam}
+    >>> Greased().touching
+    True
     """
 
     name: str
     slipping: bool = False
     touching: bool = True
+    endings: Mapping[str, Status] = MappingProxyType({"friction": Status.SLIPPED, "torsion": Status.SPUN})
 
     @abstractmethod
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
@@ -277,6 +302,31 @@ LAWS: dict[str, Law] = {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING
 
 RollingLaw = Literal["rolling", "pure-rolling"]
 """Laws of bodies that roll, by name."""
+
+
+_BUILT_IN = frozenset(LAWS)
+_LONGEST = 16  # what records hold of a mode
+
+
+def register(law: Law) -> Law:
+    """Make a law known by its name, to `law_named`, pairs, robots and feet, in this process; return it.
+
+    Raises
+    ------
+    InputError
+        If the name is one of trundle's laws or too long for a record.
+    """
+    if not isinstance(law, Law):
+        raise InputError("law", law, "a Law, with rows, wrench and margins")
+    if law.name in _BUILT_IN or not 0 < len(law.name) <= _LONGEST:
+        raise InputError("law", law.name, f"a name of at most {_LONGEST} characters that no law of trundle has")
+    LAWS[law.name] = law
+    return law
+
+
+def start_laws() -> tuple[str, ...]:
+    """Return the names of laws a contact may start with: those of rolling, and those of `register`."""
+    return (ROLLING.name, PURE_ROLLING.name, *(name for name in LAWS if name not in _BUILT_IN))
 
 
 def law_named(name: str) -> Law:

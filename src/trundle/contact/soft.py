@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -14,15 +15,19 @@ from trundle.contact.walls import FLAT, ROUND, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
 from trundle.parameters import LARGEST, Length, Positive, Range, check_parameters, parameter
 
+Expression = TypeVar("Expression", ca.SX, ca.MX, ca.DM)
+
 __all__ = ["SoftLaw", "SoftTouch", "Wall", "frozen_tangents", "normal_force", "switch"]
 
 
-def switch(z: Any) -> Any:
+def switch(z: Expression) -> Expression:
     """Return the logistic function 1 / (1 + e^-z), without overflow in value or derivative."""
     return 0.5 * (1.0 + ca.tanh(0.5 * z))
 
 
-def normal_force(distance: Any, largest: Any, width: Any, offset: Any) -> Any:
+def normal_force(
+    distance: Expression, largest: Expression | float, width: Expression | float, offset: Expression | float
+) -> Expression:
     """Return the normal force f_n = f_max / (1 + exp((d + d_0) / s)), N.
 
     Infinitely differentiable, between 0 and f_max, f_max / 2 at d = -d_0, f_max / (1 + e^(d_0 / s)) at the surface:
@@ -88,14 +93,20 @@ class SoftTouch:
         What kind of surface it is.
     """
 
-    point: Any
-    velocity: Any
-    radius: Any
-    wall: Any
+    point: ca.SX
+    velocity: ca.SX
+    radius: ca.SX | float
+    wall: ca.SX
     surface: Surface = FLAT
 
     @classmethod
-    def at(cls, point: Any, velocity: Any, radius: float, wall: Wall) -> SoftTouch:
+    def at(
+        cls,
+        point: ca.SX | ca.DM | Sequence[float],
+        velocity: ca.SX | ca.DM | Sequence[float],
+        radius: float,
+        wall: Wall,
+    ) -> SoftTouch:
         """Return the touch of a wall whose numbers do not change: flat, a sphere or a cylinder.
 
         Parameters
@@ -114,48 +125,49 @@ class SoftTouch:
             if ca.SX(value).numel() != 3:
                 raise InputError(name, ca.SX(value).shape, "3 entries, world axes")
         surface = FLAT if wall.curvature == 0.0 else ROUND
-        return cls(point, velocity, non_negative("radius", radius, "m"), ca.DM(surface.numbers(wall)), surface)
+        numbers = ca.SX(ca.DM(surface.numbers(wall)))
+        return cls(ca.SX(point), ca.SX(velocity), non_negative("radius", radius, "m"), numbers, surface)
 
     @property
-    def normal(self) -> Any:
+    def normal(self) -> ca.SX:
         """Unit normal n (3,) at the point of the surface below, out of the wall."""
         return self._frame[1]
 
     @property
-    def distance(self) -> Any:
+    def distance(self) -> ca.SX:
         """Signed distance d, m."""
         return self._frame[0] - self.radius
 
     @property
-    def tangents(self) -> Any:
+    def tangents(self) -> ca.SX:
         """[t_1 t_2] (3, 2)."""
         return self._frame[2]
 
     @cached_property
-    def _frame(self) -> tuple[Any, Any, Any]:
+    def _frame(self) -> tuple[ca.SX, ca.SX, ca.SX]:
         return self.surface.frame(self.point, self.wall)
 
     @property
-    def approach(self) -> Any:
+    def approach(self) -> ca.SX:
         """Normal speed v_n, m/s; negative towards the wall."""
         return ca.dot(self.normal, self.velocity)
 
     @property
-    def slip(self) -> Any:
+    def slip(self) -> ca.SX:
         """Tangential velocity (2,), m/s, by the tangents."""
         return self.tangents.T @ self.velocity
 
-    def force(self, f_n: Any, direction: Any) -> Any:
+    def force(self, f_n: ca.SX, direction: ca.SX) -> ca.SX:
         """Return the force on the sphere f_n (n + u_1 t_1 + u_2 t_2), N; |u| <= mu is Coulomb's cone.
 
         Source: Wall-bouncing paper, eq. 19-21.
         """
         return f_n * (self.normal + self.tangents @ direction)
 
-    def no_slip(self, f_n: Any, largest: Any) -> Any:
+    def no_slip(self, f_n: ca.SX, largest: ca.SX | float) -> ca.SX:
         """Return f_n / f_max v_t (2,), whose square is the cost of sliding under load."""
         return f_n / largest * self.slip
 
-    def landing(self, near: float = 0.03, width: float = 0.02) -> Any:
+    def landing(self, near: float = 0.03, width: float = 0.02) -> ca.SX:
         """Return min(v_n, 0) / (1 + exp((d - near) / width)), m/s: only landing costs, never leaving."""
         return ca.fmin(self.approach, 0) * switch((near - self.distance) / width)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, number
+from trundle.checks import ArrayField, Converted, FloatArray, array, number
 from trundle.errors import InputError
 
 __all__ = ["FLAT", "ROUND", "Flat", "Formula", "Round", "Surface", "Wall", "frozen_tangents"]
 
 
-def frozen_tangents(normal: Any) -> FloatArray:
+def frozen_tangents(normal: ArrayLike) -> FloatArray:
     """Return [t_1 t_2] (3, 2) of a unit normal: t_1 along the world axis least aligned with n, t_2 = n x t_1.
 
     The axis is chosen once for a surface: no continuous choice exists for all normals.
@@ -50,10 +50,10 @@ class Wall:
     [-1.0, 0.0, 0.0]
     """
 
-    point: Any
-    normal: Any
+    point: ArrayField = ArrayField()
+    normal: ArrayField = ArrayField()
     curvature: float = 0.0
-    axis: Any = None
+    axis: Converted[ArrayLike | None, FloatArray | None] = Converted(None)
 
     def __post_init__(self) -> None:
         n = array("normal", self.normal, (3,))
@@ -92,14 +92,14 @@ class Surface(ABC):
         """Number of numbers."""
 
     @abstractmethod
-    def distance(self, point: Any, wall: Any) -> Any:
+    def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
         """Return the signed distance of a point (3,), m, positive outside."""
 
     @abstractmethod
     def numbers(self, wall: Wall) -> FloatArray:
         """Return the numbers of a wall (size,)."""
 
-    def frame(self, point: Any, wall: Any) -> tuple[Any, Any, Any]:
+    def frame(self, point: ca.SX, wall: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return d, m, the unit normal n (3,) and tangents [t_1 t_2] (3, 2) at a point.
 
         n = grad d / |grad d|; the tangents are those at the wall's own point, carried along by the least turn that
@@ -125,7 +125,7 @@ class Flat(Surface):
         """The frame alone."""
         return 10
 
-    def distance(self, point: Any, wall: Any) -> Any:
+    def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
         """Return n . p - b."""
         return ca.dot(wall[:3], point) - wall[3]
 
@@ -148,7 +148,7 @@ class Round(Surface):
         """The frame, a, k and the axis, zero of a sphere."""
         return 17
 
-    def distance(self, point: Any, wall: Any) -> Any:
+    def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
         """Return d, m."""
         n, k, axis = wall[:3], wall[13], wall[14:17]
         y = point - wall[10:13]
@@ -172,14 +172,14 @@ class Formula(Surface):
         wall is given with it; a wall tells from where its tangents are carried.
     """
 
-    formula: Callable[[Any], Any]
+    formula: Callable[[ca.SX], ca.SX]
 
     @property
     def size(self) -> int:
         """The frame alone."""
         return 10
 
-    def distance(self, point: Any, wall: Any) -> Any:
+    def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
         """Return the formula's value."""
         return self.formula(point)
 

@@ -133,7 +133,7 @@ class Shape(Boundary):
         """
         return mesh.mesh(self, integer("resolution", resolution, minimum=4), *self._place(around, radius))
 
-    def mass_properties(self, kind: str = "solid") -> tuple[FloatArray, Any]:
+    def mass_properties(self, kind: str = "solid") -> tuple[FloatArray, FloatArray | float]:
         """Return the centroid and the inertia per unit mass about it.
 
         "solid": uniform density inside; "shell": uniform thickness on the boundary (a ball of radius r:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ _WORDS = {
 }
 
 
-def hand_freedoms(d: int, freedoms: Any = "all", key: str = "freedoms") -> tuple[int, ...]:
+def hand_freedoms(d: int, freedoms: str | Sequence[str | int] = "all", key: str = "freedoms") -> tuple[int, ...]:
     """Return the numbers of the components of a hand's twist derivative that may be used, ascending.
 
     Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -118,7 +117,7 @@ def _less(point: tuple[float, ...], shift: FloatArray | None) -> tuple[float, ..
     return point if shift is None else tuple(float(p - s) for p, s in zip(point, shift, strict=True))
 
 
-def _known(key: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
+def _known(key: str, given: Mapping[str, FloatArray | float], names: Sequence[str]) -> None:
     for name in given:
         if name not in names:
             raise InputError(f"{key}.{name}", given[name], "of one of " + ", ".join(names))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from trundle.checks import FloatArray, array, choice, number, positive
+from trundle.checks import Converted, FloatArray, array, choice, number, positive
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.inertia import check_inertia
@@ -50,12 +50,12 @@ class RigidBody:
 
     shape: Shape
     mass: float
-    inertia: Any = parameter(
+    inertia: str | ArrayLike = parameter(
         "solid",
         "'solid', 'shell' or [Ixx, Iyy, Izz] about the centre of mass (kg m^2); in the plane one number, about the "
         "plane's normal, or the words for a lamina or a wire",
     )
-    center_of_mass: Sequence[float] | None = None
+    center_of_mass: Converted[Sequence[float] | None, tuple[float, ...]] = Converted(None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):
@@ -81,7 +81,7 @@ class RigidBody:
     @property
     def shape_origin(self) -> tuple[float, ...]:
         """Origin of the shape in the body's frame, whose origin is the centre of mass: (d,) m."""
-        return tuple(-c + 0.0 for c in self.center_of_mass or ())
+        return tuple(-c + 0.0 for c in self.center_of_mass)
 
 
 def _bounded(shape: Shape) -> bool:
@@ -266,12 +266,12 @@ class SampledMotion(HandMotion):
         return np.concatenate([[times[i]], values[i], slope]), float(times[i + 1])
 
 
-def _rows(values: Any) -> bool:
+def _rows(values: ArrayLike) -> bool:
     """Whether `values` is a sequence with a first row."""
     return isinstance(values, np.ndarray | list | tuple) and len(values) > 0
 
 
-def _components(key: str, row: Any, value: Any = None) -> int:
+def _components(key: str, row: ArrayLike, value: ArrayLike | None = None) -> int:
     """Return 3 or 6, the number of entries of `row`; ``value`` is what the user gave."""
     size = len(row) if isinstance(row, np.ndarray | list | tuple) and np.ndim(row) == 1 else 0
     if size not in (3, 6):
@@ -314,9 +314,9 @@ class Hand:
     """
 
     shape: Shape
-    position: Sequence[float] | None = None
+    position: Converted[Sequence[float] | None, tuple[float, ...]] = Converted(None)
     rpy: Vector3 = parameter((0.0, 0.0, 0.0), "rad, R = Rz(yaw) Ry(pitch) Rx(roll); only in space")
-    twist: Sequence[float] | None = None
+    twist: Converted[Sequence[float] | None, tuple[float, ...]] = Converted(None)
     motion: HandMotion = field(default_factory=Coast)
     extent: Sequence[float] | float | None = parameter(
         None, "m, x and y, in the plane the width along x; leaving it ends the run"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, non_negative, number
+from trundle.contact.laws import start_laws
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
@@ -40,7 +40,7 @@ class Robot:
         When a contact comes apart.
     """
 
-    gravity: Any = parameter(9.81, "m/s^2, downward")
+    gravity: ArrayLike = parameter(9.81, "m/s^2, downward")
     law: str = "rolling"
     on_slip: OnSlip = "stop"
     on_separation: OnSeparation = "stop"
@@ -52,13 +52,13 @@ class Robot:
     _friction: float = field(default=1.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        choice("law", self.law, ("rolling", "pure-rolling"))
+        choice("law", self.law, start_laws())
         choice("on_slip", self.on_slip, ("stop", "slide", "ignore"))
         choice("on_separation", self.on_separation, ("stop", "fly", "ignore"))
         if np.ndim(self.gravity) == 0:
-            vector: Any = (0.0, -number("gravity", self.gravity, unit="m/s2"))
+            vector: Sequence[float] = (0.0, -number("gravity", self.gravity, unit="m/s2"))
         else:
-            vector = array("gravity", self.gravity, (3 if np.size(self.gravity) == 3 else 2,), unit="m/s2")
+            vector = array("gravity", self.gravity, (3 if np.size(self.gravity) == 3 else 2,), unit="m/s2").tolist()
         self._tree = Tree(len(vector), vector)
         self._world = self._tree.ground(TERRAIN)
 
@@ -244,7 +244,7 @@ class Robot:
         origin = self._origin("parent", parent)
         return tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
 
-    def _origin(self, key: str, link: Any) -> tuple[float, ...]:
+    def _origin(self, key: str, link: Link) -> tuple[float, ...]:
         if not isinstance(link, Link) or link.name not in self._origins:
             raise InputError(key, link, "a body of this robot, as its methods hand it out")
         return self._origins[link.name]
@@ -260,7 +260,7 @@ class Robot:
         shape: Shape | None,
         com: tuple[float, ...],
         shape_at: Sequence[float] | None,
-    ) -> Any:
+    ) -> ArrayLike:
         if not isinstance(inertia, str):
             return inertia
         if shape is None:

@@ -9,10 +9,11 @@ from inspect import signature
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trundle.checks import array, choice, number
+from trundle.checks import Converted, array, choice, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
-from trundle.contact.laws import SEPARATED, Law, RollingLaw, law_named
+from trundle.contact.laws import SEPARATED, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -74,10 +75,10 @@ class RollingPair:
 
     body: RigidBody
     base: Hand | Ground
-    law: RollingLaw = parameter("rolling", "pure rolling: no relative spin")
+    law: str = parameter("rolling", "pure rolling: no relative spin")
     friction: NonNegative = parameter(1.0, "coefficient, tangential over normal force")
     torsional_friction: Lever = parameter(0.0, "m, moment about the normal over normal force")
-    gravity: Any = None
+    gravity: Converted[float | Sequence[float] | None, tuple[float, ...]] = Converted(None)
     on_slip: OnSlip = parameter("stop", "when the friction cone is left")
     on_separation: OnSeparation = parameter("stop", "when the force reaches zero")
     coordinates: str = "pose"
@@ -88,11 +89,14 @@ class RollingPair:
             raise InputError("body", self.body, "a RigidBody")
         if not isinstance(self.base, Hand | Ground):
             raise InputError("base", self.base, "a Hand or a Ground")
+        choice("law", self.law, start_laws())
         check_parameters(self)
         choice("coordinates", self.coordinates, ("pose", "rolling"))
         object.__setattr__(self, "gravity", self._gravity())
         wanted = "chart" if self.coordinates == "rolling" and self.contact == "auto" else self.contact
         form = contact_form(self.body.shape, self.base.shape, wanted)
+        if self.coordinates == "rolling":
+            choice("law", self.law, ("rolling", "pure-rolling"))
         if self.coordinates == "rolling" and form != "chart":
             raise InputError("contact", self.contact, "'auto' or 'chart' with rolling coordinates")
         object.__setattr__(self, "contact", form)
@@ -232,7 +236,7 @@ class RollingPair:
         coordinates, charts = contact_coordinates(*shapes, self.contact, points.x_A, points.x_B, points.n_B)
         system = self.system
         contact_pair = system.contact_pairs[0]
-        values: dict[str, Any] = {f"{m.contact}.coordinates": coordinates for m in system.contact_pairs}
+        values: dict[str, ArrayLike] = {f"{m.contact}.coordinates": coordinates for m in system.contact_pairs}
         if isinstance(self.base, Hand):
             values[f"{contact_pair.body_B}.position"] = self.base.position
             values[f"{contact_pair.body_B}.orientation"] = self.base.orientation

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, number, quaternion
 from trundle.contact.choice import contact_form, make_contact
@@ -211,11 +211,11 @@ class RollingTree:
     def place(
         self,
         *,
-        rates: Mapping[str, Any] | None = None,
+        rates: Mapping[str, ArrayLike] | None = None,
         contacts: Collection[str] | None = None,
         hold: Collection[str] = (),
         tolerance: float | None = None,
-        **positions: Any,
+        **positions: ArrayLike,
     ) -> Start:
         """Return the start near a given pose, with wheels and feet on the ground.
 
@@ -267,7 +267,7 @@ class RollingTree:
             refuse_locked(system, start, i)
         return start
 
-    def given_state(self, **positions: Any) -> FloatArray:
+    def given_state(self, **positions: ArrayLike) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
         return self._given(positions, {})
 
@@ -296,7 +296,7 @@ class RollingTree:
     def _spec(self, name: str) -> BodySpec:
         return next(spec for spec in self.tree.specs if spec.name == name)
 
-    def _given(self, positions: Mapping[str, Any], rates: Mapping[str, Any]) -> FloatArray:
+    def _given(self, positions: Mapping[str, ArrayLike], rates: Mapping[str, ArrayLike]) -> FloatArray:
         """Return x (n_x,) with the poses and velocities the user gave."""
         model = self.system.model()
         x = np.zeros(model.x.shape[0])
@@ -320,7 +320,7 @@ class RollingTree:
                 x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
         return x
 
-    def _free(self, name: str, position: Any, rate: Any) -> dict[str, FloatArray]:
+    def _free(self, name: str, position: ArrayLike | None, rate: ArrayLike | None) -> dict[str, FloatArray]:
         """Return pose and velocities of the tree's frame of a free body."""
         d, k = self.d, 1 if self.d == 2 else 3
         point, orientation = _pose(name, position, d)
@@ -335,18 +335,17 @@ class RollingTree:
         return {"position": point + arm, "orientation": orientation, "angular_velocity": w, "velocity": v + around}
 
 
-def _entries(key: str, value: Any, size: int) -> float | FloatArray:
+def _entries(key: str, value: ArrayLike, size: int) -> float | FloatArray:
     """Return the numbers (size,) of a joint: one alone may be a number."""
     return array(key, value, (size,)) if size > 1 or np.ndim(value) else number(key, value)
 
 
-def _pose(name: str, position: Any, d: int) -> tuple[FloatArray, FloatArray]:
+def _pose(name: str, position: ArrayLike | None, d: int) -> tuple[FloatArray, FloatArray]:
     """Return the place (d,) and the angle (1,) or quaternion (4,) of a free body."""
     level = np.zeros(1) if d == 2 else np.array([1.0, 0.0, 0.0, 0.0])
     if position is None:
         return np.zeros(d), level
-    values: Sequence[float] = position
     if np.size(position) == d:
-        return array(name, values, (d,), unit="m"), level
-    numbers = array(name, values, (d + len(level),))
+        return array(name, position, (d,), unit="m"), level
+    numbers = array(name, position, (d + len(level),))
     return numbers[:d], numbers[d:] if d == 2 else quaternion(name, numbers[d:])

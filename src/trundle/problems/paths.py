@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice
 from trundle.errors import InputError
@@ -39,15 +38,14 @@ class PointPath:
     [[0.1, 0.0, 0.9]]
     """
 
-    def __init__(self, times: Any, points: Any, shape: str = "straight") -> None:
+    def __init__(self, times: ArrayLike, points: ArrayLike, shape: str = "straight") -> None:
         self.times = array("times", times, (None,), unit="s")
         if len(self.times) < 1 or np.any(np.diff(self.times) <= 0):
             raise InputError("times", times, "at least one, ascending (s)")
         self.points = array("points", points, (len(self.times), 3), unit="m")
         self.shape = choice("shape", shape, SHAPES)
-        self._curve: Any = None
-        self._rate: Any = None
-        if shape == "smooth" and len(self.times) > 1:
+        self._smooth = shape == "smooth" and len(self.times) > 1
+        if self._smooth:
             from scipy.interpolate import PchipInterpolator
 
             # Repeated ends make the slopes there zero: it starts and ends at rest.
@@ -62,7 +60,7 @@ class PointPath:
         moving = ((times > self.times[0]) & (times <= self.times[-1]))[:, None]
         if len(self.times) == 1:
             return np.tile(self.points, (len(inside), 1)), np.zeros((len(inside), 3))
-        if self._curve is not None:
+        if self._smooth:
             return self._curve(inside), np.where(moving, self._rate(inside), 0.0)
         after = np.clip(np.searchsorted(self.times, inside, side="left"), 1, len(self.times) - 1)
         gap = (self.times[after] - self.times[after - 1])[:, None]

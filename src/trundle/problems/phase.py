@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, number, positive
+from trundle.checks import ArrayField, Converted, FloatArray, number, positive
 from trundle.errors import InputError
 from trundle.numerics.compiled.symbols import check_symbols
 
@@ -32,8 +32,8 @@ class Condition:
 
     name: str
     expression: ca.SX
-    lower: Any = 0.0
-    upper: Any = 0.0
+    lower: ArrayField = ArrayField(0.0)
+    upper: ArrayField = ArrayField(0.0)
     inner: bool = False
 
     def __post_init__(self) -> None:
@@ -93,14 +93,14 @@ class Phase:
     x: ca.SX
     u: ca.SX
     rate: ca.SX
-    duration: Any
+    duration: Converted[float | Sequence[float], tuple[float, float]] = Converted()
     path: Sequence[Condition] = ()
     running: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
     terminal: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
     start: Sequence[Condition] = ()
     end: Sequence[Condition] = ()
-    x_bounds: tuple[Any, Any] = (-np.inf, np.inf)
-    u_bounds: tuple[Any, Any] = (-np.inf, np.inf)
+    x_bounds: Converted[tuple[ArrayLike, ArrayLike], tuple[FloatArray, FloatArray]] = Converted((-np.inf, np.inf))
+    u_bounds: Converted[tuple[ArrayLike, ArrayLike], tuple[FloatArray, FloatArray]] = Converted((-np.inf, np.inf))
     open_end: bool = False
     residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     nodes: Sequence[Condition] = ()
@@ -137,7 +137,7 @@ class Phase:
         return self.duration[0] < self.duration[1]
 
 
-def _bounds(key: str, bounds: tuple[Any, Any], size: int) -> tuple[FloatArray, FloatArray]:
+def _bounds(key: str, bounds: tuple[ArrayLike, ArrayLike], size: int) -> tuple[FloatArray, FloatArray]:
     low, high = (np.array(np.broadcast_to(np.asarray(b, dtype=np.float64), (size,))) for b in bounds)
     if np.any(np.isnan(low)) or np.any(np.isnan(high)) or np.any(low > high):
         raise InputError(key, bounds, "lower <= upper, without NaN")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
@@ -40,7 +40,7 @@ class PhaseLinkage:
     x_start: ca.SX
     condition: Condition
     p: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
-    p_bounds: tuple[Any, Any] = (-np.inf, np.inf)
+    p_bounds: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf)
     cost: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:

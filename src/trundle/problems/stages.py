@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -87,7 +86,7 @@ def _stack(rows: list[ca.SX]) -> ca.SX:
 def _sum(a: Cost, b: Cost | None) -> Cost:
     if b is None:
         return a
-    parts: dict[str, Any] = {
+    parts = {
         name: ca.vertcat(getattr(a, name), getattr(b, name))
         for name in ("residual", "weights", "inequality", "mu", "delta", "fade")
     }

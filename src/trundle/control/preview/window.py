@@ -122,7 +122,7 @@ def make_window(
     nothing = np.zeros(len(durations))
     blank = Samples(durations, masses, W, nothing, nothing, nothing, gravity, force, pointed, moment)
     joining = _joining(forecast, changed, middles, masses, origin)
-    airborne = ~held.any(axis=1)
+    airborne = np.asarray(~held.any(axis=1))
     heights = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
     samples = replace(blank, height=heights[0], speed=heights[1], acceleration=heights[2])
     stages = discretise(samples)
@@ -169,9 +169,10 @@ def _joining(
     found = {}
     for k in np.flatnonzero(changed).tolist():
         between = [c for c in forecast.masses if middles[k - 1] < c.time <= middles[k]]
-        if len(between) == 1 and between[0].position is not None:
+        place = between[0].position if len(between) == 1 else None
+        if place is not None:
             one, mass = between[0], float(masses[k] - masses[k - 1])
-            found[k] = AttachedBody(mass, one.position - origin, one.velocity, one.angular_momentum)
+            found[k] = AttachedBody(mass, place - origin, one.velocity, one.angular_momentum)
     return found
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +13,7 @@ from trundle.geometry.queries.sampling import NumericChart, numeric_charts
 FloatArray = NDArray[np.float64]
 
 
-def mass_properties(shape: Boundary, kind: str) -> tuple[FloatArray, Any]:
+def mass_properties(shape: Boundary, kind: str) -> tuple[FloatArray, FloatArray | float]:
     """Return the centroid and the inertia per unit mass about it, see `Shape.mass_properties`."""
     if not _bounded(shape):
         raise InputError("inertia", kind, f"given as numbers: a {type(shape).__name__} encloses no finite volume")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import casadi as ca
 import numpy as np
@@ -28,6 +28,9 @@ from trundle.parameters import Range as Numbers
 from trundle.parameters import parameter
 
 FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
+
 DEGREE = 5
 Degree = Annotated[int, Numbers("an integer from 1 to 16", 1, 16)]
 Misfit = Annotated[float, Numbers("a number > 0, up to 1", above=0.0, maximum=1.0)]
@@ -45,7 +48,7 @@ def spline_function(knots: Sequence[FloatArray], coefficients: FloatArray, outpu
     return ca.Function("spline", [u], [value], {"never_inline": True})
 
 
-def interpolate(key: str, u: FloatArray, values: FloatArray, periodic: bool = False) -> Any:
+def interpolate(key: str, u: FloatArray, values: FloatArray, periodic: bool = False) -> BSpline:
     """Return scipy's quintic spline through `values` (n, ...) at `u` (n,), along the first axis.
 
     Raises
@@ -253,7 +256,7 @@ class SampledSurface(Shape):
         r = np.linalg.norm(points, axis=1)
         if r.min() <= 1e-9 * r.max():
             raise ShapeError("points", points[int(np.argmin(r))].tolist(), "seen from an origin inside the body")
-        basis = np.stack(harmonics(points.T / r, self.degree), axis=1)
+        basis = np.stack(harmonics([*(points.T / r)], self.degree), axis=1)
         scale = np.linalg.norm(basis, axis=0)
         fit, _, rank, singular = np.linalg.lstsq(basis / scale, r, rcond=None)
         if rank < needed or singular[-1] < 1e-6 * singular[0]:

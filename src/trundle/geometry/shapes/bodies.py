@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import array
 from trundle.errors import ShapeError
@@ -110,7 +111,7 @@ class Superellipsoid(Shape):
         return max(self.semi_axes)
 
 
-def _exponents(value: Any) -> tuple[float, float]:
+def _exponents(value: ArrayLike) -> tuple[float, float]:
     try:
         size = np.ndim(value)
     except ValueError:

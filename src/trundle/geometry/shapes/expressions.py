@@ -21,14 +21,13 @@ from trundle.geometry.shapes.sizes import length
 Formula = Callable[..., Any]
 
 
-def _written(key: str, formula: Any, inputs: int, outputs: int) -> ca.Function:
+def _written(key: str, formula: Formula, inputs: int, outputs: int) -> ca.Function:
     """Return the user's formula as a CasADi function of one column."""
     allowed = f"a function of {inputs} number{'s' if inputs > 1 else ''} that returns {outputs} CasADi expression"
     allowed += "s" if outputs > 1 else ""
     if not callable(formula):
         raise InputError(key, formula, allowed)
     argument = ca.SX.sym("a", inputs)
-    value: Any
     try:
         if isinstance(formula, ca.Function) and formula.n_in() == 1:
             value = formula(argument)
@@ -43,7 +42,7 @@ def _written(key: str, formula: Any, inputs: int, outputs: int) -> ca.Function:
     return ca.Function("formula", [argument], [ca.vec(column)])
 
 
-def _ranges(key: str, value: Any, size: int) -> tuple[Range, ...]:
+def _ranges(key: str, value: Sequence[Sequence[float | str]], size: int) -> tuple[Range, ...]:
     """Return ranges from (low, high) or (low, high, "periodic") a parameter."""
     allowed = f"{size} ranges (low, high) or (low, high, 'periodic') with low < high"
     result = []
@@ -61,7 +60,7 @@ def _ranges(key: str, value: Any, size: int) -> tuple[Range, ...]:
     return tuple(result)
 
 
-def _side(value: Any) -> int:
+def _side(value: int) -> int:
     if isinstance(value, bool) or value not in (1, -1):
         raise InputError("side", value, "+1 or -1")
     return int(value)
@@ -88,7 +87,7 @@ class ExpressionCurve(Shape):
     """
 
     function: Formula
-    range: Sequence[Any]
+    range: Sequence[float | str]
     side: int = 1
     d = 2
 
@@ -130,7 +129,7 @@ class ExpressionSurface(Shape):
     """
 
     function: Formula
-    ranges: Sequence[Sequence[Any]]
+    ranges: Sequence[Sequence[float | str]]
     side: int = 1
     d = 3
 

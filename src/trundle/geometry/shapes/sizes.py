@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import array, number
 from trundle.errors import InputError
@@ -26,7 +26,7 @@ Coordinate = Annotated[float, Range("a number from -1e7 to 1e7", -LONGEST, LONGE
 Point2 = Annotated[Sequence[float], Range("2 numbers, each from -1e7 to 1e7 (m)", -LONGEST, LONGEST, length=2)]
 
 
-def length(key: str, value: Any) -> float:
+def length(key: str, value: float) -> float:
     """Return `value` as a size in m, 1e-7 to 1e7."""
     try:
         return number(key, value, minimum=SHORTEST, maximum=LONGEST)
@@ -34,7 +34,7 @@ def length(key: str, value: Any) -> float:
         raise InputError(key, value, ALLOWED) from None
 
 
-def length_or_zero(key: str, value: Any) -> float:
+def length_or_zero(key: str, value: float) -> float:
     """Return `value` as a size in m, 0 or 1e-7 to 1e7."""
     try:
         result = number(key, value, minimum=0.0, maximum=LONGEST)
@@ -45,7 +45,7 @@ def length_or_zero(key: str, value: Any) -> float:
     raise InputError(key, value, f"0 or {ALLOWED}")
 
 
-def lengths(key: str, value: Any, size: int) -> tuple[float, ...]:
+def lengths(key: str, value: ArrayLike, size: int) -> tuple[float, ...]:
     """Return `value` as `size` sizes in m, each 1e-7 to 1e7."""
     try:
         result = array(key, value, (size,), minimum=SHORTEST)
@@ -56,12 +56,12 @@ def lengths(key: str, value: Any, size: int) -> tuple[float, ...]:
     return tuple(float(a) for a in result)
 
 
-def coordinate(key: str, value: Any, unit: str = "m") -> float:
+def coordinate(key: str, value: float, unit: str = "m") -> float:
     """Return `value` as a number of either sign, at most 1e7 in size."""
     return number(key, value, minimum=-LONGEST, maximum=LONGEST, unit=unit)
 
 
-def coordinates(key: str, value: Any, shape: Sequence[int | None]) -> NDArray[np.float64]:
+def coordinates(key: str, value: ArrayLike, shape: Sequence[int | None]) -> NDArray[np.float64]:
     """Return `value` as an array of coordinates in m, each at most 1e7 in size."""
     result = array(key, value, shape, unit="m")
     if result.size and np.abs(result).max() > LONGEST:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import casadi as ca
 import numpy as np
@@ -25,6 +25,9 @@ TOLERANCE = 1e-13
 """Of the radius, relative; also of the rays between those the guess was fitted to."""
 GRAZING = 0.05
 """Least cosine between the ray and the normal."""
+
+
+Coordinate = TypeVar("Coordinate", ca.SX, FloatArray)
 
 
 def charts(radius: Callable[[ca.SX], ca.SX], side: int) -> tuple[ExpressionChart, ExpressionChart]:
@@ -65,7 +68,7 @@ def level_charts(level: Level, size: float) -> tuple[ExpressionChart, ...]:
     radii = _roots(function, rays, size, side)
     if radii is None:
         return ()
-    coefficients, *_ = np.linalg.lstsq(np.stack(harmonics(rays.T, DEGREE), axis=1), radii, rcond=None)
+    coefficients, *_ = np.linalg.lstsq(np.stack(harmonics([*rays.T], DEGREE), axis=1), radii, rcond=None)
 
     def radius(e: ca.SX) -> ca.SX:
         r = sum((c * t for c, t in zip(coefficients, harmonics([e[0], e[1], e[2]], DEGREE), strict=True)), ca.SX(0))
@@ -107,7 +110,7 @@ def _roots(function: ca.Function, rays: FloatArray, size: float, side: int) -> F
     return high if np.all(cosine > GRAZING) else None
 
 
-def harmonics(e: Any, degree: int) -> list[Any]:
+def harmonics(e: Sequence[Coordinate], degree: int) -> list[Coordinate]:
     """Return the real spherical harmonics (not normalised) up to `degree` at unit directions `e` = (x, y, z).
 
     Re and Im of (x + iy)^m times the m-th derivative of the Legendre polynomial P_l(z), by the recursion

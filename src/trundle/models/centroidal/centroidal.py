@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.units import GRAVITY
@@ -26,9 +25,9 @@ class CentroidalState:
     [0.0, 0.0, 0.0]
     """
 
-    position: Any
-    velocity: Any = (0.0, 0.0, 0.0)
-    angular_momentum: Any = (0.0, 0.0, 0.0)
+    position: ArrayField = ArrayField()
+    velocity: ArrayField = ArrayField((0.0, 0.0, 0.0))
+    angular_momentum: ArrayField = ArrayField((0.0, 0.0, 0.0))
 
     def __post_init__(self) -> None:
         units = {"position": "m", "velocity": "m/s", "angular_momentum": "kg m2/s"}
@@ -50,9 +49,9 @@ class Push:
     [0.0, 10.0, 0.0]
     """
 
-    force: Any = (0.0, 0.0, 0.0)
-    moment: Any = (0.0, 0.0, 0.0)
-    point: Any = None
+    force: ArrayField = ArrayField((0.0, 0.0, 0.0))
+    moment: ArrayField = ArrayField((0.0, 0.0, 0.0))
+    point: Converted[ArrayLike | None, FloatArray | None] = Converted(None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "force", array("force", self.force, (3,), unit="N"))
@@ -95,7 +94,7 @@ class Centroidal:
     """
 
     mass: float
-    gravity: Any = field(default_factory=lambda: (0.0, 0.0, -GRAVITY))
+    gravity: ArrayField = ArrayField((0.0, 0.0, -GRAVITY))
 
     def __post_init__(self) -> None:
         positive("mass", self.mass, "kg")

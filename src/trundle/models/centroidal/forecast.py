@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import FloatArray, array, number, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, number, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Push, projection_frame
@@ -77,9 +77,9 @@ class MassChange:
 
     time: float
     mass: float
-    position: Any = None
-    velocity: Any = (0.0, 0.0, 0.0)
-    angular_momentum: Any = (0.0, 0.0, 0.0)
+    position: Converted[ArrayLike | None, FloatArray | None] = Converted(None)
+    velocity: ArrayField = ArrayField((0.0, 0.0, 0.0))
+    angular_momentum: ArrayField = ArrayField((0.0, 0.0, 0.0))
 
     def __post_init__(self) -> None:
         number("time", self.time, unit="s")
@@ -103,7 +103,7 @@ class AxisChange:
     """
 
     time: float
-    axis: Any
+    axis: ArrayField = ArrayField()
     W: FloatArray = field(init=False, repr=False, compare=False)
     """(3, 3), world -> projection frame."""
 
@@ -127,10 +127,10 @@ class Forecast:
         In the order of time.
     """
 
-    contacts: Any
-    pushes: Any = ()
-    masses: Any = ()
-    axes: Any = ()
+    contacts: Converted[Iterable[Held], tuple[Held, ...]] = Converted()
+    pushes: Converted[Iterable[Pushed], tuple[Pushed, ...]] = Converted(())
+    masses: Converted[Iterable[MassChange], tuple[MassChange, ...]] = Converted(())
+    axes: Converted[Iterable[AxisChange], tuple[AxisChange, ...]] = Converted(())
     spans: FloatArray = field(init=False, repr=False, compare=False)
     """(n, 2): start and end of each contact, s."""
     positions: FloatArray = field(init=False, repr=False, compare=False)
@@ -163,7 +163,7 @@ class Forecast:
         times = np.array([*(t for span in spans for t in span), *(c.time for c in (*self.masses, *self.axes))])
         return np.unique(times[np.isfinite(times)])
 
-    def held(self, times: FloatArray) -> Any:
+    def held(self, times: FloatArray) -> NDArray[np.bool_]:
         """Return which contacts hold at the times (K,): (K, n) of bool."""
         t = times[:, None]
         return (self.spans[:, 0] <= t) & (t < self.spans[:, 1])

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -116,7 +116,7 @@ def build_avatar(sex: str = "male", mass: float | None = None, height: float | N
     torque and rate limits are assumed; ranges of motion: American Academy of Orthopaedic Surgeons 1965. All
     numbers stand in ``dumas2007.toml`` beside this file.
     """
-    table = _tables()[choice("sex", sex, SEXES)]
+    table = _tables()["male" if choice("sex", sex, SEXES) == "male" else "female"]
     body_mass = positive("mass", table["mass"] if mass is None else mass, "kg")
     scale = 1.0 if height is None else positive("height", height, "m") / _stature(table)
     segments = _segments(table, body_mass, scale)
@@ -141,18 +141,65 @@ class _Chain:
     joints: tuple[str, ...]
 
 
+class _Row(TypedDict):
+    """A segment; gyration: xx, yy, zz, xy, xz, yz."""
+
+    length: float
+    mass: float
+    com: list[float]
+    gyration: list[float]
+
+
+class _Places(TypedDict):
+    hip: list[float]
+    shoulder: list[float]
+    calcaneus: list[float]
+    ankle_height: float
+
+
+class _Table(TypedDict):
+    mass: float
+    segments: dict[str, _Row]
+    places: _Places
+
+
+class _Motion(TypedDict):
+    name: str
+    axis: str
+    degrees: list[float]
+    torque: float
+
+
+class _Outline(TypedDict):
+    length: float
+    semi_axes: list[float]
+    center: list[float]
+    flat_x: list[float]
+    flat_y: float
+
+
+class _Tables(TypedDict):
+    """What stands in ``dumas2007.toml``."""
+
+    male: _Table
+    female: _Table
+    joints: list[_Motion]
+    foot: _Outline
+
+
 @cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads(files("trundle.models.robots").joinpath("dumas2007.toml").read_text(encoding="utf-8"))
+def _tables() -> _Tables:
+    text = files("trundle.models.robots").joinpath("dumas2007.toml").read_text(encoding="utf-8")
+    return cast("_Tables", tomllib.loads(text))
 
 
-def _stature(table: dict[str, Any]) -> float:
+def _stature(table: _Table) -> float:
     """Sole to vertex, m: the segments stacked upright."""
     lengths = (table["segments"][name]["length"] for name in ("head", "thorax", "thigh", "shank"))
     return sum(lengths) - table["places"]["hip"][2] + table["places"]["ankle_height"]
 
 
-def _inertia(row: dict[str, Any], fraction_mass: float, scale: float) -> LinkInertia:
+def _inertia(row: _Row, fraction_mass: float, scale: float) -> LinkInertia:
     """A row of the table about its own origin, in the avatar's axes (a right limb)."""
     length = scale * row["length"]
     g = np.sign(row["gyration"]) * (np.array(row["gyration"]) * length) ** 2
@@ -168,7 +215,7 @@ def _symmetric(inertia: LinkInertia) -> LinkInertia:
     return LinkInertia(inertia.mass, (inertia.com + other.com) / 2, (inertia.tensor + other.tensor) / 2)
 
 
-def _segments(table: dict[str, Any], body_mass: float, scale: float) -> dict[str, LinkInertia]:
+def _segments(table: _Table, body_mass: float, scale: float) -> dict[str, LinkInertia]:
     """The avatar's bodies by link name, each in the frame of its link."""
     rows, places = table["segments"], table["places"]
     pairs = ("arm", "forearm", "hand", "thigh", "shank", "foot")
@@ -190,7 +237,7 @@ def _segments(table: dict[str, Any], body_mass: float, scale: float) -> dict[str
     return segments
 
 
-def _chains(table: dict[str, Any], scale: float) -> list[_Chain]:
+def _chains(table: _Table, scale: float) -> list[_Chain]:
     """The joints from the pelvis outwards."""
     rows, places = table["segments"], table["places"]
     chains = [_Chain("", "pelvis", "trunk", np.zeros(3), ("trunk_yaw", "trunk_roll", "trunk_pitch"))]
@@ -242,7 +289,7 @@ def _grow(
         parent, at = child, np.zeros(3)
 
 
-def _foot(table: dict[str, Any], scale: float) -> AvatarFoot:
+def _foot(table: _Table, scale: float) -> AvatarFoot:
     row = _tables()["foot"]
     size = scale * table["segments"]["foot"]["length"] / row["length"]
     axes, center = size * np.array(row["semi_axes"]), size * np.array(row["center"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, non_negative, positive
 from trundle.errors import InputError
 
 
@@ -25,9 +24,9 @@ class Capsule:
     """
 
     link: str
-    start: Any
-    end: Any
-    radius: float
+    start: ArrayField = ArrayField()
+    end: ArrayField = ArrayField()
+    radius: Converted[float, float] = Converted()
 
     def __post_init__(self) -> None:
         if not isinstance(self.link, str):
@@ -54,8 +53,8 @@ class Capsule:
         z = (self.end - self.start) / self.length
         x = np.eye(3)[np.argmin(np.abs(z))]
         x = x - (x @ z) * z
-        x /= np.linalg.norm(x)
-        return np.column_stack((x, np.cross(z, x), z))
+        x /= float(np.linalg.norm(x))
+        return np.asarray(np.column_stack((x, np.cross(z, x), z)), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Clearance:
     """
 
     capsules: Mapping[str, Capsule]
-    pairs: Any = ()
+    pairs: Converted[Iterable[Sequence[str]], tuple[tuple[str, str], ...]] = Converted(())
     margin: float = 0.01
     reach: float = 0.15
 
@@ -91,7 +90,7 @@ class Clearance:
         object.__setattr__(self, "pairs", tuple(pairs))
 
 
-def read_clearance(given: Mapping[str, Any]) -> Clearance:
+def read_clearance(given: Mapping[str, object]) -> Clearance:
     """Return what the table `given` of a robot's file says: margin, reach, pairs and a table of capsules.
 
     Raises

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
@@ -45,9 +45,9 @@ class Sole:
     """
 
     link: str
-    at: Any
-    length: float
-    width: float
+    at: ArrayField = ArrayField()
+    length: Converted[float, float] = Converted()
+    width: Converted[float, float] = Converted()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
@@ -64,8 +64,8 @@ class BallHand:
     """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
 
     link: str
-    at: Any
-    radius: float
+    at: ArrayField = ArrayField()
+    radius: Converted[float, float] = Converted()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
@@ -91,11 +91,11 @@ class Pad:
     """
 
     link: str
-    at: Any
-    inward: Any
-    length: float
-    width: float
-    ahead: Any = (1.0, 0.0, 0.0)
+    at: ArrayField = ArrayField()
+    inward: ArrayField = ArrayField()
+    length: Converted[float, float] = Converted()
+    width: Converted[float, float] = Converted()
+    ahead: ArrayField = ArrayField((1.0, 0.0, 0.0))
     R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
     """(3, 3)."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, choice, rotation
+from trundle.checks import ArrayField, FloatArray, array, choice, rotation
 
 KINDS = {"box": 3, "capsule": 2, "sphere": 1, "half-space": 0}
 """How many numbers the size of each kind has, see `Obstacle`."""
@@ -37,10 +36,10 @@ class Obstacle:
     """
 
     name: str
-    size: Any
-    position: Any
+    size: ArrayField = ArrayField()
+    position: ArrayField = ArrayField()
     against: tuple[str, ...] = ()
-    R_world_obstacle: Any = field(default_factory=lambda: np.eye(3))
+    R_world_obstacle: ArrayField = ArrayField(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
     kind: str = "box"
 
     def __post_init__(self) -> None:
@@ -60,7 +59,7 @@ class Obstacle:
         return float(self.size[0]) if self.kind == "sphere" else float("inf")
 
     @property
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, str | list[float] | list[list[float]]]:
         """What a record keeps."""
         place = {"size": self.size.tolist(), "position": self.position.tolist()}
         return {"name": self.name, "kind": self.kind, **place, "axes": self.R_world_obstacle.tolist()}

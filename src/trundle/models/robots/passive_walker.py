@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number
 from trundle.contact.laws import LAWS
@@ -198,7 +199,7 @@ class PassiveWalker:
         rate = ca.substitute(gap, self.y, after) @ ca.vertcat(after[2:], 0, 0)
         return rate
 
-    def start(self, y: Any) -> Start:
+    def start(self, y: ArrayLike) -> Start:
         """Return the start of a simulation at the stride's state y (4,) or (a, w1, w2), both feet on the ground.
 
         Raises
@@ -211,7 +212,7 @@ class PassiveWalker:
         return Start(x, self.robot.system.first_atlas, ("rolling", "separated"))
 
     @staticmethod
-    def section(state: Any) -> FloatArray:
+    def section(state: ArrayLike) -> FloatArray:
         """Return y (4,) of (a, w1, w2), the instant after touch-down: legs at a and -a, rates w1 and w2."""
         a, w1, w2 = array("state", state, (3,))
         if a <= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import combinations
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -16,12 +16,26 @@ from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.visuals import visual_meshes
 
 
+class _Geometry(Protocol):
+    """A mesh of coal."""
+
+    def computeLocalAABB(self) -> None:  # noqa: N802
+        ...
+
+
+class _Placement(Protocol):
+    """A pose of coal."""
+
+    def getRotation(self) -> FloatArray:  # noqa: N802
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class _Shape:
     """A link's mesh and its hull, and its place in the link."""
 
-    mesh: Any
-    hull: Any
+    mesh: _Geometry
+    hull: _Geometry
     R: FloatArray
     p: FloatArray
 
@@ -62,7 +76,7 @@ class SelfDistance:
         places = self._places(q)
         return min(((self._distance(pair, places), pair) for pair in self.pairs), key=lambda one: one[0])
 
-    def _distance(self, pair: tuple[str, str], places: dict[str, Any]) -> float:
+    def _distance(self, pair: tuple[str, str], places: dict[str, _Placement]) -> float:
         a, b = (self._shapes[name] for name in pair)
         at = [places[name] for name in pair]
         between = self._between(a.hull, at[0], b.hull, at[1])
@@ -71,11 +85,11 @@ class SelfDistance:
         exact = self._between(a.mesh, at[0], b.mesh, at[1])
         return exact if exact > 0.0 else between
 
-    def _between(self, a: Any, at_a: Any, b: Any, at_b: Any) -> float:
+    def _between(self, a: _Geometry, at_a: _Placement, b: _Geometry, at_b: _Placement) -> float:
         result = self._coal.DistanceResult()
         return float(self._coal.distance(a, at_a, b, at_b, self._request, result))
 
-    def _places(self, q: FloatArray) -> dict[str, Any]:
+    def _places(self, q: FloatArray) -> dict[str, _Placement]:
         motions = self.humanoid.robot.terms(q, self._zero, self.links).motions
         found = {}
         for name, motion in zip(self.links, motions, strict=True):

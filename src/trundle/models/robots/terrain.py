@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, array
+from trundle.checks import ArrayField, FloatArray, array
 from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_rpy
 
@@ -31,9 +30,9 @@ class Block:
         For messages, and for those who mean this one.
     """
 
-    center: Any
-    half_size: Any
-    rpy: Any = (0.0, 0.0, 0.0)
+    center: ArrayField = ArrayField()
+    half_size: ArrayField = ArrayField()
+    rpy: ArrayField = ArrayField((0.0, 0.0, 0.0))
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -77,8 +76,9 @@ class Terrain:
         object.__setattr__(self, "blocks", tuple(self.blocks))
 
     @property
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, bool | list[dict[str, str | list[list[float]]]]]:
         """What a record keeps: "floor", and the "blocks" with name and corners (8, 3), m."""
+        blocks: list[dict[str, str | list[list[float]]]]
         blocks = [{"name": block.name, "corners": block.corners.tolist()} for block in self.blocks]
         return {"floor": self.floor, "blocks": blocks}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
@@ -35,7 +35,7 @@ def to_world(R: FloatArray, w_body: FloatArray) -> FloatArray:
 
 
 def rolling_values(
-    model: TreeModel, values: Mapping[str, Any], orientation: FloatArray, angular_velocity: FloatArray
+    model: TreeModel, values: Mapping[str, ArrayLike], orientation: FloatArray, angular_velocity: FloatArray
 ) -> dict[str, FloatArray]:
     """Return ``<body>.spin`` and ``<body>.relative_velocity`` of a rolling body from its pose.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -21,6 +21,7 @@ from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.tree import TreeModel
 
 Atlas = tuple[tuple[int, int], ...]
+Built = TypeVar("Built")
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class ContactSystem:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     _models: dict[Atlas, TreeModel] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out models and compiled functions, which are built again where they are needed."""
@@ -155,7 +156,7 @@ class ContactSystem:
             self._models[key] = self.build(key)
         return self._models[key]
 
-    def kept(self, key: Any, build: Callable[[], Any]) -> Any:
+    def kept(self, key: Hashable, build: Callable[[], Built]) -> Built:
         """Return ``build()``, made once for each `key`: compiled functions live as long as the system."""
         if key not in self._kept:
             self._kept[key] = build()
@@ -192,7 +193,7 @@ class ContactSystem:
     @cached_property
     def pairs(self) -> tuple[tuple[int, ...], ...]:
         """Numbers of the contacts, those of the same two shapes together."""
-        together: dict[Any, list[int]] = {}
+        together: dict[Hashable, list[int]] = {}
         for i, m in enumerate(self.contact_pairs):
             together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
         return tuple(tuple(numbers) for numbers in together.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -360,7 +360,7 @@ def accelerations(
     return np.asarray(free + by_mass[:, :-1] @ lam, dtype=np.float64), lam
 
 
-def _pinocchio() -> Any:
+def _pinocchio() -> ModuleType:
     try:
         return import_module("pinocchio")
     except ImportError:

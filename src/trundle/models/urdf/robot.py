@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -111,14 +110,10 @@ def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
     if surface.shape.d != 3 or surface.extent is not None:
         raise InputError("ground", surface, "a Hand in space without extent")
     world = tree.ground(WORLD).index
-    if any(surface.twist or ()) or not surface.motion.is_still(0.0):
+    if any(surface.twist) or not surface.motion.is_still(0.0):
         tree.prescribed(TERRAIN)
         return surface
-    tree.add(
-        BodySpec(
-            Fixed(3), TERRAIN, parent=world, at=tuple(surface.position or ()), orientation=_turn(surface.R_world_hand)
-        )
-    )
+    tree.add(BodySpec(Fixed(3), TERRAIN, parent=world, at=surface.position, orientation=_turn(surface.R_world_hand)))
     return None
 
 
@@ -146,42 +141,39 @@ def _names(description: UrdfTree) -> list[str]:
     return names
 
 
-def _mass(inertia: LinkInertia | None) -> dict[str, Any]:
+def _with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
     if inertia is None:
-        return {"com": (0.0, 0.0, 0.0)}
+        return replace(spec, com=(0.0, 0.0, 0.0))
     tensor = np.asarray(inertia.tensor)
     round_body = np.array_equal(tensor, tensor[0, 0] * np.eye(3))
-    return {
-        "mass": inertia.mass,
-        "inertia": float(tensor[0, 0]) if round_body else tensor,
-        "com": tuple(float(c) for c in inertia.com),
-    }
+    moments = float(tensor[0, 0]) if round_body else tensor
+    return replace(spec, mass=inertia.mass, inertia=moments, com=tuple(float(c) for c in inertia.com))
 
 
 def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
     """Add the base; return the number in the tree of the description's first body."""
     if base == "pose":
-        return tree.add(BodySpec(Free(3), name, **_mass(body.inertia))).index
+        return tree.add(_with_mass(BodySpec(Free(3), name), body.inertia)).index
     at = 0
     for i, (label, joint) in enumerate(_BASE_JOINTS):
         last = i == len(_BASE_JOINTS) - 1
-        spec = {"parent": at, "at": (0.0, 0.0, 0.0), "joint_name": f"base_{label}"}
-        own = _mass(body.inertia) if last else {"com": (0.0, 0.0, 0.0)}
-        at = tree.add(BodySpec(joint, name if last else f"{name}-{label}", **own, **spec)).index
+        label_of = name if last else f"{name}-{label}"
+        spec = BodySpec(joint, label_of, parent=at, at=(0.0, 0.0, 0.0), joint_name=f"base_{label}")
+        at = tree.add(_with_mass(spec, body.inertia if last else None)).index
     return at
 
 
 def _jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
-    return BodySpec(
+    spec = BodySpec(
         body.motion,
         name,
-        **_mass(body.inertia),
         parent=parent,
         at=_vector(body.place.p),
         actuated=True,
         orientation=_turn(body.place.R),
         joint_name=body.joint,
     )
+    return _with_mass(spec, body.inertia)
 
 
 def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> Part:

@@ -100,7 +100,7 @@ class EventHandler:
             family = "chart"
         if family == "friction" and self._at_the_tip(now, event, phase):
             family = "normal_force"
-        reason, resolve = TRANSITIONS[(law, family)]
+        reason, resolve = TRANSITIONS.get((law, family)) or _other(law, family)
         following = resolve(self, now, event, phase)
         stays = isinstance(following, HybridState) and following.mode.laws[event.contact] != "separated"
         return following, JAM if stays and resolve is _separate and law == "sliding" else reason
@@ -273,9 +273,7 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
 
 
 def _without(onsets: FloatArray, contact: int) -> FloatArray:
-    left = np.array(onsets)
-    left[contact] = 0.0
-    return left
+    return np.where(np.arange(len(onsets))[:, None] == contact, 0.0, onsets)
 
 
 def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
@@ -385,6 +383,12 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
     ("separated", "overlap"): ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
 """(law, margin) -> (reason for the record, what resolves it)."""
+
+
+def _other(law: str, family: str) -> tuple[str, Resolve]:
+    """Return how a law that the table does not have goes on: see `Law`."""
+    end = _stop(LAWS[law].endings.get(family, Status.SLIPPED))
+    return _TOUCHING.get(family) or (f"the margin {family!r} of the law {law!r} reached zero", end)
 
 
 def _force(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> tuple[FloatArray, FloatArray]:

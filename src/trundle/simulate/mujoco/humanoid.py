@@ -142,8 +142,7 @@ class HumanoidPlant:
         if self.terrain.floor:
             add_geom(spec.worldbody, "floor", "plane", [0, 0, 0.1], ground)
         for i, block in enumerate(self.terrain.blocks):
-            at = {"position": block.center, "R": block.R}
-            add_geom(spec.worldbody, f"block{i}", "box", block.half_size, ground, **at)
+            add_geom(spec.worldbody, f"block{i}", "box", block.half_size, ground, position=block.center, R=block.R)
         made = self._add_robot(spec)
         if self.obstacles or self.avoidance_pairs:
             self._add_obstacles(spec, made)
@@ -158,10 +157,9 @@ class HumanoidPlant:
         """Add obstacles, the robot's capsules, and the pairs of capsules and blocks that collide."""
         for obstacle in self.obstacles:
             kind, size = _form(obstacle.kind, obstacle.size)
-            at = {"position": obstacle.position, "R": obstacle.R_world_obstacle}
-            add_geom(
-                spec.worldbody, f"obstacle_{obstacle.name}", kind, size, Surface(0, 1 | _LIMB, self.friction), **at
-            )
+            name, surface = f"obstacle_{obstacle.name}", Surface(0, 1 | _LIMB, self.friction)
+            at, R = obstacle.position, obstacle.R_world_obstacle
+            add_geom(spec.worldbody, name, kind, size, surface, position=at, R=R)
         for name, capsule in self.limbs.items():
             i, R, p = self.humanoid.robot.place_on_body(capsule.link)
             kind, size = _form("capsule", np.array([capsule.radius, capsule.length]))

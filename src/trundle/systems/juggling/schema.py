@@ -126,7 +126,7 @@ class HandTable(table_of(Hand, ["rpy", "extent"], narrower={"extent": Extent})):
 CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation")
 
 
-class ContactTable(table_of(RollingPair, CONTACT)):
+class ContactTable(table_of(RollingPair, CONTACT, narrower={"law": RollingLaw})):
     """What the touch forbids and what it can push."""
 
 

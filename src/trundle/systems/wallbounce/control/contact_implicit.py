@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, SoftTouch, Wall, normal_force
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Unpacked, packed
+from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Residual, Unpacked, packed
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 __all__ = ["HOMOTOPY", "BalancerWeights", "ContactImplicit", "KeepOut", "KeepOutDisc"]
@@ -118,7 +118,8 @@ class ContactImplicit(BalancerLevel):
         presses = [normal_force(touch.distance, largest, width, offset) for touch in touches]
         pushes = [touch.force(f, u) for touch, f, u in zip(touches, presses, inputs, strict=True)]
         forces = [sum(pushes[i : i + self.walls], ca.SX(3, 1)) for i in (0, self.walls)]
-        residuals, barriers = [(ca.vertcat(*inputs), w["direction"]), (ca.vertcat(*presses), w["force"])], []
+        barriers = []
+        residuals: list[Residual] = [(ca.vertcat(*inputs), w["direction"]), (ca.vertcat(*presses), w["force"])]
         for touch, press, u in zip(touches, presses, inputs, strict=True):
             residuals += [(touch.no_slip(press, largest), w["slip"]), (touch.landing(), w["landing"])]
             barriers += [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -112,7 +111,7 @@ def _kinds(model: object, initial: object, policy: object, progress: object) -> 
         raise InputError("progress", progress, "a function of the simulated time")
 
 
-def _time(key: str, value: Any, low: float, high: float, allowed: str) -> float:
+def _time(key: str, value: float, low: float, high: float, allowed: str) -> float:
     try:
         return number(key, value, minimum=low, maximum=high)
     except InputError:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.contact.patch import PlacedPatch
@@ -85,7 +86,7 @@ class StanceError(TrundleError):
 def find_pose(
     humanoid: Humanoid,
     contacts: Sequence[PlacedPatch],
-    center_of_mass: Any = None,
+    center_of_mass: ArrayLike | None = None,
     *,
     start: FloatArray | None = None,
     settings: PoseSettings | None = None,
@@ -221,7 +222,7 @@ def _misses(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], 
     return found
 
 
-def _module(name: str) -> Any:
+def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError:

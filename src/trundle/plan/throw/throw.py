@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -88,6 +88,17 @@ class ThrowPlan:
             return x
 
         return {middle: kick}
+
+
+class SearchSettings(TypedDict, total=False):
+    """Numbers of a `Shooting`, see there."""
+
+    samples: int
+    starts: int
+    wanted: int
+    seed: int
+    max_rollouts: int
+    time_limit: float
 
 
 @dataclass(frozen=True)
@@ -242,7 +253,10 @@ class ThrowCatch:
         return ShotOutcome(np.array(goals), np.array(margins), costs, catch)
 
     def plan(
-        self, progress: Callable[[dict[str, float]], object] | None = None, confirm: float = 1e-10, **search: Any
+        self,
+        progress: Callable[[dict[str, float]], object] | None = None,
+        confirm: float = 1e-10,
+        **search: Unpack[SearchSettings],
     ) -> ThrowPlan:
         """Search for a motion and simulate it accurately.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -16,6 +15,8 @@ from trundle.problems import Condition, OptimalControlProblem, Phase
 
 Make = Callable[[int], ElementGroup]
 """Makes a group of elements when the number of rows of the program is known."""
+SharedFunctions = dict[tuple[float, ...], ca.Function]
+"""By the identity of the expressions they are made of."""
 
 
 def midpoint(
@@ -24,7 +25,7 @@ def midpoint(
     places: Places,
     total: int,
     rows: Rows,
-    shared: dict[Any, ca.Function],
+    shared: SharedFunctions,
     size: int,
 ) -> list[Make]:
     """Add the rows of `phase` and return its elements.
@@ -103,11 +104,17 @@ def _conditions(
     return made
 
 
-def _group(function: ca.Function, index: np.ndarray, B: Any, width: int, parameters: FloatArray | None) -> Make:
+def _group(
+    function: ca.Function,
+    index: np.ndarray,
+    B: list[tuple[slice, sp.csr_matrix]],
+    width: int,
+    parameters: FloatArray | None,
+) -> Make:
     return lambda count: ElementGroup(function, index, stacked(B, count, width), None, parameters)
 
 
-def _interval(phase: Phase, mean: bool, shared: dict[Any, ca.Function]) -> ca.Function:
+def _interval(phase: Phase, mean: bool, shared: SharedFunctions) -> ca.Function:
     """Return (w = (x_m, u[, T][, T_total]), clock) -> (T f, r, T L [/ T_total])."""
     fixed = 0.0 if phase.free else float(phase.duration[0])
     parts = (phase.x, phase.u, phase.rate, phase.residual, phase.running, phase.clock)

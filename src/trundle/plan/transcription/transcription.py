@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -16,7 +15,7 @@ from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import ElementGroup, Program
 from trundle.numerics.ode.step import rk4_step
 from trundle.plan.transcription.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
-from trundle.plan.transcription.midpoint import at_ends_of_intervals, midpoint, total_rows
+from trundle.plan.transcription.midpoint import SharedFunctions, at_ends_of_intervals, midpoint, total_rows
 from trundle.problems import Condition, OptimalControlProblem, Phase
 
 METHODS = ("trapezoid", "hermite-simpson", "shooting")
@@ -90,7 +89,7 @@ class Transcription:
                 raise InputError("method", method, f"{MIDPOINT!r} for residuals, a clock and a mean cost")
         self._places, self._jumps, self._total, self.size = _places(problem, self.meshes, method)
         rows, elements, a = Rows(), [], np.zeros(self.size)
-        shared: dict[Any, ca.Function] = {}
+        shared: SharedFunctions = {}
         if self._total >= 0:
             total_rows(self._places, problem, rows, self.size)
         for phase, mesh, places in zip(problem.phases, self.meshes, self._places, strict=True):

@@ -14,6 +14,7 @@ from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.ode.step import rk4_step
+from trundle.plan.transfer.charts import patch_on_hand
 from trundle.plan.transfer.goal import Target, hand_angle, names_of
 from trundle.plan.transfer.transfer import Transfer
 
@@ -83,8 +84,7 @@ def _angle(model: TreeModel, x: FloatArray, body: str) -> float:
 
 
 def _on_hand(model: TreeModel) -> ca.Function:
-    joined = model.constraints[0]
-    return ca.Function("on_hand", [model.x], [joined.contact.patches(joined.s)[1].x])  # pyright: ignore[reportAttributeAccessIssue]
+    return ca.Function("on_hand", [model.x], [patch_on_hand(model).x])
 
 
 def _rolling(model: TreeModel, dynamics: Dynamics, start: FloatArray) -> Callable[[float], FloatArray]:

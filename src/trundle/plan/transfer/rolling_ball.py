@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, integer, number, positive, quaternion
 from trundle.contact.laws import law_named
@@ -56,11 +57,11 @@ class BallTransfer:
 
     radius: float
     mass: float
-    goal: Any
-    start: Any = (0.0, 0.0)
+    goal: FloatArray
+    start: FloatArray = field(default_factory=lambda: np.zeros(2))
     rotation: Any = None
     duration: float = 1.0
-    inertia: Any = "solid"
+    inertia: float | str = "solid"
     law: str = "rolling"
     model: str = "dynamic"
     gravity: float = 9.81
@@ -111,7 +112,7 @@ class BallTransfer:
         """Equations of motion under the torque."""
         return self.robot.system.model().dynamics([law_named(self.law)])
 
-    def place(self, angular_velocity: Any = (0.0, 0.0, 0.0)) -> Start:
+    def place(self, angular_velocity: ArrayLike = (0.0, 0.0, 0.0)) -> Start:
         """Return the start of a simulation, rolling with an angular velocity (3,), rad/s, world."""
         at = (*self.start, self.radius)
         return self.robot.place(ball=at, rates={"ball": array("angular_velocity", angular_velocity, (3,))})

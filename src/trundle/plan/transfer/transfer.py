@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, non_negative, number, positive
 from trundle.errors import InputError
@@ -14,6 +15,9 @@ from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,15 @@ class Goal:
     contact_on_hand: Sequence[float] | None = None
     object_quaternion: Sequence[float] | None = None
     object_angle: float | None = None
-    hand_position: Any = "start"
-    hand_rpy: Any = "start"
-    hand_angle: Any = "start"
+    hand_position: ArrayLike = "start"
+    hand_rpy: ArrayLike = "start"
+    hand_angle: float | str = "start"
     rolled: str = "nearest"
-    relative_angular_velocity: Any = None
+    relative_angular_velocity: ArrayLike | None = None
     hand_at_rest: bool | None = None
     release: bool = False
-    object_velocity: Any = None
-    object_angular_velocity: Any = None
+    object_velocity: ArrayLike | None = None
+    object_angular_velocity: ArrayLike | None = None
     periodic: bool = False
 
     def __post_init__(self) -> None:
@@ -128,7 +132,7 @@ class HandLimits:
     0.3
     """
 
-    freedoms: Any = "all"
+    freedoms: str | Sequence[int | str] = "all"
     angular_acceleration: float = 50.0
     linear_acceleration: float = 20.0
     angular_velocity: float | None = None
@@ -204,7 +208,7 @@ class Weights:
     0.1
     """
 
-    acceleration: Any = 1.0
+    acceleration: ArrayLike = 1.0
     contact_speed: float = 0.0
     hand_rate: float = 0.0
     tilt: float = 0.0
@@ -215,7 +219,10 @@ class Weights:
             object.__setattr__(self, name, non_negative(f"weights.{name}", getattr(self, name)))
 
 
-def _made(kind: type, key: str, value: Any) -> Any:
+Part = TypeVar("Part", bound="DataclassInstance")
+
+
+def _made(kind: type[Part], key: str, value: Part | Mapping[str, Any]) -> Part:
     """Return `value` as an instance of the dataclass `kind`; a mapping names its fields."""
     if isinstance(value, kind):
         return value

@@ -30,7 +30,7 @@ LARGEST = 1e12
 
 
 @dataclass(frozen=True)
-class Range:
+class AllowedRange:
     """Numbers in ``[minimum, maximum]`` and above `above`; `text` completes "must be ..." in errors of files."""
 
     text: str
@@ -39,10 +39,10 @@ class Range:
     above: float = -math.inf
 
 
-NonNegative = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0)]
-Positive = Annotated[float, Range("a number > 0, at most 1e12", above=0.0)]
-PositiveFraction = Annotated[float, Range("a share > 0, at most 1", above=0.0, maximum=1.0)]
-Fraction = Annotated[float, Range("a number from 0 to 1", minimum=0.0, maximum=1.0)]
+NonNegative = Annotated[float, AllowedRange("a number from 0 to 1e12", minimum=0.0)]
+Positive = Annotated[float, AllowedRange("a number > 0, at most 1e12", above=0.0)]
+PositiveFraction = Annotated[float, AllowedRange("a share > 0, at most 1", above=0.0, maximum=1.0)]
+Fraction = Annotated[float, AllowedRange("a number from 0 to 1", minimum=0.0, maximum=1.0)]
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Parameter:
     text: str
 
     @property
-    def range(self) -> Range | None:
+    def range(self) -> AllowedRange | None:
         """Range of a number, None of anything else."""
         found = typing.get_args(self.type)[1:] if typing.get_origin(self.type) is Annotated else ()
-        return next((entry for entry in found if isinstance(entry, Range)), None)
+        return next((entry for entry in found if isinstance(entry, AllowedRange)), None)
 
 
 def parameter(default: Any, text: str) -> Any:

@@ -47,7 +47,7 @@ def attraction_level(
     """
     largest = positive("largest", largest)
     count = integer("directions", directions, minimum=1)
-    V = policy.regulator.reached
+    V = policy.regulator.reachable
     size = V.shape[1]
     root = _root(V.T @ policy.regulator.least @ V)
     steps = np.random.default_rng(integer("seed", seed, minimum=0)).standard_normal((count, size))

@@ -87,8 +87,8 @@ class SwingRule:
     def path(self, name: str, start: FloatArray, end: FloatArray, begin: float, duration: float) -> SwingPath:
         """Return the path of the end `name`."""
         if self.lift is None:
-            way = lifted_waypoint(start, end, self.along, self.across)
-            between = [way] if float(np.linalg.norm(end - start)) > 1e-9 else ()
+            waypoint = lifted_waypoint(start, end, self.along, self.across)
+            between = [waypoint] if float(np.linalg.norm(end - start)) > 1e-9 else ()
             return SwingPath(start, end, begin, duration, between)
         side = np.array([1.0, 1.0 if name.startswith("left") else -1.0, 1.0])
         return step_over(start, end, begin, duration, self.lift, tuple(np.asarray(self.bow) * side))

@@ -16,7 +16,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.plan.throw.goal import Catch, ThrowGoal, touches
 from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
-from trundle.plan.throw.shooting import Parameter, Shooting, Shot, ShotOutcome
+from trundle.plan.throw.shooting import SearchParameter, Shooting, Shot, ShotOutcome
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 from trundle.simulate.events import HybridState
@@ -189,17 +189,17 @@ class ThrowCatch:
         return ThrowGoal(self.pair, self.start, self.goal_angle)
 
     @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SearchParameter, ...]:
         """The numbers that make up a motion, with their bounds."""
         rotation, along, up = 0.9 * self._limits
         return (
-            Parameter("carry", *self.carry),
-            Parameter("carry_rotation", -rotation, rotation),
-            Parameter("carry_x", -along, along),
-            Parameter("carry_z", 0.0, up),
-            Parameter("retreat", *self.retreat),
-            Parameter("retreat_x", -0.1, 0.1),
-            Parameter("retreat_z", 0.0, 0.05),
+            SearchParameter("carry", *self.carry),
+            SearchParameter("carry_rotation", -rotation, rotation),
+            SearchParameter("carry_x", -along, along),
+            SearchParameter("carry_z", 0.0, up),
+            SearchParameter("retreat", *self.retreat),
+            SearchParameter("retreat_x", -0.1, 0.1),
+            SearchParameter("retreat_z", 0.0, 0.05),
         )
 
     def profile(self, values: FloatArray) -> Profile:

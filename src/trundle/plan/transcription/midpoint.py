@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from trundle.checks import FloatArray
 from trundle.numerics.nlp.nlp import ElementGroup
-from trundle.plan.transcription.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
+from trundle.plan.transcription.assembly import Places, ProgramRows, path_rows, scatter, select, stacked, with_duration
 from trundle.problems import Condition, OptimalControlProblem, Phase
 
 Make = Callable[[int], ElementGroup]
@@ -24,7 +24,7 @@ def midpoint(
     mesh: FloatArray,
     places: Places,
     total: int,
-    rows: Rows,
+    rows: ProgramRows,
     shared: SharedFunctions,
     size: int,
 ) -> list[Make]:
@@ -55,7 +55,7 @@ def midpoint(
     return made + _conditions(phase.name, phase.path, (phase.x, phase.u), at, phase.clock, clock, rows, size)
 
 
-def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: Rows, size: int) -> list[Make]:
+def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: ProgramRows, size: int) -> list[Make]:
     """Add the rows of the conditions ``nodes`` of a phase and return their elements."""
     made: list[Make] = []
     for c in phase.nodes:
@@ -65,7 +65,7 @@ def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: R
     return made
 
 
-def total_rows(places: Sequence[Places], problem: OptimalControlProblem, rows: Rows, size: int) -> None:
+def total_rows(places: Sequence[Places], problem: OptimalControlProblem, rows: ProgramRows, size: int) -> None:
     """Add T_total - sum of free durations = sum of fixed ones, and bounds of T_i / T_total; T_total comes last."""
     free = [place.duration for place in places if place.duration >= 0]
     fixed = np.array([sum(phase.duration[0] for phase in problem.phases if not phase.free)])
@@ -90,7 +90,7 @@ def _conditions(
     index: np.ndarray,
     clock: ca.SX | None,
     times: FloatArray | None,
-    rows: Rows,
+    rows: ProgramRows,
     size: int,
 ) -> list[Make]:
     """Return one small group of elements a condition: a group keeps the derivatives of all its outputs dense."""

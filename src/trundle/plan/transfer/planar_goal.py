@@ -123,10 +123,10 @@ def _reaching(
     best, least = None, np.inf
     for sense in senses:
         span = sense * 2 * np.pi * _TURNS
-        way = missing(rolling(span))
-        away = np.linalg.norm(way, axis=1)
+        offsets = missing(rolling(span))
+        away = np.linalg.norm(offsets, axis=1)
         for k in np.flatnonzero((away[1:-1] <= away[:-2]) & (away[1:-1] < away[2:])) + 1:
-            along = way[k + 1] - way[k - 1]
+            along = offsets[k + 1] - offsets[k - 1]
 
             def signed(turn: float, along: FloatArray = along) -> float:
                 return float(missing(rolling(turn)[-1:])[0] @ along)

@@ -81,12 +81,12 @@ class BallTransfer:
     @property
     def straight_roll(self) -> FloatArray:
         """Quaternion (4,) after rolling straight from start to goal without spin."""
-        way = self.goal - self.start
-        length = float(np.linalg.norm(way))
+        displacement = self.goal - self.start
+        length = float(np.linalg.norm(displacement))
         if length == 0.0:
             return np.array([1.0, 0.0, 0.0, 0.0])
         half = length / self.radius / 2
-        return np.array([np.cos(half), *(np.sin(half) * np.array([-way[1], way[0], 0.0]) / length)])
+        return np.array([np.cos(half), *(np.sin(half) * np.array([-displacement[1], displacement[0], 0.0]) / length)])
 
     @property
     def straight_cost(self) -> float:

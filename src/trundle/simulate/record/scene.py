@@ -27,7 +27,7 @@ _MEASURED = 1000
 """Points of a measured curve up to which a record keeps them: its metrics find contacts again from them."""
 
 
-class Window(NamedTuple):
+class MeshWindow(NamedTuple):
     """Around which point, and how far (m), an endless shape is drawn."""
 
     around: FloatArray
@@ -84,7 +84,7 @@ def tree_scene(
     if system.contact_pairs:
         sizes = [contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs]
         radius = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
-        window = Window((path.min(axis=0) + path.max(axis=0)) / 2, radius)
+        window = MeshWindow((path.min(axis=0) + path.max(axis=0)) / 2, radius)
         terrain = _body(system.contact_pairs[0].shape_B, system.contact_pairs[0].body_B, "terrain", None, window)
         _, R, p = model.carrier(terrain.name)
         scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
@@ -113,16 +113,16 @@ def _far(a: FloatArray, b: FloatArray) -> bool:
     return float(np.linalg.norm(a - b)) > 1e-9
 
 
-def _window(contact_pair: ContactPair, path: FloatArray) -> Window:
+def _window(contact_pair: ContactPair, path: FloatArray) -> MeshWindow:
     if contact_pair.extent and contact_pair.shape_B.d == 2:  # a plate is drawn as wide as it is
-        return Window(np.zeros(2), contact_pair.extent[0] / 2)
+        return MeshWindow(np.zeros(2), contact_pair.extent[0] / 2)
     low, high = np.min(path, axis=0), np.max(path, axis=0)
     center = (low + high) / 2
     size = _MARGIN * (float(np.linalg.norm(high - low)) / 2 + 1.5 * contact_pair.shape_A.reference_length)
-    return Window(center, size)
+    return MeshWindow(center, size)
 
 
-def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: Window | None = None) -> SceneBody:
+def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: MeshWindow | None = None) -> SceneBody:
     bounded = shape.representations.support is not None or _closed(shape)
     around, radius = (None, None) if bounded or window is None else window
     if shape.d == 2:

@@ -13,7 +13,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
-from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
+from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, MotionQuantity, Task
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.signals import Constant, Signal, signal
@@ -268,7 +268,7 @@ def task_of(tree: RollingTree, model: TreeModel, table: Any, reference: ca.SX) -
     return quantity.tracking(table.name, value, rate, acceleration, **gains)
 
 
-def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Any) -> Quantity:
+def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Any) -> MotionQuantity:
     motion = model.motions[body]
     if kind == "position":
         at = np.add(tree.origins[body], point)

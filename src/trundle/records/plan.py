@@ -52,6 +52,14 @@ class Plan:
         Dense states and inputs (at most 2 ms apart) of the replay in rolling coordinates, for tracking.
     message : str
         What is violated most, where the plan failed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> times = np.linspace(0.0, 1.0, 3)
+    >>> made = tr.Plan(tr.Status.SUCCESS, times, np.zeros((3, 8)), np.zeros((3, 3)), ((0, 0),), {"cost": 0.2})
+    >>> made.duration, made.residuals["cost"]
+    (1.0, 0.2)
     """
 
     status: Status
@@ -142,6 +150,15 @@ def load_plan(path: str | Path) -> Plan:
     ------
     InputError
         If the file is missing or no plan.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> made = tr.Plan(tr.Status.SUCCESS, np.linspace(0.0, 1.0, 3), np.zeros((3, 8)), np.zeros((3, 3)), ((0, 0),), {})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(tr.load_plan(made.save(f"{folder}/plan.npz")).status.label)
+    success
     """
     source = Path(path)
     if not source.is_file():

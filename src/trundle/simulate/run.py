@@ -71,6 +71,15 @@ def simulate(
     ------
     InputError
         If an argument is of another type or out of range; the ranges are those of a scenario file.
+
+    Examples
+    --------
+    >>> import math
+    >>> ball = tr.RigidBody(tr.Sphere(0.1), mass=1.0, inertia="solid")
+    >>> pair = tr.RollingPair(ball, tr.Hand(tr.Plane(), rpy=(0.0, math.pi / 6, 0.0)))  # 30 degrees
+    >>> run = tr.simulate(pair, pair.place(), duration=0.5)
+    >>> run.status.label, round(float(run.final["object_velocity"][0]), 3)  # 5/7 g sin a cos a t
+    ('success', 1.517)
     """
     _kinds(model, initial, policy, progress)
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")

@@ -144,6 +144,16 @@ class ThrowCatch:
     ------
     InputError
         If a value is out of range or the pair is not of that kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ellipse = tr.RigidBody(tr.Ellipse((0.0377, 0.0252)), mass=0.0553)
+    >>> hand = tr.Hand(tr.Line(), extent=0.375)
+    >>> pair = tr.RollingPair(ellipse, hand, on_slip="slide", on_separation="fly")
+    >>> task = tr.ThrowCatch(pair, pair.place(), goal_angle=np.pi / 2)
+    >>> task.parameters[0].name, round(task.profile(np.array([p.guess for p in task.parameters])).duration, 2)
+    ('carry', 0.65)
     """
 
     pair: RollingPair

@@ -86,6 +86,14 @@ def plan(
 
     The status of what is returned says what was reached; the best attempt is in it whatever happened.
     An argument out of range, or a goal on no chart of the start, raises `InputError`.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line(), extent=0.4))
+    >>> task = tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=1.0)
+    >>> made = tr.plan(task, nodes=10)
+    >>> made.status.label, made.residuals["goal_position_error"] < 1e-4
+    ('success', True)
     """
     if not isinstance(task, Transfer):
         raise InputError("task", task, "a Transfer")

@@ -256,6 +256,13 @@ class Transfer:
     ------
     InputError
         If a value is out of range or a name is not known.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line(), extent=0.4))
+    >>> task = tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=(0.5, 1.0), hand_limits={"tilt": 0.3})
+    >>> task.hand_limits.tilt, task.duration
+    (0.3, (0.5, 1.0))
     """
 
     pair: RollingPair

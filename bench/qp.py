@@ -72,14 +72,14 @@ def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
     """Time the solver's own package on programs that are there already, and the data compiled in a C loop."""
     from trundle.errors import CompileError
     from trundle.numerics.ode.timing import time_function
-    from trundle.numerics.qp.backends import Limits, backend
+    from trundle.numerics.qp.backends import ProgramBounds, backend
 
     equality = np.arange(run.layout.rows) < run.layout.equations
     solve, spent = backend(run.solver), []
     for x in states:
         d = run.assemble(x, REFERENCE)
         begin = time.perf_counter(), time.thread_time()
-        solve(d.H, d.g, d.A, Limits(d.low, d.high, equality), None)
+        solve(d.H, d.g, d.A, ProgramBounds(d.low, d.high, equality), None)
         spent.append((time.perf_counter() - begin[0], time.thread_time() - begin[1]))
     try:
         data = 1e6 * min(time_function(run.function, [x, REFERENCE, np.zeros(0), np.zeros(0)], 2000) for _ in range(5))

@@ -94,7 +94,7 @@ def wishes(
     ]
     for i, hip in enumerate(np.linspace(-HIP, HIP, legs)):
         wheel = tk.position(model.motions[f"wheel{i}"], axes=x_axis)
-        offset = tk.Quantity(
+        offset = tk.MotionQuantity(
             wheel.J - forward.J, wheel.bias - forward.bias, wheel.value - forward.value, wheel.rate - forward.rate
         )
         tasks.append(offset.tracking(f"wheel{i}", float(hip), **gains))

@@ -7,20 +7,29 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from trundle.errors import InputError
-from trundle.numerics.qp import Limits, QuadraticProgram, RawSolution, Start, backends, register, solve_qp, solvers
+from trundle.numerics.qp import (
+    ProgramBounds,
+    QuadraticProgram,
+    RawSolution,
+    WarmStart,
+    backends,
+    register,
+    solve_qp,
+    solvers,
+)
 from trundle.status import Status
 
 PROGRAM = QuadraticProgram(np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([-3.0, 1.0]), x_lower=[0, 0], x_upper=[1, 4])
 
 
-def boxed(H: np.ndarray, g: np.ndarray, A: np.ndarray, limits: Limits, start: Start | None) -> RawSolution:
+def boxed(H: np.ndarray, g: np.ndarray, A: np.ndarray, limits: ProgramBounds, start: WarmStart | None) -> RawSolution:
     """Minimise |L'x + L^-1 g|^2 within bounds; H = L L'."""
     L = np.linalg.cholesky(H)
     found = lsq_linear(L.T, -np.linalg.solve(L, g), (limits.low, limits.high), tol=1e-14)
     return RawSolution(found.x, -(H @ found.x + g), found.nit, found.message)
 
 
-def wrong(H: np.ndarray, g: np.ndarray, A: np.ndarray, limits: Limits, start: Start | None) -> RawSolution:
+def wrong(H: np.ndarray, g: np.ndarray, A: np.ndarray, limits: ProgramBounds, start: WarmStart | None) -> RawSolution:
     return RawSolution(np.array([0.5, 0.5]), np.zeros(2), 1, "solved")
 
 

@@ -1,6 +1,6 @@
 """Controllers: linear-quadratic regulators on chart-free errors, what they sense and move, and inverse dynamics."""
 
-from trundle.control.inverse_dynamics import InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
+from trundle.control.inverse_dynamics import InverseDynamics, InverseDynamicsPolicy, Limit, MotionQuantity, Task
 from trundle.control.preview import Preview, PreviewWeights
 from trundle.control.regulators import (
     BalancingLQR,
@@ -41,10 +41,10 @@ __all__ = [
     "Limit",
     "Linearization",
     "LocalError",
+    "MotionQuantity",
     "NominalPath",
     "Preview",
     "PreviewWeights",
-    "Quantity",
     "Sensed",
     "SwingMotion",
     "Switching",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -72,6 +71,15 @@ def simulate(
     ------
     InputError
         If an argument is of another type or out of range; the ranges are those of a scenario file.
+
+    Examples
+    --------
+    >>> import math
+    >>> ball = tr.RigidBody(tr.Sphere(0.1), mass=1.0, inertia="solid")
+    >>> pair = tr.RollingPair(ball, tr.Hand(tr.Plane(), rpy=(0.0, math.pi / 6, 0.0)))  # 30 degrees
+    >>> run = tr.simulate(pair, pair.place(), duration=0.5)
+    >>> run.status.label, round(float(run.final["object_velocity"][0]), 3)  # 5/7 g sin a cos a t
+    ('success', 1.517)
     """
     _kinds(model, initial, policy, progress)
     duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
@@ -112,7 +120,7 @@ def _kinds(model: object, initial: object, policy: object, progress: object) -> 
         raise InputError("progress", progress, "a function of the simulated time")
 
 
-def _time(key: str, value: Any, low: float, high: float, allowed: str) -> float:
+def _time(key: str, value: float, low: float, high: float, allowed: str) -> float:
     try:
         return number(key, value, minimum=low, maximum=high)
     except InputError:

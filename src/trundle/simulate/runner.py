@@ -20,6 +20,7 @@ from trundle.simulate.events.chart_transition import has_neighbour
 from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.record import Log, Segment
+from trundle.simulate.record.log import Transition
 from trundle.status import Status
 
 WATCH_STEP = 5e-3
@@ -384,7 +385,7 @@ class Runner:
         self.log.segments.append(Segment(self.phase(now.mode), *one))
 
     def _note(self, at: HybridState, following: str, reason: str, contact: int | None = None) -> None:
-        note = {"time": at.t, "from": at.mode.label, "to": following, "reason": reason}
+        note: Transition = {"time": at.t, "from": at.mode.label, "to": following, "reason": reason}
         if contact is not None and len(self.system.pairs) > 1:
             note["contact"] = self.board.name(contact)
         self.log.transitions.append(note)

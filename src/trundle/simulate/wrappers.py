@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import array, integer, non_negative
 from trundle.errors import InputError
@@ -52,7 +52,7 @@ class Delayed:
     [0.0, 0.0, 0.01]
     """
 
-    def __init__(self, policy: Policy, delay: float, first: Any) -> None:
+    def __init__(self, policy: Policy, delay: float, first: ArrayLike) -> None:
         self.policy = policy
         own = _period_of(policy)
         ratio = Fraction(non_negative("delay", delay, "s") / own).limit_denominator(_PARTS)
@@ -116,7 +116,7 @@ class Noisy:
     True
     """
 
-    def __init__(self, policy: Policy, deviation: Any, seed: int = 0) -> None:
+    def __init__(self, policy: Policy, deviation: ArrayLike, seed: int = 0) -> None:
         self.policy = policy
         self._period = _period_of(policy)
         values = np.atleast_1d(np.asarray(deviation, dtype=np.float64))

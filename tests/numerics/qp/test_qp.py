@@ -14,7 +14,7 @@ from scipy import sparse
 
 from trundle.errors import InputError
 from trundle.numerics.qp.backends import _qpsolvers, solvers
-from trundle.numerics.qp.qp import QpError, QpSolver, QuadraticProgram, Start, residuals, solve_qp, violations
+from trundle.numerics.qp.qp import QpError, QpSolver, QuadraticProgram, WarmStart, residuals, solve_qp, violations
 from trundle.status import Status
 
 CLARABEL = pytest.param(
@@ -206,7 +206,7 @@ def test_sparse_programs(solver):
 def test_warm_starts_find_the_same():
     program = feasible(np.random.default_rng(13), n=8)
     cold = solve_qp(program)
-    warm = solve_qp(program, start=Start(cold.x, cold.multipliers))
+    warm = solve_qp(program, start=WarmStart(cold.x, cold.multipliers))
     np.testing.assert_allclose(warm.x, cold.x, atol=1e-6)
     assert warm.iterations <= cold.iterations
 

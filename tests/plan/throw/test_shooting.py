@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.plan.throw.shooting import Parameter, Shooting, ShotOutcome
+from trundle.plan.throw.shooting import SearchParameter, Shooting, ShotOutcome
 from trundle.status import Status
 
 G = 9.81
-BOX = (Parameter("speed", 1.0, 10.0), Parameter("angle", 0.1, 1.4))
+BOX = (SearchParameter("speed", 1.0, 10.0), SearchParameter("angle", 0.1, 1.4))
 
 
 def throw(distance: float, height: float = -1.0):
@@ -53,7 +53,7 @@ def test_limits_that_exclude_every_motion_are_a_status() -> None:
         x = float(values[0])
         return ShotOutcome(np.array([0.0]), np.array([x - 0.6, 0.4 - x]))
 
-    shot = Shooting((Parameter("x", 0.0, 1.0),), both, samples=5).solve()
+    shot = Shooting((SearchParameter("x", 0.0, 1.0),), both, samples=5).solve()
     assert shot.status is Status.LOCALLY_INFEASIBLE
 
 
@@ -109,8 +109,8 @@ def test_progress_is_told() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Parameter("a", 1.0, 1.0),
-        lambda: Parameter("a", 0.0, 1.0, 2.0),
+        lambda: SearchParameter("a", 1.0, 1.0),
+        lambda: SearchParameter("a", 0.0, 1.0, 2.0),
         lambda: Shooting((), throw(1.0)),
         lambda: Shooting((BOX[0], BOX[0]), throw(1.0)),
         lambda: Shooting(BOX, throw(1.0), samples=-1),

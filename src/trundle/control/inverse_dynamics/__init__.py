@@ -13,7 +13,7 @@ from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING, InverseDy
 from trundle.control.inverse_dynamics.policy import InverseDynamicsPolicy
 from trundle.control.inverse_dynamics.signals import Constant, SecondOrder, Signal, signal
 from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
-from trundle.control.inverse_dynamics.tasks import Limit, Quantity, Task
+from trundle.control.inverse_dynamics.tasks import Limit, MotionQuantity, Task
 
 __all__ = [
     "DAMPING",
@@ -25,9 +25,9 @@ __all__ = [
     "Limit",
     "Matrix",
     "ModelStateAdapter",
+    "MotionQuantity",
     "Numbers",
     "ProgramLayout",
-    "Quantity",
     "SecondOrder",
     "Signal",
     "Solvers",

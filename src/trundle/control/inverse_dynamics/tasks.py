@@ -36,7 +36,7 @@ class Task:
     name : str
     A : (k, n_y)
     target : (k,)
-        For a task of a motion: the desired acceleration minus the bias, see `Quantity.tracking`.
+        For a task of a motion: the desired acceleration minus the bias, see `MotionQuantity.tracking`.
     weight : float or (k,)
         Of |A y - target|^2 against the other tasks of the same level.
     level : int
@@ -115,7 +115,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class MotionQuantity:
     """Something of the motion a task may steer: its rate is J nu, and its acceleration J nudot + bias.
 
     Attributes
@@ -133,12 +133,12 @@ class Quantity:
     rate: Matrix
     unit: str = "m/s2"
 
-    def __sub__(self, other: Quantity) -> Quantity:
+    def __sub__(self, other: MotionQuantity) -> MotionQuantity:
         """Return this quantity relative to another of the same size and unit."""
         if self.unit != other.unit:
             raise InputError("unit", other.unit, f"{self.unit}: only quantities of one unit are subtracted")
         J, bias, value = self.J - other.J, self.bias - other.bias, self.value - other.value
-        return Quantity(J, bias, value, self.rate - other.rate, self.unit)
+        return MotionQuantity(J, bias, value, self.rate - other.rate, self.unit)
 
     def tracking(
         self,
@@ -162,30 +162,30 @@ class Quantity:
         return Task(name, self.J, wanted - self.bias, weight, level, "acceleration", self.unit)
 
 
-def position(motion: Motion, point: Sequence[float] | None = None, axes: ArrayLike | None = None) -> Quantity:
+def position(motion: Motion, point: Sequence[float] | None = None, axes: ArrayLike | None = None) -> MotionQuantity:
     """Return the position (m) of a point (d,) of a body, in the resolving frame, along the rows of `axes` (k, d)."""
     at = motion if point is None else motion.at(ca.SX(ca.DM(list(point))))
     E = ca.SX.eye(at.p.shape[0]) if axes is None else ca.SX(ca.DM(np.atleast_2d(np.asarray(axes, dtype=float))))
-    return Quantity(E @ at.Jv, E @ at.a, E @ at.p, E @ at.v)
+    return MotionQuantity(E @ at.Jv, E @ at.a, E @ at.p, E @ at.v)
 
 
-def angle(motion: Motion, present: Matrix) -> Quantity:
+def angle(motion: Motion, present: Matrix) -> MotionQuantity:
     """Return the angle (rad) of a body in the plane; `present` is its value (the motion holds only its turn)."""
-    return Quantity(motion.Jw, motion.al, present, motion.w, "rad/s2")
+    return MotionQuantity(motion.Jw, motion.al, present, motion.w, "rad/s2")
 
 
-def attitude(motion: Motion, R_wanted: ca.SX) -> Quantity:
+def attitude(motion: Motion, R_wanted: ca.SX) -> MotionQuantity:
     """Return the turn (3,) of a body in space away from the rotation `R_wanted` (3, 3).
 
     value = -1/2 sum_i r_i x r_wanted,i: the axis of the turn times the sine of its angle.
     """
     error = sum((cross(motion.R[:, i], R_wanted[:, i]) for i in range(3)), ca.SX(3, 1)) / 2
-    return Quantity(motion.Jw, motion.al, -error, motion.w, "rad/s2")
+    return MotionQuantity(motion.Jw, motion.al, -error, motion.w, "rad/s2")
 
 
-def joints(J: Matrix, positions: Matrix, rates: Matrix) -> Quantity:
+def joints(J: Matrix, positions: Matrix, rates: Matrix) -> MotionQuantity:
     """Return joint positions whose rates are J nu (J constant): the posture."""
-    return Quantity(J, 0 * rates, positions, rates, "rad/s2")
+    return MotionQuantity(J, 0 * rates, positions, rates, "rad/s2")
 
 
 def friction(

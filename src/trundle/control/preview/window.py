@@ -29,7 +29,7 @@ ReferencePath = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Times (n,) s -> positions (n, 3) m and velocities (n, 3) m/s, world: `trundle.problems.paths.PointPath`."""
 
 
-class AxisChange(NamedTuple):
+class AxisReset(NamedTuple):
     """The state where the privileged axis changes, in the old frame: m r1, m v1, m r2, m v2 are gain x + shift.
 
     `height` and `speed` are r3 and v3 there; a change of the mass in the same instant has been.
@@ -59,7 +59,7 @@ class Window:
         mass and of the frame. E_0 = I, e_0 = 0.
     joining : mapping of int to AttachedBody
         What joins or leaves at the start of a sample, its place from the origin.
-    axis_changes : mapping of int to AxisChange
+    axis_changes : mapping of int to AxisReset
         Where the privileged axis changes: what is known before it does.
     resets : (R,) int
         Samples k > 0 at whose start E_k, e_k do something.
@@ -78,7 +78,7 @@ class Window:
     E: FloatArray
     e: FloatArray
     joining: Mapping[int, AttachedBody]
-    axis_changes: Mapping[int, AxisChange]
+    axis_changes: Mapping[int, AxisReset]
     resets: NDArray[np.intp]
     turns: NDArray[np.bool_]
     start: FloatArray
@@ -227,7 +227,7 @@ def _resets(
     changed: NDArray[np.bool_],
     joining: dict[int, AttachedBody],
     momentum: FloatArray,
-) -> tuple[FloatArray, FloatArray, dict[int, AxisChange]]:
+) -> tuple[FloatArray, FloatArray, dict[int, AxisReset]]:
     """Return E, e and where the axis changes; L3, which is no state, is guessed there to be that of `momentum`."""
     s, count = samples, len(samples.durations)
     E, e = np.tile(np.eye(STATES), (count, 1, 1)), np.zeros((count, STATES))
@@ -242,7 +242,7 @@ def _resets(
         elif changed[k]:
             E[k] = np.diag(mass_reset(before, s.masses[k]))
         if turns[k]:
-            axis_changes[k] = AxisChange(np.diag(E[k])[:4].copy(), e[k, :4].copy(), height, speed)
+            axis_changes[k] = AxisReset(np.diag(E[k])[:4].copy(), e[k, :4].copy(), height, speed)
             turn, shift = frame_change(W, s.W[k], height, speed, float(W[2] @ momentum), s.masses[k])
             E[k], e[k] = turn @ E[k], turn @ e[k] + shift
     return E, e, axis_changes

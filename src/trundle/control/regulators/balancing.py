@@ -47,6 +47,19 @@ class BalancingLQR:
     ------
     InputError
         If `state` is no equilibrium, or what runs away is out of the inputs' reach.
+
+    Examples
+    --------
+    >>> ellipse = tr.RigidBody(tr.Ellipse((0.03, 0.05)), mass=0.1)
+    >>> pair = tr.RollingPair(ellipse, tr.Hand(tr.Line()))
+    >>> Q = {"hand_position": 1.0, "hand_rotation": 1.0, "object_rotation": 50.0, "hand_velocity": 0.1}
+    >>> R = {"hand_angular_acceleration": 0.01, "hand_acceleration": 0.1}
+    >>> policy = tr.BalancingLQR(pair, pair.place(), Q, R)  # on its tip
+    >>> tilted = pair.place(object_angle=0.05)  # rad
+    >>> policy.cost_to_go(0.0, tilted.x) > policy.cost_to_go(0.0, pair.place().x)
+    True
+    >>> policy(0.0, tilted.x).shape  # rad/s2, m/s2: the hand's acceleration
+    (3,)
     """
 
     pair: RollingPair

@@ -152,8 +152,8 @@ class LocalError:
             ca.vec(to_hand @ tB.T),
         )
         length = contact_pair.shape_A.reference_length
-        amiss = ca.norm_2(A.p + tA.r - B.p - tB.r) + length * ca.norm_2(tA.n + tB.n)
-        return stacked, amiss
+        contact_residual = ca.norm_2(A.p + tA.r - B.p - tB.r) + length * ca.norm_2(tA.n + tB.n)
+        return stacked, contact_residual
 
     def of_reference(self, states: FloatArray) -> FloatArray:
         """Return the features (n_phi,) of a reference's state, or (N, n_phi) of its states."""
@@ -173,9 +173,9 @@ class LocalError:
             return self._quick(self.atlas)(state)[0]
         found = []
         for atlas in self._atlases:
-            features, amiss = self._quick(atlas)(state)
-            found.append((amiss[0], features))
-            if amiss[0] < _SAME * self._length:
+            features, contact_residual = self._quick(atlas)(state)
+            found.append((contact_residual[0], features))
+            if contact_residual[0] < _SAME * self._length:
                 break
         return min(found, key=lambda one: one[0])[1]
 

@@ -44,10 +44,21 @@ def attraction_level(
     ------
     InputError
         If an argument is out of range or the cost does not see what the inputs reach.
+
+    Examples
+    --------
+    >>> ellipse = tr.RigidBody(tr.Ellipse((0.03, 0.05)), mass=0.1)
+    >>> pair = tr.RollingPair(ellipse, tr.Hand(tr.Line()))
+    >>> Q = {"hand_position": 1.0, "hand_rotation": 1.0, "object_rotation": 50.0, "hand_velocity": 0.1}
+    >>> R = {"hand_angular_acceleration": 0.01, "hand_acceleration": 0.1}
+    >>> policy = tr.BalancingLQR(pair, pair.place(), Q, R)
+    >>> level = tr.attraction_level(policy, directions=16)
+    >>> policy.cost_to_go(0.0, pair.place().x) < level
+    True
     """
     largest = positive("largest", largest)
     count = integer("directions", directions, minimum=1)
-    V = policy.regulator.reached
+    V = policy.regulator.reachable
     size = V.shape[1]
     root = _root(V.T @ policy.regulator.least @ V)
     steps = np.random.default_rng(integer("seed", seed, minimum=0)).standard_normal((count, size))

@@ -26,14 +26,14 @@ _NONE = np.zeros((0, 0))
 class Regulator:
     """u = -K (e, z), z' = C e: gains K (n_used, n_e + n_z) and cost S (n_e + n_z, n_e + n_z) of an infinite horizon.
 
-    ``reached`` (n_e, n_c), orthonormal: the directions of e that inputs can move. A body that rolls at rest keeps
+    ``reachable`` (n_e, n_c), orthonormal: the directions of e that inputs can move. A body that rolls at rest keeps
     some for ever (of a sphere, contact minus radius times rotation): they cost nothing here. ``C`` (n_z, n_e) picks
     the numbers of e that are integrated; there may be none.
     """
 
     K: FloatArray
     S: FloatArray
-    reached: FloatArray
+    reachable: FloatArray
     C: FloatArray = field(default_factory=_NONE.copy)
 
     @cached_property

@@ -35,6 +35,27 @@ class Switching:
         Level above which `first` takes over again; must not be below `level`. Default: never.
     earliest : float, s
         Time before which nothing is switched.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Held:
+    ...     period = 0.01
+    ...
+    ...     def __init__(self, value):
+    ...         self.value = value
+    ...
+    ...     def reset(self):
+    ...         pass
+    ...
+    ...     def cost_to_go(self, time, state):
+    ...         return float(state @ state)
+    ...
+    ...     def __call__(self, time, state):
+    ...         return np.array([self.value])
+    >>> policy = tr.Switching(Held(1.0), Held(2.0), level=0.5)
+    >>> [float(policy(0.0, np.array([x]))[0]) for x in (1.0, 0.1, 1.0)]
+    [1.0, 2.0, 2.0]
     """
 
     first: Policy

@@ -59,6 +59,21 @@ class TrackingLQR:
     ------
     InputError
         If a size, a name or a sign does not fit, or the reference passes a singular state.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line()), coordinates="rolling")
+    >>> start = pair.place()
+    >>> still = Reference([0.0, 1.0], np.tile(start.x, (2, 1)), np.zeros((2, 3)), start.atlas)
+    >>> policy = tr.TrackingLQR(
+    ...     pair,
+    ...     still,
+    ...     {"object_rotation": 10.0, "hand_position": 1.0},
+    ...     {"hand_acceleration": 0.1, "hand_angular_acceleration": 0.1},
+    ... )
+    >>> bool(np.all(np.abs(policy(0.5, start.x)) < 1e-9))
+    True
     """
 
     pair: RollingPair

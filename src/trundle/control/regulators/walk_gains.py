@@ -21,7 +21,7 @@ _SUBSTEP = 0.012
 _DISTANCE = 1e-5
 
 
-class PlannedWalk(Protocol):
+class WalkReference(Protocol):
     """What is read of a planned walk, such as `trundle.plan.walk.plan.WalkPlan`.
 
     q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which of the two
@@ -120,7 +120,7 @@ class WalkGains:
 
 
 def walk_gains(
-    robot: RollingTree, walk: PlannedWalk, weights: WalkWeights | None = None, references: ArrayLike | None = None
+    robot: RollingTree, walk: WalkReference, weights: WalkWeights | None = None, references: ArrayLike | None = None
 ) -> WalkGains:
     """Return the gains that keep `robot` on a planned walk.
 
@@ -136,7 +136,7 @@ def walk_gains(
     ----------
     robot : RollingTree
         ``robot_from_urdf(..., base="joints")`` with two feet, the left one first.
-    walk : PlannedWalk
+    walk : WalkReference
     weights : WalkWeights, optional
     references : (n_u,) N m, optional
         Of the torques; default: the largest planned of each joint, at least a twentieth of the largest of all.
@@ -190,12 +190,12 @@ def ankles_of(robot: RollingTree) -> set[int]:
     return found
 
 
-def image(walk: PlannedWalk, size: int) -> FloatArray:
+def image(walk: WalkReference, size: int) -> FloatArray:
     """Return S (size, size) that maps deviations at the end of a cycle to its start."""
     return np.eye(size) if walk.mirror is None else np.asarray(np.kron(np.eye(2), walk.mirror), dtype=np.float64)
 
 
-def _references(walk: PlannedWalk) -> FloatArray:
+def _references(walk: WalkReference) -> FloatArray:
     largest = np.max(np.abs(walk.torque), axis=0)
     if walk.mirror is not None:
         largest = np.maximum(largest, np.abs(walk.mirror[6:, 6:]) @ largest)

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.contact.laws import ROLLING
-from trundle.control.regulators.walk_gains import PlannedWalk, WalkGains, WalkWeights, image, walk_gains
+from trundle.control.regulators.walk_gains import WalkGains, WalkReference, WalkWeights, image, walk_gains
 from trundle.geometry.shapes.surfaces import Ellipsoid, Plane
 from trundle.models.feet import Foot
 from trundle.models.robots.avatar import Avatar
@@ -68,7 +68,7 @@ class WalkTracking:
     """
 
     def __init__(
-        self, robot: RollingTree, walk: PlannedWalk, gains: WalkGains, begin: float = 0.0, period: float = PERIOD
+        self, robot: RollingTree, walk: WalkReference, gains: WalkGains, begin: float = 0.0, period: float = PERIOD
     ) -> None:
         self._walk, self._gains, self._begin = walk, gains, begin
         self._period = positive("period", period, "s")
@@ -134,7 +134,7 @@ class WalkTracking:
             self._pending = None
 
 
-def _landings(walk: PlannedWalk) -> list[tuple[float, float, int]]:
+def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     """Return (time of its lift-off, or the start, time, foot) of every landing in the cycle."""
     found = []
     standing = np.asarray(walk.standing, dtype=bool)
@@ -171,7 +171,7 @@ class WalkReplay:
 
 def replay_walk(
     robot: RollingTree,
-    walk: PlannedWalk,
+    walk: WalkReference,
     steps: int = 12,
     *,
     weights: WalkWeights | None = None,
@@ -186,7 +186,7 @@ def replay_walk(
     ----------
     robot : RollingTree
         `walking_robot` with the walk's gravity.
-    walk : PlannedWalk
+    walk : WalkReference
     steps : int
     weights, period
         Of `walk_gains` and `WalkTracking`.

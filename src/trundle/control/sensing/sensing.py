@@ -139,6 +139,22 @@ class Sensed:
         Angular acceleration that the nominal model is expected to miss: larger trusts images more.
     drift_sigma : float, m/s
         The same for the object's velocity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Rest:
+    ...     period = 0.01
+    ...
+    ...     def reset(self):
+    ...         pass
+    ...
+    ...     def __call__(self, time, state):
+    ...         return np.zeros(3)
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line()))
+    >>> policy = tr.Sensed(Rest(), pair, tr.Camera(period=0.02))
+    >>> policy(0.0, pair.place().x).shape, bool(np.allclose(policy.estimate, pair.place().x, atol=1e-9))
+    ((3,), True)
     """
 
     policy: Policy

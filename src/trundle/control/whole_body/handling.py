@@ -261,13 +261,13 @@ class Handling:
         T = task.durations.lower if down else task.durations.lift
         if down:
             s, ds, dds = 1 - s, -ds, -dds
-        way = held - place.position
-        position, velocity = place.position + s * way, ds / T * way + s * held_rate
+        offset = held - place.position
+        position, velocity = place.position + s * offset, ds / T * offset + s * held_rate
         if self.phase == "lower" and self.waited > 0.0:
             sunk = np.array([0.0, 0.0, -task.grip.descent])
             position, velocity = position + self.waited * sunk, velocity + sunk
         R = rotation_by(s * rotation_vector(place.R, turn)) @ place.R
-        return load.with_target(BalanceTarget(position, velocity, dds / T**2 * way, R, s * spin))
+        return load.with_target(BalanceTarget(position, velocity, dds / T**2 * offset, R, s * spin))
 
     def hand_targets(self, ends: Mapping[str, FrameMotion]) -> dict[str, BalanceTarget]:
         """Return where the hands should be while they are free."""
@@ -293,15 +293,15 @@ class Handling:
 
     def posture(self, time: float) -> FloatArray:
         """Return the joints (n,) rad that the posture is drawn to at the plan's `time` (s)."""
-        # The phase that begins each way between two postures, in their order.
-        ways = (
+        # The phase in which each change between two postures begins, in their order.
+        changes = (
             ("reach", "rest", "pick"),
             ("lift", "pick", "carry"),
             ("lower", "carry", "place"),
             ("retreat", "place", "rest"),
         )
-        under_way = [way for way in ways if time >= self.task.starts[way[0]]]
-        phase, start, goal = under_way[-1] if under_way else ways[0]
+        begun = [change for change in changes if time >= self.task.starts[change[0]]]
+        phase, start, goal = begun[-1] if begun else changes[0]
         return self.joints[start] + minimum_jerk(self.task.part(phase, time))[0] * (
             self.joints[goal] - self.joints[start]
         )

@@ -90,12 +90,12 @@ def gross_path(
         times.append(time)
         yaw = steps.heading(travel.start)[0]
         ahead, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
-        way = here[:2] - before[:2]
-        across = aside.get(travel.name, sway * float(left @ way))
+        shift = here[:2] - before[:2]
+        across = aside.get(travel.name, sway * float(left @ shift))
         lands = travel.target.position[2] if travel.name.endswith("_foot") else here[2]
         level = np.array([here[2], before[2], lands])
         rest = rise * (level.max() - level.min()) + level.min() if np.ptp(level) > 1e-9 else here[2]
-        points.append(np.array([*(before[:2] + (ahead @ way) * ahead + across * left), height + rest]))
+        points.append(np.array([*(before[:2] + (ahead @ shift) * ahead + across * left), height + rest]))
     times.append(max(steps.duration, 0.6) + 0.4)
     points.append(np.array([last[0], last[1], height + last[2]]))
     for time, point in zip(times[1:], points[1:], strict=True):

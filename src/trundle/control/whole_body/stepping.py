@@ -31,9 +31,9 @@ class SwingMotion:
     start, end : float, s
     target : PlacedPatch
     lift : float, m
-        Height of the way above the straight line, along z.
+        Height of the path above the straight line, along z.
     aside : (3,) m
-        What is added to the middle of the way besides, world.
+        Further offset of the middle of the path, world.
     """
 
     name: str
@@ -51,7 +51,7 @@ class SwingMotion:
             raise InputError("target", self.target, "a PlacedPatch")
 
     def reference(self, time: float, p: FloatArray, R: FloatArray) -> BalanceTarget:
-        """Return where the end should be at `time` (s) on its way from the place p (3,), R (3, 3) it left.
+        """Return where the end should be at `time` (s) on its path from the pose p (3,), R (3, 3) that it left.
 
         A polynomial of least jerk along the line and in the turn; the lift is 64 s^3 (1 - s)^3, s the share of time.
         """
@@ -62,18 +62,18 @@ class SwingMotion:
         u, du = s * (1 - s), (1 - 2 * s) / T
         over = 64 * u**3
         rise, curl = 192 * u**2 * du, 384 * u * du**2 - 384 * u**2 / T**2
-        way, up = self.target.position - p, self.aside + np.array([0.0, 0.0, self.lift])
+        displacement, up = self.target.position - p, self.aside + np.array([0.0, 0.0, self.lift])
         turn = rotation_vector(R, self.target.R_world_patch)
         return BalanceTarget(
-            p + along * way + over * up,
-            rate * way + rise * up,
-            bend * way + curl * up,
+            p + along * displacement + over * up,
+            rate * displacement + rise * up,
+            bend * displacement + curl * up,
             rotation_by(along * turn) @ R,
             rate * turn,
         )
 
     def length(self, p: FloatArray) -> float:
-        """Return the length (m) of the way from the place p (3,) it left."""
+        """Return the length (m) of the path from the place p (3,) that it left."""
         R, times = self.target.R_world_patch, np.linspace(self.start, self.end, _SAMPLES)
         points = np.array([self.reference(float(time), p, R).position for time in times])
         return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
@@ -217,7 +217,7 @@ def timed(
     start: Mapping[str, PlacedPatch],
     moves: Sequence[Move],
     rule: Rule,
-    ways: ArrayLike,
+    com_lengths: ArrayLike,
     away: Mapping[str, FloatArray] | None = None,
 ) -> list[Move]:
     """Return the moves with durations and pauses of a rule in place of their own.
@@ -228,20 +228,20 @@ def timed(
     moves : sequence of Move
         In turn, as for `in_turn`.
     rule : callable
-    ways : (n,) m
-        Of the centre of mass after each move.
+    com_lengths : (n,) m
+        How far the centre of mass goes after each move.
     away : mapping of str to (3,) m
         Where ends that do not stand at the start are.
     """
     points = {**(away or {}), **{name: place.position for name, place in start.items()}}
     time, made = 0.0, []
-    for move, way in zip(moves, np.asarray(ways, dtype=np.float64).tolist(), strict=True):
+    for move, com_length in zip(moves, np.asarray(com_lengths, dtype=np.float64).tolist(), strict=True):
         name = move.target.name
         if name not in points:
             raise InputError("away", name, "the point at which this end is at the start")
         length = SwingMotion(name, 0.0, 1.0, move.target, move.lift, move.aside).length(points[name])
         duration = rule(time, length, True)
-        pause = rule(time + duration, way, False)
+        pause = rule(time + duration, com_length, False)
         made.append(replace(move, duration=duration, pause=pause))
         time += duration + pause
         points[name] = move.target.position

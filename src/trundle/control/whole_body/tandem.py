@@ -56,8 +56,8 @@ def tandem_stance(length: float, width: float, breadth: float, leg: float, least
         raise InputError("breadth", breadth, f"at least the width of a sole, {width:g} m")
     apart, step, room = min(apart, width), max(length + _STRIDE * leg, least), _ROOM * width
     target = PlacedPatch("foot", FlatPatch.point(1.0), [2.0 * step, 0.0, 0.0])
-    way = SwingMotion("foot", 0.0, 1.0, target, 0.0, np.array([0.0, 1.0, 0.0]))
-    points = np.array([way.reference(t, np.zeros(3), np.eye(3)).position for t in np.linspace(0.0, 1.0, _SAMPLES)])
+    swing = SwingMotion("foot", 0.0, 1.0, target, 0.0, np.array([0.0, 1.0, 0.0]))
+    points = np.array([swing.reference(t, np.zeros(3), np.eye(3)).position for t in np.linspace(0.0, 1.0, _SAMPLES)])
     beside = np.abs(points[:, 0] - step) < length + room
     out = max(width + room - apart, 0.0)
     return TandemStance(apart, step, float(out / points[beside, 1].min()))

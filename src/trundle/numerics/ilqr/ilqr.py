@@ -66,6 +66,18 @@ class Optimiser:
     -----
     Source: Tassa, Erez and Todorov, Synthesis and stabilization of complex behaviors, eq. 5-13; the gaps as in
     Mastalli et al., Crocoddyl, eq. 18-19.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> import numpy as np
+    >>> x, u, p = ca.SX.sym("x"), ca.SX.sym("u"), ca.SX.sym("p")
+    >>> stage, end = tr.Cost(residual=u), tr.Cost(residual=x - p, weights=10.0)
+    >>> problem = tr.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10)
+    >>> guess = tr.Guess(np.zeros((10, 1)), np.zeros((11, 1)))
+    >>> found = tr.Optimiser(problem).solve([0.0], [1.0], guess)
+    >>> found.status.label, round(float(found.states[-1, 0]), 3)
+    ('success', 0.5)
     """
 
     def __init__(self, problem: ControlProblem, damping: float = 0.0) -> None:

@@ -103,6 +103,16 @@ class ControlSolution:
         Largest |F(x_k, u_k) - x_(k+1)| left.
     iterations : int
     seconds : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = tr.ControlSolution(
+    ...     tr.Status.SUCCESS, np.zeros((3, 1)), np.ones((2, 1)), np.full((2, 1, 1), -0.5), cost=1.0
+    ... )
+    >>> measured = np.array([0.2])
+    >>> found.inputs[0] + found.gains[0] @ (measured - found.states[0])
+    array([0.9])
     """
 
     status: Status

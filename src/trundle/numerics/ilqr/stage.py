@@ -214,6 +214,15 @@ class ControlProblem:
     ------
     InputError
         If sizes do not fit or an expression depends on anything but its arguments.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> x, u, p = ca.SX.sym("x"), ca.SX.sym("u"), ca.SX.sym("p")  # p: where x should be
+    >>> stage, end = tr.Cost(residual=u), tr.Cost(residual=x - p, weights=10.0)
+    >>> problem = tr.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10)
+    >>> problem.nx, problem.nu, problem.n_p
+    (1, 1, 1)
     """
 
     x: ca.SX

@@ -80,12 +80,14 @@ class PythonRun:
         try:
             with np.errstate(all="ignore"):
                 self._start()
-                told = time.monotonic()
+                last_call = time.monotonic()
                 while state.status == RUNNING:
                     self._advance()
-                    if progress is not None and (state.status != RUNNING or time.monotonic() - told > SLICE_SECONDS):
+                    if progress is not None and (
+                        state.status != RUNNING or time.monotonic() - last_call > SLICE_SECONDS
+                    ):
                         progress(state.t)
-                        told = time.monotonic()
+                        last_call = time.monotonic()
         except KeyboardInterrupt:
             return False
         except _NotFiniteError:

@@ -5,7 +5,7 @@ solver and `register` for one of your own; `proofs` tells why a program has no s
 of one pattern set up between calls.
 """
 
-from trundle.numerics.qp.backends import Backend, Limits, RawSolution, Start, register, solvers
+from trundle.numerics.qp.backends import Backend, ProgramBounds, RawSolution, WarmStart, register, solvers
 from trundle.numerics.qp.persistent import Entries, PersistentQp
 from trundle.numerics.qp.qp import (
     TOLERANCE,
@@ -23,14 +23,14 @@ __all__ = [
     "TOLERANCE",
     "Backend",
     "Entries",
-    "Limits",
     "PersistentQp",
+    "ProgramBounds",
     "QpError",
     "QpSolution",
     "QpSolver",
     "QuadraticProgram",
     "RawSolution",
-    "Start",
+    "WarmStart",
     "register",
     "residuals",
     "solve_qp",

@@ -29,7 +29,7 @@ _CASADI = ("proxqp", "osqp")
 """Solvers that come with CasADi, as its ``conic`` names them."""
 
 
-class Limits(NamedTuple):
+class ProgramBounds(NamedTuple):
     """low, high (n + m,): bounds of the n unknowns, then of the m rows; `equal` (m,): which rows are equations."""
 
     low: FloatArray
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
     equal: NDArray[np.bool_]
 
 
-class Start(NamedTuple):
+class WarmStart(NamedTuple):
     """A guess: x (n,) and the multipliers (n + m,) of the bounds, then of the rows."""
 
     x: FloatArray
@@ -54,7 +54,7 @@ class RawSolution:
     solver_status: str
 
 
-Backend = Callable[[Matrix, FloatArray, Matrix, Limits, "Start | None"], RawSolution]
+Backend = Callable[[Matrix, FloatArray, Matrix, ProgramBounds, "WarmStart | None"], RawSolution]
 """(H, g, A, limits, start) -> RawSolution: dense arrays, or scipy sparse matrices H and A."""
 
 
@@ -123,7 +123,9 @@ class _Daqp:
         # An iteration limit of its own: a program with NaN or cycling rows may not hang a control loop.
         self._options: dict[str, float | FloatArray] = {"primal_tol": ACCURACY, "iter_limit": max_iterations or 1000}
 
-    def __call__(self, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None) -> RawSolution:
+    def __call__(
+        self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
+    ) -> RawSolution:
         options = self._options
         low, high = limits.low, limits.high
         sense = np.zeros(len(low), dtype=np.int32)
@@ -148,7 +150,7 @@ def _writable(array: FloatArray) -> FloatArray:
 
 
 def _piqp(
-    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None
+    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
 ) -> RawSolution:
     """PIQP, a proximal interior-point solver, dense or sparse (Schwan, Jiang, Kuhn, Jones 2023)."""
     import piqp
@@ -179,7 +181,7 @@ def _piqp(
 
 
 def _proxqp(
-    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None
+    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
 ) -> RawSolution:
     """ProxQP, an augmented-Lagrangian solver (Bambade and others 2022), of the package proxsuite."""
     from proxsuite import proxqp  # pyright: ignore[reportMissingImports]
@@ -207,7 +209,7 @@ def _proxqp(
 
 
 def _clarabel(
-    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None
+    max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
 ) -> RawSolution:
     """Clarabel, an interior-point solver with a homogeneous embedding (Goulart, Chen 2024): one-sided rows E x <= f."""
     import clarabel  # pyright: ignore[reportMissingImports]
@@ -255,7 +257,9 @@ class _Conic:
         self._limit = max_iterations
         self._built: dict[tuple[int, int], ca.Function] = {}
 
-    def __call__(self, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None) -> RawSolution:
+    def __call__(
+        self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
+    ) -> RawSolution:
         import casadi as ca
 
         n, m = len(g), len(limits.low) - len(g)
@@ -279,7 +283,9 @@ class _Conic:
         )
 
 
-def _qpsolvers(name: str, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, start: Start | None) -> RawSolution:
+def _qpsolvers(
+    name: str, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
+) -> RawSolution:
     """A solver that qpsolvers has installed; two one-sided rows for each two-sided one."""
     import qpsolvers
 

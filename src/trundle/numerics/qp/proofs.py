@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.numerics.qp.backends import Limits, Matrix, Start, backend, dense
+from trundle.numerics.qp.backends import Matrix, ProgramBounds, WarmStart, backend, dense
 
 FAR = 1e4
 """A proof of conflict excludes every x up to this many times the least-violation point's own size."""
@@ -14,7 +14,7 @@ _FAINT = 1e-9
 _ROUNDS = 6
 
 
-def conflict(A: Matrix, limits: Limits) -> Start | None:
+def conflict(A: Matrix, limits: ProgramBounds) -> WarmStart | None:
     """Return the values of least violation and a proof that the limits contradict each other, or None.
 
     The least squared violation s of rows scaled to unit length, min 1/2 |s|^2, has multipliers y = s and
@@ -37,7 +37,7 @@ def conflict(A: Matrix, limits: Limits) -> Start | None:
         return None
     x, s = violation
     if np.any(low > high):  # bounds that cross need no other proof
-        return Start(x, np.zeros(len(low)))
+        return WarmStart(x, np.zeros(len(low)))
     size = float(np.abs(s).max(initial=0.0))
     if size <= 1e-9 * max(1.0, float(np.abs(C @ x).max(initial=0.0))):
         return None
@@ -50,7 +50,7 @@ def conflict(A: Matrix, limits: Limits) -> Start | None:
         return None
     proof = np.zeros(len(low))
     proof[bounded] = multipliers * scale[bounded]
-    return Start(x, proof)
+    return WarmStart(x, proof)
 
 
 def _least(C: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -104,7 +104,7 @@ def _proximal_round(C: FloatArray, low: FloatArray, high: FloatArray, center: Fl
     return x
 
 
-def descent(H: Matrix, g: FloatArray, A: Matrix, limits: Limits) -> FloatArray | None:
+def descent(H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds) -> FloatArray | None:
     """Return a direction d (n,) along which the cost falls without end inside the limits, or None.
 
     H d = 0, g'd < 0, and A d, d point into no finite bound; found as the minimiser of
@@ -116,7 +116,7 @@ def descent(H: Matrix, g: FloatArray, A: Matrix, limits: Limits) -> FloatArray |
     bounded = np.isfinite(limits.low), np.isfinite(limits.high)
     low, high = np.where(bounded[0], 0.0, -np.inf), np.where(bounded[1], 0.0, np.inf)
     low[:n], high[:n] = np.maximum(low[:n], -1.0), np.minimum(high[:n], 1.0)
-    cone = Limits(low, high, (bounded[0] & bounded[1])[n:])
+    cone = ProgramBounds(low, high, (bounded[0] & bounded[1])[n:])
     pull = g / max(float(np.abs(g).max(initial=0.0)), 1e-300)
     d = backend("daqp")(stiff * H + 1e-6 * np.eye(n), pull, rows, cone, None).x
     if not np.all(np.isfinite(d)):

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.errors import InputError, TrundleError
-from trundle.numerics.qp.backends import Limits, Matrix, RawSolution, Start, backend
+from trundle.numerics.qp.backends import Matrix, ProgramBounds, RawSolution, WarmStart, backend
 from trundle.status import Status
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-__all__ = ["QpError", "QpSolution", "QpSolver", "QuadraticProgram", "Start", "solve_qp"]
+__all__ = ["QpError", "QpSolution", "QpSolver", "QuadraticProgram", "WarmStart", "solve_qp"]
 
 TOLERANCE = 1e-6
 """A success has a recomputed error (`QpSolution.error`) of at most this."""
@@ -192,7 +192,7 @@ class QpSolver:
         A: Matrix,
         low: FloatArray,
         high: FloatArray,
-        start: Start | None = None,
+        start: WarmStart | None = None,
         *,
         finite: bool = False,
     ) -> QpSolution:
@@ -204,7 +204,7 @@ class QpSolver:
             Arrays of float64, H and A also scipy sparse.
         low, high : (n + m,)
             Bounds of the unknowns, then of the rows.
-        start : Start, optional
+        start : WarmStart, optional
             A warm start, for the solvers that have one.
         finite : bool
             The caller has looked for NaN already (`finite_program`).
@@ -214,7 +214,7 @@ class QpSolver:
             n, m = len(g), len(low) - len(g)
             if not (finite or finite_program(H, g, A, low, high)):
                 return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
-            limits = Limits(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
+            limits = ProgramBounds(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
             answer = self._run(H, g, A, limits, start)
             judged = residuals(H, g, A, low, high, answer.x, answer.multipliers)
             if judged[3] > self.tolerance:
@@ -229,7 +229,7 @@ class QpSolver:
             return self._explain(H, g, A, limits, answer, began)
 
     def _explain(
-        self, H: Matrix, g: FloatArray, A: Matrix, limits: Limits, answer: RawSolution, began: float
+        self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
     ) -> QpSolution:
         """Say why there is no solution, by proofs of our own; without one the solver has merely failed."""
         from trundle.numerics.qp.proofs import conflict, descent
@@ -256,7 +256,7 @@ def solve_qp(
     *,
     tolerance: float = TOLERANCE,
     max_iterations: int | None = None,
-    start: Start | None = None,
+    start: WarmStart | None = None,
     throw: bool = True,
 ) -> QpSolution:
     """Solve a quadratic program.
@@ -266,7 +266,7 @@ def solve_qp(
     program : QuadraticProgram
     solver, tolerance, max_iterations
         See `QpSolver`.
-    start : Start, optional
+    start : WarmStart, optional
         A warm start (x, multipliers).
     throw : bool
         Whether anything but a success raises.
@@ -314,7 +314,7 @@ def residuals(
     return primal, dual, gap, max(primal / max(1.0, size), dual / max(1.0, most_bent, most_slope), gap / cost)
 
 
-def without_multipliers_at_infinity(answer: RawSolution, limits: Limits) -> RawSolution:
+def without_multipliers_at_infinity(answer: RawSolution, limits: ProgramBounds) -> RawSolution:
     """Drop multipliers of infinite bounds, which solvers leave as crumbs; the dual residual then shows them."""
     multipliers = answer.multipliers
     nowhere = ((multipliers > 0) & (limits.high == math.inf)) | ((multipliers < 0) & (limits.low == -math.inf))

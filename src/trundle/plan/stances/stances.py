@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, number
 from trundle.contact.patch import PlacedPatch
@@ -69,7 +70,7 @@ class SwingRule:
     lift: float | None = 0.06
     along: float = 0.1
     across: float = 0.15
-    bow: Any = (0.0, 0.0, 0.0)
+    bow: FloatArray | tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         if self.lift is not None:
@@ -81,19 +82,19 @@ class SwingRule:
     def path(self, name: str, start: FloatArray, end: FloatArray, begin: float, duration: float) -> SwingPath:
         """Return the path of the end `name`."""
         if self.lift is None:
-            way = lifted_waypoint(start, end, self.along, self.across)
-            between = [way] if float(np.linalg.norm(end - start)) > 1e-9 else ()
+            waypoint = lifted_waypoint(start, end, self.along, self.across)
+            between = [waypoint] if float(np.linalg.norm(end - start)) > 1e-9 else ()
             return SwingPath(start, end, begin, duration, between)
         side = np.array([1.0, 1.0 if name.startswith("left") else -1.0, 1.0])
-        return step_over(start, end, begin, duration, self.lift, tuple(self.bow * side))
+        return step_over(start, end, begin, duration, self.lift, tuple(np.asarray(self.bow) * side))
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What a stance should be: its contacts, and where the centre of mass should be (None: see `find_pose`)."""
 
-    contacts: Any
-    center_of_mass: Any = None
+    contacts: Sequence[PlacedPatch]
+    center_of_mass: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         items = tuple(self.contacts)
@@ -165,7 +166,7 @@ class StancePlan:
                 raise InputError("turns", list(turns), f"numbers of stances between 1 and {last - 1}")
         return PointPath(*self._unique(sorted({0, *turns, last})), "straight")
 
-    def _unique(self, chosen: Any) -> tuple[FloatArray, FloatArray]:
+    def _unique(self, chosen: Iterable[int]) -> tuple[FloatArray, FloatArray]:
         numbers = list(chosen)
         return self.times[numbers], np.array([self.stances[i].center_of_mass for i in numbers])
 
@@ -266,7 +267,9 @@ def same_place(a: PlacedPatch, b: PlacedPatch | None) -> bool:
     return bool(np.allclose(a.position, b.position, atol=1e-9) and np.allclose(a.R_world_patch, b.R_world_patch))
 
 
-def _changed(humanoid: Humanoid, before: Stance, after: Stance) -> list[tuple[str, FloatArray, FloatArray, Any]]:
+def _changed(
+    humanoid: Humanoid, before: Stance, after: Stance
+) -> list[tuple[str, FloatArray, FloatArray, PlacedPatch | None]]:
     """Return (end, from, to, new contact) of ends whose contact is not the same in both stances."""
     found = []
     for name in dict.fromkeys(c.name for c in (*before.contacts, *after.contacts)):

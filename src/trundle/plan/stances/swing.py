@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, number, positive
 from trundle.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 _UP = np.array([0.0, 0.0, 1.0])
 _SAMPLES = 65
 
 
-def lifted_waypoint(start: Any, end: Any, along: float = 0.1, across: float = 0.15, up: Any = _UP) -> FloatArray:
+def lifted_waypoint(start: ArrayLike, end: ArrayLike, along: float = 0.1, across: float = 0.15) -> FloatArray:
     """Return the way-point  start + along v + across |v| n  with v = end - start (paper 3, (16)).
 
-    n is the unit vector in the plane of v and `up` that is perpendicular to v and points upwards; the paper's printed
-    v_perp = n x v is horizontal, and lifts nothing. For v along `up`, n is any direction across it.
+    n is the unit vector in the vertical plane of v that is perpendicular to v and points upwards; the paper's printed
+    v_perp = n x v is horizontal, and lifts nothing. For a vertical v, n is any direction across it.
     """
     p, q = array("start", start, (3,), unit="m"), array("end", end, (3,), unit="m")
     number("along", along)
     number("across", across)
     v: FloatArray = q - p
-    z = array("up", up, (3,))
     length = float(np.linalg.norm(v))
     if length < 1e-12:
         return np.array(p)
-    share = float(z @ v) / length**2
-    n: FloatArray = z - share * v
-    if float(np.linalg.norm(n)) < 1e-9 * float(np.linalg.norm(z)):
+    share = float(_UP @ v) / length**2
+    n: FloatArray = _UP - share * v
+    if float(np.linalg.norm(n)) < 1e-9:
         n = np.asarray(np.cross(v, np.eye(3)[int(np.argmin(np.abs(v)))]), dtype=np.float64)
     n = n / float(np.linalg.norm(n))
     return p + along * v + across * length * n
@@ -53,12 +56,12 @@ class SwingPath:
         In order; none: a straight line.
     """
 
-    start: Any
-    end: Any
+    start: FloatArray
+    end: FloatArray
     begin: float
     duration: float
-    waypoints: Any = ()
-    _curve: Any = field(init=False, repr=False, compare=False)
+    waypoints: FloatArray | Sequence[FloatArray] = ()
+    _curve: CubicSpline = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         from scipy.interpolate import CubicSpline
@@ -97,7 +100,7 @@ class SwingPath:
 
 
 def step_over(
-    start: Any, end: Any, begin: float, duration: float, lift: float, bow: Sequence[float] = (0, 0, 0)
+    start: ArrayLike, end: ArrayLike, begin: float, duration: float, lift: float, bow: Sequence[float] = (0, 0, 0)
 ) -> SwingPath:
     """Return a step that is `lift` (m) above the higher end at a quarter and at three quarters of the way.
 

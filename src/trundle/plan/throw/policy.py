@@ -26,6 +26,23 @@ class PlayThenHold:
     ready : callable
         Takes time (s) and state (n_x,); asked after the profile's end.
     period : float, s
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trundle.plan.throw.profiles import Profile, Pulse
+    >>> class Rest:
+    ...     period = 1e-3
+    ...
+    ...     def reset(self):
+    ...         pass
+    ...
+    ...     def __call__(self, time, state):
+    ...         return np.zeros(3)
+    >>> up = Profile([[], [], [Pulse(0.0, 0.1, 2.0, ramp=0.02)]])  # m/s2 along z
+    >>> policy = tr.PlayThenHold(up, Rest(), ready=lambda time, state: True)
+    >>> [policy(t, np.zeros(8)).round(6).tolist() for t in (0.05, 0.2)]
+    [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
     """
 
     profile: Profile

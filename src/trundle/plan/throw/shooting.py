@@ -38,7 +38,7 @@ _BUFFER = 1e-3
 
 
 @dataclass(frozen=True)
-class Parameter:
+class SearchParameter:
     """A number the planner may choose.
 
     Parameters
@@ -171,7 +171,7 @@ class Shooting:
 
     Parameters
     ----------
-    parameters : sequence of Parameter
+    parameters : sequence of SearchParameter
     roll_out : callable
         Takes the parameters (n,), returns an `ShotOutcome` of the same sizes for every point of the box.
     samples : int
@@ -190,7 +190,7 @@ class Shooting:
         If a number is out of range or two parameters have the same name.
     """
 
-    parameters: Sequence[Parameter]
+    parameters: Sequence[SearchParameter]
     roll_out: Callable[[FloatArray], ShotOutcome]
     samples: int = 200
     starts: int = 8
@@ -201,8 +201,8 @@ class Shooting:
 
     def __post_init__(self) -> None:
         known = tuple(self.parameters)
-        if not known or not all(isinstance(p, Parameter) for p in known):
-            raise InputError("parameters", self.parameters, "one or more of Parameter")
+        if not known or not all(isinstance(p, SearchParameter) for p in known):
+            raise InputError("parameters", self.parameters, "one or more of SearchParameter")
         if len({p.name for p in known}) < len(known):
             raise InputError("parameters", [p.name for p in known], "names that differ")
         object.__setattr__(self, "parameters", known)

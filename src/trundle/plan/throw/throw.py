@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from trundle.models.tree.system import ContactSystem, Start
 from trundle.parameters import Range, check_parameters, parameter
 from trundle.plan.throw.goal import Catch, ThrowGoal, touches
 from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
-from trundle.plan.throw.shooting import Parameter, Shooting, Shot, ShotOutcome
+from trundle.plan.throw.shooting import SearchParameter, Shooting, Shot, ShotOutcome
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 from trundle.simulate.events import HybridState
@@ -94,6 +94,17 @@ class ThrowPlan:
         return {middle: kick}
 
 
+class SearchSettings(TypedDict, total=False):
+    """Numbers of a `Shooting`, see there."""
+
+    samples: int
+    starts: int
+    wanted: int
+    seed: int
+    max_rollouts: int
+    time_limit: float
+
+
 @dataclass(frozen=True)
 class ThrowCatch:
     """A throw that turns a planar object and a catch on the level, resting hand, after which it just stands up.
@@ -137,6 +148,16 @@ class ThrowCatch:
     ------
     InputError
         If a value is out of range or the pair is not of that kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ellipse = tr.RigidBody(tr.Ellipse((0.0377, 0.0252)), mass=0.0553)
+    >>> hand = tr.Hand(tr.Line(), extent=0.375)
+    >>> pair = tr.RollingPair(ellipse, hand, on_slip="slide", on_separation="fly")
+    >>> task = tr.ThrowCatch(pair, pair.place(), goal_angle=np.pi / 2)
+    >>> task.parameters[0].name, round(task.profile(np.array([p.guess for p in task.parameters])).duration, 2)
+    ('carry', 0.65)
     """
 
     pair: RollingPair
@@ -182,17 +203,17 @@ class ThrowCatch:
         return ThrowGoal(self.pair, self.start, self.goal_angle)
 
     @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SearchParameter, ...]:
         """The numbers that make up a motion, with their bounds."""
         rotation, along, up = 0.9 * self._limits
         return (
-            Parameter("carry", *self.carry),
-            Parameter("carry_rotation", -rotation, rotation),
-            Parameter("carry_x", -along, along),
-            Parameter("carry_z", 0.0, up),
-            Parameter("retreat", *self.retreat),
-            Parameter("retreat_x", -0.1, 0.1),
-            Parameter("retreat_z", 0.0, 0.05),
+            SearchParameter("carry", *self.carry),
+            SearchParameter("carry_rotation", -rotation, rotation),
+            SearchParameter("carry_x", -along, along),
+            SearchParameter("carry_z", 0.0, up),
+            SearchParameter("retreat", *self.retreat),
+            SearchParameter("retreat_x", -0.1, 0.1),
+            SearchParameter("retreat_z", 0.0, 0.05),
         )
 
     def profile(self, values: FloatArray) -> Profile:
@@ -246,7 +267,10 @@ class ThrowCatch:
         return ShotOutcome(np.array(goals), np.array(margins), costs, catch)
 
     def plan(
-        self, progress: Callable[[dict[str, float]], object] | None = None, confirm: float = 1e-10, **search: Any
+        self,
+        progress: Callable[[dict[str, float]], object] | None = None,
+        confirm: float = 1e-10,
+        **search: Unpack[SearchSettings],
     ) -> ThrowPlan:
         """Search for a motion and simulate it accurately.
 

@@ -13,7 +13,7 @@ from trundle.problems import Condition
 
 
 @dataclass
-class Rows:
+class ProgramRows:
     """Rows of the program while they are gathered."""
 
     A: list[sp.csr_matrix] = field(default_factory=list)
@@ -58,7 +58,7 @@ def with_duration(index: np.ndarray, duration: int) -> np.ndarray:
 def path_rows(
     label: str,
     conditions: Sequence[Condition],
-    rows: Rows,
+    rows: ProgramRows,
     kept: np.ndarray,
     shape: tuple[int, int],
     first: int,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -11,11 +10,13 @@ import scipy.sparse as sp
 
 from trundle.checks import FloatArray
 from trundle.numerics.nlp.nlp import ElementGroup
-from trundle.plan.transcription.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
+from trundle.plan.transcription.assembly import Places, ProgramRows, path_rows, scatter, select, stacked, with_duration
 from trundle.problems import Condition, OptimalControlProblem, Phase
 
 Make = Callable[[int], ElementGroup]
 """Makes a group of elements when the number of rows of the program is known."""
+SharedFunctions = dict[tuple[float, ...], ca.Function]
+"""By the identity of the expressions they are made of."""
 
 
 def midpoint(
@@ -23,8 +24,8 @@ def midpoint(
     mesh: FloatArray,
     places: Places,
     total: int,
-    rows: Rows,
-    shared: dict[Any, ca.Function],
+    rows: ProgramRows,
+    shared: SharedFunctions,
     size: int,
 ) -> list[Make]:
     """Add the rows of `phase` and return its elements.
@@ -54,7 +55,7 @@ def midpoint(
     return made + _conditions(phase.name, phase.path, (phase.x, phase.u), at, phase.clock, clock, rows, size)
 
 
-def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: Rows, size: int) -> list[Make]:
+def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: ProgramRows, size: int) -> list[Make]:
     """Add the rows of the conditions ``nodes`` of a phase and return their elements."""
     made: list[Make] = []
     for c in phase.nodes:
@@ -64,7 +65,7 @@ def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: R
     return made
 
 
-def total_rows(places: Sequence[Places], problem: OptimalControlProblem, rows: Rows, size: int) -> None:
+def total_rows(places: Sequence[Places], problem: OptimalControlProblem, rows: ProgramRows, size: int) -> None:
     """Add T_total - sum of free durations = sum of fixed ones, and bounds of T_i / T_total; T_total comes last."""
     free = [place.duration for place in places if place.duration >= 0]
     fixed = np.array([sum(phase.duration[0] for phase in problem.phases if not phase.free)])
@@ -89,7 +90,7 @@ def _conditions(
     index: np.ndarray,
     clock: ca.SX | None,
     times: FloatArray | None,
-    rows: Rows,
+    rows: ProgramRows,
     size: int,
 ) -> list[Make]:
     """Return one small group of elements a condition: a group keeps the derivatives of all its outputs dense."""
@@ -103,11 +104,17 @@ def _conditions(
     return made
 
 
-def _group(function: ca.Function, index: np.ndarray, B: Any, width: int, parameters: FloatArray | None) -> Make:
+def _group(
+    function: ca.Function,
+    index: np.ndarray,
+    B: list[tuple[slice, sp.csr_matrix]],
+    width: int,
+    parameters: FloatArray | None,
+) -> Make:
     return lambda count: ElementGroup(function, index, stacked(B, count, width), None, parameters)
 
 
-def _interval(phase: Phase, mean: bool, shared: dict[Any, ca.Function]) -> ca.Function:
+def _interval(phase: Phase, mean: bool, shared: SharedFunctions) -> ca.Function:
     """Return (w = (x_m, u[, T][, T_total]), clock) -> (T f, r, T L [/ T_total])."""
     fixed = 0.0 if phase.free else float(phase.duration[0])
     parts = (phase.x, phase.u, phase.rate, phase.residual, phase.running, phase.clock)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -15,8 +14,8 @@ from trundle.checks import FloatArray, choice
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import ElementGroup, Program
 from trundle.numerics.ode.step import rk4_step
-from trundle.plan.transcription.assembly import Places, Rows, path_rows, scatter, select, stacked, with_duration
-from trundle.plan.transcription.midpoint import at_ends_of_intervals, midpoint, total_rows
+from trundle.plan.transcription.assembly import Places, ProgramRows, path_rows, scatter, select, stacked, with_duration
+from trundle.plan.transcription.midpoint import SharedFunctions, at_ends_of_intervals, midpoint, total_rows
 from trundle.problems import Condition, OptimalControlProblem, Phase
 
 METHODS = ("trapezoid", "hermite-simpson", "shooting")
@@ -89,8 +88,8 @@ class Transcription:
             if method != MIDPOINT and (phase.residual.numel() or phase.clock is not None or problem.mean):
                 raise InputError("method", method, f"{MIDPOINT!r} for residuals, a clock and a mean cost")
         self._places, self._jumps, self._total, self.size = _places(problem, self.meshes, method)
-        rows, elements, a = Rows(), [], np.zeros(self.size)
-        shared: dict[Any, ca.Function] = {}
+        rows, elements, a = ProgramRows(), [], np.zeros(self.size)
+        shared: SharedFunctions = {}
         if self._total >= 0:
             total_rows(self._places, problem, rows, self.size)
         for phase, mesh, places in zip(problem.phases, self.meshes, self._places, strict=True):
@@ -154,7 +153,7 @@ class Transcription:
         phase: Phase,
         mesh: FloatArray,
         places: Places,
-        rows: Rows,
+        rows: ProgramRows,
         elements: list[Callable[[int], ElementGroup]],
     ) -> None:
         step = np.diff(mesh)
@@ -182,7 +181,7 @@ class Transcription:
         elements.append(lambda m: ElementGroup(node, index, stacked(B, m, len(nodes) * outputs), b.ravel()))
 
     def _trapezoid(
-        self, phase: Phase, places: Places, step: FloatArray, rows: Rows, outputs: int, nodes: int
+        self, phase: Phase, places: Places, step: FloatArray, rows: ProgramRows, outputs: int, nodes: int
     ) -> tuple[slice, sp.csr_matrix]:
         N, n = len(step), phase.nx
         A = select(places.x[1:], self.size) - select(places.x[:-1], self.size)
@@ -192,7 +191,7 @@ class Transcription:
         return where, -B
 
     def _hermite_simpson(
-        self, phase: Phase, places: Places, step: FloatArray, rows: Rows, outputs: int, nodes: int
+        self, phase: Phase, places: Places, step: FloatArray, rows: ProgramRows, outputs: int, nodes: int
     ) -> list[tuple[slice, sp.csr_matrix]]:
         N, n = len(step), phase.nx
         left, right, middle = np.arange(N), np.arange(1, N + 1), N + 1 + np.arange(N)
@@ -214,7 +213,9 @@ class Transcription:
         rows.add(f"{phase.name}: inputs linear", u_mid - u_mean, zero_u, zero_u)
         return [(mid, B_mid), (end, -B_end)]
 
-    def _shooting(self, phase: Phase, places: Places, step: FloatArray, rows: Rows) -> Callable[[int], ElementGroup]:
+    def _shooting(
+        self, phase: Phase, places: Places, step: FloatArray, rows: ProgramRows
+    ) -> Callable[[int], ElementGroup]:
         N, n = len(step), phase.nx
         A = select(places.x[1:], self.size)
         where = rows.add(f"{phase.name}: dynamics", A, np.zeros(N * n), np.zeros(N * n))
@@ -223,13 +224,15 @@ class Transcription:
         B = -sp.identity(N * n, format="csr")
         return lambda m: ElementGroup(function, index, stacked([(where, B)], m, N * n), None, step[:, None])
 
-    def _ends(self, phase: Phase, places: Places, rows: Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
+    def _ends(
+        self, phase: Phase, places: Places, rows: ProgramRows, elements: list[Callable[[int], ElementGroup]]
+    ) -> None:
         for conditions, node, where in ((phase.start, 0, "start"), (phase.end, -1, "end")):
             cost = phase.terminal if where == "end" and ca.symvar(phase.terminal) else None
             here = np.concatenate([places.x[node], (places.u_mid if self.method == MIDPOINT else places.u)[node]])
             self._at(ca.vertcat(phase.x, phase.u), here, conditions, cost, f"{phase.name}: {where}", rows, elements)
 
-    def _links(self, rows: Rows, elements: list[Callable[[int], ElementGroup]]) -> None:
+    def _links(self, rows: ProgramRows, elements: list[Callable[[int], ElementGroup]]) -> None:
         for link, jump in zip(self.problem.links or (), self._jumps, strict=True):
             symbols = ca.vertcat(link.x_end, link.x_start, link.p)
             places = np.concatenate([self._places[link.before].x[-1], self._places[link.after].x[0], jump])
@@ -243,7 +246,7 @@ class Transcription:
         conditions: Sequence[Condition],
         cost: ca.SX | None,
         name: str,
-        rows: Rows,
+        rows: ProgramRows,
         elements: list[Callable[[int], ElementGroup]],
     ) -> None:
         if not conditions and cost is None:

@@ -5,15 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.contacts import ChartContact
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
+from trundle.geometry.patch import Patch
 from trundle.geometry.queries.locate import refine
 from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.tree.system import Atlas
+from trundle.models.tree.tree import TreeModel
 
 REACH = 1.2
 """Bound of chart coordinates over the chart's reach: charts overlap, and far out a coarse step tunnels through."""
+
+
+def chart_contact(model: TreeModel) -> ChartContact:
+    """Return the one contact of a model in rolling coordinates."""
+    contact = model.constraints[0].contact
+    if not isinstance(contact, ChartContact):
+        raise RuntimeError(f"no charts: {type(contact).__name__}")
+    return contact
+
+
+def patch_on_hand(model: TreeModel) -> Patch:
+    """Return the patch of the hand at the contact, in the hand's frame."""
+    return chart_contact(model).patches(model.constraints[0].s)[1]
 
 
 def common_charts(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -18,7 +17,7 @@ from trundle.models.tree.system import Start
 from trundle.models.tree.touching import contact_points
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.space import rotation
-from trundle.plan.transfer.charts import chart_bounds, common_charts
+from trundle.plan.transfer.charts import chart_bounds, chart_contact, common_charts, patch_on_hand
 from trundle.plan.transfer.ends import Ends
 from trundle.plan.transfer.goal import HandInstant, goal_errors, hand_pose, make_target, names_of
 from trundle.plan.transfer.planar_goal import rolled_goal
@@ -86,7 +85,7 @@ class Formulation:
         model = self.task.pair.system.model(start.atlas)
         R, _, w, _ = pose_of(model, start.x, names_of(self.task)[0])
         hand = names_of(self.task)[1]
-        values: dict[str, Any] = {f"{self.model.constraints[0].name}.coordinates": coordinates}
+        values: dict[str, FloatArray] = {f"{self.model.constraints[0].name}.coordinates": coordinates}
         for quantity in ("position", "orientation", "twist"):
             values[f"{hand}.{quantity}"] = start.x[model.layout[f"{hand}.{quantity}"]]
         turn = np.array([np.arctan2(R[1, 0], R[0, 0])]) if self.task.d == 2 else to_wxyz(R)
@@ -185,7 +184,7 @@ class Formulation:
             angle = self.start[self._where("orientation")]
             low[self._where("orientation")], high[self._where("orientation")] = angle - limits.tilt, angle + limits.tilt
         at = model.layout[f"{model.constraints[0].name}.coordinates"].start
-        contact: Any = model.constraints[0].contact
+        contact = chart_contact(model)
         for chart in (contact.chart_A, contact.chart_B):
             for i in range(task.d - 1):
                 low[at], high[at] = chart_bounds(chart, i)
@@ -217,19 +216,15 @@ class Formulation:
         return self.model.layout[f"{names_of(self.task)[1]}.{quantity}"]
 
     def _frame_on_hand(self) -> ca.SX:
-        _, patch = self._patches()
+        patch = patch_on_hand(self.model)
         return ca.horzcat(patch.T, patch.n)
-
-    def _patches(self) -> Any:
-        joined = self.model.constraints[0]
-        contact: Any = joined.contact
-        return contact.patches(joined.s)
 
     def _relative_curvature(self) -> ca.SX:
         """Return det(K_A + K_B) times body size^(d-1): smooth, and positive until the bodies conform."""
-        joined, size = self.model.constraints[0], self.task.pair.body.shape.reference_length
-        contact: Any = joined.contact
-        A, B = contact.patches(joined.s)
+        size = self.task.pair.body.shape.reference_length
+        A, B = chart_contact(self.model).patches(self.model.constraints[0].s)
+        if A.K is None or B.K is None:
+            raise RuntimeError("no curvature")
         if self.task.d == 2:
             return size * (A.K + B.K)
         psi = self.model.x[self.model.layout[f"{names_of(self.task)[0]}.spin"]]
@@ -240,7 +235,7 @@ class Formulation:
 
     def on_hand(self) -> ca.SX:
         """Return the contact point (d,) in the hand's frame, m."""
-        return self._patches()[1].x
+        return patch_on_hand(self.model).x
 
     @cached_property
     def _poses(self) -> ca.Function:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -164,12 +163,10 @@ def make_target(task: Transfer, p: FloatArray, R: FloatArray) -> tuple[Target, S
     placed = None
     if d == 3 and contact is not None:
         hand = replace(task.pair.base, position=position, rpy=_rpy(orientation), twist=(0.0,) * 6)
-        keywords: dict[str, Any] = {"contact_on_hand": contact}
-        if goal.object_quaternion is not None:
-            keywords["object_quaternion"] = goal.object_quaternion
+        turn = {} if goal.object_quaternion is None else {"object_quaternion": goal.object_quaternion}
         placed_pair = replace(task.pair, base=hand)
         try:
-            placed = placed_pair.place(**keywords)
+            placed = placed_pair.place(contact_on_hand=contact, **turn)
         except InputError as error:
             raise error.within("goal") from None
         contact = contact_points(placed_pair.system, placed.atlas, placed.x, 0)[1]
@@ -190,7 +187,7 @@ def _returning(task: Transfer, R: FloatArray) -> Goal:
     return replace(goal, contact_on_hand=contact, object_quaternion=to_wxyz(orientation))
 
 
-def _rates(goal: Goal, d: int) -> dict[str, Any]:
+def _rates(goal: Goal, d: int) -> dict[str, FloatArray]:
     """Return the velocities of the goal; those of a periodic one are the start's, which is not known here."""
     k = 1 if d == 2 else 3
     relative, rates = goal.relative_angular_velocity, {}

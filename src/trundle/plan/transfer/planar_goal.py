@@ -14,6 +14,7 @@ from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.ode.step import rk4_step
+from trundle.plan.transfer.charts import patch_on_hand
 from trundle.plan.transfer.goal import Target, hand_angle, names_of
 from trundle.plan.transfer.transfer import Transfer
 
@@ -83,8 +84,7 @@ def _angle(model: TreeModel, x: FloatArray, body: str) -> float:
 
 
 def _on_hand(model: TreeModel) -> ca.Function:
-    joined = model.constraints[0]
-    return ca.Function("on_hand", [model.x], [joined.contact.patches(joined.s)[1].x])  # pyright: ignore[reportAttributeAccessIssue]
+    return ca.Function("on_hand", [model.x], [patch_on_hand(model).x])
 
 
 def _rolling(model: TreeModel, dynamics: Dynamics, start: FloatArray) -> Callable[[float], FloatArray]:
@@ -123,10 +123,10 @@ def _reaching(
     best, least = None, np.inf
     for sense in senses:
         span = sense * 2 * np.pi * _TURNS
-        way = missing(rolling(span))
-        away = np.linalg.norm(way, axis=1)
+        offsets = missing(rolling(span))
+        away = np.linalg.norm(offsets, axis=1)
         for k in np.flatnonzero((away[1:-1] <= away[:-2]) & (away[1:-1] < away[2:])) + 1:
-            along = way[k + 1] - way[k - 1]
+            along = offsets[k + 1] - offsets[k - 1]
 
             def signed(turn: float, along: FloatArray = along) -> float:
                 return float(missing(rolling(turn)[-1:])[0] @ along)

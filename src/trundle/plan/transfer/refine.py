@@ -6,7 +6,6 @@ import time as clock
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,7 @@ def plan(
     progress: Callable[[Progress], bool | None] | None = None,
     time_limit: float | None = None,
     compile: bool = False,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, str | float] | None = None,
 ) -> Plan:
     """Plan a transfer: coarse mesh, accurate replay, comparison of the goal pose, finer mesh, until it is met.
 
@@ -87,6 +86,14 @@ def plan(
 
     The status of what is returned says what was reached; the best attempt is in it whatever happened.
     An argument out of range, or a goal on no chart of the start, raises `InputError`.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line(), extent=0.4))
+    >>> task = tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=1.0)
+    >>> made = tr.plan(task, nodes=10)
+    >>> made.status.label, made.residuals["goal_position_error"] < 1e-4
+    ('success', True)
     """
     if not isinstance(task, Transfer):
         raise InputError("task", task, "a Transfer")
@@ -100,7 +107,11 @@ def plan(
 
 
 def _guesses(
-    formulation: Formulation, guess: Any, nodes: int, sigma: float, settings: Settings
+    formulation: Formulation,
+    guess: str | Plan | NodeTrajectory | Path | None,
+    nodes: int,
+    sigma: float,
+    settings: Settings,
 ) -> list[Callable[[], NodeTrajectory]]:
     """Return what makes each guess, in the order they are tried."""
     non_negative("sigma", sigma)
@@ -154,7 +165,7 @@ class Planner:
         self.formulation, self.settings = formulation, settings
         self.replayer = Replayer(formulation)
         self.problem = formulation.problem
-        self.history: list[dict[str, Any]] = []
+        self.history: list[dict[str, str | float]] = []
         self._last = (float("nan"), float("nan"))
         self._stop = False
         self._until = float("inf") if settings.time_limit is None else clock.perf_counter() + settings.time_limit
@@ -235,7 +246,7 @@ class Planner:
             self._stop = self.settings.progress(report) is False
         return found
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, str | float]:
         """Return IPOPT's options, with the time that is left."""
         if not np.isfinite(self._until):
             return dict(self.settings.options)
@@ -251,7 +262,7 @@ class Planner:
     def _remember(
         self, found: Judgement, solution: ProgramSolution, nodes: int, build_and_replay: tuple[float, float]
     ) -> None:
-        entry: dict[str, Any] = {
+        entry: dict[str, str | float] = {
             "nodes": nodes,
             "status": found.status.label,
             "solver_status": solution.solver_status,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -96,12 +95,13 @@ class Replayer:
             return task.start
         now = formulation.instant(formulation.reduction.full(arc.x[:1], arc.u[:1])[0][0])
         pair = replace(task.pair, base=replace(task.pair.base, twist=now.hand_twist))
-        given: dict[str, Any] = {"contact_on_hand": now.on_hand}
         if task.d == 3:
-            return pair.place(**given, object_quaternion=to_wxyz(now.R), object_angular_velocity=now.w)
+            return pair.place(
+                contact_on_hand=now.on_hand, object_quaternion=to_wxyz(now.R), object_angular_velocity=now.w
+            )
         turned = pose_of(task.pair.system.model(task.start.atlas), task.start.x, names_of(task)[0])[0]
         angle = float(np.arctan2(turned[1, 0], turned[0, 0]))
-        return pair.place(**given, object_angle=angle, object_angular_velocity=float(now.w[0]))
+        return pair.place(contact_on_hand=now.on_hand, object_angle=angle, object_angular_velocity=float(now.w[0]))
 
     def goal_errors(self, run: Trajectory) -> dict[str, float]:
         """Return `Formulation.goal_errors` of a run of the user's pair."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, final
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, integer, positive, quaternion
 from trundle.contact.laws import RollingLaw, law_named
@@ -56,11 +57,11 @@ class BallTransfer:
 
     radius: float
     mass: float
-    goal: Any
-    start: Any = (0.0, 0.0)
+    goal: FloatArray
+    start: FloatArray = field(default_factory=lambda: np.zeros(2))
     rotation: Any = None
     duration: Duration = parameter(1.0, "s")
-    inertia: Any = parameter("solid", "'solid', 'shell' or a moment about the centre (kg m^2)")
+    inertia: float | str = parameter("solid", "'solid', 'shell' or a moment about the centre (kg m^2)")
     law: RollingLaw = parameter("rolling", "'rolling': spin about the normal is free; 'pure-rolling': there is none")
     model: Literal["dynamic", "kinematic"] = parameter(
         "dynamic",
@@ -81,12 +82,12 @@ class BallTransfer:
     @property
     def straight_roll(self) -> FloatArray:
         """Quaternion (4,) after rolling straight from start to goal without spin."""
-        way = self.goal - self.start
-        length = float(np.linalg.norm(way))
+        displacement = self.goal - self.start
+        length = float(np.linalg.norm(displacement))
         if length == 0.0:
             return np.array([1.0, 0.0, 0.0, 0.0])
         half = length / self.radius / 2
-        return np.array([np.cos(half), *(np.sin(half) * np.array([-way[1], way[0], 0.0]) / length)])
+        return np.array([np.cos(half), *(np.sin(half) * np.array([-displacement[1], displacement[0], 0.0]) / length)])
 
     @property
     def straight_cost(self) -> float:
@@ -112,7 +113,7 @@ class BallTransfer:
         """Equations of motion under the torque."""
         return self.robot.system.model().dynamics([law_named(self.law)])
 
-    def place(self, angular_velocity: Any = (0.0, 0.0, 0.0)) -> Start:
+    def place(self, angular_velocity: ArrayLike = (0.0, 0.0, 0.0)) -> Start:
         """Return the start of a simulation, rolling with an angular velocity (3,), rad/s, world."""
         at = (*self.start, self.radius)
         return self.robot.place(ball=at, rates={"ball": array("angular_velocity", angular_velocity, (3,))})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from trundle.checks import choice, integer, positive
 from trundle.plan.transcription.transcription import METHODS
@@ -53,7 +52,7 @@ class Settings:
     progress: Callable[[Progress], bool | None] | None
     time_limit: float | None
     compile: bool
-    options: Mapping[str, Any]
+    options: Mapping[str, str | float]
 
     def __post_init__(self) -> None:
         choice("method", self.method, METHODS)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, number, positive
 from trundle.errors import InputError
@@ -15,6 +16,9 @@ from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
 from trundle.parameters import NonNegative, Positive, PositiveFraction, Range, check_parameters, parameter
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True)
@@ -60,15 +64,15 @@ class Goal:
     contact_on_hand: Sequence[float] | None = parameter(None, "m, hand frame, projected on the surface")
     object_quaternion: Sequence[float] | None = parameter(None, "(w, x, y, z), world from body")
     object_angle: float | None = parameter(None, "rad, counter-clockwise; planar objects")
-    hand_position: Any = "start"
-    hand_rpy: Any = "start"
-    hand_angle: Any = "start"
+    hand_position: ArrayLike = "start"
+    hand_rpy: ArrayLike = "start"
+    hand_angle: float | str = "start"
     rolled: str = "nearest"
-    relative_angular_velocity: Any = None
+    relative_angular_velocity: ArrayLike | None = None
     hand_at_rest: bool | None = None
     release: bool = False
-    object_velocity: Any = None
-    object_angular_velocity: Any = None
+    object_velocity: ArrayLike | None = None
+    object_angular_velocity: ArrayLike | None = None
     periodic: bool = False
 
     def __post_init__(self) -> None:
@@ -132,7 +136,7 @@ class HandLimits:
     0.3
     """
 
-    freedoms: Any = parameter("all", "components of the hand's twist that may change")
+    freedoms: str | Sequence[int | str] = parameter("all", "components of the hand's twist that may change")
     angular_acceleration: Positive = parameter(50.0, "rad/s^2, each component")
     linear_acceleration: Positive = parameter(20.0, "m/s^2, each component")
     angular_velocity: Positive | None = parameter(None, "rad/s, each component")
@@ -200,7 +204,7 @@ class Weights:
     0.1
     """
 
-    acceleration: float | Sequence[float] = parameter(1.0, "the hand's acceleration over its limit")
+    acceleration: ArrayLike = parameter(1.0, "the hand's acceleration over its limit")
     contact_speed: NonNegative = parameter(0.0, "speed of the contact over the hand")
     hand_rate: NonNegative = parameter(0.0, "the hand's twist")
     tilt: NonNegative = parameter(0.0, "turn of the hand away from its start")
@@ -210,7 +214,10 @@ class Weights:
         check_parameters(self, "weights.")
 
 
-def _made(kind: type, key: str, value: Any) -> Any:
+Part = TypeVar("Part", bound="DataclassInstance")
+
+
+def _made(kind: type[Part], key: str, value: Part | Mapping[str, Any]) -> Part:
     """Return `value` as an instance of the dataclass `kind`; a mapping names its fields."""
     if isinstance(value, kind):
         return value
@@ -244,6 +251,13 @@ class Transfer:
     ------
     InputError
         If a value is out of range or a name is not known.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line(), extent=0.4))
+    >>> task = tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=(0.5, 1.0), hand_limits={"tilt": 0.3})
+    >>> task.hand_limits.tilt, task.duration
+    (0.3, (0.5, 1.0))
     """
 
     pair: RollingPair

@@ -140,9 +140,9 @@ def load_walk(path: str | Path) -> WalkPlan:
         content, data = load_arrays(source, _FORMAT)
         arrays: dict[str, Any] = {name: data[name] for name in _ARRAYS if name != "mirror"}
         arrays |= {"mirror": data.get("mirror")} | {name: data.get(name, np.zeros(0)) for name in _FURTHER}
-        told: dict[str, Any] = {key: tuple(content[key]) for key in ("phases", "joints")}
-        told |= {key: content[key] for key in ("statistics", "settings")}
-        return WalkPlan(**arrays, **told, status=Status.from_label(content["status"]))
+        labels: dict[str, Any] = {key: tuple(content[key]) for key in ("phases", "joints")}
+        labels |= {key: content[key] for key in ("statistics", "settings")}
+        return WalkPlan(**arrays, **labels, status=Status.from_label(content["status"]))
 
 
 def repeat(plan: WalkPlan, steps: int) -> WalkPlan:

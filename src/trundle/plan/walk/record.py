@@ -185,7 +185,7 @@ def _quaternions(R: FloatArray) -> FloatArray:
 def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
     avatar: Avatar = walking.avatar
     sole = walking.sole
-    shape: dict[str, Any] = {"type": walking.gait.sole}
+    shape: dict[str, str | list[float]] = {"type": walking.gait.sole}
     if isinstance(sole, RollingSole):
         shape |= {"semi_axes": list(sole.shape.semi_axes), "center": np.asarray(sole.center).tolist()}  # type: ignore[attr-defined]
     elif isinstance(sole, FlatSole):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,6 +20,8 @@ from trundle.problems.landing import SPAN
 from trundle.problems.walking import SIDES, Walking
 from trundle.status import Status
 
+Impact = dict[str, str | float | dict[str, list[list[float]]]]
+Statistics = dict[str, float | str | list[Impact]]
 TOLERANCE = 1e-7
 _ORDERING = {"mumps_pivot_order": 5}
 """METIS: a fourth of the time of MUMPS' own choice."""
@@ -64,7 +65,7 @@ def plan_walk(
     made = Transcription(walking.problem, meshes(walking), MIDPOINT)
     arcs = crude_guess(walking) if guess is None else _neighbour(walking, guess)
     z0 = made.pack(_noisy(arcs, walking, perturbation, seed))
-    options, multipliers, rows = dict[str, Any](_ORDERING), None, made.program.rows
+    options, multipliers, rows = dict[str, str | float](_ORDERING), None, made.program.rows
     if guess is not None and perturbation == 0.0 and (len(guess.z), len(guess.dual)) == (len(z0), rows + len(z0)):
         z0, multipliers = guess.z, Multipliers(guess.dual[:rows], guess.dual[rows:])
         options |= _NEIGHBOUR
@@ -166,8 +167,8 @@ def _noisy(arcs: list[NodeTrajectory], walking: Walking, sigma: float, seed: int
 def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> WalkPlan:
     arcs, places, n = made.unpack(solution.z), walking.places(), walking.n
     points = _points(walking)
-    parts: dict[str, list[Any]] = {name: [] for name in ("times", "q", "nu", "acceleration", "torque")}
-    act: dict[str, list[Any]] = {name: [] for name in ("force", "moment", "point", "standing", "phase")}
+    parts: dict[str, list[FloatArray]] = {name: [] for name in ("times", "q", "nu", "acceleration", "torque")}
+    act: dict[str, list[FloatArray]] = {name: [] for name in ("force", "moment", "point", "standing", "phase")}
     begin = 0.0
     for number, (arc, support) in enumerate(zip(arcs, walking.supports, strict=True)):
         # An impact is an interval of no length between the rates before and after it.
@@ -210,8 +211,8 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
     )
 
 
-def _statistics(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> dict[str, Any]:
-    statistics = {
+def _statistics(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> Statistics:
+    statistics: Statistics = {
         "iterations": solution.iterations,
         "cost": solution.objective,
         "kkt_residual": solution.kkt_residual,
@@ -235,7 +236,7 @@ def _status(solution: ProgramSolution) -> Status:
     return Status.ITERATION_LIMIT if cut and solution.status is Status.SUCCESS else solution.status
 
 
-def _impacts(walking: Walking, arcs: Sequence[NodeTrajectory], jumps: Sequence[FloatArray]) -> list[dict[str, Any]]:
+def _impacts(walking: Walking, arcs: Sequence[NodeTrajectory], jumps: Sequence[FloatArray]) -> list[Impact]:
     """Return each impact: the phase it begins, impulses (points, 3) N s of the feet, and the energy (J) it takes."""
     found = []
     model = walking.model

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.contact.laws import LAWS
 from trundle.simulate.events.transitions import JAM, HybridState
 
+if TYPE_CHECKING:
+    from trundle.simulate.record.log import Transition
+
 _COUNT, _TIME = 24, 1e-4
 _SAME = 1e-9
 
 
-def chatters(transitions: Sequence[Mapping[str, Any]]) -> bool:
+def chatters(transitions: Sequence[Transition]) -> bool:
     """Whether of the last transitions, within 0.1 ms, a quarter are jams: no motion goes on from there."""
     recent = transitions[-_COUNT:]
     if len(recent) < _COUNT or recent[-1]["time"] - recent[0]["time"] > _TIME:

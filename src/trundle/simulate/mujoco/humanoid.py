@@ -18,7 +18,7 @@ from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
 from trundle.parameters import NonNegative, Period, Positive, PositiveFraction, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import (
-    Surface,
+    GeomContact,
     add_geom,
     add_motor,
     allow_pairs,
@@ -138,7 +138,7 @@ class HumanoidPlant:
     def specification(self) -> mujoco.MjSpec:
         """Return a fresh MjSpec: bodies and joints are named as in the description."""
         spec = new_spec(self.humanoid.name, self.step, self.humanoid.robot.gravity)
-        ground = Surface(0, 1, self.friction)
+        ground = GeomContact(0, 1, self.friction)
         if self.terrain.floor:
             add_geom(spec.worldbody, "floor", "plane", [0, 0, 0.1], ground)
         for i, block in enumerate(self.terrain.blocks):
@@ -150,21 +150,21 @@ class HumanoidPlant:
             turn = quaternion_of(rotation_rpy(np.array([0.0, 0.0, self.box.yaw])))
             body = spec.worldbody.add_body(name="box", pos=self.box.position, quat=turn)
             body.add_freejoint(name="box")
-            add_geom(body, "box", "box", self.box.size / 2, Surface(1, 1, self.friction), mass=self.box.mass)
+            add_geom(body, "box", "box", self.box.size / 2, GeomContact(1, 1, self.friction), mass=self.box.mass)
         return spec
 
     def _add_obstacles(self, spec: mujoco.MjSpec, made: Sequence[mujoco.MjsBody]) -> None:
         """Add obstacles, the robot's capsules, and the pairs of capsules and blocks that collide."""
         for obstacle in self.obstacles:
             kind, size = _form(obstacle.kind, obstacle.size)
-            name, surface = f"obstacle_{obstacle.name}", Surface(0, 1 | _LIMB, self.friction)
+            name, contact = f"obstacle_{obstacle.name}", GeomContact(0, 1 | _LIMB, self.friction)
             at, R = obstacle.position, obstacle.R_world_obstacle
-            add_geom(spec.worldbody, name, kind, size, surface, position=at, R=R)
+            add_geom(spec.worldbody, name, kind, size, contact, position=at, R=R)
         for name, capsule in self.limbs.items():
             i, R, p = self.humanoid.robot.place_on_body(capsule.link)
             kind, size = _form("capsule", np.array([capsule.radius, capsule.length]))
             at = {"position": p + R @ capsule.middle, "R": R @ capsule.turned}
-            add_geom(made[i], f"limb_{name}", kind, size, Surface(_LIMB, 0, self.friction), mass=0.0, **at)
+            add_geom(made[i], f"limb_{name}", kind, size, GeomContact(_LIMB, 0, self.friction), mass=0.0, **at)
         blocks = {block.name: f"block{i}" for i, block in enumerate(self.terrain.blocks)}
         pairs = ((blocks[block], f"limb_{name}") for block, limbs in self.avoidance_pairs.items() for name in limbs)
         allow_pairs(spec, pairs, self.friction)
@@ -189,7 +189,7 @@ class HumanoidPlant:
             kind = types.mjJNT_SLIDE if body.slides else types.mjJNT_HINGE
             here.add_joint(name=body.name, type=kind, axis=body.axis, armature=h.joint_armature[i - 1])
             add_motor(spec, body.name, body.name)
-        sole_or_ball = Surface(1, 0, self.friction)
+        sole_or_ball = GeomContact(1, 0, self.friction)
         for name, sole in h.feet.items():
             part = replace(sole, length=self.sole_part * sole.length, width=self.sole_part * sole.width)
             self._add_rectangle(made, f"{name}_foot", part, np.eye(3), sole_or_ball)
@@ -204,7 +204,7 @@ class HumanoidPlant:
         return made
 
     def _add_rectangle(
-        self, made: Sequence[mujoco.MjsBody], name: str, flat: Sole | Pad, R_link: FloatArray, surface: Surface
+        self, made: Sequence[mujoco.MjsBody], name: str, flat: Sole | Pad, R_link: FloatArray, surface: GeomContact
     ) -> None:
         """Add balls at the corners of a sole or pad, tangent to it from inside."""
         i, R, p = self.humanoid.robot.place_on_body(flat.link)

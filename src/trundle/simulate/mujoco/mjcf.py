@@ -54,7 +54,7 @@ def new_spec(name: str, step: float, gravity: Vector) -> mujoco.MjSpec:
 
 
 @dataclass(frozen=True)
-class Surface:
+class GeomContact:
     """Contact properties of a geom.
 
     Parameters
@@ -85,7 +85,7 @@ def add_geom(
     name: str,
     kind: str,
     size: Vector,
-    surface: Surface,
+    surface: GeomContact,
     *,
     position: Vector = (0.0, 0.0, 0.0),
     R: FloatArray | None = None,

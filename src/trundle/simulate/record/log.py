@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.numerics.ode.ode import Integration
 from trundle.simulate.compiled_mode import CompiledMode
+
+Columns = dict[str, np.ndarray]
+"""Quantities (n, ...) of a run by name."""
+Transition = TypedDict(
+    "Transition", {"time": float, "from": str, "to": str, "reason": str, "contact": NotRequired[str]}
+)
+"""A change of the mode: when, between which modes, why, and of which contact where there are several."""
 
 
 @dataclass
@@ -33,7 +40,7 @@ class Log:
     controlled: bool = False
     accurate: bool = False
     segments: list[Segment] = field(default_factory=list)
-    transitions: list[dict[str, Any]] = field(default_factory=list)
+    transitions: list[Transition] = field(default_factory=list)
     margins: dict[str, float] = field(default_factory=dict)
     period: float = np.inf
     calls: list[float] = field(default_factory=list)

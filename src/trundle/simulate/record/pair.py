@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.numerics.rotations import quaternions_plane
+from trundle.simulate.record.log import Columns
+
+if TYPE_CHECKING:
+    import xarray
 
 _TWISTS = ("hand_acceleration",)
 _ANGULAR = ("object_angular_velocity", "hand_angular_velocity")
 
 
-def pair_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
+def pair_arrays(columns: Columns, controlled: bool) -> Columns:
     """Return the variables of ``trajectory.nc`` from the columns of a run; ``controlled``: a policy gave the input.
 
     A run in the plane is embedded in space: (x, z) becomes (x, 0, z), and what turns counter-clockwise in that plane
@@ -49,7 +53,7 @@ def pair_arrays(columns: dict[str, Any], controlled: bool) -> dict[str, Any]:
     return arrays
 
 
-def _embedded(name: str, values: Any) -> Any:
+def _embedded(name: str, values: np.ndarray) -> np.ndarray:
     """Return a variable (n, ...) of a run in the plane as its kind has it, in space."""
     if name in _ANGULAR:
         return about_y(values)
@@ -76,7 +80,7 @@ def _quaternions(orientation: FloatArray) -> FloatArray:
     return quaternions_plane(orientation[:, 0])
 
 
-def say_which_contact(dataset: Any) -> None:
+def say_which_contact(dataset: xarray.Dataset) -> None:
     """Say in the attributes what the contact variables mean where two contacts touch."""
     dataset["contact_force"].attrs["contacts"] = "sum over the contacts that touch"
     position = ("contact_position", "contact_normal", "contact_on_hand", "contact_on_object")
@@ -92,5 +96,5 @@ def _continuous(q: FloatArray) -> FloatArray:
     return unit * flips[:, None]
 
 
-def _joined(modes: Any) -> Any:
+def _joined(modes: np.ndarray) -> np.ndarray:
     return np.array(["rest" if "rest" in row else " + ".join(row) for row in modes], dtype=np.str_)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from trundle.simulate.record.log import Columns
 
-def body_arrays(columns: dict[str, Any]) -> dict[str, Any]:
+
+def body_arrays(columns: Columns) -> Columns:
     """Return the variables of ``trajectory.nc`` from the columns of a run."""
     n = columns["normal"]
     tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)

@@ -21,7 +21,7 @@ from trundle.simulate.record.tree import record_tree
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    from trundle.simulate.record.log import Log, Segment
+    from trundle.simulate.record.log import Columns, Log, Segment
 
 PULL = 1e-9
 """A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
@@ -76,12 +76,8 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
     """Return what is recorded of one body on a hand or on terrain."""
     parts = [_arrays(system, segment) for segment in segments]
     times = np.concatenate([segment.times for segment in segments])
-    slots = max(part["contacts"] for part in parts)
-    columns = {
-        name: np.concatenate([_widened(name, part[name], slots) for part in parts])
-        for name in parts[0]
-        if name != "contacts"
-    }
+    slots = max(part["point"].shape[1] for part in parts)
+    columns = {name: np.concatenate([_widened(name, part[name], slots) for part in parts]) for name in parts[0]}
     arrays = pair_arrays(columns, log.controlled) if system.view == "pair" else body_arrays(columns)
     dataset = make_dataset(
         PAIR if system.view == "pair" else tree_view(system.d),
@@ -117,7 +113,7 @@ def _physics(system: ContactSystem) -> dict[str, Any]:
     return physics
 
 
-def _created(columns: dict[str, Any], system: ContactSystem) -> bool:
+def _created(columns: Columns, system: ContactSystem) -> bool:
     """Whether a body gains energy (n,) on a base that stands still: only a contact point that jumps does that."""
     if any(np.any(columns[f"B.{name}"] != 0) for name in ("velocity", "angular_velocity")):
         return False
@@ -151,7 +147,7 @@ def _merged(segments: list[Segment]) -> list[Segment]:
     return merged
 
 
-def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
+def _arrays(system: ContactSystem, segment: Segment) -> Columns:
     """Quantities of one phase; contact quantities have a slot axis (n, slots, ...), touching contacts first."""
     phase = segment.phase
     out = phase.outputs(segment.times, segment.states, segment.parameters)
@@ -183,11 +179,10 @@ def _arrays(system: ContactSystem, segment: Segment) -> dict[str, Any]:
         "energy": out["energy"][:, 0],
         "input": out["input"],
         "mode": np.array(modes, dtype=np.str_),
-        "contacts": touching,
     }
 
 
-def _widened(name: str, values: Any, slots: int) -> Any:
+def _widened(name: str, values: np.ndarray, slots: int) -> np.ndarray:
     """Fill the slot axis of a phase with fewer contacts: the last contact again, without force."""
     missing = slots - values.shape[1] if name in _SLOTTED else 0
     if missing == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,13 +27,20 @@ _MEASURED = 1000
 """Points of a measured curve up to which a record keeps them: its metrics find contacts again from them."""
 
 
+class MeshWindow(NamedTuple):
+    """Around which point, and how far (m), an endless shape is drawn."""
+
+    around: FloatArray
+    radius: float
+
+
 def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, ...]:
     """Return both bodies of a pair; an endless base is cut around the contact's path on it (n, d), m."""
     contact_pair = system.contact_pairs[0]
     roles = ("object", "hand") if system.view == "pair" else ("body", "terrain")
     com = -np.array(contact_pair.center_A)
     return (
-        _body(contact_pair.shape_A, contact_pair.body_A, roles[0], com, {}),
+        _body(contact_pair.shape_A, contact_pair.body_A, roles[0], com),
         _body(contact_pair.shape_B, contact_pair.body_B, roles[1], None, _window(contact_pair, path_on_B)),
     )
 
@@ -56,7 +63,7 @@ def tree_scene(
         contact_pair = system.contact_pairs[numbers[0]]
         name, R, p = model.carrier(contact_pair.body_A)
         center = np.array(contact_pair.center_A)
-        scene.append(_turned(_body(contact_pair.shape_A, name, "body", None, {}), R, coms[name] - p - R @ center))
+        scene.append(_turned(_body(contact_pair.shape_A, name, "body", None), R, coms[name] - p - R @ center))
     carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in system.contact_pairs}
     for name, com in coms.items():
         if name in system.motions:
@@ -76,8 +83,8 @@ def tree_scene(
             scene.append(SceneBody(name, "link", line, closed=False, center_of_mass=com))
     if system.contact_pairs:
         sizes = [contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs]
-        window = {"around": (path.min(axis=0) + path.max(axis=0)) / 2}
-        window["radius"] = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
+        radius = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
+        window = MeshWindow((path.min(axis=0) + path.max(axis=0)) / 2, radius)
         terrain = _body(system.contact_pairs[0].shape_B, system.contact_pairs[0].body_B, "terrain", None, window)
         _, R, p = model.carrier(terrain.name)
         scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
@@ -106,22 +113,22 @@ def _far(a: FloatArray, b: FloatArray) -> bool:
     return float(np.linalg.norm(a - b)) > 1e-9
 
 
-def _window(contact_pair: ContactPair, path: FloatArray) -> dict[str, Any]:
+def _window(contact_pair: ContactPair, path: FloatArray) -> MeshWindow:
     if contact_pair.extent and contact_pair.shape_B.d == 2:  # a plate is drawn as wide as it is
-        return {"around": np.zeros(2), "radius": contact_pair.extent[0] / 2}
+        return MeshWindow(np.zeros(2), contact_pair.extent[0] / 2)
     low, high = np.min(path, axis=0), np.max(path, axis=0)
     center = (low + high) / 2
     size = _MARGIN * (float(np.linalg.norm(high - low)) / 2 + 1.5 * contact_pair.shape_A.reference_length)
-    return {"around": center, "radius": size}
+    return MeshWindow(center, size)
 
 
-def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: dict[str, Any]) -> SceneBody:
+def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: MeshWindow | None = None) -> SceneBody:
     bounded = shape.representations.support is not None or _closed(shape)
-    place = {} if bounded else window
+    around, radius = (None, None) if bounded or window is None else window
     if shape.d == 2:
-        outline = shape.mesh(240, **place)
+        outline = shape.mesh(240, around, radius)
         return SceneBody(name, role, outline, closed=bounded, shape=describe(shape), center_of_mass=com)
-    vertices, faces = shape.mesh(64, **place)
+    vertices, faces = shape.mesh(64, around, radius)
     return SceneBody(name, role, vertices, faces, shape=describe(shape), center_of_mass=com)
 
 

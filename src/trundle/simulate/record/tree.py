@@ -17,7 +17,7 @@ from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_fl
 from trundle.simulate.record.scene import describe, tree_scene
 
 if TYPE_CHECKING:
-    from trundle.simulate.record.log import Segment
+    from trundle.simulate.record.log import Columns, Segment
 
 
 def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
@@ -112,7 +112,7 @@ def _joints(model: TreeModel) -> dict[str, tuple[int, int, int | None]]:
     } | model.joint_coordinates
 
 
-def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> dict[str, Any]:
+def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> Columns:
     """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
     out = segment.phase.outputs(segment.times, segment.states, segment.parameters)
     angles = {name: ca.Function("angle", [model.x], [model.angle(name)]) for name in bodies} if model.d == 2 else {}
@@ -151,7 +151,7 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float
     }
 
 
-def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> dict[str, Any]:
+def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> Columns:
     """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points."""
     phase = segment.phase
     laws, n = phase.mode.laws, len(segment.times)
@@ -182,7 +182,7 @@ def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> 
     return {**contact, "mode": np.array([modes] * n, dtype="<U16")}
 
 
-def _planar(columns: dict[str, Any]) -> dict[str, Any]:
+def _planar(columns: Columns) -> Columns:
     n = columns["normal"]
     tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
     return {
@@ -193,7 +193,7 @@ def _planar(columns: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _spatial(columns: dict[str, Any]) -> dict[str, Any]:
+def _spatial(columns: Columns) -> Columns:
     quaternions = columns["orientation"]
     signs = np.sign(np.einsum("ijk,ijk->ij", quaternions[1:], quaternions[:-1]))
     flips = np.cumprod(np.vstack([np.ones(quaternions.shape[1]), np.where(signs < 0, -1.0, 1.0)]), axis=0)
@@ -207,7 +207,7 @@ def _spatial(columns: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _common(columns: dict[str, Any]) -> dict[str, Any]:
+def _common(columns: Columns) -> Columns:
     return {
         "body_position": columns["position"],
         "body_velocity": columns["velocity"],

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trundle.contact.laws import RollingLaw
 from trundle.models import Hand, RigidBody, RollingPair
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
-from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, Quantity, Task
+from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, MotionQuantity, Task
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.signals import Constant, Signal
@@ -264,7 +264,9 @@ def task_of(tree: RollingTree, model: TreeModel, table: TaskTable, reference: ca
     return quantity.tracking(table.name, value, rate, acceleration, **gains)
 
 
-def _quantity(tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Sequence[float]) -> Quantity:
+def _quantity(
+    tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Sequence[float]
+) -> MotionQuantity:
     motion = model.motions[body]
     if kind == "position":
         at = np.add(tree.origins[body], point)

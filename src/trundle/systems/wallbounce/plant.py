@@ -15,7 +15,7 @@ from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_of
 from trundle.parameters import Length, NonNegative, Period, Positive, check_parameters, parameter
-from trundle.simulate.mujoco.mjcf import Surface, add_geom, add_motor, load_mujoco, new_spec, set_inertia
+from trundle.simulate.mujoco.mjcf import GeomContact, add_geom, add_motor, load_mujoco, new_spec, set_inertia
 from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
 from trundle.systems.wallbounce.robot import ARM_MASSES, ArmMasses, BallBalancer
 
@@ -93,18 +93,18 @@ class BalancerPlant:
         """Return a fresh MjSpec."""
         mj, robot, r = load_mujoco(), self.robot, self.robot.ball_radius
         spec = new_spec("ball balancer", self.step, [0.0, 0.0, -robot.gravity])
-        floor = Surface(1, 0, self.floor_friction, self.torsional_friction, condim=4, priority=1)
+        floor = GeomContact(1, 0, self.floor_friction, self.torsional_friction, condim=4, priority=1)
         add_geom(spec.worldbody, "floor", "plane", [0, 0, 0.1], floor)
         self._add_surroundings(spec)
         base = spec.worldbody.add_body(name="base", pos=[0.0, 0.0, r])
         base.add_freejoint(name="base")
         mass, com, inertia = self.torso()
         set_inertia(base, mass, com, inertia)
-        torso = add_geom(base, "torso", "cylinder", [self.torso_radius], Surface(0, 3, 0.3), mass=0.0)
+        torso = add_geom(base, "torso", "cylinder", [self.torso_radius], GeomContact(0, 3, 0.3), mass=0.0)
         torso.fromto = [0.0, 0.0, 1.3 * r, 0.0, 0.0, robot.height - r]
         ball = base.add_body(name="ball", mass=robot.ball_mass, inertia=[robot.ball_inertia] * 3, explicitinertial=True)
         ball.add_joint(name="ball", type=mj.mjtJoint.mjJNT_BALL)
-        add_geom(ball, "ball", "sphere", [r], Surface(0, 3))
+        add_geom(ball, "ball", "sphere", [r], GeomContact(0, 3))
         for name, side in (("left", 1.0), ("right", -1.0)):
             self._add_arm(base, name, side)
         for i in range(3):
@@ -166,7 +166,7 @@ class BalancerPlant:
         for body, m, length in zip((upper, fore), self.arm_masses, (robot.upper_arm, robot.forearm), strict=True):
             body.mass, body.inertia, body.ipos = float(m), self._rod(m, length), [0.0, 0.0, -0.5 * length]
             body.explicitinertial = True
-        hand = Surface(0, 2, self.hand_friction, condim=4, priority=1)
+        hand = GeomContact(0, 2, self.hand_friction, condim=4, priority=1)
         at = [0.0, 0.0, -robot.forearm]
         add_geom(fore, f"{name}_hand", "sphere", [robot.hand_radius], hand, position=at, mass=0.0)
 
@@ -174,13 +174,13 @@ class BalancerPlant:
         """Add walls, and boxes that are moved from the outside (mocap bodies)."""
         orientations = load_mujoco().mjtOrientation
         for i, wall in enumerate(self.walls):
-            face = Surface(2, 0, self.hand_friction)
+            face = GeomContact(2, 0, self.hand_friction)
             geom = add_geom(spec.worldbody, f"wall{i}", "plane", [0, 0, 0.1], face, position=wall.point)
             geom.alt.type, geom.alt.zaxis = orientations.mjORIENTATION_ZAXIS, wall.normal
         for i, box in enumerate(self.boxes):
             body = spec.worldbody.add_body(name=f"box{i}", mocap=True, pos=[*box.center, box.half_size[2]])
             body.alt.type, body.alt.euler = orientations.mjORIENTATION_EULER, [0.0, 0.0, box.yaw]
-            add_geom(body, f"box{i}", "box", box.half_size, Surface(2, 0))
+            add_geom(body, f"box{i}", "box", box.half_size, GeomContact(2, 0))
 
     # the interface --------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import MISSING
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 import trundle
+from trundle.parameters import parameters_of
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", MATHML)
@@ -59,6 +61,13 @@ def escape_bars(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lin
         lines[i] = "".join(part if part.startswith("`") else part.replace("|", "\\|") for part in parts)
 
 
+def parameters(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
+    """List the parameters that a dataclass declares with their sentences and defaults."""
+    if what == "class" and any("text" in field.metadata for field in getattr(obj, "__dataclass_fields__", {}).values()):
+        told = ((one, "" if one.default is MISSING else f"; default ``{one.default!r}``") for one in parameters_of(obj))
+        lines += ["", *(f":param {one.name}: {one.text}{default}" for one, default in told), ""]
+
+
 def formula(writer: Any, node: nodes.Element) -> None:
     """Write a formula as MathML; one that cannot be read ends the build."""
     written = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
@@ -77,3 +86,4 @@ def setup(app: Any) -> None:
     """Connect what is above."""
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", parameters, priority=600)  # after napoleon has read the docstring

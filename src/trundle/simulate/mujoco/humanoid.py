@@ -104,8 +104,6 @@ class HumanoidPlant:
     humanoid : Humanoid
     terrain : Terrain
         Boxes, and the floor.
-    friction, step, sole_part
-        See the sentences at the fields.
     mass_factor : float
         Of all masses and inertias of the robot.
     box : FreeBox, optional

@@ -58,8 +58,6 @@ class BalancerPlant:
         Flat ones: the simulator has planes.
     boxes : sequence of MovableBox
         Movable from the outside; see `place_box`.
-    arm_masses, armature, torso_radius, ..., step
-        See the sentences at the fields.
     """
 
     robot: BallBalancer = field(default_factory=BallBalancer)

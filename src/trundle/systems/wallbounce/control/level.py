@@ -54,8 +54,6 @@ class BalancerLevel(ABC):
     robot : BallBalancer
     walls : int
         Most walls at once; fewer may be given to a call.
-    stages, step
-        N and its length, see the fields.
     least_normal : float, N
         Of the floor.
     surface : Surface

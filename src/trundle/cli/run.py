@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,6 +16,7 @@ from trundle.cli.check import ALLOW_PATH
 
 if TYPE_CHECKING:
     from trundle.scenarios import Result
+    from trundle.scenarios.engine.summary import MetricEntry
 
 SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.")
 
@@ -108,7 +109,7 @@ def _tell(result: Result) -> None:
     console.print(f"files: {result.directory}", markup=False, highlight=False)
 
 
-def _failures(metrics: Mapping[str, Mapping[str, Any]], hints: Mapping[str, str]) -> list[str]:
+def _failures(metrics: Mapping[str, MetricEntry], hints: Mapping[str, str]) -> list[str]:
     """Return one line a kind of failure, naming the metrics: outside their limit, not computed, misspelt."""
     failed = {name: entry["value"] for name, entry in metrics.items() if entry["holds"] is False}
     outside = ", ".join(name for name, value in failed.items() if value is not None)

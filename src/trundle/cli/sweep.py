@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -60,7 +59,7 @@ def sweep(
 
 
 @contextmanager
-def _counter(wanted: bool) -> Iterator[Any]:
+def _counter(wanted: bool) -> Iterator[Callable[[int, int], None]]:
     with bar(wanted) as show:
 
         def progress(done: int, count: int) -> None:

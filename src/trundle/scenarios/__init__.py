@@ -12,118 +12,66 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trundle.models import Start
-    from trundle.records import PAIR, ROBOT, Variable, View, make_dataset, tree_view
-    from trundle.scenarios.engine.building import (
-        Experiment,
-        Part,
-        PartProgress,
-        Regulated,
-        Simulation,
-        build,
-        data,
-        error_context,
-        measured,
-    )
-    from trundle.scenarios.engine.run import Result, run
-    from trundle.scenarios.engine.trials import Done, next_of, run_trials, stream_trials
-    from trundle.scenarios.problems import Allowed, ScenarioError
-    from trundle.scenarios.scenario import Scenario, load_scenario
-    from trundle.scenarios.schema import (
-        Angle,
-        Array,
-        Count,
-        Criterion,
-        DataFile,
-        Duration,
-        Mass,
-        NonNegative,
-        ParameterTable,
-        Place,
-        Place3,
-        Real,
-        ScenarioTable,
-        Seconds,
-        Size,
-        Sizes2,
-        Sizes3,
-        Table,
-        Text,
-        Tolerance,
-        Vector2,
-        Vector3,
-        Vector4,
-        Vector6,
-        check_multiples,
-        fault,
-        table_of,
-    )
-    from trundle.scenarios.schema_shapes import GroundCurve, HandShape, ObjectShape, OutlineCurve
-    from trundle.scenarios.shapes import shape_of
-    from trundle.scenarios.system import System, TaskSpec
-
-__all__ = [
-    "PAIR",
-    "ROBOT",
-    "Allowed",
-    "Angle",
-    "Array",
-    "Count",
-    "Criterion",
-    "DataFile",
-    "Done",
-    "Duration",
-    "Experiment",
-    "GroundCurve",
-    "HandShape",
-    "Mass",
-    "NonNegative",
-    "ObjectShape",
-    "OutlineCurve",
-    "ParameterTable",
-    "Part",
-    "PartProgress",
-    "Place",
-    "Place3",
-    "Real",
-    "Regulated",
-    "Result",
-    "Scenario",
-    "ScenarioError",
-    "ScenarioTable",
-    "Seconds",
-    "Simulation",
-    "Size",
-    "Sizes2",
-    "Sizes3",
-    "Start",
-    "System",
-    "Table",
-    "TaskSpec",
-    "Text",
-    "Tolerance",
-    "Variable",
-    "Vector2",
-    "Vector3",
-    "Vector4",
-    "Vector6",
-    "View",
-    "build",
-    "check_multiples",
-    "data",
-    "error_context",
-    "fault",
-    "load_scenario",
-    "make_dataset",
-    "measured",
-    "next_of",
-    "run",
-    "run_trials",
-    "shape_of",
-    "stream_trials",
-    "table_of",
-    "tree_view",
-]
+    from trundle.models import Start as Start
+    from trundle.records import PAIR as PAIR
+    from trundle.records import ROBOT as ROBOT
+    from trundle.records import Variable as Variable
+    from trundle.records import View as View
+    from trundle.records import make_dataset as make_dataset
+    from trundle.records import tree_view as tree_view
+    from trundle.scenarios.engine.building import Experiment as Experiment
+    from trundle.scenarios.engine.building import Part as Part
+    from trundle.scenarios.engine.building import PartProgress as PartProgress
+    from trundle.scenarios.engine.building import Regulated as Regulated
+    from trundle.scenarios.engine.building import Simulation as Simulation
+    from trundle.scenarios.engine.building import build as build
+    from trundle.scenarios.engine.building import data as data
+    from trundle.scenarios.engine.building import error_context as error_context
+    from trundle.scenarios.engine.building import measured as measured
+    from trundle.scenarios.engine.run import Result as Result
+    from trundle.scenarios.engine.run import run as run
+    from trundle.scenarios.engine.trials import Done as Done
+    from trundle.scenarios.engine.trials import next_of as next_of
+    from trundle.scenarios.engine.trials import run_trials as run_trials
+    from trundle.scenarios.engine.trials import stream_trials as stream_trials
+    from trundle.scenarios.problems import Allowed as Allowed
+    from trundle.scenarios.problems import ScenarioError as ScenarioError
+    from trundle.scenarios.scenario import Scenario as Scenario
+    from trundle.scenarios.scenario import load_scenario as load_scenario
+    from trundle.scenarios.schema import Angle as Angle
+    from trundle.scenarios.schema import Array as Array
+    from trundle.scenarios.schema import Count as Count
+    from trundle.scenarios.schema import Criterion as Criterion
+    from trundle.scenarios.schema import DataFile as DataFile
+    from trundle.scenarios.schema import Duration as Duration
+    from trundle.scenarios.schema import Mass as Mass
+    from trundle.scenarios.schema import NonNegative as NonNegative
+    from trundle.scenarios.schema import ParameterTable as ParameterTable
+    from trundle.scenarios.schema import Place as Place
+    from trundle.scenarios.schema import Place3 as Place3
+    from trundle.scenarios.schema import Real as Real
+    from trundle.scenarios.schema import ScenarioTable as ScenarioTable
+    from trundle.scenarios.schema import Seconds as Seconds
+    from trundle.scenarios.schema import Size as Size
+    from trundle.scenarios.schema import Sizes2 as Sizes2
+    from trundle.scenarios.schema import Sizes3 as Sizes3
+    from trundle.scenarios.schema import Table as Table
+    from trundle.scenarios.schema import Text as Text
+    from trundle.scenarios.schema import Tolerance as Tolerance
+    from trundle.scenarios.schema import Vector2 as Vector2
+    from trundle.scenarios.schema import Vector3 as Vector3
+    from trundle.scenarios.schema import Vector4 as Vector4
+    from trundle.scenarios.schema import Vector6 as Vector6
+    from trundle.scenarios.schema import check_multiples as check_multiples
+    from trundle.scenarios.schema import fault as fault
+    from trundle.scenarios.schema import table_of as table_of
+    from trundle.scenarios.schema_shapes import GroundCurve as GroundCurve
+    from trundle.scenarios.schema_shapes import HandShape as HandShape
+    from trundle.scenarios.schema_shapes import ObjectShape as ObjectShape
+    from trundle.scenarios.schema_shapes import OutlineCurve as OutlineCurve
+    from trundle.scenarios.shapes import shape_of as shape_of
+    from trundle.scenarios.system import System as System
+    from trundle.scenarios.system import TaskSpec as TaskSpec
 
 _HOMES = {
     "trundle.models": "Start",
@@ -145,6 +93,7 @@ _HOMES = {
     "trundle.scenarios.system": "System TaskSpec",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+__all__ = [*_HOME_OF]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from trundle.scenarios.engine.summary import MetricEntry
 from trundle.scenarios.problems import suggestion
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from trundle.scenarios.schema import Criterion
 
 
-def judge(acceptance: Mapping[str, Criterion], metrics: Mapping[str, Metric]) -> dict[str, dict[str, Any]]:
+def judge(acceptance: Mapping[str, Criterion], metrics: Mapping[str, Metric]) -> dict[str, MetricEntry]:
     """Return the entries of `summary.json`: the metrics that the scenario judges first, further ones after them.
 
     A metric that has a limit and is missing or not finite does not hold; its value is null.
@@ -28,7 +29,7 @@ def judge(acceptance: Mapping[str, Criterion], metrics: Mapping[str, Metric]) ->
     return {name: _entry(acceptance.get(name), metrics.get(name)) for name in {**acceptance, **metrics}}
 
 
-def _entry(criterion: Criterion | None, metric: Metric | None) -> dict[str, Any]:
+def _entry(criterion: Criterion | None, metric: Metric | None) -> MetricEntry:
     value = metric.value if metric is not None and math.isfinite(metric.value) else None
     sense, limit = (None, None) if criterion is None else limit_of(criterion, None if metric is None else metric.of)
     return {
@@ -77,6 +78,6 @@ def misspelt(acceptance: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     return {name: hint for name, hint in sorted(hints.items()) if hint.startswith("did")}
 
 
-def hold(entries: Mapping[str, Mapping[str, Any]]) -> bool:
+def hold(entries: Mapping[str, MetricEntry]) -> bool:
     """Whether every metric that has a limit holds."""
     return all(entry["holds"] is not False for entry in entries.values())

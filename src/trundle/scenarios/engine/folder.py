@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from trundle.errors import InputError
 from trundle.records.whole import whole
+from trundle.scenarios.engine.summary import Summary
 from trundle.scenarios.files import CSV_BYTES, read_bytes, reason
 from trundle.scenarios.scenario import Scenario, named_beside
 
@@ -100,6 +99,6 @@ def _free(folder: Path, source: Path, taken: set[str]) -> Path:
     return folder / name
 
 
-def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+def write_summary(folder: Path, summary: Summary) -> None:
     """Write `summary.json`."""
     write_bytes(folder / "summary.json", (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())

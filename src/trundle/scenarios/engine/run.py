@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trundle import __version__
 from trundle.checks import integer
@@ -17,6 +17,7 @@ from trundle.errors import MissingExtraError, SimulationError, TrundleError
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, build_all
+from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
@@ -41,7 +42,7 @@ class Result:
     ----------
     directory : Path
         Folder of the run.
-    summary : mapping
+    summary : Summary
         Content of `summary.json`.
     trajectory : Trajectory or None
         The main run; None if the simulation failed before its first sample.
@@ -56,7 +57,7 @@ class Result:
     """
 
     directory: Path
-    summary: Mapping[str, Any]
+    summary: Summary
     trajectory: Trajectory | None
     parts: Mapping[str, Trajectory] = field(default_factory=dict)
     interrupted: bool = False
@@ -134,7 +135,7 @@ def run(
     return result
 
 
-def measure(scenario: Scenario, progress: Progress | None = None) -> dict[str, Any]:
+def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
     """Run a scenario without leaving a folder and return what its `summary.json` would hold.
 
     Raises
@@ -151,7 +152,7 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> dict[str, A
         result = _do_all(scenario, _all_parts(experiments), Path(directory), clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
-    return dict(result.summary)
+    return result.summary
 
 
 def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
@@ -239,11 +240,11 @@ def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status
 def _summary(
     scenario: Scenario,
     outcomes: Mapping[str, tuple[Status, str]],
-    entries: Mapping[str, Mapping[str, Any]],
+    entries: dict[str, MetricEntry],
     done: Mapping[str, Trajectory],
     times: Mapping[str, float],
     clock: _Clock,
-) -> dict[str, Any]:
+) -> Summary:
     status, message = outcomes[""]
     if status in _DONE and not acceptance.hold(entries):
         status = Status.LIMIT_VIOLATED
@@ -316,7 +317,7 @@ def _report(result: Result, clock: _Clock, plots: bool) -> Result:
             _log.warning("%s", error)
         except KeyboardInterrupt:
             interrupted = True
-    summary = dict(result.summary) | {"wall_time": clock.times}
+    summary: Summary = {**result.summary, "wall_time": clock.times}
     files.write_summary(result.directory, summary)
     return replace(result, summary=summary, interrupted=interrupted)
 

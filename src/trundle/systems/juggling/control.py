@@ -205,7 +205,9 @@ class TransferExperiment:
         goal = goal_pose(self.tables, self.pair)
         both = [self.tables.initial.object_quaternion, goal["object_quaternion"]]
         turns = Rotation.from_quat(both, scalar_first=True)
-        way = np.subtract(goal["contact_on_hand"], self.tables.initial.contact_on_hand)[:2]
+        ends = (self.tables.initial.contact_on_hand, goal["contact_on_hand"])
+        begin, end = (np.asarray(at, np.float64) for at in ends)
+        way = (end - begin)[:2]
         radius = float(self.pair.body.shape.reference_length)
         return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=_GEOMETRIC_ROLLS).length
 

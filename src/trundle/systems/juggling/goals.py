@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,14 @@ from trundle.status import Status
 from trundle.systems.juggling.build import initial, xz
 from trundle.systems.juggling.schema_control import Controlled
 from trundle.systems.juggling.schema_goals import GoalTable
+
+
+class GoalPose(TypedDict):
+    """The goal as metrics read it: contact (3,) m, quaternion (w, x, y, z), angle (rad); None: left free."""
+
+    contact_on_hand: Sequence[float] | None
+    object_quaternion: Sequence[float] | None
+    object_angle: float | None
 
 
 def transfer_goal(table: GoalTable, d: int) -> dict[str, Any]:
@@ -44,7 +52,7 @@ def resting_pose(tables: Controlled, d: int) -> dict[str, ArrayLike]:
     return given
 
 
-def goal_pose(tables: Controlled, pair: RollingPair) -> dict[str, Any]:
+def goal_pose(tables: Controlled, pair: RollingPair) -> GoalPose:
     """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle``.
 
     None stands for what the goal leaves free.

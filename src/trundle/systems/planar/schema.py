@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from trundle.models import RigidBody, Robot, RollingPair
-from trundle.scenarios.problems import Allowed
+from trundle.scenarios.problems import Allowed, Toml
 from trundle.scenarios.schema import (
     Angle,
     Array,
@@ -177,7 +177,8 @@ class PlanarTable(ScenarioTable):
             key = "body" if self.body is None else "bodies"
             raise fault(key, "must be given: [body] for one body, or [[bodies]] for a tree, not both")
         for key in _OF_A_TREE if self.body else _OF_A_BODY:
-            if key in self.initial.model_fields_set and getattr(self.initial, key) != _default(key):
+            default = PlanarInitialTable.model_fields[key].default
+            if key in self.initial.model_fields_set and getattr(self.initial, key) != default:
                 other = "a tree of [[bodies]]" if self.body else "one [body]"
                 raise fault(f"initial.{key}", f"must be left out: it belongs to {other}")
         _check_tree(self.bodies or ())
@@ -190,12 +191,8 @@ class PlanarSimulate(PlanarTable):
     task: Literal["simulate"]
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: Toml) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e12
-
-
-def _default(key: str) -> Any:
-    return PlanarInitialTable.model_fields[key].default
 
 
 def _check_tree(bodies: tuple[LinkTable, ...]) -> None:

@@ -226,7 +226,7 @@ class Joint(Connection):
         q, v = y.get("joint", ca.SX(0, 1)), y.get("rate", ca.SX(0, 1))
         R, p = self.transform(q)
         turning, sliding = self.subspace(q)
-        bend, shift = (ca.jtimes(S @ v, q, self._rate(q, v)) for S in (turning, sliding))
+        bend, shift = (self._bias(S, q, v) for S in (turning, sliding))
         R = R if site.orientation is None else R @ site.orientation
         return jointed(site.parent, R, site.at + p, (turning, sliding), v, (bend, shift), site.column)
 
@@ -244,6 +244,10 @@ class Joint(Connection):
     def with_velocity(self, nu: ca.SX) -> dict[str, ca.SX]:
         """Return v = nu."""
         return {"rate": nu} if self.size else {}
+
+    def _bias(self, S: ca.SX, q: ca.SX, v: ca.SX) -> ca.SX:
+        """Return (dS/dt) v of a part S of the motion subspace."""
+        return ca.SX(S.shape[0], 1) if S.is_constant() else ca.jtimes(S @ v, q, self._rate(q, v))
 
     def _rate(self, q: ca.SX, v: ca.SX) -> ca.SX:
         step = ca.SX.sym("step", self.size)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,67 +14,11 @@ from trundle.errors import InputError, MissingExtraError
 from trundle.models.robots.capsules import Capsule, Clearance
 from trundle.models.robots.obstacles import Obstacle
 
+if TYPE_CHECKING:
+    import coal
+
 _HARDEST = 1e3
 """Most that a row may ask for, m/s2."""
-
-
-class _Geometry(Protocol):
-    """A shape of coal."""
-
-    def computeLocalAABB(self) -> None:  # noqa: N802
-        ...
-
-
-class _Placement(Protocol):
-    """A pose of coal."""
-
-    def getRotation(self) -> FloatArray:  # noqa: N802
-        ...
-
-
-_Placements = dict[str, _Placement]
-
-
-class _Request(Protocol):
-    """What a distance query of coal is asked for."""
-
-    enable_signed_distance: bool
-
-
-class _Distance(Protocol):
-    """The result of a distance query of coal."""
-
-    normal: FloatArray
-
-    def clear(self) -> None: ...
-
-    def getNearestPoint1(self) -> FloatArray:  # noqa: N802
-        ...
-
-    def getNearestPoint2(self) -> FloatArray:  # noqa: N802
-        ...
-
-
-class _Coal(Protocol):
-    """What is used of the module coal."""
-
-    Box: Callable[[float, float, float], _Geometry]
-    Capsule: Callable[[float, float], _Geometry]
-    Sphere: Callable[[float], _Geometry]
-    Halfspace: Callable[[FloatArray, float], _Geometry]
-    Transform3s: Callable[[FloatArray, FloatArray], _Placement]
-    DistanceRequest: Callable[[], _Request]
-    DistanceResult: Callable[[], _Distance]
-    distance: Callable[[_Geometry, _Placement, _Geometry, _Placement, _Request, _Distance], float]
-
-
-_SHAPES: Mapping[str, Callable[[_Coal, FloatArray], _Geometry]] = {
-    "box": lambda coal, size: coal.Box(*size),
-    "capsule": lambda coal, size: coal.Capsule(size[0], size[1]),
-    "sphere": lambda coal, size: coal.Sphere(size[0]),
-    "half-space": lambda coal, size: coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0),
-}
-"""From an obstacle's kind to its shape in coal, of its size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +76,12 @@ class CollisionRows:
     ) -> None:
         self.clearance, self.obstacles = clearance, tuple(obstacles)
         self.rate, self.horizon = positive("rate", rate, "1/s"), positive("horizon", horizon, "s")
-        self._coal = _coal()
-        self._shapes: dict[str, _Geometry] = {}
+        try:
+            import coal
+        except ModuleNotFoundError:
+            raise MissingExtraError("coal", "robots") from None
+        self._coal = coal
+        self._shapes: dict[str, coal.CollisionGeometry] = {}
         self._capsules: dict[str, Capsule] = dict(clearance.capsules)
         pairs = list(clearance.pairs)
         taken = set(self._capsules)
@@ -154,10 +101,10 @@ class CollisionRows:
         bounds |= {name: o.bound for name, o in self._fixtures.items()}
         self._turns = {name: c.turned for name, c in self._capsules.items()}
         for name, c in self._capsules.items():
-            self._shapes[name] = self._coal.Capsule(c.radius, c.length)
+            self._shapes[name] = coal.Capsule(c.radius, c.length)
         for name, o in self._fixtures.items():
-            self._shapes[name] = _SHAPES[o.kind](self._coal, o.size)
-        self._ask, self._answer = self._coal.DistanceRequest(), self._coal.DistanceResult()
+            self._shapes[name] = _shape(o)
+        self._ask, self._answer = coal.DistanceRequest(), coal.DistanceResult()
         # Bodies in pairs, those of the robot first: their centres are found at once.
         named = tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
         self._moving = tuple(name for name in named if name in self._capsules)
@@ -185,7 +132,7 @@ class CollisionRows:
         R, p = np.array([motion.R for motion in moved]), np.array([motion.p for motion in moved])
         centres = np.concatenate((p + (R @ self._middles)[..., 0], self._fixed))
         apart = centres[self._ends[1]] - centres[self._ends[0]]
-        placed: _Placements = {}
+        placed: dict[str, coal.Transform3s] = {}
         for i in np.flatnonzero((apart * apart).sum(axis=1) <= self._within).tolist():
             found[i] = self._pair(*self.pairs[i], motions, nu, (centres, placed))
         return found
@@ -205,7 +152,7 @@ class CollisionRows:
         b: str,
         motions: Mapping[str, FrameMotion],
         nu: FloatArray,
-        places: tuple[FloatArray, _Placements],
+        places: tuple[FloatArray, dict[str, coal.Transform3s]],
     ) -> PairDistance | None:
         place_a, place_b = (self._placed(name, motions, *places) for name in (a, b))
         answer = self._answer
@@ -226,8 +173,8 @@ class CollisionRows:
         return PairDistance((a, b), float(distance), points, J, float(J @ nu[: len(J)]), bias)
 
     def _placed(
-        self, name: str, motions: Mapping[str, FrameMotion], centres: FloatArray, placed: dict[str, _Placement]
-    ) -> _Placement:
+        self, name: str, motions: Mapping[str, FrameMotion], centres: FloatArray, placed: dict[str, coal.Transform3s]
+    ) -> coal.Transform3s:
         """Return the place of a body for coal, made once a tick."""
         if name not in placed:
             fixed = self._fixtures.get(name)
@@ -250,8 +197,12 @@ def _along(n: FloatArray, motion: FrameMotion, point: FloatArray) -> tuple[Float
     return n @ motion.Jv + np.array((tx, ty, tz)) @ motion.Jw, bias
 
 
-def _coal() -> _Coal:
-    try:
-        return cast("_Coal", import_module("coal"))
-    except ModuleNotFoundError:
-        raise MissingExtraError("coal", "robots") from None
+def _shape(obstacle: Obstacle) -> coal.CollisionGeometry:
+    import coal
+
+    size = obstacle.size
+    if obstacle.kind == "box":
+        return coal.Box(*size)
+    if obstacle.kind == "capsule":
+        return coal.Capsule(size[0], size[1])
+    return coal.Sphere(size[0]) if obstacle.kind == "sphere" else coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)

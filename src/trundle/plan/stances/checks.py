@@ -12,7 +12,7 @@ from trundle.contact.patch import PlacedPatch
 from trundle.models.centroidal.forecast import Forecast
 from trundle.models.robots.humanoid import Humanoid
 from trundle.numerics.rotations import rotation_of, rotation_z
-from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
+from trundle.plan.stances.pose import PoseSettings, StanceError, contact_sets, find_pose, refusals_name
 
 _SETTINGS = PoseSettings(tolerance=0.02, angle_tolerance=0.1)
 """Coarse: a stance is refused only where it is clearly impossible."""
@@ -37,22 +37,16 @@ def rests_everywhere(humanoid: Humanoid, forecast: Forecast, height: float, q: F
         soles overlap. It names the ends and the time; `stance` is its number.
     """
     positive("height", height, "m")
-    borders = np.concatenate(([0.0], forecast.changes, [until]))
-    borders = np.unique(borders[(borders >= 0.0) & (borders <= until)])
-    times, seen, ground = 0.5 * (borders[:-1] + borders[1:]), set(), None
-    for i, (time, on) in enumerate(zip(times, forecast.held(times), strict=True)):
-        standing = [held.contact for held, here in zip(forecast.contacts, on, strict=True) if here]
+    seen, ground = set(), None
+    for i, time, standing in contact_sets(forecast, until):
         ground = min(float(c.position[2]) for c in standing) if ground is None else ground
         contacts = _at_start(standing, np.array([*q[:2], ground]), q)
         alike = tuple((c.name, *np.round([*c.position, *c.R_world_patch.ravel()], _ALIKE) + 0.0) for c in contacts)
         if alike in seen:
             continue
         seen.add(alike)
-        try:
+        with refusals_name(contacts, time, i):
             _rest(humanoid, contacts, height, q)
-        except StanceError as error:
-            names = ", ".join(contact.name for contact in contacts)
-            raise StanceError(f"{names} at {time:.2f} s: {error.reason}", error.misses, i) from None
     return len(seen)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, integer, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError, TrundleError
+from trundle.models.centroidal.forecast import Forecast
 from trundle.models.robots.humanoid import BallHand, Humanoid
 from trundle.plan.stances.equilibrium import Equilibrium, end_of, standing_still
 from trundle.plan.stances.inverse_kinematics import inverse_kinematics
@@ -48,6 +50,25 @@ class PoseSettings:
             positive(name, getattr(self, name))
         if self.height is not None:
             positive("height", self.height, "m")
+
+
+def contact_sets(forecast: Forecast, until: float) -> Iterator[tuple[int, float, list[PlacedPatch]]]:
+    """Return each set of contacts of a forecast from time 0 to `until` (s): number, mid time (s), contacts."""
+    borders = np.concatenate(([0.0], forecast.changes, [until]))
+    borders = np.unique(borders[(borders >= 0.0) & (borders <= until)])
+    times = 0.5 * (borders[:-1] + borders[1:])
+    for i, (time, on) in enumerate(zip(times, forecast.held(times), strict=True)):
+        yield i, time, [held.contact for held, here in zip(forecast.contacts, on, strict=True) if here]
+
+
+@contextmanager
+def refusals_name(contacts: Sequence[PlacedPatch], time: float, number: int) -> Iterator[None]:
+    """Let a `StanceError` inside name the ends, the time (s) and the number of the stance."""
+    try:
+        yield
+    except StanceError as error:
+        names = ", ".join(contact.name for contact in contacts)
+        raise StanceError(f"{names} at {time:.2f} s: {error.reason}", error.misses, number) from None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,16 @@ from trundle.errors import InputError
 from trundle.models.centroidal.forecast import Forecast, Held
 from trundle.models.robots.humanoid import Humanoid
 from trundle.parameters import Positive, Range, check_parameters, parameter
-from trundle.plan.stances.pose import PoseSettings, Stance, StanceError, find_pose, radius_of, where
+from trundle.plan.stances.pose import (
+    PoseSettings,
+    Stance,
+    StanceError,
+    contact_sets,
+    find_pose,
+    radius_of,
+    refusals_name,
+    where,
+)
 from trundle.plan.stances.swing import SwingPath, lifted_waypoint, step_over
 from trundle.problems.paths import PointPath
 
@@ -246,18 +255,14 @@ def rests(
     StanceError
         If a stance cannot be taken: it is out of reach, or its contacts cannot bear the weight within the torques.
     """
-    borders = np.concatenate(([0.0], forecast.changes, [until]))
-    borders = np.unique(borders[(borders >= 0.0) & (borders <= until)])
-    times, stances, begin = 0.5 * (borders[:-1] + borders[1:]), [], q
-    for i, (time, on) in enumerate(zip(times, forecast.held(times), strict=True)):
-        contacts = [held.contact for held, here in zip(forecast.contacts, on, strict=True) if here]
-        try:
-            stances.append(find_pose(humanoid, contacts, path(times[i : i + 1])[0][0], start=begin, settings=settings))
-        except StanceError as error:
-            names = ", ".join(contact.name for contact in contacts)
-            raise StanceError(f"{names} at {time:.2f} s: {error.reason}", error.misses, i) from None
+    times, stances, begin = [], [], q
+    for i, time, contacts in contact_sets(forecast, until):
+        com = path(np.array([time]))[0][0]
+        with refusals_name(contacts, time, i):
+            stances.append(find_pose(humanoid, contacts, com, start=begin, settings=settings))
+        times.append(time)
         begin = stances[-1].q
-    return StancePlan(tuple(stances), times, ("move",) * (len(stances) - 1), ())
+    return StancePlan(tuple(stances), np.array(times), ("move",) * (len(stances) - 1), ())
 
 
 def same_place(a: PlacedPatch, b: PlacedPatch | None) -> bool:

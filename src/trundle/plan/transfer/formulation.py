@@ -10,6 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.contact.laws import law_named
+from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.tree.multibody import Dynamics
@@ -50,6 +51,8 @@ class Formulation:
     """
 
     def __init__(self, task: Transfer) -> None:
+        if not isinstance(task, Transfer):
+            raise InputError("task", task, "a Transfer")
         self.task = task
         pair = task.pair
         self._x_hand, self._hand_orientation = hand_pose(task)

@@ -73,16 +73,12 @@ def plan(
     max_refinements, max_iterations, tolerance
         Finer meshes after the first; the solver's limits on each.
     starts, sigma, seed
-        How many guesses are tried until one leads to a motion that keeps all limits, and the errors put on them
-        (`trundle.plan.transfer.guess.perturbed`).
-    save : path, optional
-        The last attempt is written there after every mesh, and on Ctrl-C.
-    progress : callable, optional
-        Called with a `Progress` after every iteration and replay; returning False stops, as Ctrl-C does.
-    time_limit : s, optional
-        Of wall time, for all of it.
-    compile, options : bool, mapping
-        Compile large functions first, for later plans of the kind; IPOPT's options.
+        Guesses tried until one leads to a motion that keeps all limits, and their errors (`guess.perturbed`).
+    save, progress : path, callable, optional
+        The last attempt is written to `save` after every mesh, and on Ctrl-C; `progress` is called with a `Progress`
+        after every iteration and replay: returning False stops, as Ctrl-C does.
+    time_limit, compile, options : s, bool, mapping
+        Wall time for all of it; compile large functions first, for later plans of the kind; IPOPT's options.
 
     The status of what is returned says what was reached; the best attempt is in it whatever happened.
     An argument out of range, or a goal on no chart of the start, raises `InputError`.
@@ -90,13 +86,9 @@ def plan(
     Examples
     --------
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line(), extent=0.4))
-    >>> task = tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=1.0)
-    >>> made = tr.plan(task, nodes=10)
-    >>> made.status.label, made.residuals["goal_position_error"] < 1e-4
-    ('success', True)
+    >>> tr.plan(tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=1.0), nodes=10).status.label
+    'success'
     """
-    if not isinstance(task, Transfer):
-        raise InputError("task", task, "a Transfer")
     settings = Settings(
         method, position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance,
         max_refinements, max_iterations, tolerance, starts, seed,

@@ -40,8 +40,8 @@ def build(scenario: Scenario) -> BallExperiment:
         task = BallTransfer(
             radius=tables.object.shape.radius,
             mass=tables.object.mass,
-            start=tables.initial.position,
-            goal=tables.goal.position,
+            start=np.array(tables.initial.position),
+            goal=np.array(tables.goal.position),
             rotation=tables.goal.quaternion,
             **tables.object.values(),
             **tables.plan.values(),

@@ -161,7 +161,8 @@ def _foot(scenario: Scenario, name: str, table: FootTable) -> Foot:
         if table.shape.type == "box":
             shape = geometry.Rounded(geometry.Box(table.shape.half_lengths), table.shape.rounding)
         elif table.shape.type == "flat":
-            shape = FlatPatch.rectangle(*(2 * half for half in table.shape.half_lengths))
+            length, width = (2 * half for half in table.shape.half_lengths)
+            shape = FlatPatch.rectangle(length, width)
         else:
             shape = shape_of(scenario, table.shape, f"{key}.shape")
         return Foot(shape, **table.values())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -102,9 +105,13 @@ def quaternions_plane(angle: FloatArray) -> FloatArray:
 
 def rotation_matrices(quaternions: FloatArray) -> FloatArray:
     """Return the rotations (n, 3, 3) of `quaternions` (n, 4), (w, x, y, z), whatever their length."""
+    from scipy.spatial.transform import Rotation  # a drawing kit that is imported has not drawn yet
+
     return np.asarray(Rotation.from_quat(quaternions, scalar_first=True).as_matrix())
 
 
 def rotations_ypr(angles: FloatArray) -> Rotation:
     """Return the rotations R = Rz(yaw) Ry(pitch) Rx(roll) of (yaw, pitch, roll) (n, 3), rad."""
+    from scipy.spatial.transform import Rotation
+
     return Rotation.from_euler("ZYX", angles)

@@ -72,7 +72,7 @@ lint: $(INSTALLED) ## ruff, rules and format
 # pyright runs on Node.js, from PATH or fetched at its first use. Where there is neither, that is said, not failed. Once it starts, errors fail.
 typecheck: $(INSTALLED) ## pyright
 	@echo "[pyright]"
-	@if timeout 180 $(BIN)/pyright --version >/dev/null 2>&1; then $(BIN)/pyright; \
+	@if timeout 180 $(BIN)/pyright --version >/dev/null 2>&1; then $(BIN)/pyright --threads $(JOBS); \
 	else echo "types not checked: pyright needs Node.js on PATH, or a network to fetch it"; fi
 
 format: $(INSTALLED) ## ruff, rewriting

@@ -33,9 +33,10 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "passive-walker": ("trials.count=2",),
     "plate-reorient": ("plan.starts=2",),
     "walk-flat": ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0"),
+    "walk-flat-foot": ("plan.intervals=[8, 3]", "plan.steps=2"),
     "wallbounce-avoid": ("trials.count=2",),
     "wallbounce-models": ("trials.count=2",),
-    "wallbounce-recover": ("trials.count=2", "trials.record=1"),
+    "wallbounce-recover": ("trials.count=2", "trials.record=1", "simulation.duration=2.5"),
     "wallbounce-turn": ("trials.count=2",),
 }
 """What makes a named scenario small: two trials, and where one trial takes long a shorter motion."""

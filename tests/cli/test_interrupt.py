@@ -145,6 +145,7 @@ def _begun(out: Path, name: str) -> subprocess.Popen[str]:
     return child
 
 
+@pytest.mark.slow
 def test_an_interrupt_at_any_moment_ends_an_endless_run_with_130(tmp_path: Path) -> None:
     delays, begun = random.Random(20), time.monotonic()
     for i in range(12):

@@ -129,6 +129,7 @@ class Forecast:
     Examples
     --------
     >>> import numpy as np
+    >>> import trundle as tr
     >>> sole = tr.FlatPatch.rectangle(0.2, 0.1, friction=0.7)
     >>> left, right = (tr.PlacedPatch(name, sole, (0.0, y, 0.0)) for name, y in (("left", 0.1), ("right", -0.1)))
     >>> ahead = tr.Forecast([tr.Held(left), tr.Held(right, end=0.5)])  # the right sole leaves after half a second

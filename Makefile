@@ -14,8 +14,6 @@ PIP := python -m pip --disable-pip-version-check --no-input install --progress-b
 SOURCES := $(wildcard src tests bench examples docs/conf.py)
 # Interpreters that `make dist-check` tries the wheel with: those here that run, or PYTHONS='python3.12 /path/to/python3.13'.
 PYTHONS ?= $(foreach p,python3.11 python3.12 python3.13,$(shell $(p) -c '' 2>/dev/null && echo $(p)))
-# HOUSE=1: lint also holds the sizes and orders of `python -m bench.house`.
-HOUSE ?=
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -63,11 +61,12 @@ test-all: $(INSTALLED) ## the whole suite, with the slow tests that `make test` 
 	@echo "[pytest]"
 	@$(BIN)/python -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal) $(ARGS)
 
-lint: $(INSTALLED) ## ruff, rules and format
+lint: $(INSTALLED) ## ruff, rules, format, and the house rules of `python -m bench.house`
 	@echo "[ruff]"
 	@$(BIN)/ruff check --quiet --output-format concise $(SOURCES)
 	@$(BIN)/ruff format --quiet --check $(SOURCES) || { echo "not formatted: make format"; exit 1; }
-	@$(if $(HOUSE),echo "[house]" && $(BIN)/python -m bench.house --check)
+	@echo "[house]"
+	@$(BIN)/python -m bench.house --check
 
 # pyright runs on Node.js, from PATH or fetched at its first use. Where there is neither, that is said, not failed. Once it starts, errors fail.
 typecheck: $(INSTALLED) ## pyright

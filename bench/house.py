@@ -1,7 +1,6 @@
 """``python -m bench.house``: size and order of the sources, counted from their text alone; nothing is imported.
 
-``--check`` compares with the rules below. A rule whose target is not met yet has a ceiling in ``[tool.trundle.house]``
-of pyproject.toml, which may only go down; without an entry there the target holds.
+``--check`` compares with `TARGETS`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import ast
 import gc
 import json
 import sys
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -246,28 +244,16 @@ def checked(figures: Mapping[str, object]) -> dict[str, tuple[int, list[str]]]:
     return found
 
 
-def ceilings(project: Path) -> dict[str, int]:
-    """Return what is allowed today: the targets, or the higher numbers of pyproject.toml."""
-    table = (
-        tomllib.loads(project.read_text()).get("tool", {}).get("trundle", {}).get("house", {})
-        if project.exists()
-        else {}
-    )
-    if unknown := table.keys() - TARGETS.keys():
-        raise SystemExit(f"[tool.trundle.house]: unknown {sorted(unknown)}; known are {sorted(TARGETS)}")
-    return TARGETS | table
-
-
-def check(figures: Mapping[str, object], allowed: Mapping[str, int]) -> list[str]:
+def check(figures: Mapping[str, object]) -> list[str]:
     """Return a line for each broken rule, and below it where."""
     broken = []
     for rule, (count, where) in checked(figures).items():
-        if count > allowed[rule]:
-            broken += [f"{rule}: {count}, at most {allowed[rule]}", *(f"  {line}" for line in where)]
+        if count > TARGETS[rule]:
+            broken += [f"{rule}: {count}, at most {TARGETS[rule]}", *(f"  {line}" for line in where)]
     return broken
 
 
-def pages(figures: Mapping[str, object], allowed: Mapping[str, int], everything: bool) -> Iterator[str]:
+def pages(figures: Mapping[str, object], everything: bool) -> Iterator[str]:
     """Yield the report's lines."""
     aims = {"code_lines": CODE_LINES, "code_lines_outside_systems": CODE_LINES_OUTSIDE_SYSTEMS}
     rules = {FIGURE_OF.get(rule, rule): rule for rule in TARGETS}
@@ -278,7 +264,7 @@ def pages(figures: Mapping[str, object], allowed: Mapping[str, int], everything:
             yield from (f"    {name:16} {_short(entry)}" for name, entry in value.items())
             continue
         rule = rules.get(key)
-        limit = f"   at most {allowed[rule]}, target {TARGETS[rule]}" if rule else ""
+        limit = f"   at most {TARGETS[rule]}" if rule else ""
         limit = f"   target {aims[key]}" if key in aims else limit
         yield f"{key.replace('_', ' '):28} {number:>7}{limit}"
         if isinstance(value, list) and (everything or (rule and len(value) <= 8)):
@@ -301,12 +287,11 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     gc.disable()  # millions of nodes, none of which is dropped before the end: half the time
     figures = measure(asked.root / "src" / "trundle")
-    allowed = ceilings(asked.root / "pyproject.toml")
     if asked.check:
-        broken = check(figures, allowed)
+        broken = check(figures)
         print("\n".join(broken), end="\n" if broken else "")
         return int(bool(broken))
-    print(json.dumps(figures, indent=1) if asked.json else "\n".join(pages(figures, allowed, asked.list)))
+    print(json.dumps(figures, indent=1) if asked.json else "\n".join(pages(figures, asked.list)))
     return 0
 
 

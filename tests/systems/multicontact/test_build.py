@@ -16,9 +16,9 @@ from trundle.errors import InputError
 from trundle.plan.stances.stances import TimingRule
 from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
-from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.record import results
 from trundle.systems.multicontact.trials import _sole_shift
+from trundle.systems.multicontact.walk import WalkExperiment
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
@@ -298,7 +298,7 @@ def test_a_robot_of_ones_own_is_laid_out_by_its_own_file(tmp_path: Path) -> None
     (tmp_path / "mine.toml").write_text(weak, encoding="utf-8")
     text = catalogue.text_of("humanoid-ledge").replace('name = "g1"', 'name = "mine.toml"')
     (tmp_path / "ledge.toml").write_text(text, encoding="utf-8")
-    work = MulticontactExperiment(load_scenario(tmp_path / "ledge.toml"))
+    work = WalkExperiment(load_scenario(tmp_path / "ledge.toml"))
     assert work.walk.width == pytest.approx(0.15 - 0.09)
     assert 0.2 < work.walk.length < 0.32, "shorter legs than those of Talos"
     with pytest.raises(InputError, match="of the torque there is"):

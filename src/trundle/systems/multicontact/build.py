@@ -8,17 +8,22 @@ from trundle.scenarios.scenario import Scenario
 from trundle.systems.multicontact.carry import CarryExperiment
 from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.obstacles import check_start
+from trundle.systems.multicontact.schema_carry import Tables
 from trundle.systems.multicontact.stances import check_stances
+from trundle.systems.multicontact.stand import StandExperiment
 from trundle.systems.multicontact.trials import Trial
+from trundle.systems.multicontact.walk import WalkExperiment
 
 _LONGEST = 3600.0
 """Most time of a trial, s."""
 
 
-def build(scenario: Scenario) -> MulticontactExperiment:
+_TASKS = {"stand": StandExperiment, "walk": WalkExperiment, "carry": CarryExperiment}
+
+
+def build(scenario: Scenario) -> MulticontactExperiment[Tables]:
     """Return the experiment of a `multicontact` scenario, robot and footholds checked."""
-    kind = CarryExperiment if scenario.task == "carry" else MulticontactExperiment
-    experiment = kind(scenario)
+    experiment = _TASKS[scenario.task](scenario)
     moved = {"robot": "robot.name", "pads": "robot.name"} | {key: key for key in ("controller.avoid", "box.size")}
     with error_context("robot", scenario, moved):
         try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -26,11 +26,9 @@ from trundle.scenarios.engine.building import error_context
 from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant
 from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.record import TrialResult
+from trundle.systems.multicontact.schema_carry import MulticontactCarry
 from trundle.systems.multicontact.stances import check_turn
-from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
-
-if TYPE_CHECKING:
-    from trundle.systems.multicontact.schema_carry import MulticontactCarry
+from trundle.systems.multicontact.trials import Outcome, Trial, numbered, run_trial
 
 _STEP = 0.01
 """Difference of height, m, below which the ground is even."""
@@ -38,16 +36,12 @@ _LEVEL = float(np.cos(np.radians(1.0)))
 """Height of the normal of a foothold that counts as level."""
 
 
-class CarryExperiment(MulticontactExperiment):
+@final
+class CarryExperiment(MulticontactExperiment[MulticontactCarry]):
     """A humanoid that carries a box."""
 
     path_table: ClassVar[str] = "route"
     reach_key: ClassVar[str] = "ways"
-
-    @property
-    def own_tables(self) -> MulticontactCarry:
-        """The scenario's tables."""
-        return cast("MulticontactCarry", self.scenario.tables)
 
     def check(self) -> None:
         """Raise `InputError` where footholds, or places of the box, are impossible."""
@@ -57,32 +51,29 @@ class CarryExperiment(MulticontactExperiment):
         with error_context("stands", self.scenario, {"box": "box", "hands": "robot.name"}):
             _ = self.joints
         with error_context("route", self.scenario, {"lowered": "robot.lowered"}):
-            self._reaches()
+            self.check_reach()
 
     @cached_property
     def controller(self) -> WholeBodyController:
         """Whole-body controller of the file's robot, with the pads of its hands."""
-        plain, table = super().controller, self.own_tables.object
+        plain, table = self.make_controller(), self.tables.object
         gains = replace(plain.gains, **table.values())
         return WholeBodyController(plain.humanoid.gripping(), gains, collisions=plain.collisions)
 
     @cached_property
     def start(self) -> FloatArray:
         """State q (nq,) at the start, over the origin, turned back by the turn to come."""
-        q = super().start.copy()
-        turn = rotation_rpy(np.array([0.0, 0.0, -self.own_tables.route.turn]))
+        q = self.standing()
+        turn = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn]))
         q[:3], q[3:7] = turn @ q[:3], quaternion_of(turn @ rotation_of(q[3:7]))
         return q
 
     @cached_property
     def soles(self) -> dict[str, PlacedPatch]:
         """Where the soles stand at the start."""
-        _, ends = self.controller.terms(self.start, np.zeros(self.controller.humanoid.robot.nv))
-        turn, found = rotation_rpy(np.array([0.0, 0.0, -self.own_tables.route.turn])), {}
-        for name in (f"{foot}_foot" for foot in self.controller.humanoid.feet):
-            with error_context("terrain", self.scenario, {"place": "terrain.floor"}):
-                point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
-            found[name] = PlacedPatch(name, self._sole(name), point, R @ turn)
+        turn = rotation_rpy(np.array([0.0, 0.0, -self.tables.route.turn]))
+        level = self.soles_below(self.start)
+        found = {name: replace(sole, R_world_patch=sole.R_world_patch @ turn) for name, sole in level.items()}
         if set(found) != {"left_foot", "right_foot"}:
             raise InputError("robot.name", self.tables.robot.name, "a robot with the feet 'left' and 'right', to carry")
         return found
@@ -90,7 +81,7 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def moves(self) -> list[Move]:
         """All steps."""
-        t, places, moves = self.own_tables.route, dict(self.soles), []
+        t, places, moves = self.tables.route, dict(self.soles), []
         kinds = {"single": t.single, "double": t.double, "lift": t.lift}
         if t.turn_steps:
             with error_context("route", self.scenario, {"steps": "route.turn_steps"}):
@@ -112,19 +103,19 @@ class CarryExperiment(MulticontactExperiment):
 
         What the file leaves out is for the robot's arms, in whole cm.
         """
-        t, where = self.own_tables.stands, self._arms.before
-        ahead, top = where[0] - self._arms_from[0], where[2] - self.own_tables.box.size[2] / 2
+        t, where = self.tables.stands, self._arms.before
+        ahead, top = where[0] - self._arms_from[0], where[2] - self.tables.box.size[2] / 2
         pick = _given(t.pick_ahead, ahead), _given(t.pick_height, top)
         if pick[1] <= 0.0:
-            size = list(self.own_tables.box.size)
+            size = list(self.tables.box.size)
             raise InputError("box.size", size, "a box that is above the ground where the arms hold its middle")
         return {"pick": pick, "place": (_given(t.place_ahead, pick[0]), _given(t.place_height, pick[1]))}
 
     @cached_property
     def held(self) -> FloatArray:
         """Where the box is carried (3,), m, from the centre of mass of robot and box, ahead along x."""
-        if self.own_tables.box.held is not None:
-            return np.array(self.own_tables.box.held)
+        if self.tables.box.held is not None:
+            return np.array(self.tables.box.held)
         return np.round(self._arms.held - self._arms_from, 2) + 0.0
 
     @cached_property
@@ -141,11 +132,11 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def pick_and_place(self) -> PickAndPlace:
         """Phases and poses of picking up, carrying and setting down."""
-        box, hands = self.own_tables.box, self.own_tables.hands
+        box, hands = self.tables.box, self.tables.hands
         way = sum(move.duration + move.pause for move in self.moves)
-        carry = way + 2 * hands.pause if self.moves else self.own_tables.hold
+        carry = way + 2 * hands.pause if self.moves else self.tables.hold
         ends = self.soles | {move.target.name: move.target for move in self.moves}
-        stood = [(self.soles, *self.stands["pick"], -self.own_tables.route.turn), (ends, *self.stands["place"], 0.0)]
+        stood = [(self.soles, *self.stands["pick"], -self.tables.route.turn), (ends, *self.stands["place"], 0.0)]
         if not self.moves:
             stood[1] = stood[0]
         places = []
@@ -161,10 +152,15 @@ class CarryExperiment(MulticontactExperiment):
     def steps(self) -> Footsteps:
         """The footholds, and when the box joins and leaves."""
         task = self.pick_and_place
-        first = task.starts["carry"] + self.own_tables.hands.pause
+        first = task.starts["carry"] + self.tables.hands.pause
         return in_turn(self.soles, self.moves, first, task.mass_changes(self.controller.humanoid.robot.mass))
 
     @cached_property
+    def rests(self) -> None:
+        """No poses are asked for: those with the box are `joints`."""
+        return None
+
+    @property
     def duration(self) -> float:
         """Duration of a trial, s, at least: phases may wait."""
         return self.pick_and_place.duration + self.tables.simulation.settle
@@ -172,19 +168,19 @@ class CarryExperiment(MulticontactExperiment):
     @cached_property
     def gross(self) -> PointPath:
         """Coarse path of the centre of mass."""
-        route = self.own_tables.route
+        route = self.tables.route
         lowered, sway, rise, back = self.tables.robot.lowered, route.sway, route.rise, route.back
         return gross_path(self.steps, self.com, lowered=lowered, sway=sway, rise=rise, back=back)
 
     @cached_property
     def joints(self) -> dict[str, FloatArray]:
         """Postures: at rest, and with the box at its places."""
-        humanoid, task, turn = self.controller.humanoid, self.pick_and_place, -self.own_tables.route.turn
+        humanoid, task, turn = self.controller.humanoid, self.pick_and_place, -self.tables.route.turn
         q, found = self.start.copy(), {"rest": self.controller.humanoid.joint_posture}
         q[2] -= self.tables.robot.lowered
         R = rotation_rpy(np.array([0.0, 0.0, turn]))
         middle: FloatArray = np.mean([sole.position for sole in self.soles.values()], axis=0)
-        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.own_tables.route.back * R[:, 0]
+        com = np.array([*middle[:2], self.com[2] - self.tables.robot.lowered]) - self.tables.route.back * R[:, 0]
         (ahead, height), (ahead_then, height_then) = self.stands["pick"], self.stands["place"]
         drop = R @ np.array([ahead_then - ahead, 0.0, height_then - height])
         places = {
@@ -208,6 +204,15 @@ class CarryExperiment(MulticontactExperiment):
                 q[:3] += com - total / (humanoid.robot.mass + task.mass)
         return found
 
+    @property
+    def trial_count(self) -> int:
+        """Number of trials."""
+        return self.tables.trials.count
+
+    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
+        """Yield all trials at once."""
+        yield numbered(self.scenario.seed, self.tables.trials)
+
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
         handling = Handling(self.pick_and_place, self.joints)
@@ -215,12 +220,12 @@ class CarryExperiment(MulticontactExperiment):
 
     def plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial, the stands, and the box: as much heavier as the robot."""
-        task, table, width = self.pick_and_place, self.own_tables.box, self.own_tables.stands.width / 2
+        task, table, width = self.pick_and_place, self.tables.box, self.tables.stands.width / 2
         stands = []
         for place in (task.pick, task.place) if self.moves else (task.pick,):
             half = (place.position[2] - table.size[2] / 2) / 2
             stands.append(Block((*place.position[:2], half), (width, width, half), (0.0, 0.0, place.yaw)))
-        plain = super().plant(trial)
+        plain = self.make_plant(trial)
         terrain = Terrain((*plain.terrain.blocks, *stands), plain.terrain.floor)
         pick = task.pick
         box = FreeBox(np.array(table.size), trial.mass_factor * table.mass, pick.position, pick.yaw)

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
+from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.plan.stances.checks import most_turn, rests_everywhere, turns
+from trundle.plan.stances.equilibrium import bearable
 from trundle.plan.stances.pose import StanceError
 
 if TYPE_CHECKING:
     from trundle.systems.multicontact.carry import CarryExperiment
     from trundle.systems.multicontact.experiment import MulticontactExperiment
+    from trundle.systems.multicontact.schema_carry import Tables
 
 
-def check_stances(experiment: MulticontactExperiment) -> None:
+class StanceRecord(TypedDict):
+    """A static stance in a record: its contacts, and whether the soles alone would bear it."""
+
+    time: float
+    contacts: list[str]
+    center_of_mass: list[float]
+    torque_use: float
+    without_hands: bool
+
+
+def check_stances(experiment: MulticontactExperiment[Tables]) -> None:
     """Raise `InputError` where the robot of a `MulticontactExperiment` cannot rest at some stance of its steps.
 
     Poses at rest along the way of the centre of mass (`steps.rest`) are stricter: nothing is left to check.
@@ -36,7 +49,7 @@ def check_stances(experiment: MulticontactExperiment) -> None:
 
 def check_turn(experiment: CarryExperiment) -> None:
     """Raise `InputError` where the legs of a robot that carries cannot turn as far a step as its route says."""
-    route = experiment.own_tables.route
+    route = experiment.tables.route
     count = max(route.turn_steps - 1, 1)
     if not route.turn or not experiment.moves:
         return
@@ -54,7 +67,31 @@ def check_turn(experiment: CarryExperiment) -> None:
     raise InputError("route.turn", route.turn, allowed, experiment.scenario.file)
 
 
-def _height(experiment: MulticontactExperiment) -> float:
+def stance_records(experiment: MulticontactExperiment[Tables]) -> list[StanceRecord]:
+    """Return the static stances; `without_hands` is judged on whole soles."""
+    if experiment.rests is None:
+        return []
+    humanoid, found = experiment.controller.humanoid, []
+    for time, stance in zip(experiment.rests.times, experiment.rests.stances, strict=True):
+        soles = []
+        for contact in stance.contacts:
+            if contact.name.endswith("_foot"):
+                whole = humanoid.feet[contact.name.removesuffix("_foot")].patch(experiment.tables.plant.friction)
+                soles.append(PlacedPatch(contact.name, whole, contact.position, contact.R_world_patch))
+        alone = bool(soles) and bearable(soles, stance.center_of_mass, humanoid.robot.mass).feasible
+        found.append(
+            {
+                "time": float(time),
+                "contacts": [contact.name for contact in stance.contacts],
+                "center_of_mass": stance.center_of_mass.tolist(),
+                "torque_use": stance.equilibrium.torque_use,
+                "without_hands": alone,
+            }
+        )
+    return found
+
+
+def _height(experiment: MulticontactExperiment[Tables]) -> float:
     """Return how high (m) the centre of mass is over the lower sole as the steps begin."""
     ground = min(float(place.position[2]) for place in experiment.steps.start.values())
     return float(experiment.com[2]) - experiment.tables.robot.lowered - ground

@@ -18,11 +18,14 @@ from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
 from trundle.systems.multicontact.obstacles import with_obstacles
 from trundle.systems.multicontact.record import TrialResult
+from trundle.systems.multicontact.stances import stance_records
 from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
     from trundle.systems.multicontact.experiment import MulticontactExperiment
+    from trundle.systems.multicontact.schema import TrialsTable
+    from trundle.systems.multicontact.schema_carry import Tables
 
 _SHIFTED = 0.03
 """Displacement of a sole, m, beyond which a robot that should stand has stepped."""
@@ -48,6 +51,12 @@ class Trial:
     axis: str = ""
 
 
+def numbered(seed: int, table: TrialsTable) -> list[Trial]:
+    """Return the trials of a table: their seeds follow `seed`, mass factors come in turn."""
+    factors = table.mass_factors
+    return [Trial(seed + k, factors[k % len(factors)]) for k in range(table.count)]
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The recorded run of a trial and its result."""
@@ -56,7 +65,7 @@ class Outcome:
     result: TrialResult
 
 
-def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
+def run_trial(experiment: MulticontactExperiment[Tables], trial: Trial) -> Outcome:
     """Run one trial."""
     tables, plant, policy = experiment.tables, experiment.plant(trial), experiment.policy()
     pushes = []
@@ -77,7 +86,9 @@ def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
     return Outcome(run, with_obstacles(result, plant, run.records))
 
 
-def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
+def _records(
+    experiment: MulticontactExperiment[Tables], plant: HumanoidPlant, policy: HumanoidPolicy
+) -> Mapping[str, Sampled]:
     ends = plant.ends
 
     def truth(view: PlantView) -> FloatArray:
@@ -130,7 +141,9 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
     return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
-def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
+def _result(
+    experiment: MulticontactExperiment[Tables], trial: Trial, run: PlantRun, policy: HumanoidPolicy
+) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
     nq = experiment.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
@@ -192,7 +205,9 @@ def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
-def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
+def _with_lean(
+    result: TrialResult, experiment: MulticontactExperiment[Tables], trial: Trial, run: PlantRun
+) -> TrialResult:
     """Add the loads of the hand on its support and the clearance among the robot's own bodies to a result."""
     tables = experiment.tables
     hand = tables.hand if tables.task == "walk" else None
@@ -293,7 +308,7 @@ def pictured(humanoid: Humanoid) -> RobotRecord:
     return RobotRecord(licence=humanoid.licence, notice=humanoid.notice, description=description, bodies=bodies)
 
 
-def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
+def trajectory(experiment: MulticontactExperiment[Tables], outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the trajectory of the first trial with the results of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
@@ -343,7 +358,7 @@ def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) 
         ],
         "terrain": plant.terrain.table,
         "obstacles": [one.table for one in plant.obstacles],
-        "stances": experiment.stances(),
+        "stances": stance_records(experiment),
         "plans": _fan(run, tables.simulation.output_step) if tables.controller.preview.use else None,
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)

@@ -1,0 +1,150 @@
+"""A humanoid that steps over its ground and leans on its hands: the task "walk" of kind `multicontact`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.patch import PlacedPatch
+from trundle.control.whole_body.nominal import gross_path
+from trundle.control.whole_body.policy import HumanoidPolicy
+from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, timed
+from trundle.control.whole_body.whole_body import WholeBodyController
+from trundle.errors import InputError
+from trundle.plan.stances.pose import StanceError, find_pose
+from trundle.plan.stances.stances import StancePlan, rests
+from trundle.problems.paths import PointPath
+from trundle.scenarios.engine.building import error_context
+from trundle.simulate.mujoco.humanoid import HumanoidPlant
+from trundle.systems.multicontact.experiment import MulticontactExperiment
+from trundle.systems.multicontact.layout import holds_of, steps_of, with_hand
+from trundle.systems.multicontact.schema import MulticontactWalk, StepsTable
+from trundle.systems.multicontact.trials import Outcome, Trial, numbered, run_trial
+
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+@final
+class WalkExperiment(MulticontactExperiment[MulticontactWalk]):
+    """A humanoid that walks, with a hand on its surroundings where the file says so."""
+
+    path_table: ClassVar[str] = "steps"
+    reach_key: ClassVar[str] = "length"
+
+    def check(self) -> None:
+        """Raise `InputError` where footholds or poses are impossible."""
+        moved = {"hand": "hand", "loadable": "robot.name", "lowered": "robot.lowered"}
+        if not self.tables.terrain.floor and not self.tables.terrain.blocks:
+            moved["place"] = "terrain.floor"
+        with error_context("steps", self.scenario, moved):
+            _ = self.steps, self.rests
+            if self.rests is None:
+                self.check_reach()
+
+    @cached_property
+    def controller(self) -> WholeBodyController:
+        """Whole-body controller of the robot that the file names."""
+        return self.make_controller()
+
+    @cached_property
+    def walk(self) -> StepsTable:
+        """The table `[steps]` as this robot takes it."""
+        with error_context("steps", self.scenario, {"breadth": "steps.width", "end": "hand.end"}):
+            return steps_of(self.tables, self.controller.humanoid, self.terrain)
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """State q (nq,) at the start: over the ground at the origin, its soles as far apart as the steps say."""
+        q, humanoid, table = self.standing(), self.controller.humanoid, self.walk
+        if table.width is None:
+            return q
+        sizes = np.mean([[sole.length, sole.width] for sole in humanoid.feet.values()], axis=0)
+        if abs(table.stagger) < sizes[0] and table.width < sizes[1]:
+            raise InputError("width", table.width, f"at least {sizes[1]:g} m, or soles beside each other overlap")
+        soles = []
+        for name, side in (("left_foot", 0.5), ("right_foot", -0.5)):
+            point, R = self.terrain.ground(side * table.stagger, side * table.width)
+            soles.append(PlacedPatch(name, self.sole(name), point, R))
+        try:
+            return find_pose(humanoid, soles, start=q).q
+        except StanceError as error:
+            raise InputError("width", table.width, f"a stance that the robot can take; this one: {error}") from None
+
+    @cached_property
+    def steps(self) -> Footsteps:
+        """The footholds and handholds."""
+        humanoid, start, t, tables = self.controller.humanoid, self.soles_below(self.start), self.walk, self.tables
+        if set(start) != {"left_foot", "right_foot"}:
+            raise InputError("robot.name", tables.robot.name, "a robot with the feet 'left' and 'right', to walk")
+        for name in t.lean:
+            if name not in humanoid.ends:
+                raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
+        kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
+        moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
+        if tables.hand is not None:
+            with error_context("hand", self.scenario):
+                holds = holds_of(tables.hand, humanoid, t.length)
+            moves = with_hand(tables.hand, holds, start, moves, self.terrain, tables.controller.preview.friction)
+        if t.timing is not None:
+            ways = self._ways(in_turn(start, moves, t.first))
+            _, ends = self.controller.terms(self.start, np.zeros(humanoid.robot.nv))
+            away = {
+                name: end.p - humanoid.radii.get(name, 0.0) * _UP for name, end in ends.items() if name not in start
+            }
+            moves = timed(start, moves, t.timing.make().duration, ways, away)
+        return in_turn(start, moves, t.first)
+
+    def _ways(self, steps: Footsteps) -> FloatArray:
+        """Path length (m) of the centre of mass from each step to the next; 0 after the last."""
+        middles = np.array([(travel.start + travel.end) / 2 for travel in steps.travels])
+        points = self._coarse(steps)(middles)[0]
+        return np.append(np.linalg.norm(np.diff(points, axis=0), axis=1), 0.0)
+
+    @cached_property
+    def gross(self) -> PointPath:
+        """Coarse path of the centre of mass."""
+        return self._coarse(self.steps)
+
+    def _coarse(self, steps: Footsteps) -> PointPath:
+        walk = self.walk
+        return gross_path(steps, self.com, lowered=self.tables.robot.lowered, sway=walk.sway, lean=walk.lean)
+
+    @cached_property
+    def rests(self) -> StancePlan | None:
+        """A static pose for each stance, where the scenario asks for that."""
+        if not self.walk.rest:
+            return None
+        try:
+            return rests(self.controller.humanoid, self.steps.forecast, self.gross, self.start, self.duration)
+        except StanceError as error:
+            raise InputError("rest", True, f"false, or holds at which the robot can rest: {error}") from None
+
+    @property
+    def duration(self) -> float:
+        """Duration of a trial, s."""
+        return self.steps.duration + self.tables.simulation.settle
+
+    @property
+    def trial_count(self) -> int:
+        """Number of trials."""
+        return self.tables.trials.count
+
+    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
+        """Yield all trials at once."""
+        yield numbered(self.scenario.seed, self.tables.trials)
+
+    def policy(self) -> HumanoidPolicy:
+        """Return a fresh policy."""
+        return self.make_policy(None if self.rests is None else self.rests.posture)
+
+    def plant(self, trial: Trial) -> HumanoidPlant:
+        """Return the simulated robot of a trial."""
+        return self.make_plant(trial)
+
+    def outcome(self, trial: Trial) -> Outcome:
+        """Run a trial."""
+        return run_trial(self, trial)

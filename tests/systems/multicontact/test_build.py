@@ -17,6 +17,7 @@ from trundle.plan.stances.stances import TimingRule
 from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
 from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.stances import stance_records
 from trundle.systems.multicontact.trials import _sole_shift
 from trundle.systems.multicontact.walk import WalkExperiment
 
@@ -245,7 +246,7 @@ def test_a_hand_takes_its_share_on_the_ridge(leant) -> None:
 
 def test_the_stances_of_the_ridge_rest_and_need_the_hand_on_one_foot() -> None:
     work: Any = build(load_scenario("humanoid-ledge", ["steps.count=2"]))
-    stances = work.stances()
+    stances = stance_records(work)
     assert [sorted(one["contacts"]) for one in stances[:3]] == [
         ["left_foot", "right_foot"],
         ["left_foot", "left_hand", "right_foot"],
@@ -280,7 +281,7 @@ def test_the_ridge_is_laid_out_for_the_robot() -> None:
     beam = talos.terrain.block("beam")
     assert np.array(holds)[:, 1] == pytest.approx(np.full(6, beam.center[1]))
     assert np.array(holds)[:, 2] == pytest.approx(np.full(6, beam.center[2] + beam.half_size[2]))
-    for one in talos.stances():
+    for one in stance_records(talos):
         assert one["torque_use"] < 1
         soles = [name for name in one["contacts"] if name.endswith("_foot")]
         assert not one["without_hands"] or soles != ["right_foot"]

@@ -112,6 +112,18 @@ def run(
     ------
     InputError
         If the scenario or the folder is not acceptable; nothing is written then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
+    >>> with TemporaryDirectory() as folder:
+    ...     result = tr.run(scenario, folder, plots=False)
+    ...     saved = sorted(path.name for path in result.directory.glob("*.nc"))
+    >>> result.status.label, result.exit_code, saved
+    ('success', 0, ['trajectory.nc'])
+    >>> result.summary["metrics"]["gap"]["holds"]  # of the limits in the scenario's [acceptance]
+    True
     """
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario, seed=seed)

@@ -287,17 +287,13 @@ GROUPS = (
         {
             "goal_position_error": Quantity("m", "plan re-simulated accurately: contact on the hand against the goal"),
             "goal_rotation_error": Quantity("deg", "the same, orientation"),
-            "tracked_position_error": Quantity(
-                "m", "closed loop from the offset: contact on the hand against the goal"
-            ),
+            "tracked_position_error": Quantity("m", "closed loop from the offset: contact against the goal"),
             "tracked_rotation_error": Quantity("deg", "the same, orientation"),
             "start_successes": Quantity("1", "perturbed initial guesses that reach the goal"),
             "friction_use": Quantity("1", "largest |f_t| / (mu f_n), plan and closed loop"),
             "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
             "path_length": Quantity("m", "of the contact on the hand, planned"),
-            "geometric_path_length": Quantity(
-                "m", "length of the contact's path in a purely geometric plan of a few straight rolls"
-            ),
+            "geometric_path_length": Quantity("m", "path length of a geometric plan of a few straight rolls"),
         },
         plate_reorient,
         applies=lambda run, parts: "plan" in parts and "open-loop" in parts,

@@ -223,9 +223,7 @@ _RATES = {
 }
 _LOOP = {
     "tick": Quantity("s", "time of a controller's call"),
-    "ticks": Quantity(
-        "1", "calls of the controller that missed their period, relaxed their limits, or had no solution"
-    ),
+    "ticks": Quantity("1", "controller calls that missed their period, relaxed their limits, or had no solution"),
 }
 GROUPS = (
     MetricGroup(

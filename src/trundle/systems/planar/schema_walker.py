@@ -75,9 +75,7 @@ class WalkerTrialsTable(Table):
         default=24, description="starts of each size"
     )
     errors: Errors = Field(default=(0.01, 0.05, 0.1), description="relative errors of the starts, as initial.error")
-    strides: Strides = Field(
-        default=10, description="of each start; it has returned if 1 % of its error or less is left"
-    )
+    strides: Strides = Field(default=10, description="of each start; returned: less than 1 % of its error is left")
 
 
 class WalkerSimulationTable(table_of(PassiveWalker, ["gravity"])):

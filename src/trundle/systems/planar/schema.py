@@ -112,7 +112,7 @@ class PlanarInitialTable(Table):
         default=None, description="of a tree: joints and bodies that may not move when contacts are closed"
     )
     tolerance: Annotated[Size | None, Allowed("a length > 0, from 1e-7 to 1e7 (m)")] = Field(
-        default=None, description="m, of a tree: largest gap, in the given pose, of a contact that is to be closed"
+        default=None, description="m, of a tree: largest distance, in the given pose, of contacts that are to be closed"
     )
 
     @model_validator(mode="after")

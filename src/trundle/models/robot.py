@@ -38,6 +38,21 @@ class Robot:
     on_slip : "stop", "slide" or "ignore"
     on_separation : "stop", "fly" or "ignore"
         When a contact comes apart.
+
+    Examples
+    --------
+    A cart on two wheels rolls at 0.2 m/s on level ground.
+
+    >>> robot = tr.Robot(gravity=9.81)
+    >>> body = robot.free(2.0, 0.02, name="body")  # kg, kg m2
+    >>> rear = robot.revolute(body, at=(-0.1, -0.05), mass=0.2, shape=tr.Circle(0.05), name="rear")
+    >>> front = robot.revolute(body, at=(0.1, -0.05), mass=0.2, shape=tr.Circle(0.05), name="front")
+    >>> robot.terrain(tr.Line(), friction=0.8)
+    >>> cart = robot.finish()
+    >>> start = cart.place(body=(0.0, 0.1, 0.0), rates={"rear": -4.0})  # (x, z, angle); rad/s
+    >>> run = tr.simulate(cart, start, duration=0.5)
+    >>> run["body_position"][-1, 0].round(6)  # m
+    array([0.1, 0.1])
     """
 
     gravity: ArrayLike = parameter(9.81, "m/s^2, downward")

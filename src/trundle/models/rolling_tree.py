@@ -72,6 +72,22 @@ class RollingTree:
         Name of the body that has the terrain's shape; the tree's first one unless given.
     moving : Hand, optional
         How that body moves, where it is a prescribed one.
+
+    Examples
+    --------
+    A sphere on a plane; `place` closes its gap to the ground, `model` has the equations of motion.
+
+    >>> robot = tr.Robot(gravity=(0.0, 0.0, -9.81))  # three components: a robot in space
+    >>> ball = robot.free(0.5, shape=tr.Sphere(0.1), name="ball")  # kg, m
+    >>> robot.terrain(tr.Plane(), friction=0.6)
+    >>> tree = robot.finish()
+    >>> start = tree.place(ball=(0.0, 0.0, 0.105))  # m: 5 mm above the ground
+    >>> tree.model().layout["ball.position"], start.laws
+    (slice(0, 3, None), ('rolling',))
+    >>> bool(abs(start.x[2] - 0.1) < 1e-9)
+    True
+    >>> tree.scaled(friction=0.5).friction  # a plant that differs from the model of its controller
+    0.3
     """
 
     tree: Tree

@@ -1,9 +1,9 @@
 """Scenarios: checked TOML files, the protocol of a system, and the verb `run`.
 
-What a system from outside needs is handed on here, lazily, so that listing the scenarios loads nothing heavy: the
-protocol (`System`, `TaskSpec`), tables and types of keys (`Table`, `ScenarioTable`, `table_of`, `Size`, ...), what a
-builder makes (`Simulation`, or an `Experiment` of `Part`), trials over processes (`run_trials`), and the variables of a
-record (`Variable`, `View`, `make_dataset`). See `examples/own_system`.
+Names that a system in another package needs are re-exported here, lazily: listing the scenarios imports nothing heavy.
+They are the protocol (`System`, `TaskSpec`); tables and key types (`Table`, `ScenarioTable`, `table_of`, `Size`, ...);
+the results of a builder (`Simulation`, or an `Experiment` of `Part`); trials in several processes (`run_trials`); and
+the variables of a record (`Variable`, `View`, `make_dataset`). See `examples/own_system`.
 """
 
 from __future__ import annotations

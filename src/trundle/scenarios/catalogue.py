@@ -24,7 +24,7 @@ class Entry:
 
 
 def _files() -> dict[str, Path]:
-    """Return where every named scenario stands; of two with one name the first by kind, and the other is logged."""
+    """Return the file of every named scenario; of two with the same name the first by kind, and the other is logged."""
     found: dict[str, Path] = {}
     for one in systems():
         for path in one.library.glob("*.toml"):
@@ -40,7 +40,7 @@ def names() -> list[str]:
 
 
 def path_of(name: str) -> Path:
-    """Return where the file of scenario `name` stands."""
+    """Return the path of the file of scenario `name`."""
     return _files()[name]
 
 
@@ -50,7 +50,7 @@ def text_of(name: str) -> str:
 
 
 def entries() -> list[Entry]:
-    """Return what is known of every named scenario, sorted by name, without checking the files."""
+    """Return the entries of all named scenarios, sorted by name, without checking the files."""
     result = []
     for name in names():
         try:

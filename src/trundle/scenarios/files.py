@@ -1,4 +1,4 @@
-"""Files that a user names: regular ones of bounded size, data files only inside the scenario's folder."""
+"""Reading of files that a user names: regular files of bounded size, data files only in the scenario's folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_bytes(path: Path, limit: int, key: str, shown: str, file: str | None = 
         If there is no such file, it cannot be read, is a folder, pipe or device, or is larger.
     """
     try:
-        # Non-blocking, and judged after opening: a pipe put in the file's place cannot make the program wait.
+        # Opened without blocking and checked afterwards: a pipe in the file's place cannot make the program wait.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:
         raise InputError(key, shown, f"a file that can be read ({reason(error)})", file) from None
@@ -71,7 +71,7 @@ def inside(name: str, folder: Path, allowed: Sequence[Path], key: str, file: str
 
 
 def read_table(path: Path, columns: Sequence[str], key: str, name: str, file: str | None = None) -> NDArray[np.float64]:
-    """Return a CSV file's numbers, shape (rows, columns); one header line, blank lines and ``#`` comments may be there.
+    """Return a CSV file's numbers, shape (rows, columns); a header line, blank lines and ``#`` comments are allowed.
 
     Raises
     ------

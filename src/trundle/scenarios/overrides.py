@@ -1,4 +1,4 @@
-"""Values laid over a scenario's tables: `--set table.key=value`, and what a part changes of the main run."""
+"""Overrides of a scenario's tables: `--set table.key=value`, and the changes that a part makes to the main run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def apply(data: dict[str, Toml], overrides: Iterable[str]) -> dict[str, Toml]:
 
 
 def mark(key: str, keys: Iterable[str]) -> str:
-    """Return " (from --set)" where the dotted `key`, in the main run or a part, is one of `keys`, in it or above it."""
+    """Return " (from --set)" if the dotted `key`, in the main run or a part, is one of `keys`, inside or around one."""
     own = re.sub(r"^parts\.[^.]+\.", "", key)
     for known in keys:
         for name in (key, own):
@@ -64,9 +64,9 @@ def mark(key: str, keys: Iterable[str]) -> str:
 
 
 def merge(base: Mapping[str, Toml], change: Mapping[str, Toml]) -> dict[str, Toml]:
-    """Return `base` with `change` laid over it, table by table; a table of another `type` replaces the old one.
+    """Return `base` updated by `change`, table by table; a table of another `type` replaces the old one.
 
-    Of arrays of tables that all have a `name`, tables of the same name are laid over each other, new ones added.
+    In arrays of tables that all have a `name`, tables of the same name are updated and new ones are added.
     """
     result = dict(base)
     for key, value in change.items():

@@ -20,9 +20,9 @@ Toml = Union[None, bool, int, float, str, date, time, "Sequence[Toml]", "Mapping
 """A value of a TOML file; None stands for what is left out."""
 
 Form = type | UnionType | GenericAlias | None
-"""The type of a key, as its annotation says it."""
+"""The annotated type of a key."""
 
-_LINES = 5  # problems printed of one file; a file of another kind would print dozens
+_LINES = 5  # most problems printed for one file; a file of another kind has dozens
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def problems_of(error: ValidationError, schema: type[BaseModel], data: Toml) -> list[Problem]:
-    """Return the problems of `data`, one a key, in the file's order of tables."""
+    """Return the problems of `data`, at most one for each key, in the order of the file's tables."""
     found: dict[str, Problem] = {}
     for item in error.errors(include_url=False, include_context=True):
         problem = _problem(item, schema, data)
         found.setdefault(problem.key, problem)
-    # A misspelt key also leaves its own key missing: say the first, which explains the second.
+    # A misspelt key is also reported as a missing one: keep the first report, which explains the second.
     unknown = {key.rpartition(".")[0] for key, p in found.items() if "did you mean" in p.fault}
     return [p for key, p in found.items() if not (p.value is MISSING and key.rpartition(".")[0] in unknown)] or list(
         found.values()
@@ -149,7 +149,7 @@ def _problem(item: ErrorDetails, schema: type[BaseModel], data: Toml) -> Problem
 
 
 def _inside(value: Toml | _Missing, key: str) -> Toml | _Missing:
-    """Return what stands at a key such as ``initial.angle`` or ``bodies[2].parent`` of a table."""
+    """Return the value at a key such as ``initial.angle`` or ``bodies[2].parent`` of a table."""
     for step in key.replace("[", ".").replace("]", "").split("."):
         if isinstance(value, list | tuple) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
@@ -176,7 +176,7 @@ def _names(names: Iterable[str]) -> str:
 
 @dataclass
 class _Place:
-    """Where an error sits: the key's path, its raw value and what its type says."""
+    """Where an error is: the key's path, its raw value, and what the key's type allows."""
 
     path: list[str]
     value: Toml | _Missing
@@ -186,7 +186,7 @@ class _Place:
 
 
 class _Kind(NamedTuple):
-    """What may stand at a key: its type, tag -> table of a union of tables, and what an error says of it."""
+    """What a key may hold: its type, the tables of a union by their tags, and the phrase that errors use for it."""
 
     form: Form
     members: Mapping[str, type[BaseModel]]
@@ -194,7 +194,7 @@ class _Kind(NamedTuple):
 
 
 def _locate(schema: type[BaseModel], loc: tuple[int | str, ...], data: Toml) -> _Place:
-    """Walk `loc` down the schema; steps that name a member of a union are no keys of the file."""
+    """Follow `loc` down the schema; steps that name a member of a union are not keys of the file."""
     place = _Place([], data, "a table")
     kind: Form = schema
     rest = list(loc)
@@ -243,7 +243,7 @@ def _field(info: FieldInfo) -> _Kind:
 
 
 def _unless_left_out(kind: Form) -> tuple[Form, list[FieldInfo | Allowed]]:
-    """Return the type of a key that may be left out without the None, and the metadata that this type has."""
+    """Return the type of an optional key without its None, and the metadata of that type."""
     parts = [part for part in typing.get_args(kind) if part is not type(None)]
     if typing.get_origin(kind) not in (typing.Union, UnionType) or len(parts) != 1:
         return kind, []
@@ -263,7 +263,7 @@ def _element(kind: Form) -> _Kind:
 
 
 def _value(kind: Form) -> _Kind:
-    """Return the type of what stands under any name of a table by names."""
+    """Return the type of the values of a table whose keys are free names."""
     return _bare(typing.get_args(kind)[1])
 
 
@@ -304,12 +304,12 @@ def _phrase(kind: Form, members: Mapping[str, type[BaseModel]]) -> str:
 
 
 def _table_phrase(key: Form, value: Form) -> str:
-    """Return what a table by names may be, as in "a table by the names 'knee', 'elbow': each a number > 0"."""
+    """Return the phrase for a table with free keys: "a table by the names 'knee', 'elbow': each a number > 0"."""
     names = f" by the names {_names(typing.get_args(key))}" if typing.get_origin(key) is typing.Literal else " by names"
     return f"a table{names}: each {_said(value)}"
 
 
 def _said(kind: Form) -> str:
-    """Return what the metadata of a type says it may be, or else its phrase."""
+    """Return the phrase given in a type's metadata, or else the one derived from the type."""
     said = [m.text for m in typing.get_args(kind)[1:] if isinstance(m, Allowed)]
     return said[-1] if said else _phrase(kind, {})

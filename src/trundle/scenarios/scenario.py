@@ -26,7 +26,7 @@ _DOTS = 200  # in one line: the TOML reader's time grows with their square
 
 @dataclass(frozen=True)
 class Scenario:
-    """What `run` runs.
+    """A checked scenario with all defaults filled in: the input of `run`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Scenario:
     tables : ScenarioTable
         The checked tables, defaults filled in.
     folder : Path
-        Where data files are looked for.
+        Folder of the data files.
     file : str
         The file as the user named it, for messages.
     allow_path : tuple of Path
@@ -65,7 +65,7 @@ class Scenario:
         return str(getattr(self.tables, "task"))  # noqa: B009
 
     def read(self, schema: type[TablesT]) -> TablesT:
-        """Return the tables, which are of the `schema` of the scenario's task."""
+        """Return the tables as an instance of `schema`, the schema of the scenario's task."""
         if not isinstance(self.tables, schema):
             raise TypeError(f"the tables of task {self.task!r} are no {schema.__name__}")
         return self.tables
@@ -100,7 +100,7 @@ class Scenario:
         return scenario_from(data, folder=self.folder, file=self.file, seed=seed, allow_path=self.allow_path)
 
     def data_contents(self) -> dict[str, bytes]:
-        """Return the contents of all data files, and of what they name in turn, for a digest."""
+        """Return the contents of all data files, and of the files that these refer to, for a digest."""
         found = {}
         for name, path in self.data_files().items():
             found[name] = files.read_bytes(path, files.CSV_BYTES, "file", name, self.file)
@@ -119,7 +119,7 @@ class Scenario:
 
 
 def named_beside(path: Path) -> tuple[str, ...]:
-    """Return what a data file names in turn: the description beside a robot's TOML file."""
+    """Return the files that a data file refers to: for a robot's TOML file, the robot description beside it."""
     if path.suffix != ".toml":
         return ()
     from trundle.models.robots.humanoid import description_beside
@@ -183,7 +183,7 @@ def read_toml(content: bytes, file: str) -> dict[str, Toml]:
     Raises
     ------
     ScenarioError
-        If it is not UTF-8, not TOML, or nested beyond any use.
+        If it is not UTF-8, not TOML, or nested too deeply.
     """
     try:
         text = content.decode("utf-8-sig")
@@ -255,7 +255,7 @@ def _loaded(
 
 
 def plain(tables: Table) -> dict[str, Toml]:
-    """Return `tables` as TOML values (lists, no None), the keys that say what the file is first."""
+    """Return `tables` as TOML values (lists, no None), the keys that identify the file (`kind`, `name`, ...) first."""
     dumped = tables.model_dump(by_alias=True, exclude_none=True)
     data = {key: _lists(value) for key, value in dumped.items()}
     first = ("schema", "kind", "task", "name", "title", "paper", "seed")
@@ -309,7 +309,7 @@ def _renamed(value: Toml, names: Mapping[str, str], table: str = "") -> Toml:
 
 
 def _renamed_in(data: Mapping[str, Toml], names: Mapping[str, str], table: str = "") -> dict[str, Toml]:
-    """Return a table with other names of data files."""
+    """Return a table with its data files renamed by `names` (old -> new)."""
     found: dict[str, Toml] = {}
     for k, v in data.items():
         a_file = isinstance(v, str) and (k in ("file", "urdf") or (table, k) == ("robot", "name"))
@@ -328,7 +328,7 @@ def _lists(value: Toml) -> Toml:
 
 
 def _deeper(data: dict[str, Toml], depth: int) -> bool:
-    """Whether tables and arrays stand deeper than `depth` in each other, found without recursion."""
+    """Whether tables and arrays are nested deeper than `depth`, found without recursion."""
     level = [data]
     for _ in range(depth + 1):
         level = [

@@ -51,13 +51,13 @@ Text = Annotated[str, Field(max_length=1000), Allowed("a text of at most 1000 ch
 
 
 Seconds = Annotated[float, Field(ge=1e-9, le=600), Allowed("a time > 0, from 1e-9 to 600 (s)")]
-"""Of a simulated robot, which takes about as long as it says."""
+"""Duration of a run whose simulation takes about as long as the simulated time."""
 
 
 class DataFile:
-    """Metadata of a key that names a data file: it has to lie in the scenario's folder.
+    """Metadata of a key that names a data file, which has to be in the scenario's folder.
 
-    Of a key that may also hold other names, only values with the `ending` are files.
+    If the key may also hold other names, only values that end in `ending` are files.
     """
 
     def __init__(self, content: str, ending: str = "") -> None:
@@ -70,7 +70,7 @@ def fault(key: str, text: str) -> PydanticCustomError:
 
 
 def check_multiples(step: float, times: Mapping[str, float]) -> None:
-    """Raise the fault of the first of the times (s), by their keys, that is no multiple of the plant's `step`."""
+    """Raise the fault of the first of the `times` (key -> s) that is not a multiple of the plant's `step`."""
     for key, time in times.items():
         count = time / step
         if abs(count - round(count)) > 1e-6 * max(count, 1.0):
@@ -87,7 +87,7 @@ class ParameterTable(Table):
     """A table whose keys are parameters of a dataclass, or of several; see `table_of`."""
 
     parameters: ClassVar[tuple[type, Mapping[str, str]]] = (object, {})
-    """The dataclass, and key -> name of its parameter, of the part that one `table_of` made."""
+    """The dataclass and key -> name of its parameter, for the keys that one call of `table_of` added."""
 
     if TYPE_CHECKING:
 
@@ -104,7 +104,7 @@ class ParameterTable(Table):
         return {name: getattr(self, key) for key, name in self.names(owner).items()}
 
     def make(self) -> Any:
-        """Return the one dataclass whose parameters are keys, with the table's values; tables among them are made."""
+        """Return an instance of the table's one dataclass, made from its values; nested tables are instantiated too."""
         owners = (part.__dict__.get("parameters", (object,))[0] for part in type(self).__mro__)
         owner = next(one for one in owners if one is not object)
         return owner(**{name: _made(value) for name, value in self.values(owner).items()})
@@ -125,7 +125,7 @@ def table_of(
     defaults: Mapping[str, Any] = MappingProxyType({}),
     base: type[ParameterTable] = ParameterTable,
 ) -> type[ParameterTable]:
-    """Return a table with the parameters of a dataclass as keys: type, range, default and sentence are the dataclass's.
+    """Return a table whose keys are parameters of a dataclass, with their types, ranges, defaults and descriptions.
 
     Parameters
     ----------
@@ -138,11 +138,11 @@ def table_of(
     tag : str
         Value of the key `type`, by which a union tells its tables apart; without it there is no such key.
     narrower : mapping, optional
-        Key -> type, where a file allows less than the dataclass does; beside a default of None, None.
+        Key -> type, where a file allows less than the dataclass does; if the default is None, None stays allowed.
     defaults : mapping, optional
-        Key -> default, where that of a file is another one.
+        Key -> default, where a file has another default than the dataclass.
     base : type, optional
-        A table with the parameters of another dataclass, which this one has besides.
+        A table of another dataclass, whose keys the new table has as well.
     """
     known = {one.name: one for one in parameters_of(owner)}
     chosen = keys if isinstance(keys, Mapping) else {name: name for name in (known if keys is None else keys)}
@@ -190,14 +190,14 @@ def _bounds(allowed: Range) -> dict[str, Any]:
 
 
 class Criterion(Table):
-    """What a metric has to be for a run to be acceptable, and what was published for it."""
+    """Limit of a metric for a run to be acceptable, and the value published for it."""
 
     minimum: Real | None = Field(default=None, description="least acceptable value")
     maximum: Real | None = Field(default=None, description="largest acceptable value")
     of: Annotated[int, Field(ge=1, le=10**6), Allowed("an integer from 1 to 1000000")] | None = Field(
-        default=None, description="of a count: out of so many trials; another number of trials scales the limit"
+        default=None, description="of a count: number of trials the limit refers to; for another number it is scaled"
     )
-    baseline: bool = Field(default=False, description="whether it judges a baseline: only with so many trials, or more")
+    baseline: bool = Field(default=False, description="whether the limit applies only with `of` trials or more")
     published: Real | None = Field(default=None, description="published value")
     source: Text = Field(default="", description="where it was published")
 
@@ -225,7 +225,7 @@ class ScenarioTable(Table):
     paper: Text = Field(default="", description="paper and section the scenario comes from")
     seed: Count = Field(default=0, description="seed of everything random in the scenario")
     parts: Annotated[dict[str, dict[str, Any]], Allowed("tables of tables, [parts.NAME.TABLE]")] = Field(
-        default={}, description="runs to compare with: [parts.NAME.TABLE] holds what differs from the main run"
+        default={}, description="runs to compare with: [parts.NAME.TABLE] holds the keys that differ from the main run"
     )
     acceptance: dict[str, Criterion] = Field(
         default={},

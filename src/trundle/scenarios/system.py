@@ -40,14 +40,14 @@ class TaskSpec:
     Parameters
     ----------
     package : str
-        In which `schema` and `build` stand; they are references, so that listing scenarios loads nothing heavy.
+        Package that holds `schema` and `build`; these are references, so that listing scenarios imports nothing heavy.
     schema : str
         ``"module:Table"``, a subclass of `trundle.scenarios.schema.ScenarioTable`.
     build : str
         ``"module:build"``, a function from `Scenario` to `Experiment`.
     parts : str
-        Regular expression of the names of the parts that the experiment yields beside its main run: a part of a
-        scenario file may not bear such a name.
+        Regular expression of the names of the parts that the experiment yields besides its main run: parts of a
+        scenario file may not use these names.
     """
 
     package: str
@@ -65,10 +65,10 @@ class TaskSpec:
 
 
 class System(Protocol):
-    """What a package gives to add a kind of scenario.
+    """Interface that a package implements to add a kind of scenario.
 
-    A class that inherits from it has the drawing kit's figures and stage, and no commands, unless it says otherwise;
-    see `examples/own_system`.
+    A class that inherits from it has the default figures and stage of `trundle.report` and no commands, unless it
+    defines its own; see `examples/own_system`.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class System(Protocol):
     commands: Mapping[str, str] = {}
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
-        """Return value, unit and meaning of every metric of a finished run; limits stand in the scenario's own file."""
+        """Return value, unit and meaning of every metric of a finished run; their limits are in the scenario file."""
         ...
 
     def figures(self, runs: RunSet) -> Mapping[str, Figure]:
@@ -98,7 +98,7 @@ class System(Protocol):
         return figures_of_runs(runs, figures)
 
     def stage(self, run: Trajectory) -> Stage:
-        """Return what the moving picture of a run shows."""
+        """Return what the animation of a run shows."""
         from trundle.report import build_stage
 
         return build_stage(run)
@@ -107,7 +107,7 @@ class System(Protocol):
 _MEMBERS = (*System.__annotations__, "metrics", "figures", "stage")
 
 
-def load(reference: str) -> T:  # pyright: ignore[reportInvalidTypeVarUse] - the caller says what it refers to
+def load(reference: str) -> T:  # pyright: ignore[reportInvalidTypeVarUse] - the caller knows the type
     """Return the object that ``"package.module:name"`` refers to."""
     return EntryPoint("", reference, "").load()
 
@@ -148,7 +148,7 @@ def system(name: str) -> System:
         raise InputError("kind", name, f"registered by one package only, not by {several}: uninstall all but one")
     try:
         found: System = point.load()
-    except Exception as error:  # a package of somebody else
+    except Exception as error:  # code of another package may raise anything
         text = f"registered by a package that can be loaded, not by {_package(point)} ({point.value}: {error})"
         raise InputError("kind", name, text) from error
     lacking = [member for member in _MEMBERS if not hasattr(found, member)]

@@ -115,6 +115,15 @@ def build_avatar(sex: str = "male", mass: float | None = None, height: float | N
     Dumas, Cheze & Verriest 2007, J. Biomech. 40:543-553, tables 1 and 2. Places of shoulder, ankle and heel,
     torque and rate limits are assumed; ranges of motion: American Academy of Orthopaedic Surgeons 1965. All
     numbers stand in ``dumas2007.toml`` beside this file.
+
+    Examples
+    --------
+    >>> avatar = tr.build_avatar("female", mass=60.0, height=1.70)
+    >>> round(sum(link.inertia.mass for link in avatar.robot.links if link.inertia), 6)  # kg
+    60.0
+    >>> len(avatar.robot.joints), avatar.robot.links[0].name
+    (23, 'pelvis')
+    >>> walker = tr.robot_from_urdf(avatar.robot)  # what `simulate` and controllers take
     """
     table = _tables()["male" if choice("sex", sex, SEXES) == "male" else "female"]
     body_mass = positive("mass", table["mass"] if mass is None else mass, "kg")

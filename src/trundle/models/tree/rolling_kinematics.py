@@ -43,6 +43,15 @@ class RollingKinematics:
     qddot : (5,), or None for order 1
     a_roll : (3,), or None for order 1
         Relative acceleration of the material points that rolling needs.
+
+    Examples
+    --------
+    A ball of radius 0.1 m that rolls on a plane at 2 rad/s: its contact point moves at 0.2 m/s there.
+
+    >>> ball, plane = (shape.representations.charts[0] for shape in (tr.Sphere(0.1), tr.Plane()))
+    >>> rate = tr.RollingKinematics(ball, plane).function()
+    >>> rate([0, 0, 0, 0, 0], [0, 2.0, 0])[2:4]  # derivative of u_B, m/s
+    DM([0.2, 0])
     """
 
     def __init__(self, chart_A: Chart, chart_B: Chart, order: int = 1, law: str = "rolling") -> None:
@@ -96,6 +105,22 @@ def control_affine(dynamics: Dynamics) -> tuple[ca.SX, ca.SX]:
 
     The dynamics of any mode are affine in the hand's acceleration and in joint torques, so the Jacobian by
     u is exact.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Of a model in one contact mode: ``model.dynamics(laws)``.
+
+    Examples
+    --------
+    A disc of 0.5 kg m2 turned by a torque.
+
+    >>> robot = tr.Robot()
+    >>> disc = robot.free(2.0, 0.5, actuated=True, name="disc")  # kg, kg m2
+    >>> model = robot.finish().model()
+    >>> drift, matrix = tr.control_affine(model.dynamics([]))
+    >>> matrix[model.layout["disc.angular_velocity"]], drift[model.layout["disc.velocity"]]
+    (SX(2), SX([0, -9.81]))
     """
     matrix = ca.jacobian(dynamics.xdot, dynamics.u)
     drift = ca.substitute(dynamics.xdot, dynamics.u, ca.SX.zeros(*dynamics.u.shape))

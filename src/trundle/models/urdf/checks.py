@@ -74,6 +74,19 @@ def load_urdf(
     ------
     InputError
         If the file is missing or broken; the error names the file.
+
+    Examples
+    --------
+    The description of the built-in avatar, written to a file and read from it.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "avatar.urdf"
+    ...     _ = file.write_text(tr.build_avatar().robot.urdf())
+    ...     urdf = tr.load_urdf(file)
+    >>> urdf.name, urdf.root, urdf.joints["left_knee"]
+    ('avatar_male', 'pelvis', 'revolute')
     """
     file = Path(path)
     try:

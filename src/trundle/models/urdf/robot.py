@@ -77,6 +77,20 @@ def robot_from_urdf(
     ------
     InputError
         If a foot's frame is no link, a shape cannot touch the ground, or a joint is planar or floating.
+
+    Examples
+    --------
+    The avatar with two ellipsoidal soles on the ground.
+
+    >>> avatar = tr.build_avatar()
+    >>> sole = tr.Ellipsoid(avatar.foot.semi_axes)
+    >>> feet = {side: tr.Foot(sole, f"{side}_foot", avatar.foot.center) for side in ("left", "right")}
+    >>> robot = tr.robot_from_urdf(avatar.robot, feet, friction=0.8)
+    >>> start = robot.place(pelvis=(0.0, 0.0, avatar.base_height))  # m
+    >>> start.laws
+    ('rolling', 'rolling')
+    >>> robot.model().u.shape  # a torque for each of the 23 joints
+    (23, 1)
     """
     choice("base", base, ("pose", "joints"))
     rules = _rules(on_slip, on_separation)

@@ -1,4 +1,4 @@
-"""Metrics of a run beside the limits of its scenario, as they stand in `summary.json`."""
+"""Metrics of a run compared with the limits of its scenario: the entries of `summary.json`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def judge(acceptance: Mapping[str, Criterion], metrics: Mapping[str, Metric]) -> dict[str, MetricEntry]:
-    """Return the entries of `summary.json`: the metrics that the scenario judges first, further ones after them.
+    """Return the entries of `summary.json`: first the metrics in the scenario's [acceptance], then the others.
 
-    A metric that has a limit and is missing or not finite does not hold; its value is null.
+    A metric that has a limit but is missing or not finite violates the limit; its value is null.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def _holds(value: float | None, sense: str | None, limit: float | None) -> bool 
 
 
 def limit_of(criterion: Criterion, trials: int | None) -> tuple[str | None, float | None]:
-    """Return sense and limit of a criterion for a number of `trials`; (None, None) where it judges nothing.
+    """Return sense and limit of a criterion for a number of `trials`; (None, None) where no limit applies.
 
     A limit L on a count of N trials becomes, for n trials, at least max(1, floor(n L/N)) or at most ceil(n L/N); a
-    baseline is judged for n >= N alone.
+    baseline is judged only for n >= N.
     """
     sense, limit = (">=", criterion.minimum) if criterion.minimum is not None else ("<=", criterion.maximum)
     if limit is None:
@@ -68,9 +68,9 @@ def limit_of(criterion: Criterion, trials: int | None) -> tuple[str | None, floa
 
 
 def misspelt(acceptance: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return name -> "did you mean ...?" for those that are no metric's but close to a metric's that is not judged.
+    """Return name -> "did you mean ...?" for names in [acceptance] that are no metric but close to one without a limit.
 
-    A metric's name with that of a part behind it is none of them: the part may not have been computed.
+    A metric's name followed by that of a part is left out: the part may not have been computed.
     """
     judged, metrics = set(acceptance), set(known)
     unknown = [name for name in judged - metrics if not name.startswith(tuple(f"{one}_" for one in metrics))]

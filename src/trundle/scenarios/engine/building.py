@@ -33,11 +33,11 @@ class Part:
     Attributes
     ----------
     name : str
-        Of the part; empty for the main run.
+        Name of the part; empty for the main run.
     run : callable
         Given a `PartProgress` or None, returns the Trajectory.
     phase : "simulate" or "solve"
-        Under which wall time it counts.
+        Entry of the wall times that its duration is added to.
     """
 
     name: str
@@ -46,10 +46,10 @@ class Part:
 
 
 class Experiment(Protocol):
-    """What a scenario asks for, built and checked: parts, in the order they are run."""
+    """A scenario, built and checked: its parts, in the order in which they are run."""
 
     def parts(self) -> Iterator[Part]:
-        """Yield the parts one by one, each after the last was run: a later one may read what an earlier one left."""
+        """Yield the parts one by one, each after the previous one was run: it may use the results of earlier parts."""
         ...
 
 
@@ -58,7 +58,7 @@ class Regulated(Protocol):
     """An experiment whose controller can be exported."""
 
     def regulator(self) -> Policy:
-        """Return the controller, after its plan where it has one."""
+        """Return the controller; if it follows a plan, the plan is computed first."""
         ...
 
 
@@ -87,7 +87,7 @@ class Simulation:
 
 
 def build(scenario: Scenario) -> Experiment:
-    """Return the experiment of `scenario` (without its parts; give a part for that part).
+    """Return the experiment of `scenario` without its parts; each part is a scenario of its own and built by itself.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def build(scenario: Scenario) -> Experiment:
 def build_all(scenario: Scenario) -> dict[str, Experiment]:
     """Return the experiments of `scenario`, under "", and of its parts, by their names.
 
-    The whole is built first: what is wrong in a part then is what its own table changes, so errors name that table.
+    The main scenario is built first: an error in a part is then due to the part's changes, and its key names the part.
     """
     _check_names(scenario)
     experiments = {"": build(scenario)}
@@ -114,7 +114,7 @@ def build_all(scenario: Scenario) -> dict[str, Experiment]:
 
 
 def _check_names(scenario: Scenario) -> None:
-    """Refuse parts whose trajectories would bear the name of another one's."""
+    """Refuse parts whose trajectory would have the same name as that of another part."""
     own = re.compile(system(scenario.kind).tasks[scenario.task].parts)
     for name in scenario.parts:
         owners = ["", *(f"{other}-" for other in scenario.parts)]
@@ -147,7 +147,7 @@ def _told(error: InputError, key: str, value: Toml, scenario: Scenario) -> Input
 
 
 def _given(scenario: Scenario, key: str) -> Toml:
-    """Return what the file says of the dotted `key`."""
+    """Return the value of the dotted `key` in the resolved scenario."""
     value: Toml = scenario.resolved()
     for step in key.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
@@ -156,7 +156,7 @@ def _given(scenario: Scenario, key: str) -> Toml:
 
 @contextmanager
 def measured(key: str, name: str, scenario: Scenario) -> Iterator[None]:
-    """Give errors of a shape or motion made from the data file `name` the key that names the file."""
+    """Rewrite errors of a shape or motion made from the data file `name`: their key is the one that names the file."""
     try:
         yield
     except InputError as error:

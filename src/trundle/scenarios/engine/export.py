@@ -27,7 +27,7 @@ _SPREAD = 1e-3
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export left: its folder, the C name everything starts with, and what of the controller is in it."""
+    """Result of an export: its folder, the prefix of all C names, and which controller was written, if any."""
 
     directory: Path
     name: str
@@ -36,7 +36,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Feedback:
-    """u = held - K e, as arrays over N + 1 sampling times; row N holds after the end.
+    """Sampled feedback u = held - K e: arrays over N + 1 sampling times, of which row N applies after the end.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
     """Write C source of a scenario's equations of motion and of its controller.
 
     The model is x' = f(x, u) in the mode and on the charts of the start, with the contact forces. Controllers that are
-    gains on the local error (`BalancingLQR`, `TrackingLQR`) are written as arrays and one function; for a tracked
-    reference the plan is made first. ``main.c`` compares both with values that Python computed.
+    gains on the local error (`BalancingLQR`, `TrackingLQR`) are written as arrays and one function; the plan that they
+    track, if any, is computed first. ``main.c`` compares both with values that Python computed.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArra
 
 
 def _controller(work: Experiment) -> tuple[Feedback | None, str]:
-    """Return the controller of a work and what is said of it."""
+    """Return the controller of an experiment as arrays, if it can be written, and a note that says what was written."""
     policy = _policy(work)
     if policy is None:
         return None, "none" if isinstance(work, Simulation) else "not written: it is no schedule of gains"
@@ -155,7 +155,7 @@ def _controller(work: Experiment) -> tuple[Feedback | None, str]:
 
 
 def _policy(work: Experiment) -> BalancingLQR | TrackingLQR | None:
-    """Return the gains of an experiment, after its plan where it has one."""
+    """Return the linear controller of an experiment (its plan is computed first); None for any other controller."""
     if not isinstance(work, Regulated):
         return None
     policy = work.regulator()
@@ -169,7 +169,7 @@ def _law(policy: BalancingLQR | TrackingLQR, used: Sequence[int]) -> ca.Function
     x = ca.SX.sym("x", candidates[0].size1_in(0))
     features, amiss = candidates[0](x)
     for function in candidates[1:]:
-        # The charts a state was written in are those that let the bodies touch.
+        # The state does not say which charts it is on: they are those for which the bodies touch.
         other, distance = function(x)
         nearer = distance < amiss
         features, amiss = ca.if_else(nearer, other, features), ca.if_else(nearer, distance, amiss)
@@ -198,7 +198,7 @@ def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
 
 
 def _samples(model: ca.Function, x: FloatArray, feedback: Feedback | None, seed: int) -> list[text.Sample]:
-    """Return states near the start, times and inputs with what Python computes there."""
+    """Return test samples: states near the start, times and inputs, with the values that Python computes for them."""
     rng = np.random.default_rng([seed, 2])
     samples = []
     for k in range(_SAMPLES):
@@ -207,7 +207,7 @@ def _samples(model: ca.Function, x: FloatArray, feedback: Feedback | None, seed:
         rate, force = (np.asarray(v).ravel() for v in model(state, u))
         time, control = 0.0, None
         if feedback is not None:
-            # In the middle of periods: at their ends rounding decides.
+            # In the middle of periods: at their ends round-off decides which row applies.
             count = len(feedback.held)
             time = feedback.first + (0.5 + round(k * count / (_SAMPLES - 1))) * feedback.period
             control = np.asarray(feedback.policy(time, state))

@@ -1,4 +1,4 @@
-"""The texts of an export: header, source, a main that checks itself, and the CMake file."""
+"""C and CMake files of an export, as texts: header, source, a self-check program, and the CMake file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from trundle.scenarios.engine.export import Feedback
 
 LARGEST = 1e-12
-"""Difference, over 1 + |value|, up to which main.c succeeds."""
+"""Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One evaluation by Python: time, state, input, x', contact forces, and what the controller answers."""
+    """One evaluation by Python: time, state, input, x', contact forces, and the controller's output."""
 
     time: float
     x: FloatArray
@@ -59,7 +59,7 @@ int {name}_rate(const double x[{upper}_NX], const double u[{upper}_NU], double x
 
 
 def source(name: str, model: ca.Function, feedback: Feedback | None) -> str:
-    """Return the functions of the header: CasADi's ones, with their work memory, and the gains."""
+    """Return the source of the header's functions: calls of CasADi functions with their work memory, and the gains."""
     upper = name.upper()
     parts = [
         f'#include "{name}.h"\n#include "{name}_functions.h"\n#include <math.h>\n',
@@ -85,7 +85,7 @@ def source(name: str, model: ca.Function, feedback: Feedback | None) -> str:
 
 
 def main(name: str, model: ca.Function, samples: list[Sample]) -> str:
-    """Return a program that compares with the samples and prints the largest difference."""
+    """Return a program that compares the functions with the samples and prints the largest difference."""
     upper = name.upper()
     controlled = samples[0].control is not None
     rows = ("x", "u", "rate", "force", *(["control"] if controlled else []))
@@ -151,7 +151,7 @@ add_test(NAME {name}_check COMMAND {name}_check)
 
 
 def _call(c_name: str, function: ca.Function, arguments: Iterable[str], results: Iterable[str]) -> str:
-    """Return the statements that call a function of CasADi and return its answer."""
+    """Return the C statements that call a CasADi function and return its status."""
     given, asked = list(arguments), list(results)
     lines = [
         f"    static casadi_real w[{max(function.sz_w(), 1)}];",

@@ -42,7 +42,7 @@ def made(folder: Path) -> set[str]:
     Raises
     ------
     InputError
-        If it cannot be.
+        If it cannot be created or read.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,13 +67,13 @@ def _fresh(name: str) -> Path:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file that a reader never sees in half."""
+    """Write a file atomically: a reader never sees an incomplete one."""
     with whole(path) as part:
         part.write_bytes(content)
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:
-    """Write `scenario.toml`, resolved, and beside it under `data/` the data files it names, with what they name."""
+    """Write the resolved `scenario.toml`; copy its data files, and the files that these refer to, to `data/`."""
     names: dict[str, str] = {}
     for name, source in scenario.data_files().items():
         target = _free(folder / DATA, source, set(names.values()))

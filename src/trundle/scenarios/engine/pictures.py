@@ -26,7 +26,7 @@ def write_report(
     viewer: bool = True,
     notify: Callable[[str], None] | None = None,
 ) -> list[Path]:
-    """Write the plots of every trajectory in `directory` and the main run's moving picture; return what was written.
+    """Write the plots of every trajectory in `directory` and the main run's viewer page; return the files written.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def write_report(
     plots, viewer : bool
         Which of the two to write.
     notify : callable, optional
-        Called with one line for each picture that could not be made, for want of an extra or of data; the log of
-        ``trundle`` unless given. The others are made all the same.
+        Called with one line for each picture that could not be made because an extra or data are missing; by default
+        the ``trundle`` logger. The other pictures are still made.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def write_report(
 
 
 def figures(runs: RunSet) -> Mapping[str, Figure]:
-    """Return the figures of a run by name: those of its system, or the kit's where no system made it."""
+    """Return the figures of a run by name: those of its system, or the default ones if no system has its kind."""
     if runs.main.kind in names():
         return system(runs.main.kind).figures(runs)
     return figures_of_runs(runs, figures_of_kit)
 
 
 def stage(run: Trajectory) -> Stage:
-    """Return what the moving picture of a run shows."""
+    """Return what the animation of a run shows."""
     return system(run.kind).stage(run) if run.kind in names() else build_stage(run)
 
 
@@ -102,7 +102,7 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
 
 
 def open_viewer(run: Trajectory) -> Path:
-    """Write the moving picture to a temporary file, open it in the browser and return the file."""
+    """Write the viewer page to a temporary file, open it in the browser and return the file."""
     path = Path(tempfile.mkdtemp(prefix="trundle-")) / "viewer.html"
     write_viewer(stage(run), path, _notice(run))
     webbrowser.open(path.as_uri())

@@ -1,4 +1,4 @@
-"""Work over processes of this machine: a process that dies costs only what it was doing."""
+"""Work in several local processes: if a process dies, only the item it was working on is lost."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ ResultT = TypeVar("ResultT")
 def in_processes(
     run: Callable[[ItemT], ResultT], items: Sequence[ItemT], jobs: int, *, ordered: bool
 ) -> Iterator[tuple[int, ResultT | None]]:
-    """Yield (number of the item, what ``run(item)`` returned) as they are done, or in their order.
+    """Yield (number of the item, result of ``run(item)``), as the items finish or in their order.
 
-    None stands for an item whose process died twice, the second time with nothing else to do.
+    The result is None for an item whose process died twice: once among the others, once when it was run again alone.
 
     Parameters
     ----------
     run : callable
-        Can be pickled, as the items can.
+        Picklable, as the items have to be.
     items : sequence
     jobs : int
-        How many processes.
+        Number of processes.
     ordered : bool
-        Whether items come in their order.
+        Whether results are yielded in the order of the items.
     """
     joblib = import_module("joblib")
     died: type[BaseException] = import_module("joblib.externals.loky.process_executor").TerminatedWorkerError

@@ -1,4 +1,4 @@
-"""The verb `reproduce`: named scenarios run one after the other, their figures beside the published ones."""
+"""The verb `reproduce`: named scenarios are run one after the other, their metrics compared with published values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("scenario", "figure", "published", "where", "ours", "limit", "unit", 
 
 @dataclass(frozen=True)
 class Line:
-    """One figure of a scenario: what was published and where, what we got, and its limit.
+    """One row of the table: a metric of a scenario, its published value and source, our value, and its limit.
 
     Attributes
     ----------
@@ -31,19 +31,19 @@ class Line:
         Names of the scenario and of the metric.
     published : float or None
     source : str
-        Where the published figure stands, else the paper the scenario is from.
+        Source of the published value, or the scenario's paper if none is given.
     ours : float or None
         None: not computed.
     sense, limit : str, float or None
         ``<=`` or ``>=``, and the number.
     unit, what : str
-        What the figure is.
+        Unit and meaning of the metric.
     holds : bool or None
-        None: it has no limit.
+        Whether our value is within the limit; None: there is no limit.
     status : str
         How the main run ended.
     folder : str
-        Of the run that ours comes from.
+        Folder of the run that computed our value.
     """
 
     scenario: str
@@ -71,7 +71,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a reproduction left: its folder, its lines, how each scenario ended, and the exit code."""
+    """Result of a reproduction: its folder, its rows, how each scenario ended, and the exit code."""
 
     directory: Path
     lines: tuple[Line, ...]
@@ -87,10 +87,10 @@ def reproduce(
     began: Callable[[str, int, int], None] | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Run named scenarios and set their figures beside those published.
+    """Run named scenarios and compare their metrics with the published values.
 
     Each run has its folder under `out`; ``figures.json`` and ``figures.md`` hold the table, written again after each
-    scenario. A scenario that fails is lines without our value; the others still run.
+    scenario. A scenario that fails has rows without our value; the others are still run.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def reproduce(
     plots : bool
         Whether runs write pictures.
     began : callable, optional
-        Called with the scenario, its number from 1, and how many there are.
+        Called before each scenario with its name, its number from 1, and the number of scenarios.
     progress : see `run`
 
     Raises
@@ -146,7 +146,7 @@ def _one(
     paper = _paper(name)
     for figure, entry in entries.items():
         if entry["limit"] is None and entry["published"] is None:
-            continue  # of no paper and without limit: summary.json has it
+            continue  # neither published nor limited: it is in summary.json only
         limit = (entry["sense"], entry["limit"], entry["unit"], meanings.get(figure, ""), entry["holds"])
         lines.append(
             Line(
@@ -168,7 +168,7 @@ def _folder(out: str | Path | None) -> Path:
 
 
 def _write(folder: Path, lines: Sequence[Line], statuses: dict[str, str]) -> None:
-    """Write the table for programs and for readers."""
+    """Write the table as JSON, for programs, and as Markdown, for readers."""
     data = {"version": __version__, "statuses": statuses, "figures": [asdict(line) for line in lines]}
     write_bytes(folder / "figures.json", (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
     rows = [COLUMNS, ("---",) * len(COLUMNS), *(line.cells() for line in lines)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trundle.report import Metric
 
 Progress = Callable[[str, float], None]
-"""Called with what is going on and how much of it is done, from 0 to 1."""
+"""Called with the name of what is running and the share of it that is done, from 0 to 1."""
 
 _DONE = (Status.SUCCESS, Status.REST)
 _log = logging.getLogger("trundle.run")
@@ -36,7 +36,7 @@ _log = logging.getLogger("trundle.run")
 
 @dataclass(frozen=True)
 class Result:
-    """What a run left: its folder, `summary.json` as a mapping, and the trajectories.
+    """Result of a run: its folder, `summary.json` as a mapping, and the trajectories.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class Result:
     interrupted : bool
         Whether the user stopped it.
     meanings : mapping of str to str
-        What each metric is, in a sentence.
+        Meaning of each metric, in a sentence.
     hints : mapping of str to str
-        "did you mean ...?" of each name in [acceptance] that is no metric's.
+        "did you mean ...?" for names in [acceptance] that are not metrics of the run but close to one.
     """
 
     directory: Path
@@ -104,14 +104,26 @@ def run(
     view : bool
         Whether to open the viewer page in the browser.
     progress : callable, optional
-        Called with (what, share done).
+        Called with (name of what is running, share done).
     jobs : int, optional
-        Processes that trials are spread over; as many as there are cores unless given. Results are the same for any.
+        Number of processes for trials; one for each core unless given. It does not change the results.
 
     Raises
     ------
     InputError
         If the scenario or the folder is not acceptable; nothing is written then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
+    >>> with TemporaryDirectory() as folder:
+    ...     result = tr.run(scenario, folder, plots=False)
+    ...     saved = sorted(path.name for path in result.directory.glob("*.nc"))
+    >>> result.status.label, result.exit_code, saved
+    ('success', 0, ['trajectory.nc'])
+    >>> result.summary["metrics"]["gap"]["holds"]  # of the limits in the scenario's [acceptance]
+    True
     """
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario, seed=seed)
@@ -165,7 +177,7 @@ def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
 def _do_all(
     scenario: Scenario, parts_to_run: Iterator[Part], directory: Path, clock: _Clock, progress: Progress | None
 ) -> Result:
-    """Do the parts_to_run in their order; save what each leaves as soon as it is there."""
+    """Run the parts in their order; save the trajectory of each as soon as it is computed."""
     done: dict[str, Trajectory] = {}
     times: dict[str, float] = {}
     outcomes: dict[str, tuple[Status, str]] = {}
@@ -184,7 +196,7 @@ def _do_all(
             clock.add(part.phase, times[name])
         if outcomes[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
             break
-    if "" not in outcomes:  # stopped before its main run: what there is stands for it
+    if "" not in outcomes:  # stopped before its main run: the first part takes its place
         first = next(iter(outcomes))
         outcomes[""], times[""] = outcomes[first], times[first]
         if first in done:
@@ -208,7 +220,7 @@ def _do_all(
 
 
 def _saved(trajectory: Trajectory, directory: Path, name: str, outcome: tuple[Status, str]) -> tuple[Status, str]:
-    """Save a trajectory and return how its run ended: by an interrupt, if one came while it was written."""
+    """Save a trajectory and return the outcome of its run: interrupted, if an interrupt came while it was written."""
     try:
         trajectory.save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
     except KeyboardInterrupt:
@@ -217,9 +229,9 @@ def _saved(trajectory: Trajectory, directory: Path, name: str, outcome: tuple[St
 
 
 def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
-    """Return how one part ended, a message, and what it computed.
+    """Run one part; return how it ended, a message, and its trajectory, if there is one.
 
-    A `late` part that cannot be done leaves what earlier ones computed.
+    An error of a `late` part does not end the run, so the results of earlier parts are kept.
     """
     share = (lambda done: progress(part.name or part.phase, done)) if progress else None
     try:
@@ -274,7 +286,7 @@ def _summary(
 def _metrics(
     scenario: Scenario, main: Trajectory | None, parts: Mapping[str, Trajectory]
 ) -> tuple[Mapping[str, Metric], set[str]]:
-    """Return the metrics of a run and the names of all there are; none where they cannot be computed."""
+    """Return the metrics of a run and the names of all known metrics; both empty where they cannot be computed."""
     from trundle.report import RunSet
 
     if main is None or len(main) < 2:
@@ -289,7 +301,7 @@ def _metrics(
 
 
 def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:
-    """Return the trajectory with what the run knows and the simulation does not."""
+    """Return the trajectory with the run's metadata: kind, scenario, seed, version and wall time."""
     known = dict(trajectory.metadata)
     times = dict(known.get("wall_time", {})) | {phase: seconds}
     known |= {

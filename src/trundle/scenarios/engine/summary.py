@@ -6,7 +6,7 @@ from typing import TypedDict
 
 
 class MetricEntry(TypedDict):
-    """A metric beside its limit and what was published; `value` is None where it is missing or not finite."""
+    """A metric with its limit and its published value; `value` is None where it is missing or not finite."""
 
     value: float | None
     unit: str

@@ -1,4 +1,4 @@
-"""The verb `sweep`: many runs of one scenario, one Parquet table; what is done stays done when it is stopped."""
+"""The verb `sweep`: many runs of one scenario, one Parquet table; a sweep that was stopped can be resumed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trundle.scenarios.problems import Toml
 from trundle.scenarios.scenario import Scenario, load_scenario
 
 TABLE, PLAN, ROWS = "sweep.parquet", "sweep.json", "rows.jsonl"
-_TABLE_EVERY = 30.0  # s: how often the table of what is there is written in the middle of a sweep
+_TABLE_EVERY = 30.0  # s, how often the table of the finished runs is written during a sweep
 _OK = ("success", "rest")
 
 Row = dict[str, Toml]
@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep left.
+    """Result of a sweep.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Sweep:
     rows : tuple of dict
         The same rows.
     resumed : int
-        How many of them an earlier, stopped sweep had left.
+        Number of rows that an earlier, interrupted sweep had already computed.
     complete : bool
         False if it was interrupted.
     """
@@ -62,14 +62,14 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepTask:
-    """What every run of a sweep has in common; travels to workers."""
+    """Settings that all runs of a sweep share; picklable, so that workers can run its points."""
 
     scenario: str
     overrides: tuple[str, ...] = ()
     allow_path: tuple[str, ...] = ()
 
     def run(self, point: Point) -> Row:
-        """Return the row of a point; whatever goes wrong in it is its status."""
+        """Return the row of a point; an error of the run becomes its status and message."""
         from trundle.scenarios.engine.run import measure
 
         begin, summary, status, message = time.perf_counter(), None, "failed", ""
@@ -80,7 +80,7 @@ class SweepTask:
             status, message = "bad-input", str(error)
         except TrundleError as error:
             message = str(error)
-        except Exception as error:  # a sweep of thousands outlives a bug in one of its runs
+        except Exception as error:  # a bug in one run must not end a sweep of thousands
             message = f"{type(error).__name__}: {error}"
         row = row_of(point, status, message)
         if summary is not None:
@@ -115,10 +115,10 @@ def sweep(
     allow_path: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run a scenario many times and write one Parquet table; a sweep that was stopped goes on where it was.
+    """Run a scenario many times and write one Parquet table; a sweep that was stopped is resumed.
 
-    A run that fails is a row with its status: ``bad-input`` if its values are not allowed, ``failed`` if it ended by an
-    error of the program.
+    A run that fails leaves a row with its status: ``bad-input`` if its values are not allowed, ``failed`` if it ended
+    by an error of the program.
 
     Parameters
     ----------
@@ -127,11 +127,11 @@ def sweep(
     over : sequence of str
         ``table.key=a:b:n`` or ``table.key=v1,v2,...``.
     out : path
-        New, empty, or that of the same sweep.
+        A new or empty folder, or the one of the same sweep, which is then resumed.
     samples, seed : int, optional
-        Number of random draws, uniform in the ranges, instead of the grid; seed of the draws, on a grid of every run.
+        Number of random draws, which replace the grid; seed of the draws or, on a grid, of every run.
     jobs : int, optional
-        Processes; default: as many as there are processors.
+        Number of processes; default: one for each processor.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers have trundle and see the same files.
     overrides, allow_path, progress
@@ -142,7 +142,7 @@ def sweep(
     InputError
         If the scenario, a key or the folder is not acceptable; nothing is written then.
     MissingExtraError
-        If what it needs is not installed.
+        If a package that it needs is not installed.
     """
     for package in ("pyarrow", "distributed" if scheduler else "joblib"):
         needed(package)
@@ -165,7 +165,7 @@ def sweep(
 def _collected(
     done: Iterator[Row], rows: dict[int, Row], journal: TextIO, tell: Callable[[], None], save: Callable[[], list[Row]]
 ) -> bool:
-    """Put rows into the journal as they come; return False if that was interrupted."""
+    """Write rows to the journal as they are computed; return False if this was interrupted."""
     saved, complete = time.monotonic(), True
     try:
         tell()
@@ -200,7 +200,7 @@ def _where(scenario: str | Path) -> str:
 
 
 def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
-    """Return a digest of the scenario; both ends of the sweep refused means that a key is wrong, not a value."""
+    """Return a digest of the scenario; raise if first and last point are both refused: then a key is wrong."""
     refused = []
     for point in (points[0], points[-1]):
         try:
@@ -217,7 +217,7 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
 
 @contextmanager
 def _opened(folder: Path, plan: dict[str, Toml]) -> Iterator[tuple[Path, TextIO, dict[int, Row]]]:
-    """Open the folder for this process alone; yield the journal and the rows that are there."""
+    """Lock the folder for this process; yield it, its journal, and the rows that are already computed."""
     present = made(folder)
     try:
         known = json.loads((folder / PLAN).read_text()) if PLAN in present else None
@@ -238,7 +238,7 @@ def _opened(folder: Path, plan: dict[str, Toml]) -> Iterator[tuple[Path, TextIO,
 
 
 def _read_rows(journal: TextIO) -> dict[int, Row]:
-    """Return the rows that are complete; half a line, left by a kill, is cut off."""
+    """Return the complete rows; an incomplete last line, left by a killed process, is cut off."""
     journal.seek(0)
     content = journal.read()
     whole = content[: content.rfind("\n") + 1]
@@ -255,14 +255,14 @@ def _read_rows(journal: TextIO) -> dict[int, Row]:
 
 
 def _here(task: SweepTask, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
-    """Yield rows as they are done, from processes of this machine; a process that dies costs only its own run."""
+    """Yield rows as they are computed by local processes; if a process dies, only its own run fails."""
     count = (os.cpu_count() or 1) if jobs is None else jobs
     for number, row in in_processes(task.run, points, count, ordered=False):
         yield row_of(points[number], "failed", "the process of this run died") if row is None else row
 
 
 def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator[Row]:
-    """Yield rows as they are done, from the workers of a Dask scheduler."""
+    """Yield rows as they are computed by the workers of a Dask scheduler."""
     distributed = needed("distributed")
     try:
         client = distributed.Client(address, timeout="10s")
@@ -278,7 +278,7 @@ def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator
 
 
 def _write_table(folder: Path, rows: dict[int, Row], plan: dict[str, Toml]) -> list[Row]:
-    """Write the table of what is there and return its rows, ordered."""
+    """Write the table of the rows computed so far and return them, ordered."""
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     ordered = [rows[number] for number in sorted(rows)]
     names = list(dict.fromkeys(name for row in ordered for name in row))

@@ -22,16 +22,16 @@ _FORM = "of the form table.key=a:b:n or table.key=v1,v2,..."
 
 @dataclass(frozen=True)
 class Axis:
-    """One key that a sweep goes over.
+    """One key that a sweep varies, with its values.
 
     Parameters
     ----------
     key : str
-        Dotted, as of ``--set``.
+        Dotted key, as in ``--set``.
     values : tuple
-        On the grid, in their order.
+        Values on the grid, in order.
     ends : (float, float) or None
-        Of a range, from which random draws are taken; None: they are taken from `values`.
+        Range from which random draws are taken; None: they are taken from `values`.
     """
 
     key: str
@@ -89,7 +89,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep: its number, what it sets, and its seed (None: the scenario's own)."""
+    """One run of a sweep: its number, the keys and values it sets, and its seed (None: the scenario's own)."""
 
     number: int
     values: tuple[tuple[str, Toml], ...]
@@ -97,7 +97,7 @@ class Point:
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """What ``--set`` would be given."""
+        """The keys and values as arguments of ``--set``."""
         return tuple(f"{key}={toml_text(value)}" for key, value in self.values)
 
 

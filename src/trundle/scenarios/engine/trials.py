@@ -1,4 +1,4 @@
-"""Trials over processes: the same results for any number of them."""
+"""Trials in several processes: the results do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _jobs: ContextVar[int] = ContextVar("jobs", default=1)
 
 @contextmanager
 def over_processes(jobs: int | None) -> Iterator[None]:
-    """Spread trials within the block over so many processes; None: as many as the machine has cores."""
+    """Run trials within the block in `jobs` processes; None: one for each core."""
     token = _jobs.set((cpu_count() or 1) if jobs is None else jobs)
     try:
         yield
@@ -39,13 +39,13 @@ def over_processes(jobs: int | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Done(Generic[ResultT]):
-    """A trial that was run: what it left, or the error that ended it."""
+    """Outcome of a trial: its result, or the error that ended it."""
 
     value: ResultT | None = None
     error: TrundleError | None = None
 
     def result(self) -> ResultT:
-        """Return what the trial left, or raise its error."""
+        """Return the trial's result, or raise its error."""
         if self.error is not None:
             raise self.error
         return cast("ResultT", self.value)
@@ -67,15 +67,15 @@ def run_trials(
 
 
 def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) -> Iterator[Done[ResultT]]:
-    """Yield what every trial left, in their order, as they are done.
+    """Yield the outcome of every trial, in their order, as soon as it is known.
 
     Parameters
     ----------
     run : callable
-        Can be pickled; what it computes depends on the trial alone. A process that runs several trials keeps the
-        `run` that its first one brought, and what that has compiled.
+        Picklable; its result depends on the trial alone. A worker process unpickles it once and keeps it for its later
+        trials, with everything that it has compiled.
     trials : sequence
-        Can be pickled.
+        Picklable.
     """
     jobs = min(_jobs.get(), len(trials))
     if jobs < 2:
@@ -94,7 +94,7 @@ def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) ->
 
 
 def next_of(done: Iterator[Done[ResultT]]) -> Callable[[PartProgress | None], ResultT]:
-    """Return the run of a part that takes the next of the trials that are done."""
+    """Return a function for `Part.run` that waits for the next trial and returns its result."""
 
     def take(share: PartProgress | None) -> ResultT:
         result = next(done).result()
@@ -116,7 +116,7 @@ _kept: dict[bytes, Callable[[object], object]] = {}
 
 
 def _in_worker(key: bytes, trial: object) -> Done[object]:
-    """Run a trial in a worker, which unpickles what runs it once."""
+    """Run a trial in a worker process by the pickled function `key`, which is unpickled once."""
     if key not in _kept:
         _kept.clear()
         _kept[key] = pickle.loads(key)

@@ -1,7 +1,7 @@
 """Juggling: an object that rolls on a moving hand, in space or in the plane (paper 2).
 
-`build` makes pair and start of a file, `control` and `throw` the experiments with plans, controllers and trials
-(`policies`, `plants`, `goals`); `metrics` and `metrics_passive` judge runs, `figures` compares them.
+`build` makes the pair and the start of a scenario, `control` and `throw` the experiments with plans, controllers and
+trials (`policies`, `plants`, `goals`); `metrics` and `metrics_passive` evaluate runs, `figures` compares them.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def pair_and_start(scenario: Scenario) -> tuple[RollingPair, Start]:
 
 
 def initial(table: InitialTable, planar: bool) -> dict[str, ArrayLike]:
-    """Return the keywords of `RollingPair.place` of a table [initial]."""
+    """Return the keyword arguments of `RollingPair.place` for a table [initial]."""
     names = ("contact_on_hand", "object_quaternion", "object_angular_velocity")
     if not planar:
         return {name: getattr(table, name) for name in names}
@@ -47,7 +47,7 @@ def initial(table: InitialTable, planar: bool) -> dict[str, ArrayLike]:
 
 
 def xz(vector: tuple[float, float, float]) -> tuple[float, float]:
-    """Return the part of a vector that lies in the plane."""
+    """Return the x and z components of a vector, those in the plane."""
     return vector[0], vector[2]
 
 
@@ -76,7 +76,7 @@ def _hand(scenario: Scenario, table: HandTable) -> Hand:
 
 
 def motion_of(scenario: Scenario, table: MotionTable, d: int, key: str) -> HandMotion:
-    """Return the motion of the table `key` of a body in the dimension `d`."""
+    """Return the prescribed motion of the table at `key`, for a body in dimension `d`."""
     if table.type == "coast":
         return Coast()
     if table.type == "sinusoid":

@@ -38,7 +38,7 @@ _log = logging.getLogger("trundle.run")
 
 
 def build_transfer(scenario: Scenario) -> TransferExperiment:
-    """Return the work of a scenario of task `transfer`."""
+    """Return the experiment of a scenario of task `transfer`."""
     from trundle.plan import ContactLimits, Goal, HandLimits, Transfer, Weights
     from trundle.plan.transfer.formulation import Formulation
 
@@ -67,7 +67,7 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
 
 
 def build_balance(scenario: Scenario) -> BalanceExperiment:
-    """Return the work of a scenario of task `balance`."""
+    """Return the experiment of a scenario of task `balance`."""
     tables = scenario.read(JugglingBalance)
     pair, start = pair_and_start(scenario)
     with error_context("trials", scenario):
@@ -81,7 +81,7 @@ def build_balance(scenario: Scenario) -> BalanceExperiment:
 
 
 def _moved(limits: LimitsTable) -> dict[str, str]:
-    """Return where in the file the keys of a Transfer stand."""
+    """Return, for the keys in errors of a Transfer, the keys of the scenario file."""
     places = {f"{table}.{name}": f"limits.{name}" for table in _LIMITS for name in type(limits).model_fields}
     weights = {f"weights.{name}": f"cost.{name}" for name in CostTable.model_fields}
     return {"duration": "plan.duration"} | places | weights
@@ -113,7 +113,7 @@ class TransferExperiment:
         return self._controller(plan.tracked)
 
     def parts(self) -> Iterator[Part]:
-        """Yield plan, main run, open loops, and trials; after a plan that failed only its best attempt."""
+        """Yield plan, main run, open-loop runs and trials; if the plan failed, only its best attempt."""
         made: list[Plan] = []
         yield Part("plan", lambda share: self._plan(made, share), "solve")
         if not made or not made[0].success:
@@ -173,7 +173,7 @@ class TransferExperiment:
             "max_refinements": table.refinements,
             **settings,
         }
-        # How long a solver takes is not known beforehand: the share only grows.
+        # The number of iterations is not known beforehand: the share grows towards 1.
         report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
         return plan(self.task, progress=report, **given)
 
@@ -219,14 +219,14 @@ class TransferExperiment:
         return self._labelled(replace(run, status=found.status), left)
 
     def _standstill(self) -> Trajectory:
-        """Return a moment of the start without input: there is no attempt to show."""
+        """Return one sample interval from the start without input: there is no attempt to show."""
         step = self.tables.simulation.output_step
         return simulate(self.pair, self.start, step, output_step=step)
 
     # runs ---------------------------------------------------------------------------------------------
 
     def _coarse(self) -> Iterator[Part]:
-        """Yield the coarse plan's controls without and with feedback, as in figure 10 of paper 2."""
+        """Yield runs of the coarse plan's inputs without and with feedback, as in figure 10 of paper 2."""
         made: list[Reference] = []
 
         def opened(share: PartProgress | None) -> Trajectory:
@@ -247,7 +247,7 @@ class TransferExperiment:
         return moved_start(self.pair, self.tables, np.asarray(contact), np.asarray(turn))
 
     def _controller(self, reference: Reference) -> Policy:
-        """Return the controller along a reference, made once: gains and a region of attraction take their time."""
+        """Return the controller along a reference; cached, as gains and a region of attraction are slow to compute."""
         if id(reference) not in self._controllers:
             goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if self.tables.controller.switch else None
             self._controllers[id(reference)] = reference, follower(self.pair, reference, goal, self.tables)
@@ -269,7 +269,7 @@ class TransferExperiment:
         pair: RollingPair | None = None,
         bias: ArrayLike = 0.0,
     ) -> Trajectory:
-        """Run the planned inputs without feedback; afterwards the hand does not accelerate, but for the bias."""
+        """Run the planned inputs without feedback; afterwards the hand's acceleration is the bias alone."""
         duration = reference.duration + self.tables.controller.hold
         return self._simulated(with_inputs(pair or self.pair, reference, bias), start, duration, share)
 
@@ -297,7 +297,7 @@ class TransferExperiment:
 
 @dataclass(frozen=True)
 class BalanceExperiment:
-    """A regulator about an equilibrium, and the same start without it."""
+    """A run with a regulator about an equilibrium, a run from the same start without it, and trials."""
 
     scenario: Scenario
     pair: RollingPair

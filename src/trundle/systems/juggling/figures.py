@@ -1,4 +1,4 @@
-"""Figures that set several runs of one scenario beside each other: trials around their plan, errors of open loops."""
+"""Figures that compare several runs of one scenario: trials with their plan, open loop with closed loop."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def trial_errors(runs: Runs, ax: Axes | None = None) -> Axes:
             continue
         for run in group:
             ax.plot(run.time, shown(run), color=colour, linewidth=0.5, alpha=0.45)
-        # The mean ends with the first trial that does: later it would be that of others.
+        # The mean ends with the shortest trial: later it would be the mean of other trials.
         shortest = min(group, key=lambda run: run.time[-1]).time
         values = np.array([np.interp(shortest, run.time, shown(run)) for run in group])
         mean, spread = np.mean(values, axis=0), np.std(values, axis=0)

@@ -1,4 +1,4 @@
-"""Goals of planned and controlled runs in the words of the library, and whether a run met its goal."""
+"""Goals of planned and controlled runs as arguments of the library, and whether a run reached its goal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GoalPose(TypedDict):
 
 
 def transfer_goal(table: GoalTable, d: int) -> dict[str, Any]:
-    """Return the goal of a transfer in the words of `trundle.plan.Goal`; what is left out stays as at the start."""
+    """Return the goal of a transfer as arguments of `trundle.plan.Goal`; what is left out stays as at the start."""
     hand: dict[str, ArrayLike] = {"hand_position": "start" if table.hand_position is None else table.hand_position}
     if d == 2:
         given = {"object_angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
@@ -39,7 +39,7 @@ def transfer_goal(table: GoalTable, d: int) -> dict[str, Any]:
 
 
 def resting_pose(tables: Controlled, d: int) -> dict[str, ArrayLike]:
-    """Return the keywords of `place` for a goal; what is left out is as at the start, at rest."""
+    """Return the keyword arguments of `place` for the goal, at rest; what is left out is as at the start."""
     given = initial(tables.initial, d == 2)
     goal = tables.goal
     if goal.contact_on_hand is not None:
@@ -70,10 +70,10 @@ def goal_pose(tables: Controlled, pair: RollingPair) -> GoalPose:
 
 
 def judged(run: Trajectory, tables: Controlled, hold: float = np.inf) -> Trajectory:
-    """Return a run that ended well with the status goal-not-reached if it was not at its goal at its end.
+    """Return the run; if it succeeded without being at its goal at the end, with the status goal-not-reached.
 
-    The end is the last half second, or the last `hold` (s), if that is shorter. In the plane rolling ties contact and
-    angle: the one that is not fed back does not count.
+    The end is the last half second, or the last `hold` (s), if that is shorter. In the plane rolling couples contact
+    and angle: the one that is not fed back is not checked.
     """
     from trundle.systems.juggling.metrics import SETTLED, missed_goal
 
@@ -89,7 +89,7 @@ def judged(run: Trajectory, tables: Controlled, hold: float = np.inf) -> Traject
 
 
 def finite(value: Any) -> Any:
-    """Return nested mappings and lists with None where a number is not finite: files hold none such."""
+    """Return nested mappings and lists with None where a number is not finite: files cannot store such numbers."""
     if isinstance(value, Mapping):
         return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

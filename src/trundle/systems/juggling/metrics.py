@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
 
 SETTLED = 0.5
-"""Last time (s) of a trial over which it has to be at its goal."""
+"""Length (s) of a trial's end over which it has to be at its goal."""
 UPRIGHT, SLOW = 0.2, 1.0
 """Largest angle (rad) and angular speed (rad/s) of an object that counts as balanced."""
 NEAR, CREEPING = 5e-3, 0.02
@@ -82,10 +82,10 @@ def arrived(run: Trajectory) -> bool:
 
 
 def missed_goal(run: Trajectory, over: float = SETTLED, besides: str = "") -> str:
-    """Return by how much a run misses its goal over its last `over` seconds, or nothing where it is at it.
+    """Return a message on how far a run is from its goal over its last `over` seconds; empty if it is at the goal.
 
-    At its goal is a contact within 5 mm on the hand and an object within 0.2 rad; a run without a goal misses nothing.
-    The goal's key `besides` does not count.
+    A run is at its goal if the contact is within 5 mm on the hand and the object within 0.2 rad, or if it has no goal.
+    The goal's key `besides` is not checked.
     """
     goal = {key: value for key, value in (run.metadata.get("goal") or {}).items() if key != besides}
     last = run.time >= run.time[-1] - over
@@ -113,7 +113,7 @@ def path_length(run: Trajectory) -> float:
 
 
 def _friction_use(runs: list[Trajectory], until: Callable[[Trajectory], int] | None = None) -> float:
-    """Return the largest used share of the friction cone where contacts roll, up to sample ``until(run)``."""
+    """Return the largest |f_t| / (mu f_n) of rolling contacts, up to sample ``until(run)``."""
     largest = 0.0
     for run in runs:
         stop = len(run) if until is None else until(run)
@@ -130,7 +130,7 @@ def _until_balanced(run: Trajectory) -> int:
 
 
 def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
-    """Goal errors of the replayed plan and of the closed loop from its offset; what the planner left."""
+    """Goal errors of the replayed plan and of the closed loop from its offset; statistics of the planner."""
     plan = _part(parts, "plan")
     planned, tracked = goal_errors(plan, _goal(plan)), goal_errors(run, _goal(run))
     values = {
@@ -157,7 +157,7 @@ def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
 
 
 def ellipse_damping(run: Trajectory, parts: Parts) -> dict[str, float]:
-    """Rms of the angle from its mean equilibrium over the last second, without control over with control."""
+    """Rms of the angle about the goal over the last second, with and without control, and their ratio."""
     free = _part(parts, "uncontrolled")
     without, with_control = (_wobble(each) for each in (free, run))
     return {
@@ -287,13 +287,13 @@ GROUPS = (
         {
             "goal_position_error": Quantity("m", "plan re-simulated accurately: contact on the hand against the goal"),
             "goal_rotation_error": Quantity("deg", "the same, orientation"),
-            "tracked_position_error": Quantity("m", "closed loop from the offset, contact on the hand"),
+            "tracked_position_error": Quantity("m", "closed loop from the offset: contact against the goal"),
             "tracked_rotation_error": Quantity("deg", "the same, orientation"),
             "start_successes": Quantity("1", "perturbed initial guesses that reach the goal"),
             "friction_use": Quantity("1", "largest |f_t| / (mu f_n), plan and closed loop"),
             "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
             "path_length": Quantity("m", "of the contact on the hand, planned"),
-            "geometric_path_length": Quantity("m", "of a purely geometric plan, a few straight rolls"),
+            "geometric_path_length": Quantity("m", "path length of a geometric plan of a few straight rolls"),
         },
         plate_reorient,
         applies=lambda run, parts: "plan" in parts and "open-loop" in parts,

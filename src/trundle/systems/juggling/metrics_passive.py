@@ -1,4 +1,4 @@
-"""Metrics of the passive scenarios of the library, against what is known of them."""
+"""Metrics of the passive scenarios of the library, compared with analytic results."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def plate_tilted(run: Trajectory, parts: Parts) -> dict[str, float]:
 
 
 def ellipsoid_dish(run: Trajectory, parts: Parts) -> dict[str, float]:
-    """Energy drift relative to the largest kinetic energy, so that no choice of zero height helps it."""
+    """Energy drift relative to the largest kinetic energy, which does not depend on the choice of zero height."""
     kinetic, potential = energy(run)
     return {"energy_drift": relative_drift(kinetic + potential, float(np.max(kinetic)))}
 

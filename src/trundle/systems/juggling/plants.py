@@ -31,7 +31,7 @@ _SCALED: Mapping[type, Callable[[Any, FloatArray], geometry.Shape]] = {
 
 @dataclass(frozen=True)
 class Draw:
-    """What one trial has other than the model.
+    """Errors of one trial: how its plant and start differ from the model.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class Draw:
     contact : (d,) m
         Added to the contact on the hand at the start.
     turn : (k,) rad
-        The object is turned by this at the start, world.
+        Rotation of the object at the start, world.
     bias : (n_u,) rad/s2, m/s2
         Added to the hand's acceleration, angular first.
     seed : int
-        Of the sensors.
+        Seed of the sensor noise.
     """
 
     pair: RollingPair
@@ -55,14 +55,16 @@ class Draw:
 
 
 def draws(pair: RollingPair, table: TrialsTable, seed: int) -> list[Draw]:
-    """Return the trials of a table [trials]: sizes and J/m off by the full error with a random sign, the rest normal.
+    """Return the trials of a table [trials].
 
-    The hand of a planar pair is off in the plane; the contact along the hand's first axes only: it is projected.
+    Sizes and J/m have the full error with a random sign, the centre of mass the full distance in a random direction;
+    the other errors are normally distributed. The contact is moved along all but the last axis of the hand: it is
+    projected onto the surface.
 
     Raises
     ------
     InputError
-        If sizes are to be wrong of a shape that has no axes.
+        If sizes are to have an error and the shape is no circle, sphere, ellipse or ellipsoid.
     """
     shape = pair.body.shape
     if table.count and table.semi_axes and type(shape) not in _SCALED:
@@ -100,7 +102,7 @@ def moved_start(pair: RollingPair, tables: JugglingTable, contact: FloatArray, t
 
 
 def with_inputs(pair: RollingPair, reference: Reference, bias: ArrayLike = 0.0) -> RollingPair:
-    """Return the pair with a hand that moves by a reference's inputs plus a constant `bias` (n_u,)."""
+    """Return the pair with a hand whose acceleration is a reference's inputs plus a constant `bias` (n_u,)."""
     end = float(reference.times[-1])
     times = np.append(reference.times, end + 1e-9 * max(end, 1.0)) - reference.times[0]
     values = np.vstack([reference.inputs, np.zeros(reference.inputs.shape[1])]) + np.asarray(bias)

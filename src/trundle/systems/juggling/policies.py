@@ -1,4 +1,4 @@
-"""Policies of kind `juggling`: what [controller] and [noise] say, about an equilibrium or along a plan."""
+"""Policies of kind `juggling` from [controller] and [noise]: about an equilibrium or along a plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables
 
 
 def sensed(policy: Policy, pair: RollingPair, tables: Controlled, draw: Draw | None, seed: int = 0) -> Policy:
-    """Return the policy behind the camera of [noise], if there is one, and before the bias of the hand."""
+    """Return the policy as run: measuring by the camera of [noise], if given, and with a trial's bias on its output."""
     from trundle.control import Actuated, Camera, Sensed
 
     noise, table = tables.noise, tables.controller
@@ -63,7 +63,7 @@ def noted(policy: Policy) -> dict[str, Any]:
 
 
 def _settings(pair: RollingPair, tables: Controlled) -> dict[str, Any]:
-    """Return what regulators about a plan and about an equilibrium have in common."""
+    """Return the arguments that regulators about a plan and about an equilibrium share."""
     table, limits = tables.controller, tables.limits
     bound = [limits.angular_acceleration] * (1 if pair.d == 2 else 3) + [limits.linear_acceleration] * pair.d
     return {

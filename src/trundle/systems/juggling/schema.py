@@ -112,7 +112,7 @@ Extent = Annotated[Sizes2 | Size | None, Allowed("2 lengths > 0, each from 1e-7 
 
 
 class HandTable(table_of(Hand, ["rpy", "extent"], narrower={"extent": Extent})):
-    """The hand: a surface, or a curve in the plane, that moves as told."""
+    """The hand: a surface, or a curve in the plane, whose motion is prescribed."""
 
     shape: HandShape = Field(description="surface, or curve in the plane, in the hand's frame")
     position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, world")
@@ -128,7 +128,7 @@ CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation")
 
 
 class ContactTable(table_of(RollingPair, CONTACT, narrower={"law": RollingLaw})):
-    """What the touch forbids and what it can push."""
+    """Contact of object and hand: its law, friction, and what happens at slip and separation."""
 
 
 class InitialTable(Table):
@@ -155,7 +155,7 @@ class InitialTable(Table):
 
 
 class SimulationTable(table_of(Method, ["relative_tolerance"])):
-    """How long and how accurately."""
+    """Gravity, duration, sampling and accuracy of the simulation."""
 
     gravity: Vector3 = Field(default=(0.0, 0.0, -9.81), description="m/s^2, world")
     duration: Duration = Field(default=10.0, description="s")
@@ -181,7 +181,7 @@ _LEFT_OUT = "must be left out in the plane, where {} is given"
 def check_dimension(scenario: JugglingTable) -> None:
     """Raise the validator's error where a key belongs to space and the shapes to the plane, or the other way round.
 
-    In the plane positions and velocities are (x, 0, z), and what turns is one number, counter-clockwise.
+    In the plane positions and velocities are (x, 0, z), and angular quantities one number, counter-clockwise.
     """
     body, hand, initial = scenario.object, scenario.hand, scenario.initial
     planar = is_planar(hand.shape)
@@ -242,7 +242,7 @@ def _check_space(body: ObjectTable, hand: HandTable, initial: InitialTable, simu
 
 
 class JugglingTable(ScenarioTable):
-    """What every scenario of kind `juggling` has."""
+    """Tables that every scenario of kind `juggling` has."""
 
     kind: Literal["juggling"]
     object: ObjectTable

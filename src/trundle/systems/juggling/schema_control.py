@@ -55,7 +55,7 @@ class JugglingTransfer(JugglingTable):
 
 
 class JugglingBalance(JugglingTable):
-    """Kind `juggling`, task `balance`: a regulator about an equilibrium, beside the hand at rest."""
+    """Kind `juggling`, task `balance`: a regulator about an equilibrium, compared with the hand at rest."""
 
     task: Literal["balance"]
     goal: GoalTable = GoalTable()
@@ -78,13 +78,13 @@ THROW = ("carry", "flight", "retreat", "turn", "slip", "ramp")
 
 
 class ThrowTable(table_of(Shooting, ["time_limit"], base=table_of(ThrowCatch, THROW))):
-    """How throw and catch are sought: ranges of their durations, and how near they come to limits."""
+    """Search for throw and catch: ranges of their durations, tolerances, and time limit."""
 
     reach: Positive = Field(default=0.45, description="rad from the goal angle at which the regulator takes over")
-    energy_tolerance: Positive = Field(default=5e-3, description="of the energy after the catch, in parts of the lift")
-    place_tolerance: Positive = Field(default=5e-3, description="m, of the contact at the goal angle")
+    energy_tolerance: Positive = Field(default=5e-3, description="of the energy after the catch, relative to the lift")
+    place_tolerance: Positive = Field(default=5e-3, description="m, tolerance of the contact's place at the goal angle")
     wanted: Annotated[Count, Field(ge=1, le=100), Allowed("an integer from 1 to 100")] = Field(
-        default=1, description="motions that are found before the cheapest is taken"
+        default=1, description="number of motions to find, of which the cheapest is taken"
     )
 
     @model_validator(mode="after")
@@ -134,7 +134,7 @@ Controlled = JugglingTransfer | JugglingBalance | JugglingThrow
 def check_goal(scenario: Controlled) -> None:
     """Raise the validator's error where a key of [goal] belongs to the other dimension, or is no unit quaternion.
 
-    A camera slower than the controller is the rule; a faster one is refused too.
+    A camera with a shorter period than the controller's is refused too.
     """
     noise, period = scenario.noise, scenario.controller.period
     if noise is not None and noise.camera_period < period:

@@ -42,7 +42,7 @@ GOAL = {"contact_on_hand": Place3, "object_quaternion": Vector4, "object_angle":
 
 
 class GoalTable(table_of(Goal, list(GOAL), narrower=GOAL)):
-    """Where object and hand are to be at rest; what is left out stays as at the start."""
+    """Pose of object and hand at rest at the goal; what is left out stays as at the start."""
 
     hand_position: Place3 | None = Field(default=None, description="m, world")
     hand_rpy: Vector3 | None = Field(default=None, description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
@@ -59,37 +59,37 @@ class LimitsTable(
         base=table_of(HandLimits, HAND_LIMITS, narrower={"freedoms": Freedoms}),
     )
 ):
-    """What the hand can do, and how near the contact may come to its own limits in a plan."""
+    """Limits of the hand's motion, and margins of the contact's limits in a plan."""
 
 
 class CostTable(
     table_of(Weights, ["acceleration", "contact_speed", "hand_rate", "tilt"], narrower={"acceleration": NonNegative})
 ):
-    """What a plan makes small: means over time of squares, each over its own scale."""
+    """Cost of a plan: time averages of squares, each divided by its own scale."""
 
 
 class PlanTable(Table):
-    """How the plan is sought."""
+    """Settings of the planner."""
 
     duration: Span = Field(default=2.0, description="s, or [shortest, longest]")
     nodes: Annotated[int, Field(ge=2, le=10_000), Allowed("an integer from 2 to 10000")] = Field(
         default=50, description="intervals of the first, coarse solution"
     )
     method: Literal["hermite-simpson", "trapezoid", "shooting"] = Field(
-        default="hermite-simpson", description="how the dynamics become equations"
+        default="hermite-simpson", description="how the dynamics are discretised"
     )
     coarse_nodes: Annotated[int, Field(ge=0, le=10_000), Allowed("an integer from 0 to 10000")] = Field(
-        default=0, description="intervals of a trapezoid plan whose controls are run beside; 0: none"
+        default=0, description="intervals of a coarse trapezoid plan whose inputs are run for comparison; 0: none"
     )
-    position_tolerance: GoalTolerance = Field(default=1e-4, description="m, contact on the hand, of the plan replayed")
-    rotation_tolerance: GoalTolerance = Field(default=1e-3, description="rad, orientation, of the plan replayed")
+    position_tolerance: GoalTolerance = Field(default=1e-4, description="m, goal error of the replayed plan's contact")
+    rotation_tolerance: GoalTolerance = Field(default=1e-3, description="rad, goal error of its orientation")
     refinements: Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")] = Field(
-        default=5, description="finer meshes that may be tried"
+        default=5, description="largest number of mesh refinements"
     )
     starts: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
-        default=0, description="perturbed guesses tried besides, counted in start_successes"
+        default=0, description="perturbed initial guesses tried in addition; start_successes counts the successes"
     )
-    start_sigma: NonNegative = Field(default=0.1, description="of the guesses' perturbation, see docs")
+    start_sigma: NonNegative = Field(default=0.1, description="sigma of the perturbation of these guesses, see docs")
 
 
 class StateWeights(Table):
@@ -112,7 +112,7 @@ class InputWeights(Table):
 
 
 class IntegralWeights(Table):
-    """Weights of integrals of the hand's error about the goal: constant disturbances leave it no offset."""
+    """Weights of integrals of the hand's error about the goal; they remove the offset due to constant disturbances."""
 
     hand_rotation: NonNegative = Field(default=0.0, description="1/(rad s)^2")
     hand_position: NonNegative = Field(default=0.0, description="1/(m s)^2")
@@ -137,9 +137,9 @@ class ControllerTable(
         default=False,
         description="regulate about the goal as soon as its cost to go is below this level; true: estimated",
     )
-    switch_factor: Positive = Field(default=1.0, description="times the estimated level, which is on the safe side")
+    switch_factor: Positive = Field(default=1.0, description="factor of the estimated level, which is conservative")
     final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
-    freedoms: Freedoms | None = Field(default=None, description="what feedback may use; limits.freedoms if left out")
+    freedoms: Freedoms | None = Field(default=None, description="freedoms of the feedback; limits.freedoms if left out")
     hold: Annotated[float, Field(ge=0, le=1e3), Allowed("a time from 0 to 1000 (s)")] = Field(
         default=0.0, description="s, how long the goal is held after the plan"
     )
@@ -158,15 +158,15 @@ CameraPeriod = Annotated[float, Field(ge=1e-4, le=1.0), Allowed("a time from 1e-
 
 
 class NoiseTable(table_of(Camera, CAMERA, narrower={"camera_period": CameraPeriod})):
-    """What the controller sees, and when."""
+    """Noise, sampling and delay of the camera through which the controller measures the state."""
 
     camera_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
-        default=4e-3, description="s, from picture to controller"
+        default=4e-3, description="s, from camera image to controller"
     )
 
 
 class TrialsTable(Table):
-    """Runs of a plant that differs from the model: drawn with the seed, the same for open and closed loop."""
+    """Runs of plants that differ from the model: drawn with the seed, the same for open and closed loop."""
 
     count: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
         default=0, description="runs"
@@ -174,9 +174,9 @@ class TrialsTable(Table):
     semi_axes: RelativeError = Field(default=0.0, description="largest relative error of the object's size")
     inertia: RelativeError = Field(default=0.0, description="largest relative error of J/m")
     center_of_mass: Place = Field(default=0.0, description="m, distance of the centre of mass from the model's")
-    angle_sigma: NonNegative = Field(default=0.0, description="rad, of the start")
-    position_sigma: NonNegative = Field(default=0.0, description="m, of the contact on the hand at the start")
-    angular_bias: NonNegative = Field(default=0.0, description="rad/s^2, sigma of the hand's constant error")
+    angle_sigma: NonNegative = Field(default=0.0, description="rad, sigma of the object's angle at the start")
+    position_sigma: NonNegative = Field(default=0.0, description="m, sigma of the contact on the hand at the start")
+    angular_bias: NonNegative = Field(default=0.0, description="rad/s^2, sigma of the hand's acceleration bias")
     linear_bias: NonNegative = Field(default=0.0, description="m/s^2, the same")
     open_loop: bool = Field(default=True, description="whether each trial is also run without feedback")
 

@@ -32,7 +32,7 @@ _SETTLE = 5e-3
 
 
 def build(scenario: Scenario) -> ThrowExperiment:
-    """Return the work of a scenario of task `throw`."""
+    """Return the experiment of a scenario of task `throw`."""
     from trundle.plan.throw.throw import ThrowCatch
 
     tables = scenario.read(JugglingThrow)
@@ -79,7 +79,7 @@ class ThrowExperiment:
         return regulator(self.pair, thrown.standing, self.tables)
 
     def parts(self) -> Iterator[Part]:
-        """Yield plan, main run and trials; after a plan that failed only its best attempt."""
+        """Yield plan, main run and trials; if the plan failed, only its best attempt."""
         made: list[ThrowPlan] = []
         yield Part("plan", lambda share: self._plan(made, share), "solve")
         if not made or not made[0].status.label == "success":

@@ -1,7 +1,7 @@
 """Planar: bodies and robots that roll on curved terrain in the plane (paper 4), and passive walkers.
 
 `build` makes a body on terrain, `tree` and `control` robots under operational-space control, `walker` limit cycles of
-passive walkers; `metrics` and `metrics_walker` judge runs, `figures_control` and `figures_walker` draw them.
+passive walkers; `metrics` and `metrics_walker` evaluate runs, `figures_control` and `figures_walker` draw them.
 """
 
 from __future__ import annotations

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from trundle.records import Policy, Trajectory
 
 SHARED = 1e-3
-"""By how much a body's second contact gives way, in parts of 1/mass: two contacts of a body hold it more than fully."""
+"""Compliance of a body's second contact, times the mass: the constraints of two contacts of a body are redundant."""
 
 
 _TOLD = ("name", "type", "body", "axis", "relative_to", "kp", "kd", "active", "contacts")
-"""What a record keeps of a task."""
+"""Keys of a task that the record keeps."""
 
 
 def build(scenario: Scenario) -> TrackExperiment:
-    """Return the work of a scenario of task `track`, its controller compiled."""
+    """Return the experiment of a scenario of task `track`, its controller compiled."""
     tree, start = build_tree(scenario)
     work = TrackExperiment(scenario, tree, start)
     with error_context("controller", scenario):
@@ -68,7 +68,7 @@ class TrackExperiment:
         return self.scenario.read(PlanarTrack)
 
     def parts(self) -> Iterator[Part]:
-        """Yield the controlled run as the only job."""
+        """Yield the controlled run as the only part."""
         yield Part("", self._run)
 
     def _run(self, share: PartProgress | None) -> Trajectory:
@@ -84,7 +84,7 @@ class TrackExperiment:
 
     @cached_property
     def plant(self) -> tuple[RollingTree, Start]:
-        """The robot that is simulated, and its start: the same pose, closed onto the ground there is."""
+        """The simulated robot with its errors, and its start: the pose of [initial], closed onto the plant's ground."""
         table = self.tables.plant
         values = table.values()
         if table.terrain is not None:
@@ -98,7 +98,7 @@ class TrackExperiment:
         return plant, self._closed(plant) if error.geometric else self.start
 
     def _closed(self, plant: RollingTree) -> Start:
-        """Return the start on the ground there is; a body that does not fit is named beside the key that moved it."""
+        """Return the start on the plant's ground; an error names the body that does not fit, and what changed it."""
         table = self.tables.plant
         place = "terrain" if table.terrain is not None else "curve_size" if table.curve_size else "center_of_mass"
         try:
@@ -141,7 +141,7 @@ class TrackExperiment:
 
     @cached_property
     def _model(self) -> TreeModel:
-        """What the controller believes: the nominal robot, with the share of the friction it may use."""
+        """The controller's model: the nominal robot, with the share of the friction that it may use."""
         share = self.tables.controller.friction_share
         believed = self.tree if share == 1.0 else self.tree.scaled(friction=share)
         return believed.system.model(self.start.atlas)
@@ -167,12 +167,12 @@ class TrackExperiment:
 
     @property
     def signals(self) -> list[Signal]:
-        """What each task follows."""
+        """The reference signal of each task."""
         given = self.tables.reference
         return [given[task.name].make() if task.name in given else Constant() for task in self.tables.controller.tasks]
 
     def _wrapped(self, policy: Policy) -> Policy:
-        """Return the policy behind its sensors, its delay and the drives."""
+        """Return the policy with the noise of its sensors, its delay, and the errors of the drives."""
         noise, table, size = self.tables.noise, self.tables.plant, len(self._model.driven)
         deviation = deviations(self._model, noise)
         if np.any(deviation):
@@ -212,7 +212,7 @@ class TrackExperiment:
 
 
 class Contacts:
-    """A model with all its contacts, and the symbols of which of them touch: what `InverseDynamics` reads.
+    """A model with all its contacts and a symbol for each that says whether it touches: input of `InverseDynamics`.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Contacts:
     terms : Terms
     touching : (contacts,) symbols
     compliance : (contacts,) 1/kg
-        Of a body's second contact: its rows depend on those of the first.
+        Positive for a body's second contact, whose rows depend on those of the first; else 0.
     """
 
     def __init__(self, model: TreeModel, terms: Terms, pairs: Sequence[Sequence[int]]) -> None:
@@ -236,7 +236,7 @@ class Contacts:
                 self.compliance[i] = 0.0 if i == numbers[0] else SHARED / mass
 
     def while_(self, active: str, contacts: Sequence[str] | None) -> float | ca.SX:
-        """Return 1 while a task is to be served, else 0, see [[controller.tasks]]."""
+        """Return 1 while a task is active, else 0; see `active` and `contacts` of [[controller.tasks]]."""
         if active == "always":
             return 1.0
         asked = [i for i, name in enumerate(self.bodies) if contacts is None or name in contacts]
@@ -280,7 +280,7 @@ def _quantity(
 
 
 def _secondary(table: PlanarControllerTable, driven: Contacts) -> list[Task]:
-    """Return the last level: what decides forces and torques that no task decides."""
+    """Return the tasks of the last level, which determine forces and torques that no other task determines."""
     terms = driven.terms
     level = 1 + max(task.level for task in table.tasks)
     frames, columns, size = [k.frame for k in terms.kin], terms.split, terms.J.shape[0]
@@ -314,7 +314,7 @@ def deviations(model: TreeModel, noise: PlanarNoiseTable) -> FloatArray:
 
 
 def _ended(status: Status, commands: Counter[Status]) -> Status:
-    """Return how a controlled run ended: one whose controller had no usable command most of the time is no success."""
+    """Return the status of a controlled run: no success if most calls of the controller gave no usable command."""
     lost = Counter({s: n for s, n in commands.items() if s not in (Status.SUCCESS, Status.LIMITS_RELAXED)})
     if status is not Status.SUCCESS or 2 * sum(lost.values()) <= sum(commands.values()):
         return status

@@ -1,4 +1,4 @@
-"""Figures of runs of kind `planar`: the kit's, and those of controlled robots and of walkers."""
+"""Figures of runs of kind `planar`: the default ones, and those of controlled robots and of walkers."""
 
 from __future__ import annotations
 

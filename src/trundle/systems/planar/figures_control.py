@@ -1,4 +1,4 @@
-"""Figures of controlled robots in the plane: tasks beside their references, torques, joint accelerations, parts."""
+"""Figures of controlled robots in the plane: errors of tasks, torques, joint accelerations, parts compared."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Ax
 
 
 def _looks() -> Iterator[dict[str, Any]]:
-    """Yield colours, then the same ones dashed and dotted: as many lines as there are."""
+    """Yield line styles without end: all colours solid, then dashed, then dotted, and again."""
     return cycle({"color": colour, "linestyle": dashes} for dashes in _DASHES for colour in _COLOURS)
 
 
 def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
-    """Return the figures that set parts beside the main run: the first task of all (paper 4, figures 7B and 8)."""
+    """Return the figures that compare parts with the main run: the first task in all (paper 4, figures 7B and 8)."""
     return {"first_task": first_task} if len(runs) > 1 and metrics_planar.is_controlled(runs[""]) else {}
 
 
 def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw how far every task is from its reference over time, while it is served."""
+    """Draw the error of every task over time, while the task is active."""
     ax = ax or style.new_axes()
     for (name, task), look in zip(metrics_planar.tracked(run).items(), _looks(), strict=False):
         unit = task.unit if task.follows else f"{task.unit}/s"
@@ -60,7 +60,7 @@ def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the torques of the joints (forces of slides) over time: held from one call of the controller to the next."""
+    """Draw the joints' torques (forces of prismatic joints) over time; they are constant between controller calls."""
     ax = ax or style.new_axes()
     for column, name, look in zip(run["torque"].T, run["joint"], _looks(), strict=False):
         if np.any(column):
@@ -73,7 +73,7 @@ def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def joint_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the joints' accelerations over time, differences of their rates (paper 4, figure 9)."""
+    """Draw the joints' accelerations over time, finite differences of their rates (paper 4, figure 9)."""
     ax = ax or style.new_axes()
     for column, name, look in zip(run["joint_velocity"].T, run["joint"], _looks(), strict=False):
         ax.plot(run.time, _slope(run.time, column), **look, linewidth=1.1, label=str(name))
@@ -86,7 +86,7 @@ def joint_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def _slope(time: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the derivative (n,) of `values`; an impact, recorded twice at one time, is between two derivatives."""
+    """Return the derivative (n,) of `values`, separately before and after an impact, which is recorded twice."""
     slope = np.full(len(time), np.nan)
     for piece in np.split(np.arange(len(time)), np.flatnonzero(np.diff(time) <= 0) + 1):
         if len(piece) > 1:

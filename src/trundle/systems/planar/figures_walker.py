@@ -25,18 +25,18 @@ def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Ax
 
 
 def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
-    """Return the figures that set a walker's runs beside each other."""
+    """Return the figures that compare a walker's runs."""
     if not metrics_walker.is_walker(runs[""]) or "cycle" not in runs:
         return {}
     return {"stride_map": stride_map, "stride_errors": stride_errors}
 
 
 def phase_portrait(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw each leg's rate over its angle: in one stride as stance leg, in the next as swing leg."""
+    """Draw each leg's rate over its angle; the leg alternates between stance and swing."""
     ax = ax or style.new_axes()
     for k, (name, colour) in enumerate(zip(metrics_walker.LEGS, (style.BLUE, style.ORANGE), strict=True)):
         angle, rate = run["body_angle"][:, k], run["body_angular_velocity"][:, k]
-        dashes = "-" if k == 0 else (0, (4, 3))  # on the cycle both legs go the same way
+        dashes = "-" if k == 0 else (0, (4, 3))  # on the limit cycle the curves of both legs coincide
         ax.plot(angle, rate, linestyle=dashes, color=colour, linewidth=1.3, label=f"{name} leg")
         ax.plot(angle[:1], rate[:1], "o", color=colour, markersize=4)
     times, states = metrics_walker.landings(run)

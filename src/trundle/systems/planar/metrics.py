@@ -1,4 +1,4 @@
-"""Metrics of controlled robots in the plane: task errors recomputed from poses and velocities, and the loop's times."""
+"""Metrics of robots in the plane: task errors, recomputed from poses and velocities, and times of controller calls."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ FALLEN = np.pi / 3
 
 @dataclass(frozen=True)
 class Tracked:
-    """A task over time: what it was and what it was to be, (n,) each, in the task's unit and a second of it.
+    """A task over time: its value and rate with their references, (n,) each, in the task's unit and unit per second.
 
-    ``follows`` says whether the value is fed back; otherwise the rate alone. ``served`` (n,): when the task is, see
-    `active` of [[controller.tasks]].
+    ``follows`` says whether the value is fed back; otherwise the rate alone. ``served`` (n,) says when the task is
+    active, see `active` of [[controller.tasks]].
     """
 
     value: Array
@@ -83,7 +83,7 @@ def _tracked(run: Trajectory, task: Mapping[str, Any]) -> Tracked:
 
 
 def _served(run: Trajectory, task: Mapping[str, Any]) -> NDArray[np.bool_]:
-    """Return when (n,) a task is served: by which of the contacts of the bodies it names touch."""
+    """Return when (n,) a task is active, which depends on whether the bodies in its `contacts` touch the terrain."""
     active = task.get("active", "always")
     if active == "always":
         return np.ones(len(run), dtype=bool)
@@ -109,7 +109,7 @@ def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Sequence
 
 
 def loop(run: Trajectory) -> dict[str, float]:
-    """Return the measured times (s) of the controller's ticks, missed deadlines, and ticks without a full solution."""
+    """Return measured times (s) of controller calls, and how many missed the period, relaxed limits, or failed."""
     times = run.metadata.get("policy")
     if not times:
         return {}
@@ -125,7 +125,7 @@ def loop(run: Trajectory) -> dict[str, float]:
 def tracking(run: Trajectory) -> dict[str, float]:
     """Return the largest error of each task over the second half of a run, in the task's unit, and `loop`.
 
-    What happens while a task is not served does not count; one that is not served at all there has no error.
+    Samples at which a task is not active do not count; a task that is not active in this half has no error.
     """
     late = run.time >= (run.time[0] + run.time[-1]) / 2
     errors = {name: np.abs(task.error[late & task.served]) for name, task in tracked(run).items()}
@@ -168,7 +168,7 @@ def leg_balance(run: Trajectory, parts: Parts) -> dict[str, float]:
 
 
 def fall_time(run: Trajectory, body: str) -> float:
-    """Return when a body is more than 60 degrees from the vertical, s; when the run ended if that was early; or inf."""
+    """Return when a body is first more than 60 degrees from the vertical, s; else the end of a failed run, or inf."""
     k = [str(name) for name in run["body"]].index(body)
     down = np.abs(run["body_angle"][:, k]) > FALLEN
     if np.any(down):
@@ -188,7 +188,7 @@ def rover_4legs(run: Trajectory, parts: Parts) -> dict[str, float]:
 
 
 def settling_time(run: Trajectory, name: str) -> float:
-    """Return when a task's error was outside 2 percent of its reference for the last time, s; inf if at the end."""
+    """Return from when on a task's error stays within 2 percent of its reference, s; inf if it does not at the end."""
     task = tracked(run)[name]
     outside = np.abs(task.error) > SETTLED * np.abs(task.wanted if task.follows else task.wanted_rate)
     if not np.any(outside):
@@ -198,7 +198,7 @@ def settling_time(run: Trajectory, name: str) -> float:
 
 
 def _late(run: Trajectory, name: str, after: float) -> float:
-    """Return the largest error of a task from a time (s) on; it has to get that far."""
+    """Return the largest error of a task from the time `after` (s) on; the run has to be longer than that."""
     late = run.time >= after
     tasks = tracked(run)
     if name not in tasks:
@@ -223,7 +223,7 @@ _RATES = {
 }
 _LOOP = {
     "tick": Quantity("s", "time of a controller's call"),
-    "ticks": Quantity("1", "calls of the controller: missed their period, relaxed their limits, or without solution"),
+    "ticks": Quantity("1", "controller calls that missed their period, relaxed their limits, or had no solution"),
 }
 GROUPS = (
     MetricGroup(
@@ -243,7 +243,7 @@ GROUPS = (
         {
             "shin_error": Quantity("rad", "largest error of the task `shin` after 5 s"),
             "ankle_error": Quantity("m", "largest error of the task `ankle` after 5 s"),
-            "uncontrolled_fall_time": Quantity("s", "until the shin of the part `uncontrolled` is down"),
+            "uncontrolled_fall_time": Quantity("s", "time until the shin has fallen in the part `uncontrolled`"),
         },
         leg_balance,
     ),

@@ -1,4 +1,4 @@
-"""Metrics of passive walkers: the instants after touch-down, read off the record, against the cycle's."""
+"""Metrics of passive walkers: states just after touch-down, from the record, compared with those of the cycle."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
 
 DURATION, MULTIPLIER = 2.25671, 0.448
-"""Stride (sqrt(leg/gravity)) and largest Floquet multiplier of the named scenario's walker, by shooting with another
-program."""
+"""Stride duration (in sqrt(leg/gravity)) and largest Floquet multiplier of the named scenario's walker, computed by
+shooting with another program."""
 
 STRIDES = 10
-"""After so many strides an error is measured."""
+"""Number of strides after which the remaining error is measured."""
 
 LEGS = ("left", "right")
 
@@ -33,7 +33,7 @@ def landings(run: Trajectory) -> tuple[Array, Array]:
     """Return times (k,) s and states (k, 3) just after the start and every touch-down.
 
     A state is (stance angle, stance rate, swing rate), rad and, over sqrt(gravity/leg), 1. The record holds the instant
-    before a touch-down; what follows is recomputed, see `after_impact`.
+    before a touch-down; the state after it is recomputed, see `after_impact`.
     """
     walk = run.metadata["walk"]
     unit = float(walk["cycle"]["unit"])
@@ -91,9 +91,9 @@ def errors(run: Trajectory, home: Array) -> Array:
 
 
 def passive_walker(run: Trajectory, parts: Parts) -> dict[str, float]:
-    """Return what is left of the start's error, the cycle's stride and multiplier, and the twin's.
+    """Return the remaining part of the initial error, and stride and multiplier of the cycle and of its unstable twin.
 
-    Stride and errors are those of the simulated runs; multipliers are the derivative of the stride map.
+    Stride and errors are those of the simulated runs; multipliers are eigenvalues of the stride map's derivative.
     """
     if "cycle" not in parts or not is_walker(run):
         raise InputError("parts", sorted(parts), "with a part 'cycle', for these metrics")
@@ -133,11 +133,11 @@ WALKER = MetricGroup(
         "stride_duration_error": Quantity("1", "simulated stride in sqrt(leg/gravity) against 2.25671"),
         "multiplier": Quantity("1", "largest Floquet multiplier"),
         "multiplier_error": Quantity("1", "largest Floquet multiplier against 0.448"),
-        "error_after_10_strides": Quantity("1", "what is left of the start's error, simulated with impacts"),
-        "error_growth": Quantity("1", "largest error after a touch-down over the start's"),
-        "collocation_difference": Quantity("1", "periodic collocation against the accurate stride map"),
+        "error_after_10_strides": Quantity("1", "remaining share of the initial error, simulated with impacts"),
+        "error_growth": Quantity("1", "largest error after a touch-down over the initial error"),
+        "collocation_difference": Quantity("1", "difference of the periodic collocation from the accurate stride map"),
         "iterations": Quantity("1", "of the collocation"),
-        "trials_returned": Quantity("1", "starts in random directions that return"),
+        "trials_returned": Quantity("1", "starts in random directions that return to the cycle"),
         "trials_returned_1_percent": Quantity("1", "starts with an error of 1 % that return to a hundredth of it"),
         "trials_returned_5_percent": Quantity("1", "starts with an error of 5 % that return to a hundredth of it"),
         "twin": Quantity("1", "of the walker with another program's numbers"),

@@ -51,19 +51,19 @@ class BodyTable(Table):
 
 
 class LinkTable(table_of(RigidBody, ["inertia"], narrower={"inertia": LinkInertia})):
-    """One body of a tree. Its frame has its origin at the joint, of a body without a parent anywhere."""
+    """One body of a tree. Its frame has its origin at the joint, or anywhere if the body has no parent."""
 
     name: Name = Field(description="of the body, of its joint and of its contact")
     mass: Mass = Field(description="kg")
     center_of_mass: Vector2 = Field(default=(0.0, 0.0), description="m, in the body's frame")
-    parent: Name | None = Field(default=None, description="the body it is jointed to; left out: nothing holds it")
+    parent: Name | None = Field(default=None, description="the body it is jointed to; left out: a free body")
     joint: Literal["revolute", "prismatic"] = Field(default="revolute", description="a hinge, or a slide along axis")
     at: Vector2 = Field(default=(0.0, 0.0), description="m, where the joint is in the parent's frame")
     axis: Vector2 = Field(default=(1.0, 0.0), description="of a prismatic joint, in the parent's frame")
     actuated: bool | None = Field(
         default=None,
         description="whether the joint has a torque (or force) as input, a body without parent an external torque; "
-        "left out: joints have, bodies without parent have not",
+        "left out: true for joints, false for bodies without parent",
     )
     curve: OutlineCurve | None = Field(default=None, description="outline that rolls on the terrain")
     curve_at: Vector2 = Field(default=(0.0, 0.0), description="m, origin of the outline in the body's frame")
@@ -88,13 +88,13 @@ class TerrainTable(Table):
 
 
 class PlanarContactTable(table_of(RollingPair, ["friction", "on_separation"])):
-    """What the touch forbids and what it can push."""
+    """Contact with the terrain: friction, and what happens at slip and separation."""
 
     on_slip: Literal["stop", "slide", "ignore"] = Field(default="ignore", description="when the friction cone is left")
 
 
 class PlanarInitialTable(Table):
-    """The start. Of one body its position and velocity follow; of a tree the pose is closed onto the terrain."""
+    """The start. Position and velocity of a single body follow from it; a tree's pose is closed onto the terrain."""
 
     contact_x: Place = Field(default=0.0, description="m, of the contact point on the terrain")
     angle: Angle = Field(default=0.0, description="rad, counter-clockwise")
@@ -112,7 +112,7 @@ class PlanarInitialTable(Table):
         default=None, description="of a tree: joints and bodies that may not move when contacts are closed"
     )
     tolerance: Annotated[Size | None, Allowed("a length > 0, from 1e-7 to 1e7 (m)")] = Field(
-        default=None, description="m, of a tree: how far from the terrain the given pose may be where it touches"
+        default=None, description="m, of a tree: largest distance, in the given pose, of contacts that are to be closed"
     )
 
     @model_validator(mode="after")
@@ -132,7 +132,7 @@ class PlanarSimulationTable(
         base=table_of(Robot, ["gravity"], narrower={"gravity": Real}),
     )
 ):
-    """How long and how accurately: a fixed `step`, or a `relative_tolerance` for an adaptive run."""
+    """Gravity, duration and accuracy: a fixed `step`, or a `relative_tolerance` for adaptive steps."""
 
     duration: Duration = Field(default=10.0, description="s")
     output_step: Duration = Field(default=0.01, description="s, between samples of the result")
@@ -159,7 +159,7 @@ class PlanarSimulationTable(
 
 
 class PlanarTable(ScenarioTable):
-    """What every scenario of kind `planar` holds."""
+    """Tables that every scenario of kind `planar` has."""
 
     kind: Literal["planar"]
     body: BodyTable | None = Field(default=None, description="the body that rolls; or give [[bodies]]")
@@ -196,7 +196,7 @@ def _finite(value: Toml) -> bool:
 
 
 def _check_tree(bodies: tuple[LinkTable, ...]) -> None:
-    """Refuse names given twice, parents that do not exist, bodies that hang on themselves, and no curve at all."""
+    """Refuse names given twice, parents that do not exist, loops of parents, and trees without any curve."""
     parents: dict[str, str | None] = {}
     for i, body in enumerate(bodies):
         if body.name in parents:

@@ -26,13 +26,13 @@ Level = Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")]
 
 
 class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegative, "level": Level})):
-    """A wish: acceleration = that of the reference + kp (reference - value) + kd (its rate - rate)."""
+    """A task: acceleration = reference acceleration + kp (reference - value) + kd (reference rate - rate)."""
 
     name: Name = Field(description="of the task and of its [reference]")
     type: Literal["position", "angle", "joint"] = Field(
         description="position of a point along an axis (m), angle of a body (rad), or its joint's position (rad, m)"
     )
-    body: Name = Field(description="whose it is")
+    body: Name = Field(description="the body that the task moves")
     axis: Literal["x", "z"] = Field(default="x", description="of a position")
     point: Vector2 = Field(default=(0.0, 0.0), description="m, of a position, in the body's frame")
     relative_to: Name | None = Field(default=None, description="a body whose value is subtracted; left out: the world")
@@ -40,10 +40,10 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
     kp: NonNegative = Field(default=0.0, description="1/s^2; 0: only the rate is followed")
     kd: NonNegative = Field(default=0.0, description="1/s")
     active: Literal["always", "touching", "apart"] = Field(
-        default="always", description="while any of `contacts` touches the terrain, or while none of them does"
+        default="always", description="always, while any of `contacts` touches the terrain, or while none of them does"
     )
     contacts: Annotated[tuple[Name, ...] | None, Array, Allowed("a list of names of bodies that have a curve")] = Field(
-        default=None, description="bodies `active` asks for; left out: all that have a curve"
+        default=None, description="bodies whose contact `active` depends on; left out: all that have a curve"
     )
 
     @model_validator(mode="after")
@@ -59,13 +59,13 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
 
 
 class PlanarControllerTable(Table):
-    """Sampled inverse dynamics: one quadratic program a period, its torques are held until the next."""
+    """Sampled inverse dynamics: one quadratic program per period, whose torques are held until the next."""
 
-    enabled: bool = Field(default=True, description="false: no torques, to compare with")
+    enabled: bool = Field(default=True, description="false: no torques, for comparison")
     period: Period = Field(default=0.01, description="s, between two calls")
     tasks: Annotated[
         tuple[TaskTable, ...], Array, Field(min_length=1, max_length=64), Allowed("1 to 64 tables [[controller.tasks]]")
-    ] = Field(description="what is wished")
+    ] = Field(description="the tasks that the controller tracks")
     torque_limit: MaybePositive = Field(default=None, description="N m (N of a slide), of every joint")
     torque_limits: Named = Field(default={}, description="N m (N), by the bodies' names, instead of torque_limit")
     torque_rate_limit: MaybePositive = Field(default=None, description="N m/s, of every joint")
@@ -76,10 +76,10 @@ class PlanarControllerTable(Table):
     normal_force_min: NonNegative = Field(default=0.0, description="N, least normal force of every contact")
     friction_price: MaybePositive = Field(
         default=None,
-        description="1/N^2; where no torques keep the cone it is left as little as possible; left out: never",
+        description="1/N^2, weight of leaving the friction cone where no torques keep it; left out: a hard limit",
     )
     secondary: Literal["damping", "torques", "tangential-forces", "equal-forces"] = Field(
-        default="damping", description="what decides forces that no task decides; all but damping: a further level"
+        default="damping", description="what fixes forces that no task fixes; all but damping add a level of tasks"
     )
     damping: Positive = Field(default=1e-8, description="weight of the squared unknowns of the program")
     baumgarte: NonNegative = Field(default=0.0, description="1/s, feedback of slip and gap in the program's rows")
@@ -117,7 +117,7 @@ References = Annotated[
 
 
 class PlanarNoiseTable(Table):
-    """What the controller sees of the state, and when its torques arrive: Gaussian, drawn with the seed."""
+    """Gaussian noise of the measured state, drawn with the seed, and delays of the controller."""
 
     position: NonNegative = Field(default=0.0, description="m, sigma, of bodies without parent and slides")
     angle: NonNegative = Field(default=0.0, description="rad, sigma, of bodies without parent and hinges")
@@ -127,7 +127,7 @@ class PlanarNoiseTable(Table):
         default=0.0, description="s, from measurement to torque"
     )
     contact_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
-        default=0.0, description="s, age at which the controller learns which bodies touch the terrain"
+        default=0.0, description="s, delay with which the controller learns which bodies touch the terrain"
     )
 
 
@@ -138,11 +138,11 @@ _PLANT |= {"center_of_mass": Offsets, "curve_size": Factors, "terrain": GroundCu
 
 
 class PlantTable(table_of(PlantError, PLANT, narrower=_PLANT)):
-    """How the simulated robot and its ground differ from what the controller believes."""
+    """Differences of the simulated robot and its ground from the controller's model."""
 
     actuator_gain: Factor = Field(default=1.0, description="of every torque")
     actuator_bias: Real = Field(default=0.0, description="N m (N), added to every torque, after its limit")
-    actuator_limit: MaybePositive = Field(default=None, description="N m (N), of what the drives can do")
+    actuator_limit: MaybePositive = Field(default=None, description="N m (N), largest torque (force) of a drive")
 
 
 class PlanarTrack(PlanarTable):

@@ -34,7 +34,7 @@ class WalkerTable(table_of(PassiveWalker, WALKER)):
 
 
 class WalkerContactTable(table_of(PassiveWalker, ["friction"], narrower={"friction": NonNegative})):
-    """Feet on the ground."""
+    """Friction of the feet on the ground."""
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
@@ -44,14 +44,14 @@ class WalkerContactTable(table_of(PassiveWalker, ["friction"], narrower={"fricti
 
 
 class CycleTable(Table):
-    """Where the periodic stride is looked for, and how."""
+    """Search for the periodic stride by collocation."""
 
-    durations: Bounds = Field(default=(2.1, 3.0), description="sqrt(leg/gravity), between which a stride may last")
+    durations: Bounds = Field(default=(2.1, 3.0), description="sqrt(leg/gravity), shortest and longest stride")
     twin_durations: Bounds | None = Field(
         default=(1.6, 2.1), description="sqrt(leg/gravity), the same for the unstable twin"
     )
     nodes: Nodes = Field(default=30, description="intervals of the collocation")
-    angle: Angle = Field(default=0.27, description="rad, stance angle of the guess")
+    angle: Angle = Field(default=0.27, description="rad, stance angle of the initial guess")
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:
@@ -63,25 +63,25 @@ class CycleTable(Table):
 
 
 class WalkerInitialTable(Table):
-    """How far from the cycle the main run starts."""
+    """Start of the main run: its distance from the cycle."""
 
-    error: Error = Field(default=0.01, description="of stance angle and rates, in a direction drawn with the seed")
+    error: Error = Field(default=0.01, description="relative, of angle and rates; its direction drawn with the seed")
 
 
 class WalkerTrialsTable(Table):
-    """Starts in many directions, through the stride map."""
+    """Trials of the stride map: starts off the cycle in random directions."""
 
     count: Annotated[int, Field(ge=0, le=10000), Allowed("an integer from 0 to 10000")] = Field(
         default=24, description="starts of each size"
     )
-    errors: Errors = Field(default=(0.01, 0.05, 0.1), description="sizes, as initial.error")
-    strides: Strides = Field(default=10, description="after which a start counts as returned: below 1 % of its error")
+    errors: Errors = Field(default=(0.01, 0.05, 0.1), description="relative errors of the starts, as initial.error")
+    strides: Strides = Field(default=10, description="of each start; returned: less than 1 % of its error is left")
 
 
 class WalkerSimulationTable(table_of(PassiveWalker, ["gravity"])):
-    """How long and how accurately."""
+    """Gravity, duration, sampling and accuracy of the simulation."""
 
-    strides: Strides = Field(default=12, description="of the main run, on the cycle's time")
+    strides: Strides = Field(default=12, description="length of the main run, in strides of the cycle")
     output_step: Duration = Field(default=0.005, description="s, between samples of the result")
     relative_tolerance: Annotated[ToleranceOf, Allowed("a number from 1e-14 to 1e-2")] = Field(
         default=1e-11, description="of the adaptive integrator"
@@ -89,7 +89,7 @@ class WalkerSimulationTable(table_of(PassiveWalker, ["gravity"])):
 
 
 class PlanarWalk(ScenarioTable):
-    """A scenario of kind `planar`, task `walk`: the limit cycle of a passive walker, and runs beside it."""
+    """A scenario of kind `planar`, task `walk`: the limit cycle of a passive walker, and runs from starts near it."""
 
     kind: Literal["planar"]
     task: Literal["walk"]

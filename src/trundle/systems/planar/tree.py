@@ -46,7 +46,7 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
 
 
 def start_of(scenario: Scenario, tree: RollingTree, key: str) -> Start:
-    """Return the start of [initial] for a tree; what is wrong with a body's place is said of `key`."""
+    """Return the start of [initial] for a tree; errors about the place of a body have the key `key`."""
     initial = scenario.read(PlanarTable).initial
     moved = {name: f"initial.{name}" for name in ("rates", "contacts", "hold", "tolerance")}
     with error_context(key, scenario, moved):

@@ -1,4 +1,4 @@
-"""Builder of kind `planar`, task `walk`: the limit cycle of a passive walker, and runs beside it."""
+"""Builder of kind `planar`, task `walk`: the limit cycle of a passive walker, and runs from starts near it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _RETURNED = 0.01
 _TWIN_ERROR = 1e-4
 _SOLE = 0.5
-"""Half the angle (rad) of the arc a foot is drawn with."""
+"""Half the angle (rad) of the arc that is drawn for a foot."""
 
 
 def build(scenario: Scenario) -> WalkExperiment:
-    """Return the work of a scenario of task `walk`."""
+    """Return the experiment of a scenario of task `walk`."""
     tables = scenario.read(PlanarWalk)
     with error_context("walker", scenario, {"gravity": "simulation.gravity", "friction": "contact.friction"}):
         given = (tables.walker, tables.simulation, tables.contact)
@@ -38,7 +38,7 @@ def build(scenario: Scenario) -> WalkExperiment:
 
 @dataclass(frozen=True)
 class WalkExperiment:
-    """A walker, and what is found of it on the way."""
+    """A walker, and its limit cycle once it is found."""
 
     scenario: Scenario
     walker: PassiveWalker
@@ -50,7 +50,7 @@ class WalkExperiment:
         return self.scenario.read(PlanarWalk)
 
     def parts(self) -> Iterator[Part]:
-        """Yield the motion on the cycle, the main run, off it by `initial.error`, and one beside the unstable twin."""
+        """Yield the motion on the cycle, the main run, off it by `initial.error`, and a run near the unstable cycle."""
         yield Part("cycle", self._on_cycle, "solve")
         if "" not in self._found:
             return
@@ -85,7 +85,7 @@ class WalkExperiment:
         return self._labelled(run, twin)
 
     def _labelled(self, run: Trajectory, cycle: LimitCycle, **further: Any) -> Trajectory:
-        """Return the run with what metrics and figures need to know of the walker and its cycle, and its feet cut."""
+        """Return the run with the walker and its cycle in the metadata, for metrics, and its feet drawn as sectors."""
         walk = {"walker": self.tables.walker.model_dump(), "cycle": _described(cycle, self.walker), **further}
         scene = tuple(_foot(body) if body.role == "body" else body for body in run.scene)
         return replace(run, metadata=dict(run.metadata) | {"walk": walk}, scene=scene)
@@ -103,7 +103,7 @@ class WalkExperiment:
         )
 
     def _trials(self) -> list[dict[str, float]]:
-        """Return, for each size of error, how many starts come back and what became of the worst of them."""
+        """Return, for each size of error, how many starts return to the cycle, and the largest error left of these."""
         from trundle.plan.walk.limit_cycle import StrideMap
 
         strides, table, found = StrideMap(self.walker), self.tables.trials, []
@@ -116,7 +116,7 @@ class WalkExperiment:
         return found
 
     def _left(self, strides: StrideMap, random: np.random.Generator, size: float) -> float:
-        """Return what is left, in parts of it, of an error of this size; infinity where the walker falls."""
+        """Return the remaining share of an initial error of this size after the strides; inf if the walker falls."""
         cycle = self._found[""]
         y = self.walker.section(_beside(cycle, random, size))
         home = self.walker.section(cycle.start)
@@ -133,14 +133,14 @@ class WalkExperiment:
 
 
 def _foot(body: SceneBody) -> SceneBody:
-    """Return the sector of a disc that is a foot: a leg ends in an arc, not in a wheel."""
+    """Return a leg's body with the sector of a disc as its outline: the leg ends in an arc, not in a wheel."""
     angle = np.linspace(-_SOLE, _SOLE, 61) - np.pi / 2
     arc = float(body.shape["radius"]) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return replace(body, vertices=np.vstack([[0.0, 0.0], arc]))
 
 
 def _beside(cycle: LimitCycle, random: np.random.Generator, size: float) -> FloatArray:
-    """Return a start (3,) off the cycle's by `size` of each entry, at most, in a direction drawn at random."""
+    """Return a start (3,) off the cycle's: each entry changed by at most the share `size`, in a random direction."""
     direction = random.normal(size=3)
     return cycle.start * (1 + size * direction / np.linalg.norm(direction))
 

@@ -1,7 +1,7 @@
 """Walking: robots with rolling feet in space, optimal walks of the avatar, a ball's transfers (papers 1 and 4).
 
 `robot` simulates a URDF with feet, `build` plans and replays walks, `ball_transfer` a rolling ball; `foot_fit` fits an
-equivalent foot to measured gait (`gait_data`); `metrics*`, `figures*` and `stage` judge and show the runs.
+equivalent foot to measured gait (`gait_data`); `metrics*`, `figures*` and `stage` evaluate and show the runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WalkingSystem(System):
         return figures(runs)
 
     def stage(self, run: Trajectory) -> Stage:
-        """Return what the moving picture of a run shows."""
+        """Return what the animation of a run shows."""
         from trundle.report import build_stage
         from trundle.systems.walking.stage import walking_stage
 

@@ -32,7 +32,7 @@ _MOVED = {
 
 
 def build(scenario: Scenario) -> BallExperiment:
-    """Return the work of a scenario of task `transfer`."""
+    """Return the experiment of a scenario of task `transfer`."""
     from trundle.plan.transfer.rolling_ball import BallTransfer
 
     tables = scenario.read(WalkingTransfer)
@@ -65,7 +65,7 @@ class BallExperiment:
         return self.scenario.read(WalkingTransfer)
 
     def parts(self) -> Iterator[Part]:
-        """Yield the replay of the plan as the only job."""
+        """Yield the replay of the plan as the only part."""
         yield Part("", self._run, "solve")
 
     def _run(self, share: PartProgress | None) -> Trajectory:
@@ -118,8 +118,8 @@ class _Held:
     period: float
 
     def reset(self) -> None:
-        """Forget nothing: the time says which one it is."""
+        """Do nothing: the torque depends on the time alone."""
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the torque (3,) of the time (s)."""
+        """Return the torque (3,) at the time (s)."""
         return self.torques[min(round(time / self.period), len(self.torques) - 1)]

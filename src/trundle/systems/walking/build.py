@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def build(scenario: Scenario) -> PlannedWalk:
-    """Return the work of a scenario of task `walk`."""
+    """Return the experiment of a scenario of task `walk`."""
     tables = scenario.read(WalkingWalk)
     with error_context("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
@@ -54,9 +54,9 @@ class PlannedWalk:
     ----------
     scenario, avatar, gait : as given
     guess : WalkPlan, optional
-        Where to start from.
+        Initial guess of the optimisation.
     found : dict
-        The plan, under ``plan``, once its job was run.
+        The plan, under ``plan``, once its part was run.
     """
 
     scenario: Scenario
@@ -66,7 +66,7 @@ class PlannedWalk:
     found: dict[str, WalkPlan] = field(default_factory=dict)
 
     def parts(self) -> Iterator[Part]:
-        """Yield the plan, then its replay in the simulator, if one is asked for."""
+        """Yield the plan, then its replay in the simulator, if [replay] asks for one and the plan succeeded."""
         yield Part("", self.plan, "solve")
         table = self.scenario.read(WalkingWalk).replay
         plan = self.found.get("plan")

@@ -8,14 +8,14 @@ import typer
 
 
 def fit_foot(
-    data: str = typer.Argument(metavar="DATA", help="Table of markers and force plate; its first line names columns."),
+    data: str = typer.Argument(metavar="DATA", help="Table of markers and force plate; line 1 names the columns."),
     out: Path = typer.Option(..., "--out", metavar="DIR", help="Folder of foot.json, foot.toml and foot.png."),
     ankle: str = typer.Option("RLM", "--ankle", metavar="NAME", help="Ankle marker: columns NAME.PosX, NAME.PosY (m)."),
     knee: str = typer.Option("RLEK", "--knee", metavar="NAME", help="Knee marker."),
     hip: str = typer.Option("RGTRO", "--hip", metavar="NAME", help="Hip marker; '' if there is none."),
     plate: str = typer.Option("FP2", "--plate", metavar="NAME", help="Plate: columns NAME.ForY (N), NAME.MomZ (N m)."),
-    low: float = typer.Option(100.0, "--from-force", metavar="N", help="Least force at which a foot counts as loaded."),
-    high: float = typer.Option(300.0, "--to-force", metavar="N", help="Largest one: the bootstrap draws between both."),
+    low: float = typer.Option(100.0, "--from-force", metavar="N", help="Lowest cut-off of the force of a loaded foot."),
+    high: float = typer.Option(300.0, "--to-force", metavar="N", help="Highest one; the bootstrap draws between both."),
     samples: int = typer.Option(1000, "--samples", metavar="N", min=2, max=1_000_000, help="Draws of the bootstrap."),
     seed: int = typer.Option(0, "--seed", metavar="N", min=0, max=2**53, help="Seed of the bootstrap."),
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no picture."),

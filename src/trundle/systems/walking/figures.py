@@ -53,13 +53,13 @@ def tilt(run: Trajectory) -> float:
 
 
 def uphill(run: Trajectory, points: Array) -> Array:
-    """Return points (..., 3) of the ground's frame with the vertical upright."""
+    """Return points (..., 3) of the ground's frame in a frame whose z axis is vertical."""
     c, s = np.cos(tilt(run)), np.sin(tilt(run))
     return points @ np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def outlines(run: Trajectory, body: SceneBody, i: int) -> list[Array]:
-    """Return the outlines (m, 2) of the convex parts of a body seen from the right at sample i, vertical upright."""
+    """Return the outlines (m, 2) of the convex parts of a body at sample i, seen from the right, z vertical."""
     k = [str(name) for name in run["body"]].index(body.name)
     R = rotation_matrices(run["body_quaternion"][i : i + 1, k])[0]
     placed = run["body_position"][i, k] + (body.vertices - np.asarray(body.center_of_mass)) @ R.T
@@ -125,7 +125,7 @@ def torques(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def angles(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the angles of the right leg and of the right shoulder over the same cycle."""
+    """Draw the angles of the right leg and the right shoulder over the cycle from the right foot's lift-off."""
     ax = ax or style.new_axes()
     names = [str(name) for name in run["joint"]]
     share, order = _percent(run)
@@ -176,7 +176,7 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 @sized(7.0, 2.4)
 def phases(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw which foot stands when, over one cycle, beside the paper's heel strike."""
+    """Draw when each foot is on the ground, over one cycle; the label gives heel strike, ours and the paper's."""
     ax = ax or style.new_axes(7.0, 2.6)
     cycle, start = _cycle(run), run.time[0]
     for i, colour in enumerate((style.ORANGE, style.BLUE)):

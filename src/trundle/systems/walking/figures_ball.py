@@ -30,7 +30,7 @@ def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Ax
 
 
 def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
-    """Return the figures that set the transfers of a study beside each other."""
+    """Return the figures that compare the transfers of a study."""
     return {"paths": paths, "torques": torques} if metrics_ball.is_transfer(runs[""]) and len(runs) > 1 else {}
 
 
@@ -41,7 +41,7 @@ def _label(name: str, run: Trajectory) -> str:
 
 
 def path(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the contact point's path on the plane, and where the ball's x axis points on the way."""
+    """Draw the contact point's path on the plane, and the ball's axes, seen from above, at some points of it."""
     ax = ax or style.new_axes()
     at = run["contact_position"][:, 0]
     ax.plot(at[:, 0], at[:, 1], color=style.BLUE, linewidth=1.8, label="contact point")
@@ -61,7 +61,7 @@ def path(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 
 def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the external torque over time; of a kinematic plan the one that turns the ball as planned."""
+    """Draw the external torque over time; for a kinematic plan, the torque that makes the ball turn as planned."""
     ax = ax or style.new_axes()
     for column, name, colour in zip(run["body_torque"][:, 0].T, "xyz", style.COMPONENTS, strict=True):
         ax.step(run.time, column, where="post", color=colour, linewidth=1.3, label=rf"$\tau_{name}$")
@@ -101,7 +101,7 @@ def paths(runs: Runs, ax: Axes | None = None) -> Axes:
 
 
 def torques(runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the size of the torque over the time of all dynamic transfers; tau_z apart where spin is free."""
+    """Draw the horizontal torque's norm over time for all dynamic transfers, and tau_z where it is not negligible."""
     ax = ax or style.new_axes()
     for (name, run), colour in zip(runs.items(), _COLOURS, strict=False):
         if run.metadata["transfer"]["model"] != "dynamic":

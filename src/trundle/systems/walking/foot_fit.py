@@ -18,15 +18,15 @@ from trundle.scenarios.engine.folder import made, write_bytes
 from trundle.systems.walking.gait_data import GaitData
 
 BLOCK = 5
-"""Samples that are drawn together: neighbours in time err together."""
+"""Number of successive samples that are drawn together, as their errors are correlated."""
 _FEWEST = 10
 _SHORT = 0.1
-"""Shortest time (s) on the plate that counts as a contact."""
+"""Shortest duration (s) on the plate that counts as a contact."""
 
 
 @dataclass(frozen=True)
 class FootContact:
-    """One time on the plate: first and last sample, and why it is not used (empty: it is)."""
+    """One contact with the plate: first and last sample, and why it is not used (empty if it is)."""
 
     first: int
     last: int
@@ -46,9 +46,9 @@ class FittedFoot:
     contacts : tuple of FootContact
     times : (N,) s
     cutoffs : (2,) N
-        Between which the cut-off was drawn.
+        Range from which the cut-off was drawn.
     radii, centers : (B,), (B, 2) m
-        Of the bootstrap.
+        Circles of the bootstrap.
     tangency : float, rad
         Root mean square of the angle between the ground and the circle's tangent at the centre of pressure: zero if
         the foot were that circle and rolled.
@@ -93,7 +93,7 @@ class FittedFoot:
         return axes, np.array([self.circle.center[0], 0.0, lowest + b])
 
     def on_avatar(self, avatar: Avatar, scale: float = 1.0) -> Avatar:
-        """Return the avatar with this foot, its `ellipsoid` times `scale`, in place of its own; it stands as upright.
+        """Return the avatar with this foot, its `ellipsoid` times `scale`, in place of its own, in the same posture.
 
         The flat sole for comparison keeps its outline at the new foot's depth below the ankle.
         """
@@ -116,9 +116,9 @@ def in_shank(data: GaitData) -> FloatArray:
 
 
 def contacts_of(data: GaitData, points: FloatArray, cutoff: float) -> tuple[FootContact, ...]:
-    """Return the times on the plate: force above `cutoff` (N) for at least 0.1 s; `points` are those of `in_shank`.
+    """Return the contacts: force above `cutoff` (N) for at least 0.1 s; `points` are those of `in_shank`.
 
-    Complete ones are used: they begin and end inside the record and lack no number.
+    Only complete contacts are used: those that begin and end inside the record and have no missing number.
     """
     on = np.concatenate([[False], data.force > cutoff, [False]])
     begins, ends = np.flatnonzero(on[1:] & ~on[:-1]), np.flatnonzero(~on[1:] & on[:-1]) - 1
@@ -151,7 +151,7 @@ def fit_foot(
     ----------
     data : GaitData
     cutoffs : (low, high), N
-        The force from which on the foot counts as loaded.
+        Range of the force above which the foot counts as loaded.
     samples, seed : int
 
     Raises
@@ -199,7 +199,7 @@ def _used(contacts: tuple[FootContact, ...]) -> np.ndarray:
 
 
 def _drawn(data: GaitData, points: FloatArray, cutoff: float, random: np.random.Generator) -> CircleFit | None:
-    """Return the circle of one draw of the bootstrap, or None where it has too few points."""
+    """Return the circle of one draw of the bootstrap, or None if the draw has too few points."""
     used = _used(contacts_of(data, points, cutoff))
     if len(used) < _FEWEST:
         return None

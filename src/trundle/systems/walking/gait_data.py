@@ -17,7 +17,7 @@ BYTES = 64_000_000
 ROWS = 1_000_000
 _FEWEST = 20
 _TALL = 5.0
-"""Largest distance (m) between two markers of one leg: beyond, they are not in metres."""
+"""Largest distance (m) of knee and ankle marker, as a median; if it is larger, the data are not in metres."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _table(content: bytes, shown: str) -> tuple[list[str], FloatArray]:
 
 
 def _number(field: str, name: str, line: int, shown: str) -> float:
-    """Return a number; NaN, in any spelling, or nothing is a missing one. Infinity is none."""
+    """Return a number; an empty field, NaN or NA in any case is a missing number (NaN). Infinity is refused."""
     if field.lower() in ("", "nan", "na"):
         return float("nan")
     try:

@@ -1,4 +1,4 @@
-"""Metrics of walks, recomputed with Pinocchio from the record: sharing no code with the plan."""
+"""Metrics of walks, recomputed from the record with Pinocchio, independently of the planner's code."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def general(run: Trajectory) -> dict[str, float]:
     ``base_residual`` (N, N m) and ``torque_residual`` (N m): inverse dynamics at the middles of the intervals, of the
     six coordinates of the base and of the joints; ``stance_gap_nodes``, ``stance_gap_between`` (m), ``slip_nodes``
     (m/s) of feet that stand; ``swing_clearance`` (m) at mid-swing; ``friction_use``; ``energy_balance``: joint work,
-    gravity's work, change of kinetic energy and impacts' losses over the run, over all joint work; of impacts,
-    ``impact_residual`` (N s) and ``impact_loss`` (J); what it looks like:
-    ``touch_down_behind`` and ``lift_off_ahead`` (m) of contact and ankle, ``arm_leg_phase`` (deg),
-    ``heel_strike`` (% of the cycle from lift-off), ``cost_of_transport``.
+    gravity's work, change of kinetic energy and impacts' losses over the run, divided by all joint work; of impacts,
+    ``impact_residual`` (N s) and ``impact_loss`` (J); gait parameters: ``touch_down_behind`` and ``lift_off_ahead``
+    (m, from ankle to contact), ``arm_leg_phase`` (deg), ``heel_strike`` (% of the cycle from lift-off),
+    ``cost_of_transport``.
     """
     walk = Walk(run)
     values = {
@@ -52,13 +52,13 @@ def general(run: Trajectory) -> dict[str, float]:
 
 
 def walk_flat(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, float]:
-    """Return the metrics of the walk on the flat: steps that its replay in the simulator has walked."""
+    """Return the metrics of the walk on level ground: number of steps that its replay in the simulator has walked."""
     replay = parts.get("replay")
     return {} if replay is None else {"replay_steps": float(replay.metadata.get("replay", {}).get("steps", 0))}
 
 
 def flat_foot(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, float]:
-    """Return how much easier the rolling foot is than the flat one: iterations and cost."""
+    """Return iterations and cost of the plan with rolling feet, divided by those with flat feet."""
     if "rolling" not in parts:
         raise InputError("parts", sorted(parts), "with the part 'rolling'")
     flat, rolling = (one.metadata["walk"]["statistics"] for one in (run, parts["rolling"]))
@@ -82,13 +82,13 @@ class Sole:
         return np.array(self.shape["center"]) - squares * n / np.sqrt(n @ (squares * n))
 
     def gap(self, R: Array, p: Array) -> float:
-        """Return the least height above the ground."""
+        """Return the least height (m) of the sole above the ground; R, p are orientation and origin of the foot."""
         points = np.array(self.shape["corners"]) if self.shape["type"] == "flat" else self.point(R)[None]
         return float(np.min((points @ R.T + p)[:, 2]))
 
 
 class Walk:
-    """A walk as Pinocchio sees it: a base on sliders and Euler angles (z, y, x), and joints (final)."""
+    """A walk in Pinocchio's coordinates: position and Euler angles (z, y, x) of the base, and joints (final)."""
 
     def __init__(self, run: Trajectory) -> None:
         if "walk" not in run.metadata:
@@ -117,7 +117,7 @@ class Walk:
 
     @cached_property
     def nu(self) -> Array:
-        """Their rates."""
+        """Rates of the coordinates (n, 6 + joints)."""
         yaw, pitch = self.q[:, 3], self.q[:, 4]
         w = self.run["base_angular_velocity"]
         # Along the axes of yaw, pitch and roll: w = e_z yaw' + e_y' pitch' + e_x'' roll'.
@@ -128,11 +128,11 @@ class Walk:
 
     @cached_property
     def lasting(self) -> NDArray[np.bool_]:
-        """Which intervals take time (n - 1,): the others are impacts, between the rates before and after."""
+        """Which intervals have a duration (n - 1,): the others are impacts, from the rates before to those after."""
         return np.diff(self.run.time) > 0
 
     def between(self, time: float) -> Array:
-        """Return the coordinates at a time between samples, on the cubic through those on both sides."""
+        """Return the coordinates at a time between samples, by cubic Hermite interpolation."""
         k = int(np.searchsorted(self.run.time, time, side="right")) - 1
         around = slice(k, k + 2)
         return np.asarray(CubicHermiteSpline(self.run.time[around], self.q[around], self.nu[around])(time))
@@ -217,7 +217,7 @@ class Walk:
         }
 
     def _slip(self, foot: tuple[Array, Array, Array, Array], k: int, i: int) -> float:
-        """Return the speed of the material point of a foot at which the ground bears it in interval k."""
+        """Return the speed of a foot's material point at its contact with the ground in interval k."""
         R, p, v, w = foot
         flat = self.sole.shape["type"] == "flat"
         arm = self.run["contact_position"][k, i] - p if flat else R @ self.sole.point(R)
@@ -240,7 +240,7 @@ class Walk:
         return float(np.max(np.linalg.norm(force[:, :2], axis=1) / (mu * np.maximum(force[:, 2], 1e-9))))
 
     def energy(self) -> dict[str, float]:
-        """Return the balance of energy, and the cost of transport: positive joint work over weight times way."""
+        """Return the error of the energy balance, and the cost of transport: positive joint work/(weight distance)."""
         torque = self.run["joint_torque"][:-1, self.order]
         work = np.sum(torque * np.diff(self.q[:, 6:], axis=0), axis=1)
         each = torque * np.diff(self.q[:, 6:], axis=0)
@@ -262,9 +262,9 @@ class Walk:
         return float(self.pin.computeKineticEnergy(self.model, self.data, self.q[k], self.nu[k]))
 
     def impacts(self) -> dict[str, float]:
-        """Return what is left of M (nu+ - nu-) = J'L, largest of all impacts, and the energy that all of them take.
+        """Return the largest residual of M (nu+ - nu-) = J'L of all impacts, and the energy that all of them dissipate.
 
-        L are the impulses at the feet that stand after it, as they best explain the jump.
+        L are the impulses at the feet that stand after the impact, fitted by least squares.
         """
         left, lost = 0.0, 0.0
         for k in np.flatnonzero(~self.lasting).tolist():
@@ -287,7 +287,7 @@ class Walk:
         return {} if self.lasting.all() else {"impact_residual": left, "impact_loss": lost}
 
     def looks(self) -> dict[str, float]:
-        """Return where the ground touches feet that land and leave, and how arms swing against legs."""
+        """Return gait parameters: contact and ankle at touch-down and lift-off, arm swing, phases, step size."""
         behind, ahead = [], []
         for i in range(2):
             for first, last in _runs(~self.standing[:, i]):
@@ -310,7 +310,7 @@ class Walk:
         }
 
     def _arm_leg(self) -> float:
-        """Return the phase (deg, 0 to 180) between shoulder and hip of one side, of their first harmonics."""
+        """Return the phase (deg, 0 to 180) between the first harmonics of shoulder and hip angle of one side."""
         names = [str(name) for name in self.run["joint"]]
         cycle = 2 * float(self.walk["duration"]) if self.walk["mirror"] is not None else float(self.walk["duration"])
         count = np.searchsorted(self.run.time, self.run.time[0] + cycle * (1 - 1e-9))
@@ -343,12 +343,12 @@ _WALK = {
     "stance_gap": Quantity("m", "largest |gap| of feet that stand, at nodes and between them"),
     "slip_nodes": Quantity("m/s", "largest speed of the contact points of feet that stand, at nodes"),
     "swing_clearance": Quantity("m", "least height of the swing foot at mid-swing"),
-    "energy_balance": Quantity("1", "joint work + gravity work against kinetic change, relative"),
+    "energy_balance": Quantity("1", "error of joint work + gravity work = change of kinetic energy + losses, relative"),
     "impact_residual": Quantity("N s", "of the impact equations"),
     "impact_loss": Quantity("J", "kinetic energy lost at touch-downs"),
-    "touch_down_behind": Quantity("m", "contact behind the ankle at touch-down"),
-    "lift_off_ahead": Quantity("m", "contact ahead of the ankle at lift-off"),
-    "arm_leg_phase": Quantity("deg", "of the arm against the leg of its side"),
+    "touch_down_behind": Quantity("m", "distance of the contact behind the ankle at touch-down"),
+    "lift_off_ahead": Quantity("m", "distance of the contact ahead of the ankle at lift-off"),
+    "arm_leg_phase": Quantity("deg", "phase of the arm relative to the leg of the same side"),
     "heel_strike": Quantity("%", "of the cycle from lift-off"),
     "cost_of_transport": Quantity("1", "joint work per weight and distance"),
     "double_support": Quantity("%", "of the cycle"),

@@ -18,9 +18,9 @@ Array = NDArray[np.float64]
 Parts = Mapping[str, Trajectory]
 
 DEGREE = 26
-"""Of the polynomial through the heading of a path."""
+"""Degree of the polynomial that is fitted to the heading of a path."""
 FOLLOWED = 1e-5
-"""How far, of the largest, a replay's angular velocity may be from the plan's."""
+"""Largest deviation of a replay's angular velocity from the plan's, relative to the plan's largest value."""
 
 
 def is_transfer(run: Trajectory) -> bool:
@@ -50,7 +50,7 @@ def torque_cost(run: Trajectory) -> float:
 
 @dataclass(frozen=True)
 class Elastica:
-    """Curvature of a path beside kappa'' + kappa^3/2 - c kappa = const.
+    """Curvature of a path, and its residual in the elastica's equation kappa'' + kappa^3/2 - c kappa = const.
 
     Attributes
     ----------
@@ -79,9 +79,9 @@ class Elastica:
 def elastica(run: Trajectory) -> Elastica:
     """Fit the elastica to the path of the contact point.
 
-    The heading theta(s) is that of the velocity the ball has (r w x n) at the plan's nodes, over the length it has
-    rolled; kappa = d theta/d s and kappa'' are derivatives of a polynomial through it. Between nodes the ball turns
-    at a rate that is linear in time: only at nodes is it the optimum's.
+    The heading theta(s) is the direction of the ball's velocity (r w x n) at the plan's nodes, as a function of the
+    length it has rolled; kappa = d theta/d s and kappa'' are derivatives of a polynomial fitted to it. Only nodes are
+    used: between them the angular velocity is interpolated linearly in time and not optimal.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The record of kind `walking`: a tree's run in space, seen as a robot with a base."""
+"""The record of kind `walking`: the run of a tree in space as that of a robot with a base."""
 
 from __future__ import annotations
 

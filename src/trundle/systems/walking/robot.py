@@ -35,11 +35,11 @@ _LIFTS = 60
 _LIFTED = 1e-11
 _TRIED = 81
 _ROUNDED = 1e-3
-"""rad or m: files round the ends of ranges."""
+"""Tolerance (rad or m) of joint ranges: files round their ends."""
 
 
 def build(scenario: Scenario) -> RobotRun:
-    """Return the work of a `walking` scenario of task `simulate`."""
+    """Return the experiment of a `walking` scenario of task `simulate`."""
     tables = scenario.read(WalkingSimulate)
     described = _description(scenario, tables.robot)
     angles = _starting_angles(scenario, described)
@@ -85,7 +85,7 @@ class RobotRun:
     base: str
 
     def parts(self) -> Iterator[Part]:
-        """Yield the simulation as the only job."""
+        """Yield the simulation as the only part."""
         yield Part("", self.run)
 
     def run(self, share: PartProgress | None) -> Trajectory:
@@ -130,7 +130,7 @@ def _description(scenario: Scenario, table: RobotTable) -> CheckedUrdf:
 
 
 def _starting_angles(scenario: Scenario, urdf: CheckedUrdf) -> dict[str, float]:
-    """Return where all joints that move start: as told, else zero or the nearest of their range."""
+    """Return the start of all movable joints: as given, else the value nearest to zero in the joint's range."""
     ranges = joint_ranges(urdf)
     table = scenario.read(WalkingSimulate).initial
     given = _named(scenario, "initial.joints", table.joints, ranges)
@@ -208,7 +208,7 @@ def _start(
 
 
 def _contacts(scenario: Scenario, names: tuple[str, ...]) -> list[str]:
-    """Return the contacts of the feet named: of a patch its corners."""
+    """Return the contacts of the feet `names`: a flat patch has one at each corner."""
     feet = scenario.read(WalkingSimulate).feet
     found = []
     for i, name in enumerate(names):
@@ -224,8 +224,8 @@ def _lifted(
 ) -> np.ndarray:
     """Return the base's pose, moved along z so that the nearest foot is `clearance` (m) away from the ground.
 
-    Over open ground the height follows from the gap step by step; in a hollow, or from inside the ground, heights are
-    tried from the lowest up.
+    The height is corrected by the error of the gap, iteratively; if that fails (in a hollow, or from inside the
+    ground), heights are tried from the lowest up.
     """
     far = 10.0 + abs(float(pose[2]))
 

@@ -35,7 +35,7 @@ _Stand = Literal["rolling", "flat", "toe", "heel", "toe-point"]
 
 
 class AvatarTable(table_of(Gait, ["sole"])):
-    """Who walks: the avatar of Dumas et al. 2007."""
+    """The walker: the avatar of Dumas et al. 2007."""
 
     sex: Literal["male", "female"] = Field(default="male", description="table of segments")
     mass: Mass | None = Field(default=None, description="kg; the table's mean if left out")
@@ -68,7 +68,7 @@ Friction = Annotated[float, Field(gt=0, le=10), Allowed("a number > 0, at most 1
 
 
 class WalkTable(table_of(Gait, WALK, narrower={"friction": Friction})):
-    """What is asked of the walk."""
+    """Properties that the walk must have."""
 
     slope: _Degrees = Field(default=0.0, description="degrees, > 0 uphill")
 
@@ -86,15 +86,15 @@ class WalkPhasesTable(table_of(Gait, PHASES, narrower={"trailing": _Stand, "lead
 
 
 class WalkCostTable(table_of(Gait, ["acceleration", "force", "arm_swing"])):
-    """Mean over time of squares: torques over their references, accelerations, ground forces, arms."""
+    """Cost: time averages of squares of torques over their references, accelerations, ground forces, arm swing."""
 
-    torques: dict[_Joint, _Positive] = Field(default={}, description="N m, references that differ from the default's")
+    torques: dict[_Joint, _Positive] = Field(default={}, description="N m, references other than the default ones")
 
 
 class WalkLimitsTable(
     table_of(Gait, {"load": "load", "pelvis": "pelvis", "joints": "ranges"}, narrower={"joints": dict[_Joint, _Range]})
 ):
-    """Bounds beside those of the avatar's joints."""
+    """Bounds in addition to those of the avatar's joints."""
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:
@@ -105,7 +105,7 @@ class WalkLimitsTable(
 
 
 class WalkPlanTable(table_of(Gait, ["intervals"])):
-    """The transcription and its start."""
+    """The transcription, the solver's limit, and the initial guess."""
 
     max_iterations: Annotated[int, Field(ge=1, le=100000), Allowed("an integer from 1 to 100000")] = Field(
         default=400, description="of the solver"
@@ -122,10 +122,10 @@ class WalkPlanTable(table_of(Gait, ["intervals"])):
 
 
 class WalkReplayTable(Table):
-    """The plan tracked in the simulator, through lift-offs and touch-downs with impacts; of rolling soles."""
+    """Tracking of the plan in the simulator, with lift-offs and with impacts at touch-down; for rolling soles only."""
 
     steps: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
-        default=0, description="to walk in the part `replay`; 0: there is none"
+        default=0, description="number of steps in the part `replay`; 0: no such part"
     )
     period: Annotated[float, Field(ge=1e-4, le=0.05), Allowed("a time from 1e-4 to 0.05 (s)")] = Field(
         default=0.004, description="s, between two calls of the policy"

@@ -1,4 +1,4 @@
-"""Scenario files of kind `walking`, task `transfer`: a ball rolls from pose to pose by torques of least square."""
+"""Scenario files of kind `walking`, task `transfer`: a ball rolls between two poses; int |tau|^2 dt is minimised."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BallTable(table_of(BallTransfer, ["inertia"], narrower={"inertia": BallIne
 
 
 class BallContactTable(table_of(BallTransfer, ["law", "friction"])):
-    """The ball on the ground."""
+    """Contact of the ball with the ground."""
 
 
 class BallInitialTable(Table):
@@ -54,11 +54,11 @@ class BallInitialTable(Table):
 
 
 class BallGoalTable(Table):
-    """Where it ends, at rest."""
+    """Where the ball ends, at rest."""
 
     position: Point = Field(description="m, of the contact point")
     quaternion: Vector4 | None = Field(
-        default=None, description="(w, x, y, z), world from body; left out: as after rolling there straight"
+        default=None, description="(w, x, y, z), world from body; left out: as after rolling there in a straight line"
     )
 
     @model_validator(mode="after")
@@ -75,7 +75,7 @@ class BallPlanTable(table_of(BallTransfer, ["model", "duration"])):
     """How the motion is planned."""
 
     nodes: Nodes = Field(default=100, description="intervals of the mesh")
-    starts: Starts = Field(default=8, description="guesses: the straight roll, and random detours drawn with the seed")
+    starts: Starts = Field(default=8, description="guesses: the straight roll, and detours drawn with the seed")
     parts: Parts = Field(default=50, description="pieces of an interval over which the replay holds a torque")
 
 

@@ -113,7 +113,7 @@ class FootTable(table_of(Foot, FOOT, narrower={"position": Place3, "frame": Text
 
 
 class GroundTable(Table):
-    """What the feet touch: it rests, or moves as it is told."""
+    """The ground that the feet touch: at rest, or with a prescribed motion."""
 
     shape: GroundShape = Field(
         default=PlaneTable.model_validate({"type": "plane"}), description="surface, in its own frame"
@@ -127,7 +127,7 @@ class GroundTable(Table):
 
 
 class RobotContactTable(Table):
-    """What happens at the end of a touch."""
+    """What happens when a contact slips or separates."""
 
     on_slip: Literal["stop", "slide", "ignore"] = Field(default="slide", description="when the friction cone is left")
     on_separation: Literal["stop", "fly", "ignore"] = Field(default="fly", description="when the force reaches zero")
@@ -142,7 +142,7 @@ class JointsTable(Table):
 
     stiffness: ByJoint = Field(default=0.0, description="N m/rad or N/m, of all joints or by name (others: 0)")
     damping: ByJoint = Field(default=0.0, description="N m s/rad or N s/m, likewise")
-    target: Numbers = Field(default={}, description="rad or m, where they differ from the positions at the start")
+    target: Numbers = Field(default={}, description="rad or m, where other than the position at the start")
 
 
 class RobotInitialTable(Table):
@@ -152,12 +152,12 @@ class RobotInitialTable(Table):
     quaternion: Vector4 = Field(default=(1.0, 0.0, 0.0, 0.0), description="world from base, w first")
     clearance: _Margin | None = Field(
         default=None,
-        description="m, of the nearest foot: the base is moved up or down to it; left out: 0.05, or, where position is "
-        "given, position as it is",
+        description="m, gap of the nearest foot to the ground: the base is moved up or down to reach it; left out: "
+        "0.05, or, where position is given, the base is not moved",
     )
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, of the base's frame, world")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, world")
-    joints: Numbers = Field(default={}, description="rad or m, within their ranges; others: 0, or the nearest")
+    joints: Numbers = Field(default={}, description="rad or m; of others 0, or the end of the range nearest to 0")
     rates: Numbers = Field(default={}, description="rad/s or m/s")
     contacts: Annotated[tuple[FootName, ...], Array, Field(max_length=64), Allowed("a list of names of feet")] = Field(
         default=(), description="feet that touch at the start; the pose is closed onto the ground"
@@ -166,14 +166,14 @@ class RobotInitialTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _height(cls, data: Any) -> Any:
-        """Without a position nothing says how high the robot is: then the feet are 5 cm above the ground."""
+        """Without a position the robot's height is not known: the feet start 5 cm above the ground."""
         if not isinstance(data, dict) or "clearance" in data or "position" in data:
             return data
         return data | {"clearance": 0.05}
 
 
 class RobotSimulationTable(SimulationTable):
-    """How long and how accurately."""
+    """Gravity, duration, sampling and accuracy of the simulation."""
 
     duration: Duration = Field(default=1.0, description="s")
     output_step: Duration = Field(default=0.005, description="s, between samples of the result")

@@ -1,4 +1,4 @@
-"""What the moving picture of a walk shows: the body's segments on the slope, and the whole force of the ground."""
+"""Animation of a walk: the body's segments on the slope, and the total ground force."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SQUARE = 0.25
 
 
 def walking_stage(run: Trajectory) -> Stage:
-    """Return the stage of a walk; the slope is drawn as one."""
+    """Return the stage of a walk; the slope is drawn inclined, with gravity downwards."""
     times, seconds, lapse = frame_times(run)
     lean = Rotation.from_euler("y", -tilt(run))
     actors = [_actor(run, body, times, lean) for body in run.scene if body.role == "body"]
@@ -42,7 +42,7 @@ def walking_stage(run: Trajectory) -> Stage:
 
 
 def _seen(actors: list[Actor]) -> Array:
-    """Return points (n, 3) about which all bodies are, in every frame: the corners of their boxes."""
+    """Return points (n, 3) that enclose all bodies in every frame: the corners of their bounding boxes."""
     found = []
     for actor in actors:
         vertices = np.concatenate([part.vertices for part in actor.parts])

@@ -49,29 +49,26 @@ def robot_from_urdf(
 ) -> RollingTree:
     """Return a robot with feet on the ground as `simulate`, `plan` and controllers take it.
 
-    One body stands for each joint's child and what fixed joints hold to it (with the child link's name); the base
-    has the frame of the root link. With ``base="pose"`` the coordinates are those of `Articulated`, entry by entry:
+    A body is a joint's child with what fixed joints hold to it; the base has the frame of the root link. With
+    ``base="pose"`` the coordinates are those of `Articulated`, entry by entry:
 
     - x = (base position, quaternion (w, x, y, z), joints, [contact coordinates], nu), u = torques of all joints,
-    - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio);
-
-    M nudot + h = S u + J'f as there; ``model.inverse_dynamics`` is the same without M.
+    - nu = (angular velocity of the base, velocity of its origin (world), joint rates in the order of Pinocchio),
+    - M nudot + h = S u + J'f as there; ``model.inverse_dynamics`` is the same without M.
 
     Parameters
     ----------
     urdf : CheckedUrdf or RobotDescription
         From `load_urdf`, `check_urdf` or `build_avatar`.
-    feet : mapping of the contact's name -> Foot
+    feet : mapping of contact name -> Foot
     ground : Shape, Ground or Hand, optional
-        What the feet touch; the plane z = 0 unless given. A `Hand` stands where its pose says; one that moves has its
-        pose at the beginning of x, its body twist before nu, and that twist's derivative at the beginning of u.
+        What the feet touch; the plane z = 0 unless given. A `Hand` that moves has its pose at the beginning of x, its
+        body twist before nu, and that twist's derivative at the beginning of u.
     gravity : (3,) m/s2
-    friction : float
     base : "pose" or "joints"
-        ``"joints"``: the base hangs on three sliders and three hinges (``base_x, base_y, base_z, base_yaw,
-        base_pitch, base_roll``: x = (joints, nu), all entries of nu are rates of entries of x; singular at a pitch
-        of 90 degrees; the six are not driven).
-    on_slip, on_separation : as of `Robot`
+        ``"joints"``: on three sliders and three hinges that are not driven (``base_x, base_y, base_z, base_yaw,
+        base_pitch, base_roll``): x = (joints, nu), nu = rates of the joints; singular at a pitch of 90 degrees.
+    friction, on_slip, on_separation : as of `Robot`
 
     Raises
     ------
@@ -80,27 +77,19 @@ def robot_from_urdf(
 
     Examples
     --------
-    The avatar with two ellipsoidal soles on the ground.
-
     >>> avatar = tr.build_avatar()
-    >>> sole = tr.Ellipsoid(avatar.foot.semi_axes)
-    >>> feet = {side: tr.Foot(sole, f"{side}_foot", avatar.foot.center) for side in ("left", "right")}
-    >>> robot = tr.robot_from_urdf(avatar.robot, feet, friction=0.8)
-    >>> start = robot.place(pelvis=(0.0, 0.0, avatar.base_height))  # m
-    >>> start.laws
-    ('rolling', 'rolling')
+    >>> feet = {"left": tr.Foot(tr.Ellipsoid(avatar.foot.semi_axes), "left_foot", avatar.foot.center)}
+    >>> robot = tr.robot_from_urdf(avatar.robot, feet)
     >>> robot.model().u.shape  # a torque for each of the 23 joints
     (23, 1)
     """
     choice("base", base, ("pose", "joints"))
-    rules = _rules(on_slip, on_separation)
+    rules, surface = _rules(on_slip, on_separation), Plane() if ground is None else ground
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
-    surface = Plane() if ground is None else ground
     moving = _add_ground(tree, surface)
-    parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
     return RollingTree(
         tree=tree,
-        parts=parts,
+        parts=_grown(tree, urdf_tree(urdf), feet or {}, base),
         terrain=surface.shape if isinstance(surface, Ground | Hand) else surface,
         friction=non_negative("friction", friction),
         law="rolling",

@@ -87,17 +87,11 @@ def robot_from_urdf(
     rules, surface = _rules(on_slip, on_separation), Plane() if ground is None else ground
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
     moving = _add_ground(tree, surface)
-    return RollingTree(
-        tree=tree,
-        parts=_grown(tree, urdf_tree(urdf), feet or {}, base),
-        terrain=surface.shape if isinstance(surface, Ground | Hand) else surface,
-        friction=non_negative("friction", friction),
-        law="rolling",
-        rules=rules,
-        origins={spec.name: (0.0,) * 3 for spec in tree.specs if spec.joint.size},
-        base=TERRAIN,
-        moving=moving,
-    )
+    parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
+    terrain = surface.shape if isinstance(surface, Ground | Hand) else surface
+    origins = {spec.name: (0.0,) * 3 for spec in tree.specs if spec.joint.size}
+    mu = non_negative("friction", friction)
+    return RollingTree(tree, parts, terrain, mu, "rolling", rules, origins=origins, base=TERRAIN, moving=moving)
 
 
 def _rules(on_slip: OnSlip, on_separation: OnSeparation) -> Rules:

@@ -62,9 +62,14 @@ def escape_bars(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lin
 
 
 def parameters(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
-    """List the parameters that a dataclass declares with their sentences and defaults."""
+    """List the parameters that a dataclass declares, with sentences and defaults, if its docstring does not."""
     if what == "class" and any("text" in field.metadata for field in getattr(obj, "__dataclass_fields__", {}).values()):
-        told = ((one, "" if one.default is MISSING else f"; default ``{one.default!r}``") for one in parameters_of(obj))
+        written = re.findall(
+            r"^:(?:param|ivar) (\w+):|^\* \*\*(\w+)\*\*|^\*\*(\w+)\*\*", "\n".join(lines), re.MULTILINE
+        )
+        there = {name for names in written for name in names}
+        left = [one for one in parameters_of(obj) if one.name not in there]
+        told = ((one, "" if one.default is MISSING else f"; default ``{one.default!r}``") for one in left)
         lines += ["", *(f":param {one.name}: {one.text}{default}" for one, default in told), ""]
 
 

@@ -39,7 +39,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> NamedRuns:
 @pytest.fixture(autouse=True)
 def trials_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep trials in the test's own process unless it asks for more: the tests themselves fill all cores."""
-    monkeypatch.setattr("trundle.scenarios.engine.trials.cpu_count", lambda: 1)
+    monkeypatch.setattr("trundle.scenarios.engine.trials.cores", lambda: 1)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Literal
@@ -164,3 +165,44 @@ def test_a_table_of_two_dataclasses_gives_each_its_own() -> None:
     assert (made.values(Spring), made.values(Rod)) == ({"stiffness": 2.0}, {"parts": 3})
     assert Both.names(Spring) == {"k": "stiffness"}
     assert made.values() == {"stiffness": 2.0, "parts": 3}
+
+
+Open = Annotated[float, Range("a number > 0, or inf", above=0.0, infinite=True)]
+Switched = Annotated[float, Range("0, or a number from 1 to 2", minimum=1.0, maximum=2.0, or_zero=True)]
+Pair = Annotated[tuple[int, int], Range("2 integers >= 2", minimum=2)]
+Many = Annotated[tuple[float, ...], Range("numbers >= 0", minimum=0.0)]
+
+
+@dataclass(frozen=True)
+class Odd:
+    """Ranges with an exception, and sequences."""
+
+    open: Open = parameter(1.0, "N")
+    switched: Switched = parameter(1.0, "N")
+    pair: Pair = parameter((2, 3), "intervals")
+    many: Many = parameter((1.0,), "m")
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+
+@pytest.mark.parametrize(
+    ("given", "allowed"),
+    [
+        ({"open": [math.inf, 1.0]}, "a finite number > 0"),
+        ({"open": -math.inf}, "a finite number > 0"),
+        ({"switched": [0.0, 0.0]}, "a finite number"),
+        ({"switched": False}, "a finite number"),
+        ({"pair": (2.5, 3)}, "2 integers >= 2"),
+        ({"pair": (2, 3, 4)}, "an array of 2"),
+        ({"many": (1.0, -1.0)}, ">= 0"),
+    ],
+)
+def test_exceptions_of_ranges_and_sequences_are_checked(given, allowed) -> None:
+    with pytest.raises(InputError, match=allowed):
+        Odd(**given)
+
+
+def test_exceptions_of_ranges_are_taken() -> None:
+    made = Odd(open=math.inf, switched=0, many=(1, 2, 3))
+    assert (made.open, made.switched, made.many) == (math.inf, 0.0, (1.0, 2.0, 3.0))

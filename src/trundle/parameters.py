@@ -25,6 +25,8 @@ from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 
+import numpy as np
+
 from trundle.checks import array, choice, integer, number
 from trundle.errors import InputError
 
@@ -116,6 +118,8 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
     """Check every parameter of a dataclass against its range; numbers become floats, sequences of them tuples.
 
+    A union of several types, such as ``float | Sequence[float]``, is left to the class.
+
     Raises
     ------
     InputError
@@ -140,18 +144,25 @@ def _checked(key: str, value: Any, kind: Any, allowed: Range | None) -> Any:
         return value if free else _checked(key, value, left[0], allowed)
     if kind is bool:
         return _flag(key, value)
-    if allowed is None or (allowed.infinite and value == math.inf):
+    if allowed is None or (allowed.infinite and _is_number(value, math.inf)):
         return value
     if kind is int:
         return integer(key, value, minimum=_whole(allowed.minimum), maximum=_whole(allowed.maximum))
     if origin in (tuple, Sequence):
-        count = allowed.length if origin is Sequence else len(inner)
-        array(key, value, (count,), minimum=allowed.minimum, above=allowed.above, unit=allowed.unit)
+        count = allowed.length if origin is Sequence else None if Ellipsis in inner else len(inner)
+        numbers = array(key, value, (count,), minimum=allowed.minimum, above=allowed.above, unit=allowed.unit)
+        if inner[0] is int and np.any(numbers % 1.0):
+            raise InputError(key, value, f"{count or ''} integers >= {allowed.minimum:g}".strip())
         return tuple(_checked(f"{key}[{i}]", one, inner[0], allowed) for i, one in enumerate(value))
-    if allowed.or_zero and value == 0:
+    if allowed.or_zero and _is_number(value, 0.0):
         return 0.0
     low, high, above, below = allowed.minimum, allowed.maximum, allowed.above, allowed.below
     return number(key, value, minimum=low, maximum=high, above=above, below=below, unit=allowed.unit)
+
+
+def _is_number(value: Any, wanted: float) -> bool:
+    """Whether a value is one number, not a boolean, and equal to the `wanted` one."""
+    return np.ndim(value) == 0 and not isinstance(value, bool | np.bool_ | str) and bool(value == wanted)
 
 
 def _flag(key: str, value: Any) -> bool:

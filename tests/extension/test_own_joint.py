@@ -11,6 +11,7 @@ import pytest
 import trundle as tr
 from trundle.errors import InputError
 from trundle.models import Joint, RollingTree, VectorJoint
+from trundle.models.tree.joints import Fixed, Revolute
 from trundle.numerics.space import orientation_rate, rotation
 
 G = 9.81
@@ -199,3 +200,30 @@ def test_a_joint_that_contradicts_itself_is_refused() -> None:
         robot.joint(None, Screw(PITCH), 1.0, 0.1)
     with pytest.raises(InputError, match="a Joint of dimension 2"):
         robot.joint(None, "revolute", 1.0, 0.1)  # type: ignore[arg-type]
+
+
+def test_a_body_that_does_not_move_has_its_place_and_no_state() -> None:
+    robot = tr.Robot(9.81)
+    post = robot.joint(None, Fixed(2), 1.0, 0.1, at=(0.0, 0.3), name="post")
+    robot.revolute(post, (0.0, 0.0), 0.2, 1e-3, center_of_mass=(0.0, -0.1), actuated=False, name="arm")
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(arm=0.1), 0.5)
+    assert run.status is tr.Status.SUCCESS
+    np.testing.assert_allclose(run["body_position"][:, 0], [[0.0, 0.3]] * len(run), atol=1e-12)
+    with pytest.raises(InputError, match=r"post = 0\.1: must be left out: its joint does not move"):
+        tree.place(post=0.1)
+    with pytest.raises(InputError, match=r"rates\.post"):
+        tree.place(rates={"post": 0.1})
+    with pytest.raises(InputError, match="actuated = True"):
+        tr.Robot(9.81).joint(None, Fixed(2), 1.0, 0.1, actuated=True)
+    with pytest.raises(InputError, match=r"arm = \[0\.1, 0\.2\]: must be a finite number"):
+        tree.place(arm=(0.1, 0.2))
+
+
+def test_a_hinge_of_the_plane_may_turn_the_other_way() -> None:
+    robot = tr.Robot(9.81)
+    robot.joint(None, Revolute((-1.0,)), 0.2, 1e-3, center_of_mass=(0.0, -0.1), name="arm")
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(arm=0.1), 0.5)
+    np.testing.assert_allclose(run["energy"], run["energy"][0], atol=1e-9)
+    assert run["body_angle"][0, 0] == pytest.approx(-0.1)

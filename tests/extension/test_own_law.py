@@ -13,6 +13,7 @@ import trundle as tr
 from trundle.contact.contact import Kinematics
 from trundle.contact.laws import LAWS, Friction, Law, Rows, register
 from trundle.errors import InputError
+from trundle.report.metrics import general
 
 G, SLOPE = 9.81, 0.3
 
@@ -61,6 +62,34 @@ def test_a_greased_ball_slides_down_without_turning(law: str, part: float) -> No
         np.testing.assert_allclose(np.ptp(run["energy"]), 0.0, atol=1e-9)
 
 
+def test_its_slip_is_no_fault_of_rolling() -> None:
+    pair = ball("greased")
+    run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, 0]), duration=0.2)
+    assert np.linalg.norm(run["object_velocity"][-1]) > 0.5
+    assert general(run)["slip"] == 0.0
+    del LAWS["greased"]  # the record of a law that the reader does not know
+    assert general(run)["slip"] == 0.0
+    register(Greased())
+
+
+def test_a_law_may_have_a_friction_margin_without_a_normal_force() -> None:
+    @dataclass(frozen=True)
+    class Timid(Greased):
+        name = "timid"
+
+        def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
+            return {"friction": 0.25 - ca.sumsqr(k.vrel)}
+
+    register(Timid())
+    try:
+        pair = ball("timid")
+        run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, 0]), duration=2.0)
+    finally:
+        del LAWS["timid"]
+    assert run.status is tr.Status.SLIPPED
+    assert run.time[-1] == pytest.approx(0.5 / (G * np.sin(SLOPE)), abs=1e-6)
+
+
 def test_what_its_own_margin_ends_has_the_status_the_law_gives() -> None:
     pair = ball("greased")
     run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, 0]), duration=2.0, output_step=0.01)
@@ -89,7 +118,10 @@ def test_names_of_laws_are_checked() -> None:
     class Long(Greased):
         name = "a law with a long name"
 
-    for law in (Rolling(), Long(), "greased"):
+    class Nameless(Greased):
+        name = ""
+
+    for law in (Rolling(), Long(), Nameless(), "greased"):
         with pytest.raises(InputError, match="law"):
             register(law)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'rolling', 'pure-rolling', 'greased'"):

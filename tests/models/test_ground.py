@@ -148,5 +148,9 @@ def test_patches_and_grounds_are_checked() -> None:
         Foot(FlatPatch.rectangle(0.2, 0.2), law="pure-rolling")
     with pytest.raises(InputError, match="ground"):
         robot_from_urdf(check_urdf(LEG), {}, Hand(tg.Plane(), extent=(1.0, 1.0)))
+    given = FlatPatch([[-0.1, -0.04], [0.1, -0.04], [0.1, 0.04], [-0.1, 0.04]])
+    (first, at), *_ = Foot(given, position=POSITION).contacts("sole")
+    assert first == "sole-1"
+    np.testing.assert_allclose(np.subtract(at.position, POSITION)[:2], [0.1, 0.04], atol=1e-12)
     names = [name for name, _ in Foot(FlatPatch.rectangle(0.2, 0.08)).contacts("sole")]
     assert names == ["sole-1", "sole-2", "sole-3", "sole-4"]

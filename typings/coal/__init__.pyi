@@ -18,8 +18,12 @@ class Sphere(CollisionGeometry):
 class Halfspace(CollisionGeometry):
     def __init__(self, normal: NDArray[np.float64], offset: float) -> None: ...
 
+class Mesh(CollisionGeometry):
+    convex: CollisionGeometry
+    def buildConvexHull(self, keep_triangles: bool, options: str) -> None: ...  # noqa: N802
+
 class MeshLoader:
-    def load(self, file: str, scale: NDArray[np.float64]) -> CollisionGeometry: ...
+    def load(self, file: str, scale: NDArray[np.float64]) -> Mesh: ...
 
 class Transform3s:
     def __init__(self, R: NDArray[np.float64], p: NDArray[np.float64]) -> None: ...

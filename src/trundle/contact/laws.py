@@ -311,6 +311,8 @@ _LONGEST = 16  # what records hold of a mode
 def register(law: Law) -> Law:
     """Make a law known by its name, to `law_named`, pairs, robots and feet, in this process; return it.
 
+    Processes that run trials or sweeps know it if it is registered where their module is imported.
+
     Raises
     ------
     InputError
@@ -318,15 +320,21 @@ def register(law: Law) -> Law:
     """
     if not isinstance(law, Law):
         raise InputError("law", law, "a Law, with rows, wrench and margins")
-    if law.name in _BUILT_IN or not 0 < len(law.name) <= _LONGEST:
-        raise InputError("law", law.name, f"a name of at most {_LONGEST} characters that no law of trundle has")
-    LAWS[law.name] = law
+    name = getattr(law, "name", "")
+    if name in _BUILT_IN or not 0 < len(name) <= _LONGEST:
+        raise InputError("law", name, f"a name of at most {_LONGEST} characters that no law of trundle has")
+    LAWS[name] = law
     return law
+
+
+def is_own(name: str) -> bool:
+    """Return whether a law is one of `register`, not one of trundle's."""
+    return name not in _BUILT_IN
 
 
 def start_laws() -> tuple[str, ...]:
     """Return the names of laws a contact may start with: those of rolling, and those of `register`."""
-    return (ROLLING.name, PURE_ROLLING.name, *(name for name in LAWS if name not in _BUILT_IN))
+    return (ROLLING.name, PURE_ROLLING.name, *filter(is_own, LAWS))
 
 
 def law_named(name: str) -> Law:

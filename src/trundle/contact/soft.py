@@ -13,7 +13,7 @@ import numpy as np
 from trundle.checks import non_negative
 from trundle.contact.walls import FLAT, ROUND, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
-from trundle.parameters import LARGEST, Length, Positive, Range, check_parameters, parameter
+from trundle.parameters import LARGEST, Length, Range, check_parameters, parameter
 
 Expression = TypeVar("Expression", ca.SX, ca.MX, ca.DM)
 
@@ -65,7 +65,7 @@ class SoftLaw:
     60.0
     """
 
-    largest: Positive = parameter(60.0, "N")
+    largest: Annotated[float, Range("a number > 0, at most 1e12", above=0.0, unit="N")] = parameter(60.0, "N")
     width: Length = parameter(0.02, "m")
     offset: Annotated[float, Range("a number from 0 to 1e12", unit="m", in_files=(0.0, LARGEST))] = parameter(0.02, "m")
 

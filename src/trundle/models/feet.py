@@ -81,8 +81,9 @@ class Foot:
         if not isinstance(self.shape, FlatPatch):
             yield name, self
             return
-        place, size = self.place, min(self.shape.half_sides or (0.0,))
-        for i, corner in enumerate(self.shape.vertices):
+        place, corners = self.place, self.shape.vertices
+        first, size = int(np.argmax(corners.sum(axis=1))), float(np.abs(corners).min())
+        for i, corner in enumerate(np.roll(corners, -first, axis=0)):
             at = place.p + place.R @ np.array([*corner, 0.0])
             # A point has no axes: without the foot's turn it needs no frame of its own.
             point = replace(self, shape=Point(0.2 * size), position=tuple(at.tolist()), rpy=(0.0, 0.0, 0.0))

@@ -183,6 +183,8 @@ class Robot:
         The joint may be of a class of your own, see `trundle.models.tree.joint.Joint`; ``parent=None`` is the world.
         The rest as in `free`.
         """
+        if actuated and isinstance(joint, Joint) and joint.size == 0:
+            raise InputError("actuated", actuated, "False: this joint does not move")
         com = self._point("center_of_mass", center_of_mass)
         moments = self._moments(mass, inertia, shape, com, shape_at)
         place = self._point("at", at) if parent is None else self._joint(parent, self._point("at", at))

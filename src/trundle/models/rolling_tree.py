@@ -322,7 +322,9 @@ class RollingTree:
         self._known("rates", rates)
         for name in self.origins:
             joint = self._spec(name).joint
-            if not isinstance(joint, Joint):
+            if joint.size == 0:
+                self._refuse_given(name, positions, rates)
+            elif not isinstance(joint, Joint):
                 for key, value in self._free(name, positions.get(name), rates.get(name)).items():
                     x[model.layout[f"{name}.{key}"]] = value
             else:
@@ -335,6 +337,13 @@ class RollingTree:
             for key in ("position", "orientation", "twist"):
                 x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
         return x
+
+    @staticmethod
+    def _refuse_given(name: str, positions: Mapping[str, ArrayLike], rates: Mapping[str, ArrayLike]) -> None:
+        """Raise `InputError` if a body that cannot move has a position or a rate."""
+        for key, given in ((name, positions), (f"rates.{name}", rates)):
+            if name in given:
+                raise InputError(key, given[name], "left out: its joint does not move")
 
     def _free(self, name: str, position: ArrayLike | None, rate: ArrayLike | None) -> dict[str, FloatArray]:
         """Return pose and velocities of the tree's frame of a free body."""
@@ -353,7 +362,9 @@ class RollingTree:
 
 def _entries(key: str, value: ArrayLike, size: int) -> float | FloatArray:
     """Return the numbers (size,) of a joint: one alone may be a number."""
-    return array(key, value, (size,)) if size > 1 or np.ndim(value) else number(key, value)
+    if size > 1:
+        return array(key, value, (size,))
+    return number(key, np.ravel(value)[0] if np.size(value) == 1 else value)
 
 
 def _pose(name: str, position: ArrayLike | None, d: int) -> tuple[FloatArray, FloatArray]:

@@ -98,7 +98,7 @@ def phases(run: Trajectory, slot: int = 0) -> tuple[NDArray[np.bool_], NDArray[n
     # A second contact in space is named behind the first: "rolling + separated".
     first = np.array([str(name).split(" + ")[0] for name in names])[where]
     touching = ~np.isin(first, APART)
-    return touching, touching & ~np.isin(first, SLIDING)
+    return touching, touching & ~np.isin(first, [*SLIDING, *run.metadata.get("slipping_laws", ())])
 
 
 def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) -> dict[str, Array]:

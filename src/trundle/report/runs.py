@@ -128,6 +128,7 @@ def measure(
     """
     values: dict[str, float] = dict(general(runs.main))
     known = dict(quantities)
+    runs.known.update(quantities)
     for group in groups:
         runs.known.update(group.quantities)
         wanted = group.always or bool(runs.asked & group.quantities.keys())

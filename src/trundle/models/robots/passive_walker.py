@@ -25,7 +25,7 @@ from trundle.parameters import Gravity, Mass, Positive, PositiveFraction, Range,
 
 _NUMBER = "a number from 0 to 1e12"
 Length = Annotated[float, Range("a length > 0, from 1e-7 to 1e7 (m)", above=0.0, unit="m", in_files=(1e-7, 1e7))]
-MassOrNone = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg")]
+MassOrZero = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg")]
 Inertia = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg m2")]
 Slope = Annotated[float, Range("an angle from 0, below 0.5 (rad)", minimum=0.0, below=0.5, unit="rad")]
 
@@ -74,7 +74,7 @@ class PassiveWalker:
 
     leg: Length = parameter(1.0, "m, from the hip to the sole")
     foot_radius: Length = parameter(0.3, "m, below leg")
-    hip_mass: MassOrNone = parameter(0.5, "kg")
+    hip_mass: MassOrZero = parameter(0.5, "kg")
     leg_mass: Mass = parameter(0.25, "kg, of each leg")
     leg_center: PositiveFraction = parameter(0.5, "legs, from the hip to a leg's centre of mass")
     leg_inertia: Inertia = parameter(0.0, "kg m^2, about it; 0: a point mass")

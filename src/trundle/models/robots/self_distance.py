@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import combinations
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,27 +14,16 @@ from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.visuals import visual_meshes
 
-
-class _Geometry(Protocol):
-    """A mesh of coal."""
-
-    def computeLocalAABB(self) -> None:  # noqa: N802
-        ...
-
-
-class _Placement(Protocol):
-    """A pose of coal."""
-
-    def getRotation(self) -> FloatArray:  # noqa: N802
-        ...
+if TYPE_CHECKING:
+    import coal
 
 
 @dataclass(frozen=True, eq=False)
 class _Shape:
     """A link's mesh and its hull, and its place in the link."""
 
-    mesh: _Geometry
-    hull: _Geometry
+    mesh: coal.CollisionGeometry
+    hull: coal.CollisionGeometry
     R: FloatArray
     p: FloatArray
 
@@ -57,9 +45,10 @@ class SelfDistance:
 
     def __init__(self, humanoid: Humanoid) -> None:
         try:
-            self._coal = import_module("coal")
+            import coal
         except ImportError:
             raise MissingExtraError("coal", "robots") from None
+        self._coal = coal
         self.humanoid = humanoid
         self._shapes = self._read(humanoid.urdf)
         self.links = tuple(self._shapes)
@@ -76,7 +65,7 @@ class SelfDistance:
         places = self._places(q)
         return min(((self._distance(pair, places), pair) for pair in self.pairs), key=lambda one: one[0])
 
-    def _distance(self, pair: tuple[str, str], places: dict[str, _Placement]) -> float:
+    def _distance(self, pair: tuple[str, str], places: dict[str, coal.Transform3s]) -> float:
         a, b = (self._shapes[name] for name in pair)
         at = [places[name] for name in pair]
         between = self._between(a.hull, at[0], b.hull, at[1])
@@ -85,11 +74,13 @@ class SelfDistance:
         exact = self._between(a.mesh, at[0], b.mesh, at[1])
         return exact if exact > 0.0 else between
 
-    def _between(self, a: _Geometry, at_a: _Placement, b: _Geometry, at_b: _Placement) -> float:
+    def _between(
+        self, a: coal.CollisionGeometry, at_a: coal.Transform3s, b: coal.CollisionGeometry, at_b: coal.Transform3s
+    ) -> float:
         result = self._coal.DistanceResult()
         return float(self._coal.distance(a, at_a, b, at_b, self._request, result))
 
-    def _places(self, q: FloatArray) -> dict[str, _Placement]:
+    def _places(self, q: FloatArray) -> dict[str, coal.Transform3s]:
         motions = self.humanoid.robot.terms(q, self._zero, self.links).motions
         found = {}
         for name, motion in zip(self.links, motions, strict=True):

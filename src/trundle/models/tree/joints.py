@@ -56,7 +56,8 @@ class Revolute(VectorJoint):
 
     def transform(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the rotation by q about the axis."""
-        return rotation(q) if self.d == 2 else ca.SX(rotation_about(ca.DM(self.axis), q)), ca.SX(self.d, 1)
+        R = rotation(self.axis[0] * q) if self.d == 2 else ca.SX(rotation_about(ca.DM(self.axis), q))
+        return R, ca.SX(self.d, 1)
 
     def subspace(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return (axis, 0)."""

@@ -164,7 +164,7 @@ def center_of_mass_of(humanoid: Humanoid, q: FloatArray) -> FloatArray:
 
 
 def where(humanoid: Humanoid, q: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
-    """Return position (3,) m and axes (3, 3) of an end: a sole's middle; of a hand's ball its centre."""
+    """Return position (3,) m and axes (3, 3) of an end: a sole's or pad's middle, a ball's centre."""
     end_of(humanoid, name)
     end = humanoid.placed_ends(q)[name]
     return end.p, end.R

@@ -30,6 +30,7 @@ from trundle.plan.stances.swing import SwingPath, lifted_waypoint, step_over
 from trundle.problems.paths import PointPath
 
 Speed = Annotated[float, Range("a number > 0, at most 1e12", above=0.0, unit="m/s")]
+Time = Annotated[float, Range("a number > 0, at most 1e12", above=0.0, unit="s")]
 LeastTime = Annotated[float, Range("a time > 0, from 1e-9 to 600 (s)", minimum=0.0, unit="s", in_files=(1e-9, 600.0))]
 
 
@@ -46,7 +47,7 @@ class TimingRule:
 
     support_speed: Speed = parameter(0.75, "m/s, of the centre of mass while all soles stand")
     move_speed: Speed = parameter(0.5, "m/s, along the way of a sole or hand")
-    tau: Positive = parameter(4.0, "s, from which on times do not get shorter")
+    tau: Time = parameter(4.0, "s, from which on times do not get shorter")
     alpha: Positive = parameter(50.0**0.5, "s, above tau: a time is shorter by (min(t, tau)/alpha)^kappa")
     kappa: Positive = parameter(2.0, "exponent")
     least_support: LeastTime = parameter(0.15, "s, least time between two ways")

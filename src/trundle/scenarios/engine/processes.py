@@ -10,6 +10,11 @@ ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
 
+def cores() -> int:
+    """Return how many processors this process may use: fewer than the machine has, where a container says so."""
+    return int(import_module("joblib").cpu_count())
+
+
 def in_processes(
     run: Callable[[ItemT], ResultT], items: Sequence[ItemT], jobs: int, *, ordered: bool
 ) -> Iterator[tuple[int, ResultT | None]]:

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from trundle import __version__
 from trundle.errors import InputError, MissingExtraError, TrundleError
 from trundle.scenarios.engine.folder import made, write_bytes
-from trundle.scenarios.engine.processes import in_processes
+from trundle.scenarios.engine.processes import cores, in_processes
 from trundle.scenarios.engine.sweep_points import Point, axes_of, points_of
 from trundle.scenarios.files import reason
 from trundle.scenarios.problems import Toml
@@ -256,7 +256,7 @@ def _read_rows(journal: TextIO) -> dict[int, Row]:
 
 def _here(task: SweepTask, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
     """Yield rows as they are computed by local processes; if a process dies, only its own run fails."""
-    count = (os.cpu_count() or 1) if jobs is None else jobs
+    count = cores() if jobs is None else jobs
     for number, row in in_processes(task.run, points, count, ordered=False):
         yield row_of(points[number], "failed", "the process of this run died") if row is None else row
 

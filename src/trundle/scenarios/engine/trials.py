@@ -10,11 +10,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from os import cpu_count
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from trundle.errors import SimulationError, TrundleError
-from trundle.scenarios.engine.processes import in_processes
+from trundle.scenarios.engine.processes import cores, in_processes
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -24,13 +23,13 @@ TrialT = TypeVar("TrialT")
 ResultT = TypeVar("ResultT")
 
 _log = logging.getLogger("trundle.run")
-_jobs: ContextVar[int] = ContextVar("jobs", default=1)
+_jobs: ContextVar[int | None] = ContextVar("jobs", default=1)
 
 
 @contextmanager
 def over_processes(jobs: int | None) -> Iterator[None]:
     """Run trials within the block in `jobs` processes; None: one for each core."""
-    token = _jobs.set((cpu_count() or 1) if jobs is None else jobs)
+    token = _jobs.set(jobs)
     try:
         yield
     finally:
@@ -77,12 +76,8 @@ def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) ->
     trials : sequence
         Picklable.
     """
-    jobs = min(_jobs.get(), len(trials))
+    jobs = min(_processes(), len(trials)) if len(trials) > 1 else 1
     if jobs < 2:
-        yield from (_done(run, trial) for trial in trials)
-        return
-    if find_spec("joblib") is None:
-        _log.info("trials run one after the other: joblib is not installed (trundle[scale])")
         yield from (_done(run, trial) for trial in trials)
         return
     work = partial(_in_worker, pickle.dumps(run))
@@ -91,6 +86,15 @@ def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) ->
             yield Done(error=SimulationError(f"the process of trial {number + 1} died", Status.FAILED))
         else:
             yield cast(Done[ResultT], done)
+
+
+def _processes() -> int:
+    """Return how many processes may run trials."""
+    jobs = _jobs.get()
+    if jobs != 1 and find_spec("joblib") is None:
+        _log.info("trials run one after the other: joblib is not installed (trundle[scale])")
+        return 1
+    return cores() if jobs is None else jobs
 
 
 def next_of(done: Iterator[Done[ResultT]]) -> Callable[[PartProgress | None], ResultT]:

@@ -136,7 +136,8 @@ class EventHandler:
 
     def _at_the_tip(self, now: HybridState, event: Event, phase: CompiledMode) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
-        if not phase.watched[phase.margins.index(f"{self.name(event.contact)}.normal_force")]:
+        name = f"{self.name(event.contact)}.normal_force"
+        if name not in phase.margins or not phase.watched[phase.margins.index(name)]:
             return False
         force, normal = _force(self, now, event.contact, phase)
         return float(normal @ force) <= _NO_FORCE * self.weight

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle import __version__
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, Trajectory, make_dataset, tree_view
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
@@ -56,6 +56,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     metadata: dict[str, Any] = {
         "version": __version__,
         "physics": _physics(system),
+        **_own_slipping(segments),
         "statistics": {
             "steps": log.steps,
             "rejected": log.rejected,
@@ -103,6 +104,12 @@ def _loop_times(log: Log) -> dict[str, float]:
         "max": float(np.max(calls)),
         "missed": int(np.sum(calls > log.period)),
     }
+
+
+def _own_slipping(segments: list[Segment]) -> dict[str, list[str]]:
+    """Return, of laws from outside that let contacts slip, the names: a record is read where they are not known."""
+    names = {name for segment in segments for name in segment.phase.mode.laws if is_own(name) and LAWS[name].slipping}
+    return {"slipping_laws": sorted(names)} if names else {}
 
 
 def _physics(system: ContactSystem) -> dict[str, Any]:

@@ -37,7 +37,6 @@ _Within = Field(ge=-1e6, le=1e6)
 Place = Annotated[float, _Within, Allowed("a number from -1e6 to 1e6 (m)")]
 Angle = Annotated[float, _Within, Allowed("a number from -1e6 to 1e6 (rad)")]
 Place3 = Annotated[tuple[Place, Place, Place], Array, Allowed("3 numbers, each from -1e6 to 1e6 (m)")]
-Reals = Annotated[tuple[Real, ...], Array, Field(max_length=64), Allowed("at most 64 numbers, each from -1e12 to 1e12")]
 Vector2 = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, each from -1e12 to 1e12")]
 Vector3 = Annotated[tuple[Real, Real, Real], Array, Allowed("3 numbers, each from -1e12 to 1e12")]
 Vector4 = Annotated[tuple[Real, Real, Real, Real], Array, Allowed("4 numbers, each from -1e12 to 1e12")]

@@ -17,7 +17,10 @@ from trundle.scenarios.schema import (
     Angle,
     Array,
     DataFile,
+    Period,
     Place3,
+    Positive,
+    PositiveFraction,
     ScenarioTable,
     Seconds,
     Sizes3,
@@ -29,13 +32,11 @@ from trundle.scenarios.schema import (
 )
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.schema_obstacles import Limbs, Obstacles, Turn3
-from trundle.systems.planar.schema_control import Period, Positive
 
 Factor = Annotated[float, Field(ge=0.01, le=100)]
 Factors = Annotated[
     tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors, each from 0.01 to 100")
 ]
-PositiveFraction = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
 Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
 Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
 Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the arm's length)")]

@@ -139,9 +139,9 @@ class Rules:
 
 def test_constructors_take_infinity_only_where_a_range_says_so_and_files_never() -> None:
     assert Rules(near=float("inf")).near == float("inf")
-    for wrong in ({"near": float("-inf")}, {"near": float("nan")}, {"near": -1.0}):
+    for wrong in (float("-inf"), float("nan"), -1.0):
         with pytest.raises(InputError, match="near = "):
-            Rules(**wrong)
+            Rules(near=wrong)
     with pytest.raises(ValidationError):
         table_of(Rules).model_validate({"near": float("inf")})
 
@@ -162,6 +162,28 @@ def test_a_file_may_have_another_default() -> None:
 def test_a_key_may_have_a_sentence_of_its_own() -> None:
     table = table_of(Spring, {"k": "stiffness", "d": "damping"}, texts={"k": "N/m, of the file"})
     assert (table.model_fields["k"].description, table.model_fields["d"].description) == ("N/m, of the file", "N s/m")
+
+
+def test_own_keys_come_before_those_of_dataclasses() -> None:
+    class Axle(table_of(Rod, ["parts"], tag="axle", base=table_of(Spring, {"k": "stiffness"}))):
+        width: float = 1.0
+        name: str = "a"
+
+    keys = ["name", "type", "width", "parts", "k"]
+    assert list(Axle.model_fields) == keys
+    assert list(Axle.model_json_schema()["properties"]) == keys
+    made = Axle.model_validate({"k": 1.0, "type": "axle", "parts": 2})
+    assert list(made.model_dump()) == keys
+
+
+def test_only_a_table_of_one_dataclass_is_made_into_it() -> None:
+    given = {"stiffness": 1.0}
+    assert table_of(Spring).model_validate(given).make() == Spring(1.0)
+    both = table_of(Rules, ["near"], base=table_of(Spring)).model_validate(given)
+    with pytest.raises(TypeError, match="must have the keys of one dataclass to make it; it has: Rules, Spring"):
+        both.make()
+    with pytest.raises(TypeError, match="it has: none"):
+        schema.ParameterTable().make()
 
 
 def test_a_range_is_declared_once() -> None:

@@ -6,6 +6,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as MISSING_DEFAULT
 from dataclasses import replace
+from inspect import get_annotations
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -117,10 +118,22 @@ class Table(BaseModel):
 
 
 class ParameterTable(Table):
-    """A table whose keys are parameters of a dataclass, or of several; see `table_of`."""
+    """A table whose keys are parameters of a dataclass, or of several; see `table_of`.
+
+    In written files and in the JSON schema `name` and `type` come first, then its own keys, then those it inherits.
+    """
+
+    model_config = ConfigDict(defer_build=True)
 
     parameters: ClassVar[tuple[type, Mapping[str, str]]] = (object, {})
     """The dataclass and key -> name of its parameter, for the keys that one call of `table_of` added."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Order the keys: name and type, the table's own, those of the tables it inherits from."""
+        keys = dict.fromkeys(key for part in cls.__mro__ for key in get_annotations(part) if key in cls.model_fields)
+        for key in sorted(keys, key=lambda key: key not in ("name", "type")):
+            cls.model_fields[key] = cls.model_fields.pop(key)
 
     if TYPE_CHECKING:
 
@@ -137,9 +150,19 @@ class ParameterTable(Table):
         return {name: getattr(self, key) for key, name in self.names(owner).items()}
 
     def make(self) -> Any:
-        """Return an instance of the table's one dataclass, made from its values; nested tables are instantiated too."""
-        owners = (part.__dict__.get("parameters", (object,))[0] for part in type(self).__mro__)
-        owner = next(one for one in owners if one is not object)
+        """Return an instance of the table's one dataclass, made from its values; nested tables are instantiated too.
+
+        Raises
+        ------
+        TypeError
+            If the table has keys of no dataclass, or of several: `values` gives those of each.
+        """
+        parts = (part.__dict__.get("parameters", (object,))[0] for part in type(self).__mro__)
+        owners = {part for part in parts if part is not object}
+        if len(owners) != 1:
+            found = ", ".join(sorted(one.__name__ for one in owners)) or "none"
+            raise TypeError(f"{type(self).__name__} must have the keys of one dataclass to make it; it has: {found}")
+        (owner,) = owners
         return owner(**{name: _made(value) for name, value in self.values(owner).items()})
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tests.models import test_ball_balancer as balancer
-from tests.scenarios import test_foot_fit as gait
+from tests.systems.walking import test_foot_fit as gait
+from tests.systems.wallbounce import test_robot as balancer
 from trundle.scenarios import load_scenario
 from trundle.scenarios.engine.run import measure
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, get_args
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from trundle import parameters
 from trundle.control.preview import PreviewWeights
 from trundle.control.whole_body import WholeBodyGains
 from trundle.errors import InputError
@@ -22,6 +24,7 @@ from trundle.parameters import (
     parameter,
     parameters_of,
 )
+from trundle.scenarios import schema
 from trundle.scenarios.schema import table_of
 
 
@@ -137,9 +140,9 @@ class Rules:
 
 def test_constructors_take_infinity_only_where_a_range_says_so_and_files_never() -> None:
     assert Rules(near=float("inf")).near == float("inf")
-    for wrong in ({"near": float("-inf")}, {"near": float("nan")}, {"near": -1.0}):
+    for wrong in (float("-inf"), float("nan"), -1.0):
         with pytest.raises(InputError, match="near = "):
-            Rules(**wrong)
+            Rules(near=wrong)
     with pytest.raises(ValidationError):
         table_of(Rules).model_validate({"near": float("inf")})
 
@@ -155,6 +158,64 @@ def test_a_file_may_have_another_default() -> None:
     table = table_of(Rules, defaults={"near": 0.5})
     assert table.model_validate({}).values() == {"near": 0.5, "credit": True}
     assert table.model_fields["near"].description == "m"
+
+
+def test_a_key_may_have_a_sentence_of_its_own() -> None:
+    table = table_of(Spring, {"k": "stiffness", "d": "damping"}, texts={"k": "N/m, of the file"})
+    assert (table.model_fields["k"].description, table.model_fields["d"].description) == ("N/m, of the file", "N s/m")
+
+
+def test_own_keys_come_before_those_of_dataclasses() -> None:
+    class Axle(table_of(Rod, ["parts"], tag="axle", base=table_of(Spring, {"k": "stiffness"}))):
+        width: float = 1.0
+        name: str = "a"
+
+    keys = ["name", "type", "width", "parts", "k"]
+    assert list(Axle.model_fields) == keys
+    assert list(Axle.model_json_schema()["properties"]) == keys
+    made = Axle.model_validate({"k": 1.0, "type": "axle", "parts": 2})
+    assert list(made.model_dump()) == keys
+
+
+def test_only_a_table_of_one_dataclass_is_made_into_it() -> None:
+    given = {"stiffness": 1.0}
+    assert table_of(Spring).model_validate(given).make() == Spring(1.0)
+    both = table_of(Rules, ["near"], base=table_of(Spring)).model_validate(given)
+    with pytest.raises(TypeError, match="must have the keys of one dataclass to make it; it has: Rules, Spring"):
+        both.make()
+    with pytest.raises(TypeError, match="it has: none"):
+        schema.ParameterTable().make()
+
+
+def test_a_range_is_declared_once() -> None:
+    """The key types of files are derived from the ranges of `trundle.parameters`; no schema states one again."""
+    found = [each for kind in vars(parameters).values() for each in get_args(kind)[1:] if isinstance(each, Range)]
+    schemas = sorted(Path(parameters.__file__).parent.glob("systems/*/schema*.py"))
+    stated = [(path.name, each.text) for path in schemas for each in found if f'("{each.text}")' in path.read_text()]
+    assert len(schemas) > 5
+    assert len(found) > 5
+    assert stated == []
+
+
+@pytest.mark.parametrize("name", ["Real", "NonNegative", "Positive", "Fraction", "Seconds", "Period", "Delay", "Mass"])
+def test_the_key_types_of_files_hold_the_bounds_of_their_ranges(name: str) -> None:
+    (allowed,) = (each for each in get_args(getattr(parameters, name)) if isinstance(each, Range))
+    number = TypeAdapter(getattr(schema, name))
+    low, high = allowed.in_files
+    for value in (low, high, allowed.minimum, allowed.maximum, allowed.above):
+        if low <= value <= high:
+            inside = value >= allowed.minimum and value <= allowed.maximum and value > allowed.above
+            assert accepts(number, value) == inside
+    assert not accepts(number, 2.0 * high)
+    assert not accepts(number, -2.0 * max(abs(low), high))
+
+
+def accepts(kind: TypeAdapter[float], value: float) -> bool:
+    try:
+        kind.validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def test_a_table_of_two_dataclasses_gives_each_its_own() -> None:

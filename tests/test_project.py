@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -182,6 +183,18 @@ def test_scenario_files_in_the_documentation_are_valid(block: str, tmp_path: Pat
     file = tmp_path / "documented.toml"
     file.write_text(block)
     assert trundle.load_scenario(file).kind in block
+
+
+API = sorted((ROOT / "docs" / "api").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", API, ids=[page.name for page in API])
+def test_modules_and_members_that_the_documentation_lists_exist(page: Path) -> None:
+    for name, options in re.findall(r"\.\. automodule:: (\S+)\n((?:   :.*\n)*)", page.read_text()):
+        module = importlib.import_module(name)
+        listed = re.findall(r":(?:exclude-)?members:(.*)", options)
+        members = [member for line in listed for member in re.findall(r"\w+", line)]
+        assert [member for member in members if not hasattr(module, member)] == []
 
 
 def test_bundled_licence_is_the_declared_one() -> None:

@@ -37,6 +37,12 @@ def ball(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building.Simulation, "run", lambda self, **_: run)
 
 
+def test_the_help_of_check_says_what_it_leaves_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = trundle(capsys, "check", "--help")
+    assert code == 0
+    assert "The names of metrics in [acceptance] are not checked" in out
+
+
 def test_list_names_every_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = trundle(capsys, "list")
     assert code == 0

@@ -15,7 +15,10 @@ def check(
     overrides: list[str] = SET,
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
-    """Validate a scenario file without running it."""
+    """Validate a scenario file without running it.
+
+    The names of metrics in [acceptance] are not checked: `run`, which computes the metrics, says which are none.
+    """
     from trundle.scenarios import load_scenario
     from trundle.scenarios.engine.building import build_all
 

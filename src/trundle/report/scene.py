@@ -23,7 +23,7 @@ from trundle.report.trees import is_tree
 
 Array = NDArray[np.float64]
 
-_RED, _ORANGE, _BLUE = (197, 27, 58), (224, 130, 20), (33, 102, 172)
+_ORANGE, _BLUE = (224, 130, 20), (33, 102, 172)
 
 
 def build_stage(run: Trajectory) -> Stage:

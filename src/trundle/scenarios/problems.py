@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from trundle.errors import InputError
+from trundle.parameters import Range
 
 Toml = Union[None, bool, int, float, str, date, time, "Sequence[Toml]", "Mapping[str, Toml]"]
 """A value of a TOML file; None stands for what is left out."""
@@ -238,11 +239,11 @@ def _field(info: FieldInfo) -> _Kind:
     kind, inner = _unless_left_out(cast("Form", info.annotation))
     tagged = any(isinstance(entry, FieldInfo) and entry.discriminator for entry in inner)
     members = _members(kind) if info.discriminator or tagged else {}
-    said = [m.text for m in (*inner, *info.metadata) if isinstance(m, Allowed)]
+    said = [m.text for m in (*inner, *info.metadata) if isinstance(m, Allowed | Range)]
     return _Kind(kind, members, said[-1] if said else _phrase(kind, members))
 
 
-def _unless_left_out(kind: Form) -> tuple[Form, list[FieldInfo | Allowed]]:
+def _unless_left_out(kind: Form) -> tuple[Form, list[FieldInfo | Allowed | Range]]:
     """Return the type of an optional key without its None, and the metadata of that type."""
     parts = [part for part in typing.get_args(kind) if part is not type(None)]
     if typing.get_origin(kind) not in (typing.Union, UnionType) or len(parts) != 1:
@@ -311,5 +312,5 @@ def _table_phrase(key: Form, value: Form) -> str:
 
 def _said(kind: Form) -> str:
     """Return the phrase given in a type's metadata, or else the one derived from the type."""
-    said = [m.text for m in typing.get_args(kind)[1:] if isinstance(m, Allowed)]
+    said = [m.text for m in typing.get_args(kind)[1:] if isinstance(m, Allowed | Range)]
     return said[-1] if said else _phrase(kind, {})

@@ -6,13 +6,15 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as MISSING_DEFAULT
 from dataclasses import replace
+from inspect import get_annotations
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
-from trundle.parameters import LARGEST, Parameter, Range, parameters_of
+from trundle import parameters as ranges
+from trundle.parameters import Parameter, Range, parameters_of
 from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, Toml, suggestion
 from trundle.scenarios.system import names, system
 
@@ -26,18 +28,54 @@ def _tuple(value: Any) -> Any:
 
 Array = BeforeValidator(_tuple)
 
-_Bounded = Field(ge=-LARGEST, le=LARGEST)
-Real = Annotated[float, _Bounded, Allowed("a number from -1e12 to 1e12")]
-NonNegative = Annotated[float, Field(ge=0, le=LARGEST), Allowed("a number from 0 to 1e12")]
-Size = Annotated[float, Field(ge=1e-7, le=1e7), Allowed("a length > 0, from 1e-7 to 1e7 (m)")]
-Mass = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a mass > 0, from 1e-9 to 1e9 (kg)")]
-Duration = Annotated[float, Field(ge=1e-9, le=1e9), Allowed("a time > 0, from 1e-9 to 1e9 (s)")]
+
+def key_type(kind: Any, allowed: Range | None = None) -> Any:
+    """Return the type of a key that holds a parameter of type `kind`: within its range, sequences as tuples."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        return Annotated[key_type(inner[0], *(one for one in inner[1:] if isinstance(one, Range))), *inner[1:]]
+    if origin in (tuple, Sequence):
+        length = allowed.length if allowed else None
+        parts = inner if origin is tuple else inner * length if length else (*inner, ...)
+        made = tuple[tuple(one if one is ... else key_type(one, allowed) for one in parts)]  # pyright: ignore[reportInvalidTypeArguments]
+        return Annotated[made, Array, Field(max_length=64)] if ... in parts else Annotated[made, Array]
+    if origin in (typing.Union, UnionType):
+        return typing.Union[tuple(key_type(one, allowed) for one in inner)]  # noqa: UP007
+    if allowed is None or kind not in (int, float):
+        return kind
+    bounded = Annotated[kind, Field(**_bounds(allowed))]
+    return typing.Union[Annotated[kind, Field(ge=0, le=0)], bounded] if allowed.or_zero else bounded  # noqa: UP007
+
+
+def _bounds(allowed: Range) -> dict[str, Any]:
+    """Return the bounds of a number in a file."""
+    low, high = allowed.in_files
+    least = {"gt": allowed.above} if allowed.above >= low else {"ge": max(allowed.minimum, low)}
+    return least | ({"lt": allowed.below} if allowed.below <= high else {"le": min(allowed.maximum, high)})
+
+
+def in_files(kind: Any) -> Any:
+    """Return the bounds, as pydantic takes them, of a number of type `kind`, such as `trundle.parameters.Positive`."""
+    return Field(**_bounds(next(entry for entry in typing.get_args(kind) if isinstance(entry, Range))))
+
+
+Delay = Annotated[ranges.Delay, in_files(ranges.Delay)]
+Duration = Annotated[ranges.Duration, in_files(ranges.Duration)]
+Fraction = Annotated[ranges.Fraction, in_files(ranges.Fraction)]
+Mass = Annotated[ranges.Mass, in_files(ranges.Mass)]
+NonNegative = Annotated[ranges.NonNegative, in_files(ranges.NonNegative)]
+Period = Annotated[ranges.Period, in_files(ranges.Period)]
+Positive = Annotated[ranges.Positive, in_files(ranges.Positive)]
+PositiveFraction = Annotated[ranges.PositiveFraction, in_files(ranges.PositiveFraction)]
+Real = Annotated[ranges.Real, in_files(ranges.Real)]
+Seconds = Annotated[ranges.Seconds, in_files(ranges.Seconds)]
+Size = Annotated[ranges.Length, in_files(ranges.Length)]
+Factor = Annotated[float, Field(gt=0, le=100), Allowed("a factor > 0, at most 100")]
 Tolerance = Annotated[float, Field(ge=1e-14, le=1e-2), Allowed("a number from 1e-14 to 1e-2")]
 _Within = Field(ge=-1e6, le=1e6)
 Place = Annotated[float, _Within, Allowed("a number from -1e6 to 1e6 (m)")]
 Angle = Annotated[float, _Within, Allowed("a number from -1e6 to 1e6 (rad)")]
 Place3 = Annotated[tuple[Place, Place, Place], Array, Allowed("3 numbers, each from -1e6 to 1e6 (m)")]
-Reals = Annotated[tuple[Real, ...], Array, Field(max_length=64), Allowed("at most 64 numbers, each from -1e12 to 1e12")]
 Vector2 = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, each from -1e12 to 1e12")]
 Vector3 = Annotated[tuple[Real, Real, Real], Array, Allowed("3 numbers, each from -1e12 to 1e12")]
 Vector4 = Annotated[tuple[Real, Real, Real, Real], Array, Allowed("4 numbers, each from -1e12 to 1e12")]
@@ -48,10 +86,6 @@ Sizes2 = Annotated[tuple[Size, Size], Array, Allowed("2 lengths > 0, each from 1
 Sizes3 = Annotated[tuple[Size, Size, Size], Array, Allowed("3 lengths > 0, each from 1e-7 to 1e7 (m)")]
 Count = Annotated[int, Field(ge=0, le=2**53), Allowed("an integer from 0 to 2^53")]
 Text = Annotated[str, Field(max_length=1000), Allowed("a text of at most 1000 characters")]
-
-
-Seconds = Annotated[float, Field(ge=1e-9, le=600), Allowed("a time > 0, from 1e-9 to 600 (s)")]
-"""Duration of a run whose simulation takes about as long as the simulated time."""
 
 
 class DataFile:
@@ -84,10 +118,22 @@ class Table(BaseModel):
 
 
 class ParameterTable(Table):
-    """A table whose keys are parameters of a dataclass, or of several; see `table_of`."""
+    """A table whose keys are parameters of a dataclass, or of several; see `table_of`.
+
+    In written files and in the JSON schema `name` and `type` come first, then its own keys, then those it inherits.
+    """
+
+    model_config = ConfigDict(defer_build=True)
 
     parameters: ClassVar[tuple[type, Mapping[str, str]]] = (object, {})
     """The dataclass and key -> name of its parameter, for the keys that one call of `table_of` added."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Order the keys: name and type, the table's own, those of the tables it inherits from."""
+        keys = dict.fromkeys(key for part in cls.__mro__ for key in get_annotations(part) if key in cls.model_fields)
+        for key in sorted(keys, key=lambda key: key not in ("name", "type")):
+            cls.model_fields[key] = cls.model_fields.pop(key)
 
     if TYPE_CHECKING:
 
@@ -104,9 +150,19 @@ class ParameterTable(Table):
         return {name: getattr(self, key) for key, name in self.names(owner).items()}
 
     def make(self) -> Any:
-        """Return an instance of the table's one dataclass, made from its values; nested tables are instantiated too."""
-        owners = (part.__dict__.get("parameters", (object,))[0] for part in type(self).__mro__)
-        owner = next(one for one in owners if one is not object)
+        """Return an instance of the table's one dataclass, made from its values; nested tables are instantiated too.
+
+        Raises
+        ------
+        TypeError
+            If the table has keys of no dataclass, or of several: `values` gives those of each.
+        """
+        parts = (part.__dict__.get("parameters", (object,))[0] for part in type(self).__mro__)
+        owners = {part for part in parts if part is not object}
+        if len(owners) != 1:
+            found = ", ".join(sorted(one.__name__ for one in owners)) or "none"
+            raise TypeError(f"{type(self).__name__} must have the keys of one dataclass to make it; it has: {found}")
+        (owner,) = owners
         return owner(**{name: _made(value) for name, value in self.values(owner).items()})
 
 
@@ -124,6 +180,7 @@ def table_of(
     narrower: Mapping[str, Any] = MappingProxyType({}),
     defaults: Mapping[str, Any] = MappingProxyType({}),
     base: type[ParameterTable] = ParameterTable,
+    texts: Mapping[str, str] = MappingProxyType({}),
 ) -> type[ParameterTable]:
     """Return a table whose keys are parameters of a dataclass, with their types, ranges, defaults and descriptions.
 
@@ -143,12 +200,16 @@ def table_of(
         Key -> default, where a file has another default than the dataclass.
     base : type, optional
         A table of another dataclass, whose keys the new table has as well.
+    texts : mapping, optional
+        Key -> sentence, where a file allows something else than the dataclass's sentence says.
     """
     known = {one.name: one for one in parameters_of(owner)}
     chosen = keys if isinstance(keys, Mapping) else {name: name for name in (known if keys is None else keys)}
     fields: dict[str, Any] = {"type": (Literal[tag], ...)} if tag else {}  # pyright: ignore[reportInvalidTypeForm]
-    others = {key: replace(known[name], default=defaults.get(key, known[name].default)) for key, name in chosen.items()}
-    fields |= {key: _field_of(one, narrower.get(key)) for key, one in others.items()}
+    for key, name in chosen.items():
+        one = known[name]
+        one = replace(one, default=defaults.get(key, one.default), text=texts.get(key, one.text))
+        fields[key] = _field_of(one, narrower.get(key))
     sentence = text or (owner.__doc__ or "").split("\n")[0]
     made = create_model(f"{owner.__name__}Table", __base__=base, __doc__=sentence, **fields)
     made.parameters = (owner, dict(chosen))
@@ -160,33 +221,6 @@ def _field_of(one: Parameter, narrower: Any) -> tuple[Any, Any]:
     default = PydanticUndefined if one.default is MISSING_DEFAULT else one.default
     kind = key_type(one.type) if narrower is None else narrower
     return kind | None if narrower and one.default is None else kind, Field(default=default, description=one.text)
-
-
-def key_type(kind: Any, allowed: Range | None = None) -> Any:
-    """Return the type of a key that holds a parameter of type `kind`: within its range, sequences as tuples."""
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
-    if origin is Annotated:
-        ranges = [entry for entry in inner[1:] if isinstance(entry, Range)]
-        said = [Allowed(one.text) for one in ranges]
-        return Annotated[key_type(inner[0], *ranges), *(said or inner[1:])]
-    if origin in (tuple, Sequence):
-        length = allowed.length if allowed else None
-        parts = inner if origin is tuple else inner * length if length else (*inner, ...)
-        made = tuple[tuple(one if one is ... else key_type(one, allowed) for one in parts)]  # pyright: ignore[reportInvalidTypeArguments]
-        return Annotated[made, Array, Field(max_length=64)] if ... in parts else Annotated[made, Array]
-    if origin in (typing.Union, UnionType):
-        return typing.Union[tuple(key_type(one, allowed) for one in inner)]  # noqa: UP007
-    if allowed is None or kind not in (int, float):
-        return kind
-    bounded = Annotated[kind, Field(**_bounds(allowed))]
-    return typing.Union[Annotated[kind, Field(ge=0, le=0)], bounded] if allowed.or_zero else bounded  # noqa: UP007
-
-
-def _bounds(allowed: Range) -> dict[str, Any]:
-    """Return the bounds of a number in a file."""
-    low, high = allowed.in_files
-    least = {"gt": allowed.above} if allowed.above >= low else {"ge": max(allowed.minimum, low)}
-    return least | ({"lt": allowed.below} if allowed.below <= high else {"le": min(allowed.maximum, high)})
 
 
 class Criterion(Table):

@@ -107,3 +107,8 @@ def test_a_file_of_ones_own_is_exported(tmp_path: Path) -> None:
     done = export(file, tmp_path / "out")
     assert done.name.isidentifier()
     assert np.all([path.stat().st_size > 0 for path in done.directory.iterdir()])
+
+
+def test_a_scenario_without_one_model_and_one_start_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="simulates one model from one start, not one of kind 'planar', task 'walk'"):
+        made("passive-walker", tmp_path / "out")

@@ -146,7 +146,7 @@ BROKEN = {
     "letters": ("\t".join(NAMES) + "\n" + "\t".join(["0"] * 8 + ["much"]) + "\n", "line 2, FP2.MomZ: much"),
     "infinity": ("\t".join(NAMES) + "\n" + "\t".join(["0"] * 8 + ["inf"]) + "\n", "finite number"),
     "ragged": ("\t".join(NAMES) + "\n0\t1\n", "line 2: 2 fields"),
-    "twice": ("\t".join([*NAMES, "FP2.ForY"]) + "\n", "twice"),
+    "twice": ("\t".join([*NAMES, "FP2.ForY"]) + "\n", "a header whose names all differ (FP2.ForY occurs twice)"),
     "no plate": ("\t".join(NAMES[:-1]) + "\n" + ("\t".join("012345678"[:8]) + "\n") * 30, "FP2.MomZ"),
     "time stands": ("\t".join(NAMES) + "\n" + ("\t".join("0" * 9) + "\n") * 30, "ascends"),
 }

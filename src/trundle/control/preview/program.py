@@ -18,7 +18,6 @@ from trundle.status import Status
 
 MOMENT_ARM = 0.1
 """Moments are scaled by this arm (m) times the weight, and the angular momentum by this times the mass."""
-_SOLVER = "sparse_ldlt_ineq_cond"
 _PLAIN = np.eye(STATES, dtype=bool)
 _PLAIN[0, 1] = _PLAIN[2, 3] = True
 _PLAIN[4, [2, 3]] = _PLAIN[5, [0, 1]] = True

@@ -216,11 +216,6 @@ class Handling:
         elif phase == "open":
             self._grasp = {}
 
-    @property
-    def holding(self) -> bool:
-        """Whether the object belongs to what moves."""
-        return bool(self._grasp)
-
     def load(self, ends: Mapping[str, FrameMotion]) -> Load | None:
         """Return the object as the hands hold it, or None; its aim is where it is."""
         if not self._grasp:

@@ -13,8 +13,6 @@ from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Push, projection_frame
 
-ALWAYS = (-np.inf, np.inf)
-
 
 @dataclass(frozen=True)
 class Held:

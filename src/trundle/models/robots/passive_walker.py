@@ -21,10 +21,9 @@ from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import Start
 from trundle.numerics.space import cross
-from trundle.parameters import Gravity, Mass, Positive, PositiveFraction, Range, check_parameters, parameter
+from trundle.parameters import Gravity, Length, Mass, Positive, PositiveFraction, Range, check_parameters, parameter
 
 _NUMBER = "a number from 0 to 1e12"
-Length = Annotated[float, Range("a length > 0, from 1e-7 to 1e7 (m)", above=0.0, unit="m", in_files=(1e-7, 1e7))]
 MassOrZero = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg")]
 Inertia = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg m2")]
 Slope = Annotated[float, Range("an angle from 0, below 0.5 (rad)", minimum=0.0, below=0.5, unit="rad")]

@@ -25,8 +25,6 @@ from trundle.status import Status
 ORDER = {"trapezoid": 2, "hermite-simpson": 4, "shooting": 4}
 SIGMA = 0.01
 """Errors put on built-in guesses: an exactly symmetric one keeps the solver on its symmetric, often useless, line."""
-MAX_NODES = 1000
-"""Largest number of intervals: a motion that needs more is one no replay can follow."""
 PATIENCE = 60
 """Iterations that may pass without coming nearer to what the constraints allow; whole plans take 10 to 60."""
 STALLED = 1e-5

@@ -113,8 +113,9 @@ def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArra
     start = work.initial if simple else getattr(work, "start", None)
     plant = work.model if simple else getattr(work, "pair", getattr(work, "tree", None))
     if start is None or plant is None:
+        what = f"kind '{scenario.kind}', task '{scenario.task}'"
         raise InputError(
-            "NAME", scenario.name, f"a scenario of one model and one start, which kind '{scenario.kind}' has not"
+            "NAME", scenario.name, f"a scenario that simulates one model from one start, not one of {what}"
         )
     system = plant.system
     laws = [LAWS[law] for law in start.laws] or list(system.start_laws)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from trundle.plan.throw.shooting import Shooting
 from trundle.plan.throw.throw import ThrowCatch
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Count, NonNegative, Table, fault, table_of
+from trundle.scenarios.schema import Count, NonNegative, Positive, Table, fault, table_of
 from trundle.systems.juggling.schema import JugglingTable
 from trundle.systems.juggling.schema_goals import (
     ControllerTable,
@@ -20,7 +20,6 @@ from trundle.systems.juggling.schema_goals import (
     NoiseTable,
     OffsetTable,
     PlanTable,
-    Positive,
     TrialsTable,
 )
 

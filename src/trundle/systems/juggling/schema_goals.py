@@ -12,10 +12,14 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
     Array,
+    Delay,
     Duration,
+    Fraction,
     NonNegative,
+    Period,
     Place,
     Place3,
+    Positive,
     Table,
     Vector3,
     Vector4,
@@ -23,9 +27,7 @@ from trundle.scenarios.schema import (
     table_of,
 )
 
-Fraction = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1")]
 RelativeError = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
-Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
 GoalTolerance = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
 Component = Literal["w", "wx", "wy", "wz", "vx", "vy", "vz"]
 Freedoms = Annotated[
@@ -118,9 +120,6 @@ class IntegralWeights(Table):
     hand_position: NonNegative = Field(default=0.0, description="1/(m s)^2")
 
 
-Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
-
-
 class ControllerTable(
     table_of(
         Sensed,
@@ -160,9 +159,7 @@ CameraPeriod = Annotated[float, Field(ge=1e-4, le=1.0), Allowed("a time from 1e-
 class NoiseTable(table_of(Camera, CAMERA, narrower={"camera_period": CameraPeriod})):
     """Noise, sampling and delay of the camera through which the controller measures the state."""
 
-    camera_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
-        default=4e-3, description="s, from camera image to controller"
-    )
+    camera_delay: Delay = Field(default=4e-3, description="s, from camera image to controller")
 
 
 class TrialsTable(Table):

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from trundle.records import Trajectory
     from trundle.systems.multicontact.schema_carry import Tables
 
-_UP = np.array([0.0, 0.0, 1.0])
-_AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
-
 
 def _shared(share: PartProgress, begun: int, count: int, most: int, done: float) -> None:
     """Report the share of all trials that are done while a wave of `count` of them runs."""

@@ -17,7 +17,10 @@ from trundle.scenarios.schema import (
     Angle,
     Array,
     DataFile,
+    Period,
     Place3,
+    Positive,
+    PositiveFraction,
     ScenarioTable,
     Seconds,
     Sizes3,
@@ -29,14 +32,15 @@ from trundle.scenarios.schema import (
 )
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.schema_obstacles import Limbs, Obstacles, Turn3
-from trundle.systems.planar.schema_control import Period, Positive
 
-Factor = Annotated[float, Field(ge=0.01, le=100)]
+MassFactor = Annotated[float, Field(ge=0.01, le=100)]
 Factors = Annotated[
-    tuple[Factor, ...], Array, Field(min_length=1, max_length=100), Allowed("1 to 100 factors, each from 0.01 to 100")
+    tuple[MassFactor, ...],
+    Array,
+    Field(min_length=1, max_length=100),
+    Allowed("1 to 100 factors, each from 0.01 to 100"),
 ]
-PositiveFraction = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
-Delay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
+SensorDelay = Annotated[float, Field(ge=0, le=0.1), Allowed("a time from 0 to 0.1 (s)")]
 Lift = Annotated[float, Field(ge=0, le=0.5), Allowed("a height from 0 to 0.5 (m)")]
 Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the arm's length)")]
 Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
@@ -144,7 +148,7 @@ class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part"])):
 class NoiseTable(table_of(SensorNoise)):
     """Standard deviations of the sensors' noise, and their delay."""
 
-    delay: Delay = Field(default=0.002, description="s")
+    delay: SensorDelay = Field(default=0.002, description="s")
 
 
 class TrialsTable(Table):

@@ -10,21 +10,18 @@ from trundle.control.whole_body.handling import Durations, Grip
 from trundle.control.whole_body.whole_body import WholeBodyGains
 from trundle.parameters import parameters_of
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Angle, Array, Place3, Seconds, Sizes3, Table, table_of
+from trundle.scenarios.schema import Angle, Array, Place3, Positive, PositiveFraction, Seconds, Sizes3, Table, table_of
 from trundle.systems.multicontact.schema import (
     Length,
     Lift,
     MulticontactStand,
     MulticontactTables,
     MulticontactWalk,
-    PositiveFraction,
     TrialsTable,
 )
-from trundle.systems.planar.schema_control import Positive
 
 Few = Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")]
 Ways = Annotated[tuple[Length, ...], Array, Field(max_length=500), Allowed("at most 500 lengths from -2 to 2 (m)")]
-Fraction = Annotated[float, Field(ge=0, le=1), Allowed("a number from 0 to 1")]
 Heaviness = Annotated[float, Field(ge=0.1, le=20), Allowed("a mass from 0.1 to 20 (kg)")]
 
 

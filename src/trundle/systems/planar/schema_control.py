@@ -11,15 +11,23 @@ from trundle.control import Task
 from trundle.control.inverse_dynamics.signals import Constant, Ramp, SecondOrder, Sine
 from trundle.models.plant_error import PlantError
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, NonNegative, Real, Table, Vector2, fault, table_of
+from trundle.scenarios.schema import (
+    Array,
+    Delay,
+    Factor,
+    NonNegative,
+    Period,
+    Positive,
+    PositiveFraction,
+    Real,
+    Table,
+    Vector2,
+    fault,
+    table_of,
+)
 from trundle.scenarios.schema_shapes import GroundCurve
 from trundle.systems.planar.schema import LinkTable, Name, Named, PlanarTable
 
-Positive = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, at most 1e12")]
-MaybePositive = Annotated[Positive | None, Allowed("a number > 0, at most 1e12")]
-Factor = Annotated[float, Field(gt=0, le=100), Allowed("a factor > 0, at most 100")]
-PositiveFraction = Annotated[float, Field(gt=0, le=1), Allowed("a share > 0, at most 1")]
-Period = Annotated[float, Field(ge=1e-5, le=1.0), Allowed("a time from 1e-5 to 1 (s)")]
 Factors = Annotated[dict[str, Factor], Allowed("a table of factors > 0, at most 100, by the bodies' names")]
 Offsets = Annotated[dict[str, Vector2], Allowed("a table of points [x, z] (m) by the bodies' names")]
 Level = Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")]
@@ -66,15 +74,15 @@ class PlanarControllerTable(Table):
     tasks: Annotated[
         tuple[TaskTable, ...], Array, Field(min_length=1, max_length=64), Allowed("1 to 64 tables [[controller.tasks]]")
     ] = Field(description="the tasks that the controller tracks")
-    torque_limit: MaybePositive = Field(default=None, description="N m (N of a slide), of every joint")
+    torque_limit: Positive | None = Field(default=None, description="N m (N of a slide), of every joint")
     torque_limits: Named = Field(default={}, description="N m (N), by the bodies' names, instead of torque_limit")
-    torque_rate_limit: MaybePositive = Field(default=None, description="N m/s, of every joint")
+    torque_rate_limit: Positive | None = Field(default=None, description="N m/s, of every joint")
     cone: bool = Field(default=True, description="whether contact forces are kept in the friction cone")
     friction_share: PositiveFraction = Field(
         default=1.0, description="part of the coefficient of friction that may be used"
     )
     normal_force_min: NonNegative = Field(default=0.0, description="N, least normal force of every contact")
-    friction_price: MaybePositive = Field(
+    friction_price: Positive | None = Field(
         default=None,
         description="1/N^2, weight of leaving the friction cone where no torques keep it; left out: a hard limit",
     )
@@ -123,10 +131,8 @@ class PlanarNoiseTable(Table):
     angle: NonNegative = Field(default=0.0, description="rad, sigma, of bodies without parent and hinges")
     velocity: NonNegative = Field(default=0.0, description="m/s, sigma")
     angular_velocity: NonNegative = Field(default=0.0, description="rad/s, sigma")
-    delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
-        default=0.0, description="s, from measurement to torque"
-    )
-    contact_delay: Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")] = Field(
+    delay: Delay = Field(default=0.0, description="s, from measurement to torque")
+    contact_delay: Delay = Field(
         default=0.0, description="s, delay with which the controller learns which bodies touch the terrain"
     )
 
@@ -142,7 +148,7 @@ class PlantTable(table_of(PlantError, PLANT, narrower=_PLANT)):
 
     actuator_gain: Factor = Field(default=1.0, description="of every torque")
     actuator_bias: Real = Field(default=0.0, description="N m (N), added to every torque, after its limit")
-    actuator_limit: MaybePositive = Field(default=None, description="N m (N), largest torque (force) of a drive")
+    actuator_limit: Positive | None = Field(default=None, description="N m (N), largest torque (force) of a drive")
 
 
 class PlanarTrack(PlanarTable):

@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, Duration, NonNegative, ScenarioTable, Table, fault, table_of
-from trundle.scenarios.schema import Tolerance as ToleranceOf
+from trundle.scenarios.schema import Array, Duration, NonNegative, ScenarioTable, Table, Tolerance, fault, table_of
 
 Angle = Annotated[float, Field(gt=0, lt=1), Allowed("an angle > 0, below 1 (rad)")]
 Error = Annotated[float, Field(ge=0, le=0.5), Allowed("a share from 0 to 0.5")]
@@ -83,9 +82,7 @@ class WalkerSimulationTable(table_of(PassiveWalker, ["gravity"])):
 
     strides: Strides = Field(default=12, description="length of the main run, in strides of the cycle")
     output_step: Duration = Field(default=0.005, description="s, between samples of the result")
-    relative_tolerance: Annotated[ToleranceOf, Allowed("a number from 1e-14 to 1e-2")] = Field(
-        default=1e-11, description="of the adaptive integrator"
-    )
+    relative_tolerance: Tolerance = Field(default=1e-11, description="of the adaptive integrator")
 
 
 class PlanarWalk(ScenarioTable):

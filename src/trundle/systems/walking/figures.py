@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
-Figures = dict[str, Callable[[Trajectory, "Axes | None"], "Axes"]]
 
 _SNAPSHOTS = 7
 _LEG = (("hip_pitch", "hip", style.BLUE), ("knee", "knee", style.ORANGE), ("ankle_pitch", "ankle", style.RED))

@@ -63,7 +63,7 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
     names, rows = _table(read_bytes(Path(path), BYTES, "DATA", shown), shown)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError("DATA", f"{shown}, line 1", f"columns with names of their own ({twice} is there twice)")
+        raise InputError("DATA", f"{shown}, line 1", f"a header whose names all differ ({twice} occurs twice)")
 
     def columns(*wanted: str) -> FloatArray:
         missing = [name for name in wanted if name not in names]

@@ -11,9 +11,13 @@ from trundle.parameters import parameters_of
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
+    Delay,
     Duration,
+    Factor,
+    Fraction,
     NonNegative,
     Place3,
+    Positive,
     Real,
     ScenarioTable,
     Seconds,
@@ -26,7 +30,6 @@ from trundle.scenarios.schema import (
     fault,
     table_of,
 )
-from trundle.systems.planar.schema_control import Factor, Positive
 from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
@@ -40,8 +43,6 @@ Range = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, the smaller firs
 Reach2 = Annotated[tuple[NonNegative, NonNegative], Array, Allowed("2 numbers from 0 to 1e12 (m)")]
 Iterations = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Trials = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
-Portion = Annotated[float, Field(ge=0, le=1), Allowed("a number from 0 to 1")]
-Delay = Annotated[float, Field(ge=0, le=1.0), Allowed("a time from 0 to 1 (s)")]
 
 
 _ROBOT = [one.name for one in parameters_of(BallBalancer) if one.name != "gravity"]
@@ -139,7 +140,7 @@ class BalancerNoiseTable(Table):
     joint_rate: NonNegative = Field(default=0.0, description="rad/s")
     force: NonNegative = Field(default=0.0, description="N, on the hands")
     delay: Delay = Field(default=0.0, description="s")
-    lost: Portion = Field(default=0.0, description="share of measurements that are not a number: the last one counts")
+    lost: Fraction = Field(default=0.0, description="share of measurements that are not a number: the last one counts")
 
 
 class PushesTable(Table):

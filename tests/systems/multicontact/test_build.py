@@ -161,8 +161,6 @@ def test_friction_is_used_against_the_normal_of_the_ground() -> None:
     assert use[0, 0] == pytest.approx(np.tan(0.5) / 0.8)
     assert use[1, 1] == pytest.approx(0.0, abs=1e-12)
     assert np.count_nonzero(use > 1e-9) == 1
-    level: Any = Recorded({"contact_force_planned": np.array([[[3.0, 4.0, 10.0]]])}, {"friction": 0.5})
-    assert metrics_multicontact.friction_use(level) == pytest.approx(1.0), "a file of before has level contacts"
 
 
 @dataclass

@@ -80,12 +80,8 @@ def friction_use(run: Trajectory) -> FloatArray:
 
 
 def planned_parts(run: Trajectory) -> tuple[FloatArray, FloatArray]:
-    """Return the normal and the tangential part (n, contacts), N, of the planned forces: on slopes, walls and steps.
-
-    A file of before, without normals, has level contacts.
-    """
-    f = run["contact_force_planned"]
-    n = run["contact_normal_planned"] if "contact_normal_planned" in run.dataset else np.array([0.0, 0.0, 1.0])
+    """Return the normal and the tangential part (n, contacts), N, of the planned forces: on slopes, walls and steps."""
+    f, n = run["contact_force_planned"], run["contact_normal_planned"]
     normal = (f * n).sum(axis=-1)
     return normal, np.linalg.norm(f - normal[..., None] * n, axis=-1)
 

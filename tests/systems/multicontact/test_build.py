@@ -163,6 +163,12 @@ def test_friction_is_used_against_the_normal_of_the_ground() -> None:
     assert np.count_nonzero(use > 1e-9) == 1
 
 
+@pytest.mark.parametrize("missing", [float("nan"), float("inf")])
+def test_a_box_that_was_never_held_counts_as_infinitely_far(missing: float) -> None:
+    assert metrics_multicontact._worst([0.01, missing]) == float("inf")
+    assert metrics_multicontact._worst([0.01, 0.02]) == 0.02
+
+
 @dataclass
 class Recorded:
     """What a metric reads of a run."""

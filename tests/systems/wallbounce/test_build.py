@@ -22,7 +22,7 @@ from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
-from trundle.systems.wallbounce.metrics import models
+from trundle.systems.wallbounce.metrics import _turning, models
 from trundle.systems.wallbounce.record import TrialResult, results, robot_numbers, robot_of
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.systems.wallbounce.schema import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
@@ -200,6 +200,12 @@ def test_plans_without_contact_have_no_quality_that_could_hold():
     values = models(run, {})
     assert set(values) == {f"{key}_implicit" for key in full}
     assert set(values.values()) == {0.5}
+
+
+@pytest.mark.parametrize("missing", [float("nan"), float("inf")])
+def test_a_time_that_is_never_reached_counts_as_infinite(missing: float) -> None:
+    trial: Any = SimpleNamespace(lateral_time=0.5, goal_time=missing, peak_acceleration=2.0)
+    assert _turning([trial, trial]) == {"lateral_time": 0.5, "goal_time": float("inf"), "peak_acceleration": 2.0}
 
 
 @pytest.mark.parametrize(("ends", "known"), [(0.5, False), (2.0, True)])

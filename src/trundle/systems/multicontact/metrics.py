@@ -125,10 +125,15 @@ def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
     good = _survivors(trials)
     return {
         "seeds_ok": _count(one.crossed is True for one in trials),
-        "box_slip": float(np.nan_to_num([one.slip for one in good], nan=np.inf).max()),
-        "box_tilt": float(np.nan_to_num([one.tilt for one in good], nan=np.inf).max()),
+        "box_slip": _worst([one.slip for one in good]),
+        "box_tilt": _worst([one.tilt for one in good]),
         "grip": float(np.mean([one.grip for one in good])),
     }
+
+
+def _worst(values: Sequence[float]) -> float:
+    """Return the largest value; NaN, of a box that was never held, counts as infinite."""
+    return float(np.where(np.isnan(values), np.inf, values).max())
 
 
 def ledge(run: Trajectory, parts: Runs) -> dict[str, float]:

@@ -37,11 +37,16 @@ _LEVEL = float(np.cos(np.radians(1.0)))
 
 
 @final
-class CarryExperiment(MulticontactExperiment[MulticontactCarry]):
+class CarryExperiment(MulticontactExperiment):
     """A humanoid that carries a box."""
 
     path_table: ClassVar[str] = "route"
     reach_key: ClassVar[str] = "ways"
+
+    @property
+    def tables(self) -> MulticontactCarry:
+        """The scenario's tables."""
+        return self.scenario.read(MulticontactCarry)
 
     def check(self) -> None:
         """Raise `InputError` where footholds, or places of the box, are impossible."""

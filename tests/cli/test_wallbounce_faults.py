@@ -56,6 +56,14 @@ def written(folder: Path, data: dict[str, Any]) -> Path:
             "controller.rules.shortest = 0.5: must be at most the plans' length of 0.4 s, or rules.horizon = true",
         ),
         (
+            STAND | {"controller": {"rules": {"off": 9.0}}},
+            "controller.rules.off = 9.0: must be from 0 to on = 3 (N)",
+        ),
+        (
+            STAND | {"controller": {"rules": {"far": 0.01}}},
+            "controller.rules.far = 0.01: must be >= near = 0.02 (m)",
+        ),
+        (
             STAND | {"simulation": {"output_step": 0.0015}},
             "simulation.output_step = 0.0015: must be a multiple of plant.step = 0.001 (s)",
         ),

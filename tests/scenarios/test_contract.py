@@ -103,7 +103,9 @@ def test_a_small_run_of_a_named_scenario_holds_its_limits(named: NamedRuns, name
     assert broken == {}
     assert whole <= {key for key, entry in entries.items() if entry["limit"] is not None}
     assert found.summary["feasible"]
-    assert found.exit_code == 0 or whole, json.dumps(found.summary, indent=1)
+    ended = ("limit-violated", 1) if whole else ("success", 0)
+    assert (found.summary["status"], found.exit_code) == ended, json.dumps(found.summary, indent=1)
+    assert "failed" not in {part["status"] for part in found.summary["parts"].values()}
     assert not any(entry["holds"] for key, entry in entries.items() if key in whole), "a limit that holds is asked for"
     for key in EVERY_TRIAL - whole:
         assert key not in entries or entries[key]["unit"] != "of 2" or entries[key]["value"] == 2, "neither may fail"

@@ -48,6 +48,9 @@ class PlantError:
     damping: NonNegative = parameter(0.0, "N m s/rad (N s/m), of every joint")
     dry_friction: NonNegative = parameter(0.0, "N m (N), dry friction of every joint")
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     @property
     def geometric(self) -> bool:
         """Whether a start of the model is none of the robot: its shapes, its ground or its frames are others."""
@@ -59,9 +62,8 @@ class PlantError:
         Raises
         ------
         InputError
-            If a number is out of range, a name is no body's, or an outline cannot be resized.
+            If a factor is out of range, a name is no body's, or an outline cannot be resized.
         """
-        check_parameters(self)
         scaled = tree.scaled(mass=self.mass, inertia=self.inertia, friction=self.friction)
         d, specs = tree.d, scaled.tree.specs
         offsets = {name: array("center_of_mass", v, (d,), unit="m") for name, v in self.center_of_mass.items()}
@@ -91,9 +93,7 @@ class PlantError:
         moved = replace(spec, com=com, at=at)
         if not spec.jointed:
             return moved
-        return replace(
-            moved, damping=spec.damping + float(self.damping), dry_friction=spec.dry_friction + float(self.dry_friction)
-        )
+        return replace(moved, damping=spec.damping + self.damping, dry_friction=spec.dry_friction + self.dry_friction)
 
     def _part(self, part: Part, shifts: Mapping[str, FloatArray]) -> Part:
         factor = self.size.get(part.body)

@@ -80,16 +80,19 @@ def read_trials(run: Trajectory, result: type[ResultT]) -> tuple[ResultT, ...]:
     Raises
     ------
     InputError
-        If the run lacks a column that each result has, or one has other dimensions.
+        If the run lacks a column that each result has, or one has other dimensions or values than the result declares.
     """
     known = {name: one for name, one in _columns(result).items() if _PREFIX + name in run}
     lacking = [_PREFIX + name for name, one in _columns(result).items() if one.variable.required and name not in known]
     if lacking:
-        raise InputError(", ".join(lacking), "missing", f"in a run of kind {run.kind}: results of its trials")
+        key = lacking[0] + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
+        allowed = f"in a run of kind {run.kind}: results of its trials. "
+        raise InputError(key, "missing", allowed + "The record was made by another version of trundle: run it again")
     for name, one in known.items():
         found = tuple(str(dim) for dim in run.dataset[_PREFIX + name].dims)
         if found != one.variable.dims:
             raise InputError(_PREFIX + name, found, f"of dimensions {one.variable.dims}")
+        _check_values(_PREFIX + name, run[_PREFIX + name], one)
     rows = range(run.dataset.sizes[TRIAL])
     cells = {name: (run[_PREFIX + name], one) for name, one in known.items()}
     return tuple(result(**{name: _cell(values[k], one) for name, (values, one) in cells.items()}) for k in rows)
@@ -118,6 +121,19 @@ def _stacked(cells: Sequence[Value], one: _Column) -> NDArray[np.generic]:
     for k, array in enumerate(arrays):
         stacked[(k, *map(slice, array.shape))] = array
     return stacked.astype(np.str_) if text else stacked
+
+
+def _check_values(name: str, values: NDArray[np.generic], one: _Column) -> None:
+    """Raise `InputError` where a column holds what its field cannot be, such as NaN for a required truth value."""
+    if values.dtype.kind not in ("U" if one.kind is str else "biuf"):
+        raise InputError(name, values, "texts" if one.kind is str else "numbers")
+    if one.kind not in (bool, int):
+        return
+    numbers = np.asarray(values, dtype=np.float64)
+    right = np.isin(numbers, (0.0, 1.0)) if one.kind is bool else np.isfinite(numbers) & (numbers == np.rint(numbers))
+    if not (right | (one.nullable & np.isnan(numbers))).all():
+        what = "0 or 1" if one.kind is bool else "an integer"
+        raise InputError(name, values, f"{what} in each trial" + (", or NaN where it has none" if one.nullable else ""))
 
 
 def _cell(values: NDArray[np.generic], one: _Column) -> Value:

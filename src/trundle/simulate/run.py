@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -123,7 +124,6 @@ def _method(
     method: str | None,
     stabilization: Stabilization,
 ) -> Method:
-    choice("stabilization", stabilization, ("projection", "baumgarte", "none"))
     if step is not None and relative_tolerance is not None:
         raise InputError("step", step, "left out when relative_tolerance is given")
     name = choice("method", method or ("rk4" if step is not None else "dop853"), ("dop853", "dopri5", "rk4"))
@@ -132,10 +132,8 @@ def _method(
     least = duration / _STEPS
     allowed = f"{least:g} (1e8 steps) to duration = {duration:g}"
     fixed = None if step is None else _time("step", step, least, duration, allowed)
-    tolerance = 1e-10
-    if relative_tolerance is not None:
-        tolerance = number("relative_tolerance", relative_tolerance, minimum=1e-14, maximum=1e-2)
-    return Method(name, fixed, tolerance, stabilization)
+    made = Method(name, fixed, stabilization=stabilization)
+    return made if relative_tolerance is None else replace(made, relative_tolerance=relative_tolerance)
 
 
 def _sample_times(duration: float, output_step: float | None, kicks: Mapping[float, object] | None) -> FloatArray:

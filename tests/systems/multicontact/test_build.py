@@ -18,6 +18,7 @@ from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
 from trundle.systems.multicontact.record import results
 from trundle.systems.multicontact.stances import stance_records
+from trundle.systems.multicontact.stand import StandExperiment
 from trundle.systems.multicontact.trials import _sole_shift
 from trundle.systems.multicontact.walk import WalkExperiment
 
@@ -161,8 +162,19 @@ def test_friction_is_used_against_the_normal_of_the_ground() -> None:
     assert use[0, 0] == pytest.approx(np.tan(0.5) / 0.8)
     assert use[1, 1] == pytest.approx(0.0, abs=1e-12)
     assert np.count_nonzero(use > 1e-9) == 1
-    level: Any = Recorded({"contact_force_planned": np.array([[[3.0, 4.0, 10.0]]])}, {"friction": 0.5})
-    assert metrics_multicontact.friction_use(level) == pytest.approx(1.0), "a file of before has level contacts"
+
+
+def test_an_experiment_reads_the_tables_of_its_own_task_alone() -> None:
+    scenario = load_scenario("humanoid-walk")
+    assert WalkExperiment(scenario).tables is scenario.tables
+    with pytest.raises(TypeError, match="the tables of task 'walk' are no MulticontactStand"):
+        _ = StandExperiment(scenario).tables
+
+
+@pytest.mark.parametrize("missing", [float("nan"), float("inf")])
+def test_a_box_that_was_never_held_counts_as_infinitely_far(missing: float) -> None:
+    assert metrics_multicontact._worst([0.01, missing]) == float("inf")
+    assert metrics_multicontact._worst([0.01, 0.02]) == 0.02
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,8 +22,8 @@ from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
-from trundle.systems.wallbounce.metrics import models
-from trundle.systems.wallbounce.record import TrialResult, results
+from trundle.systems.wallbounce.metrics import _turning, models
+from trundle.systems.wallbounce.record import TrialResult, results, robot_numbers, robot_of
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.systems.wallbounce.schema import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
 from trundle.systems.wallbounce.setup import Setup
@@ -181,6 +182,17 @@ def test_hard_pushes_are_recovered_from_at_leaning_walls(degrees: float) -> None
         assert result.force_measured > 10.0
 
 
+def test_a_record_holds_all_of_the_robot():
+    robot = BallBalancer(mass=9.0, joint_rest=[0.1, 0.2, 0.3], form="simplified")
+    numbers = json.loads(json.dumps(robot_numbers(robot)))
+    run: Any = SimpleNamespace(metadata={"robot": numbers})
+    again = robot_of(run)
+    assert again.form == "simplified"
+    assert robot_numbers(again) == numbers
+    del numbers["form"]
+    assert robot_of(run).form == BallBalancer().form
+
+
 def test_plans_without_contact_have_no_quality_that_could_hold():
     empty = {f"{name}_{share}": None for name in QUALITY for share in ("p50", "p95")}
     full = dict.fromkeys(empty, 0.5)
@@ -188,6 +200,12 @@ def test_plans_without_contact_have_no_quality_that_could_hold():
     values = models(run, {})
     assert set(values) == {f"{key}_implicit" for key in full}
     assert set(values.values()) == {0.5}
+
+
+@pytest.mark.parametrize("missing", [float("nan"), float("inf")])
+def test_a_time_that_is_never_reached_counts_as_infinite(missing: float) -> None:
+    trial: Any = SimpleNamespace(lateral_time=0.5, goal_time=missing, peak_acceleration=2.0)
+    assert _turning([trial, trial]) == {"lateral_time": 0.5, "goal_time": float("inf"), "peak_acceleration": 2.0}
 
 
 @pytest.mark.parametrize(("ends", "known"), [(0.5, False), (2.0, True)])

@@ -177,6 +177,7 @@ def test_rates_of_angles_turn_the_body():
         ({"form": "linear"}, "form"),
         ({"joint_lower": (2.0, 0.0, 0.0)}, "joint_lower"),
         ({"floor_friction": -0.1}, "floor_friction"),
+        ({"hand_radius": 0.0}, "hand_radius"),
     ],
 )
 def test_wrong_numbers_are_named(change, key):

@@ -14,7 +14,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import integer, positive
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import Range
@@ -25,7 +24,7 @@ from trundle.geometry.shapes.curves import graph
 from trundle.geometry.shapes.sizes import coordinates
 from trundle.geometry.shapes.star import harmonics
 from trundle.parameters import Range as Numbers
-from trundle.parameters import parameter
+from trundle.parameters import check_parameters, parameter
 
 FloatArray = NDArray[np.float64]
 if TYPE_CHECKING:
@@ -247,8 +246,7 @@ class SampledSurface(Shape):
 
     def __post_init__(self) -> None:
         points = coordinates("points", self.points, (None, 3))
-        object.__setattr__(self, "degree", integer("degree", self.degree, minimum=1, maximum=16))
-        object.__setattr__(self, "tolerance", positive("tolerance", self.tolerance))
+        check_parameters(self)
         object.__setattr__(self, "points", tuple(tuple(float(c) for c in p) for p in points))
         needed = (self.degree + 1) ** 2
         if len(points) < needed:

@@ -8,7 +8,6 @@ from trundle.scenarios.scenario import Scenario
 from trundle.systems.multicontact.carry import CarryExperiment
 from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.obstacles import check_start
-from trundle.systems.multicontact.schema_carry import Tables
 from trundle.systems.multicontact.stances import check_stances
 from trundle.systems.multicontact.stand import StandExperiment
 from trundle.systems.multicontact.trials import Trial
@@ -21,7 +20,7 @@ _LONGEST = 3600.0
 _TASKS = {"stand": StandExperiment, "walk": WalkExperiment, "carry": CarryExperiment}
 
 
-def build(scenario: Scenario) -> MulticontactExperiment[Tables]:
+def build(scenario: Scenario) -> MulticontactExperiment:
     """Return the experiment of a `multicontact` scenario, robot and footholds checked."""
     experiment = _TASKS[scenario.task](scenario)
     moved = {"robot": "robot.name", "pads": "robot.name"} | {key: key for key in ("controller.avoid", "box.size")}

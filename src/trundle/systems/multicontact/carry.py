@@ -37,11 +37,16 @@ _LEVEL = float(np.cos(np.radians(1.0)))
 
 
 @final
-class CarryExperiment(MulticontactExperiment[MulticontactCarry]):
+class CarryExperiment(MulticontactExperiment):
     """A humanoid that carries a box."""
 
     path_table: ClassVar[str] = "route"
     reach_key: ClassVar[str] = "ways"
+
+    @property
+    def tables(self) -> MulticontactCarry:
+        """The scenario's tables."""
+        return self.scenario.read(MulticontactCarry)
 
     def check(self) -> None:
         """Raise `InputError` where footholds, or places of the box, are impossible."""
@@ -197,12 +202,22 @@ class CarryExperiment(MulticontactExperiment[MulticontactCarry]):
                 except InputError as error:
                     if name == "carry":
                         raise InputError("box.held", self.held.tolist(), error.allowed) from None
-                    also = f"{error.allowed} (also by stands.{name}_height, {self.stands[name][1]:g} m)"
-                    raise InputError(f"stands.{name}_ahead", self.stands[name][0], also) from None
+                    raise self._out_of_reach(name, error.allowed) from None
                 posed = np.concatenate([q[:7], found[name]])
                 total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + task.mass * centre
                 q[:3] += com - total / (humanoid.robot.mass + task.mass)
         return found
+
+    def _out_of_reach(self, name: str, allowed: str) -> InputError:
+        """Return the error of a stand that the arms do not reach; of the box where the stand follows from the arms."""
+        t = self.tables.stands
+        if name == "place" and t.place_ahead is None and t.place_height is None:
+            name = "pick"  # the second stand is as the first
+        ahead, height = self.stands[name]
+        if name == "pick" and t.pick_ahead is None and t.pick_height is None:
+            where = f"stands.pick_ahead, {ahead:g} m, and stands.pick_height, {height:g} m, follow from the arms"
+            return InputError("box.size", list(self.tables.box.size), f"a size with {allowed} ({where})")
+        return InputError(f"stands.{name}_ahead", ahead, f"{allowed} (also by stands.{name}_height, {height:g} m)")
 
     @property
     def trial_count(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from trundle.control.whole_body.handling import Handling
     from trundle.models.urdf.articulated import Momentum
     from trundle.records import Trajectory
-    from trundle.systems.multicontact.schema_carry import Tables
+    from trundle.systems.multicontact.schema import MulticontactTables
 
 
 def _shared(share: PartProgress, begun: int, count: int, most: int, done: float) -> None:
@@ -48,12 +48,8 @@ def _shared(share: PartProgress, begun: int, count: int, most: int, done: float)
     share(min((begun + done * count) / most, 1.0))
 
 
-TablesT = TypeVar("TablesT", bound="Tables", covariant=True)
-"""What a file of the task says."""
-
-
 @dataclass(frozen=True, eq=False)
-class MulticontactExperiment(ABC, Generic[TablesT]):
+class MulticontactExperiment(ABC):
     """A humanoid, its footholds and its trials; the first trial is the trajectory. A task says what it does."""
 
     scenario: Scenario
@@ -62,12 +58,12 @@ class MulticontactExperiment(ABC, Generic[TablesT]):
     reach_key: ClassVar[str]
     """Its key that brings soles apart."""
 
-    @property
-    def tables(self) -> TablesT:
-        """The scenario's tables."""
-        return cast("TablesT", self.scenario.tables)
-
     # what a task says -----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def tables(self) -> MulticontactTables:
+        """The scenario's tables."""
 
     @abstractmethod
     def check(self) -> None:
@@ -185,7 +181,7 @@ class MulticontactExperiment(ABC, Generic[TablesT]):
     def sole(self, name: str) -> FlatPatch:
         """Return the part of a sole that plans may load."""
         table, humanoid, foot = self.tables.controller.preview, self.controller.humanoid, name.removesuffix("_foot")
-        if table.ankle if table.ankle is not None else self.tables.task != "carry":
+        if table.ankle if table.ankle is not None else self.scenario.task != "carry":
             return humanoid.loadable(foot, table.friction, table.sole_part, self.tables.controller.gains.torque_part)
         return humanoid.feet[foot].patch(table.friction, table.sole_part)
 

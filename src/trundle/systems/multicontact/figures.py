@@ -103,8 +103,6 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
 
     Each from 0, the normal force on the middle of the patch, to 1, a limit of the plan (`FlatPatch.uses`).
     """
-    if "contact_use_planned" not in run:
-        return _friction_cones(run, ax)
     ax = ax or style.new_axes(7.0, 6.0)
     names, use = run["contact"].tolist(), run["contact_use_planned"]
     held = planned_parts(run)[0] > 1.0
@@ -133,22 +131,6 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _friction_cones(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw, of a file of before, planned tangential over normal forces and the plant's friction cone."""
-    ax = ax or style.new_axes(5.6, 4.6)
-    names = run["contact"].tolist()
-    normal, side = planned_parts(run)
-    for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
-        on = normal[:, i] > 1.0
-        if np.any(on):
-            ax.plot(normal[on, i], side[on, i], ".", color=colour, markersize=3, label=name.replace("_", " "))
-    most = max(float(normal.max()), 1.0)
-    ax.plot([0, most], [0, run.metadata["friction"] * most], color=style.RED, label="limit of friction")
-    style.dress(ax, "Planned forces inside their cones", "normal force (N)", "tangential force (N)", run)
-    style.legend(ax, 3)
-    return ax
-
-
 def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the angular momentum about the centre of mass: the whole body's, and what the plan in force has now.
 
@@ -156,9 +138,15 @@ def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
     they drop, computed afterwards from their wrenches.
     """
     ax = ax or style.new_axes()
-    told = "angular_momentum_estimated" if "angular_momentum_estimated" in run else "angular_momentum"
     for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
-        ax.plot(run.time, run[told][:, i], color=colour, linewidth=0.8, alpha=0.75, label=f"{name}, body")
+        ax.plot(
+            run.time,
+            run["angular_momentum_estimated"][:, i],
+            color=colour,
+            linewidth=0.8,
+            alpha=0.75,
+            label=f"{name}, body",
+        )
         planned = run["angular_momentum_planned"][:, i]
         label = f"{name}, plans" + (" (not steered)" if name == "z" else "")
         ax.plot(run.time, planned, "--", color=colour, linewidth=1.3, label=label)

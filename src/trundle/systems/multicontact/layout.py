@@ -14,10 +14,10 @@ from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limbs import Limb, limb
 from trundle.models.robots.terrain import Block, Terrain
+from trundle.systems.multicontact.schema import MulticontactWalk
 
 if TYPE_CHECKING:
-    from trundle.systems.multicontact.schema import HandTable, MulticontactWalk, StepsTable
-    from trundle.systems.multicontact.schema_carry import Tables
+    from trundle.systems.multicontact.schema import HandTable, MulticontactTables, StepsTable
 
 _BESIDE = 0.001
 """Room, m, between soles that are moved apart to stand beside each other."""
@@ -36,7 +36,7 @@ class Holds(NamedTuple):
     across: float
 
 
-def terrain_of(tables: Tables, humanoid: Humanoid) -> Terrain:
+def terrain_of(tables: MulticontactTables, humanoid: Humanoid) -> Terrain:
     """Return the terrain of a file, a support of `[hand]` where the robot's arm reaches it unless `across` is given.
 
     Its top then is `down` arm's lengths below the shoulder of the standing robot, its middle `out` arm's lengths aside.
@@ -49,7 +49,7 @@ def terrain_of(tables: Tables, humanoid: Humanoid) -> Terrain:
     table = tables.terrain
     blocks = [Block(b.center, 0.5 * np.array(b.size), b.rpy, b.name) for b in table.blocks]
     plain = Terrain(blocks, table.floor)
-    hand = tables.hand if tables.task == "walk" else None
+    hand = tables.hand if isinstance(tables, MulticontactWalk) else None
     if hand is None or hand.across is not None:
         return plain
     support, arm = plain.block(hand.support), limb(humanoid, _hand_end(hand.end, humanoid))

@@ -80,12 +80,8 @@ def friction_use(run: Trajectory) -> FloatArray:
 
 
 def planned_parts(run: Trajectory) -> tuple[FloatArray, FloatArray]:
-    """Return the normal and the tangential part (n, contacts), N, of the planned forces: on slopes, walls and steps.
-
-    A file of before, without normals, has level contacts.
-    """
-    f = run["contact_force_planned"]
-    n = run["contact_normal_planned"] if "contact_normal_planned" in run.dataset else np.array([0.0, 0.0, 1.0])
+    """Return the normal and the tangential part (n, contacts), N, of the planned forces: on slopes, walls and steps."""
+    f, n = run["contact_force_planned"], run["contact_normal_planned"]
     normal = (f * n).sum(axis=-1)
     return normal, np.linalg.norm(f - normal[..., None] * n, axis=-1)
 
@@ -129,10 +125,15 @@ def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
     good = _survivors(trials)
     return {
         "seeds_ok": _count(one.crossed is True for one in trials),
-        "box_slip": float(np.nan_to_num([one.slip for one in good], nan=np.inf).max()),
-        "box_tilt": float(np.nan_to_num([one.tilt for one in good], nan=np.inf).max()),
+        "box_slip": _worst([one.slip for one in good]),
+        "box_tilt": _worst([one.tilt for one in good]),
         "grip": float(np.mean([one.grip for one in good])),
     }
+
+
+def _worst(values: Sequence[float]) -> float:
+    """Return the largest value; NaN, of a box that was never held, counts as infinite."""
+    return float(np.where(np.isnan(values), np.inf, values).max())
 
 
 def ledge(run: Trajectory, parts: Runs) -> dict[str, float]:

@@ -21,13 +21,13 @@ from trundle.systems.multicontact.record import TrialResult
 
 if TYPE_CHECKING:
     from trundle.simulate.mujoco.humanoid import HumanoidPlant
-    from trundle.systems.multicontact.schema_carry import Tables
+    from trundle.systems.multicontact.schema import MulticontactTables
 
 _SINKS = 1e-3
 """How far, m, a body of the robot may be in an obstacle at the start: soles stand on a floor that is one."""
 
 
-def read_obstacles(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> tuple[Obstacle, ...]:
+def read_obstacles(scenario: Scenario, tables: MulticontactTables, humanoid: Humanoid) -> tuple[Obstacle, ...]:
     """Return the obstacles of the file, each against the capsules that keep away from it.
 
     Raises
@@ -52,7 +52,9 @@ def read_obstacles(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> tu
     return tuple(found)
 
 
-def read_avoidance_pairs(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> dict[str, tuple[str, ...]]:
+def read_avoidance_pairs(
+    scenario: Scenario, tables: MulticontactTables, humanoid: Humanoid
+) -> dict[str, tuple[str, ...]]:
     """Return the capsules that keep away from each block of the terrain that names some.
 
     Raises
@@ -84,7 +86,7 @@ def _known(scenario: Scenario, humanoid: Humanoid, key: str, names: tuple[str, .
             raise InputError(f"{key}[{k}]", name, allowed, scenario.file)
 
 
-def read_rows(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> CollisionRows | None:
+def read_rows(scenario: Scenario, tables: MulticontactTables, humanoid: Humanoid) -> CollisionRows | None:
     """Return the rows that keep the robot's limbs apart and away from obstacles and blocks, if there are any.
 
     Raises
@@ -108,7 +110,9 @@ def read_rows(scenario: Scenario, tables: Tables, humanoid: Humanoid) -> Collisi
     return CollisionRows(limits, around)
 
 
-def _blocks(tables: Tables, humanoid: Humanoid, avoidance_pairs: Mapping[str, tuple[str, ...]]) -> list[Obstacle]:
+def _blocks(
+    tables: MulticontactTables, humanoid: Humanoid, avoidance_pairs: Mapping[str, tuple[str, ...]]
+) -> list[Obstacle]:
     if not avoidance_pairs:
         return []
     terrain = terrain_of(tables, humanoid)  # a support may be laid out for the robot's arm
@@ -116,7 +120,7 @@ def _blocks(tables: Tables, humanoid: Humanoid, avoidance_pairs: Mapping[str, tu
     return [Obstacle(name, 2 * b.half_size, b.center, avoidance_pairs[name], b.R) for name, b in blocks.items()]
 
 
-def check_start(scenario: Scenario, tables: Tables, plant: HumanoidPlant, q: FloatArray) -> None:
+def check_start(scenario: Scenario, tables: MulticontactTables, plant: HumanoidPlant, q: FloatArray) -> None:
     """Raise `InputError` where an obstacle, or a block that is kept away from, is in the robot at its start q (nq,)."""
     if not plant.fixtures:
         return
@@ -129,13 +133,15 @@ def check_start(scenario: Scenario, tables: Tables, plant: HumanoidPlant, q: Flo
     for (name, (geom, others)), (_, gap) in zip(plant.fixtures.items(), plant.nearness(view), strict=True):
         if gap < -_SINKS:
             worst = min(others, key=lambda other: view.distance(view.geom(geom), view.geom(other), 1.0))
-            allowed = f"a place outside the robot: at the start {name!r} is {-gap:.3f} m deep in {_file_name(worst)}"
+            allowed = (
+                f"a place outside the robot: at the start {name!r} is {-gap:.3f} m deep in {_capsule_name(worst)!r}"
+            )
             raise InputError(places[name], np.asarray(centres[name]).tolist(), allowed, scenario.file)
 
 
-def _file_name(geom: str) -> str:
+def _capsule_name(geom: str) -> str:
     """Return the capsule's name in the robot's file for a geom."""
-    return repr(geom.removeprefix("limb_").rstrip("0123456789"))
+    return geom.removeprefix("limb_").rstrip("0123456789")
 
 
 def with_obstacles(result: TrialResult, plant: HumanoidPlant, records: Mapping[str, FloatArray]) -> TrialResult:

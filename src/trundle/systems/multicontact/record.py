@@ -22,7 +22,7 @@ _VARIABLES: dict[str, Variable] = {
     "com_position_nominal": Variable(_V, "m", "world", "centre of mass of the nominal motion"),
     "angular_momentum": Variable(_V, "kg m2/s", "world", "angular momentum about the centre of mass"),
     "angular_momentum_estimated": Variable(
-        _V, "kg m2/s", "world", "the same as the controller estimates it, with what is carried", False
+        _V, "kg m2/s", "world", "the same as the controller estimates it, with what is carried"
     ),
     "angular_momentum_planned": Variable(
         _V, "kg m2/s", "world", "what the last preview has now, from the estimated one where it was made"
@@ -39,10 +39,10 @@ _VARIABLES: dict[str, Variable] = {
     "contact_force": Variable((*_C, "xyz"), "N", "world", "force of the world on the sole or hand"),
     "contact_force_planned": Variable((*_C, "xyz"), "N", "world", "the same in the last preview"),
     "contact_normal_planned": Variable(
-        (*_C, "xyz"), "1", "world", "normal into the robot of what it stands on in the last preview; else zero", False
+        (*_C, "xyz"), "1", "world", "normal into the robot of what it stands on in the last preview; else zero"
     ),
     "contact_use_planned": Variable(
-        (*_C, "use"), "1", "contact", "share of a planned wrench's cone that is used, 1 at its limit; else zero", False
+        (*_C, "use"), "1", "contact", "share of a planned wrench's cone that is used, 1 at its limit; else zero"
     ),
     "gap": Variable(_C, "m", "contact", "distance of the lowest point of the sole or hand from the ground"),
     "slip": Variable((*_C, "xyz"), "m/s", "world", "velocity of the middle of a sole or hand that carries, else zero"),

@@ -14,9 +14,7 @@ from trundle.scenarios.schema import Angle, Array, Place3, Positive, PositiveFra
 from trundle.systems.multicontact.schema import (
     Length,
     Lift,
-    MulticontactStand,
     MulticontactTables,
-    MulticontactWalk,
     TrialsTable,
 )
 
@@ -102,7 +100,3 @@ class MulticontactCarry(MulticontactTables):
     route: RouteTable = Field(default=RouteTable())
     hold: Seconds = Field(default=3.0, description="s, that the box is held where there are no steps")
     trials: TrialsTable = Field(default=TrialsTable())
-
-
-Tables = MulticontactStand | MulticontactWalk | MulticontactCarry
-"""Of a file of the kind; `task` says which."""

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import TrundleError
-from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.examples import load_example_robot
@@ -75,7 +74,7 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
     urdf = _description(run)
     shapes = {} if urdf is None else link_meshes(urdf)
     if urdf is None or not shapes:
-        return _sticks(run.metadata.get("bodies", []), q)
+        return _sticks(run.metadata["bodies"], q)
     robot, names = Articulated(urdf), list(shapes)
     poses: dict[str, list[tuple[Array, Array]]] = {name: [] for name in names}
     for state in q:
@@ -88,25 +87,17 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
 
 
 def _description(run: Trajectory) -> CheckedUrdf | None:
-    """Return the description whose meshes a page may show, if its licence's notice is there to go along.
-
-    It is one of example-robot-data; a file of before names a robot that comes with the package.
-    """
-    name = run.metadata.get("description", "")
-    if not run.metadata.get("notice"):
+    """Return the description in example-robot-data whose meshes a page may show, if its licence's notice is there."""
+    if not run.metadata["notice"]:
         return None
     try:
-        if not name and run.metadata["robot"] in HUMANOIDS:
-            return load_humanoid(run.metadata["robot"]).urdf
-        return load_example_robot(name)
+        return load_example_robot(run.metadata["description"])
     except TrundleError:
         return None
 
 
 def _sticks(bodies: Sequence[BodyRecord], q: Array) -> list[Actor]:
     """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
-    if not bodies:
-        return []
     at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
     ends: list[list[Array]] = [[com] for com in at["com"]]
     for i, body in enumerate(bodies[1:], start=1):

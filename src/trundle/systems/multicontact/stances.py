@@ -14,7 +14,6 @@ from trundle.plan.stances.pose import StanceError
 if TYPE_CHECKING:
     from trundle.systems.multicontact.carry import CarryExperiment
     from trundle.systems.multicontact.experiment import MulticontactExperiment
-    from trundle.systems.multicontact.schema_carry import Tables
 
 
 class StanceRecord(TypedDict):
@@ -27,7 +26,7 @@ class StanceRecord(TypedDict):
     without_hands: bool
 
 
-def check_stances(experiment: MulticontactExperiment[Tables]) -> None:
+def check_stances(experiment: MulticontactExperiment) -> None:
     """Raise `InputError` where the robot of a `MulticontactExperiment` cannot rest at some stance of its steps.
 
     Poses at rest along the way of the centre of mass (`steps.rest`) are stricter: nothing is left to check.
@@ -67,7 +66,7 @@ def check_turn(experiment: CarryExperiment) -> None:
     raise InputError("route.turn", route.turn, allowed, experiment.scenario.file)
 
 
-def stance_records(experiment: MulticontactExperiment[Tables]) -> list[StanceRecord]:
+def stance_records(experiment: MulticontactExperiment) -> list[StanceRecord]:
     """Return the static stances; `without_hands` is judged on whole soles."""
     if experiment.rests is None:
         return []
@@ -91,7 +90,7 @@ def stance_records(experiment: MulticontactExperiment[Tables]) -> list[StanceRec
     return found
 
 
-def _height(experiment: MulticontactExperiment[Tables]) -> float:
+def _height(experiment: MulticontactExperiment) -> float:
     """Return how high (m) the centre of mass is over the lower sole as the steps begin."""
     ground = min(float(place.position[2]) for place in experiment.steps.start.values())
     return float(experiment.com[2]) - experiment.tables.robot.lowered - ground

@@ -25,11 +25,16 @@ _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0
 
 
 @final
-class StandExperiment(MulticontactExperiment[MulticontactStand]):
+class StandExperiment(MulticontactExperiment):
     """A humanoid that stands and is pushed, harder along an axis until it falls."""
 
     path_table: ClassVar[str] = "pushes"
     reach_key: ClassVar[str] = "start"
+
+    @property
+    def tables(self) -> MulticontactStand:
+        """The scenario's tables."""
+        return self.scenario.read(MulticontactStand)
 
     def check(self) -> None:
         """Raise `InputError` where the robot cannot stand as the file says."""

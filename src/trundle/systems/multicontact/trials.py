@@ -18,6 +18,7 @@ from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
 from trundle.systems.multicontact.obstacles import with_obstacles
 from trundle.systems.multicontact.record import TrialResult
+from trundle.systems.multicontact.schema import MulticontactStand, MulticontactWalk
 from trundle.systems.multicontact.stances import stance_records
 from trundle.units import GRAVITY
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from trundle.records import Trajectory
     from trundle.systems.multicontact.experiment import MulticontactExperiment
     from trundle.systems.multicontact.schema import TrialsTable
-    from trundle.systems.multicontact.schema_carry import Tables
 
 _SHIFTED = 0.03
 """Displacement of a sole, m, beyond which a robot that should stand has stepped."""
@@ -65,11 +65,11 @@ class Outcome:
     result: TrialResult
 
 
-def run_trial(experiment: MulticontactExperiment[Tables], trial: Trial) -> Outcome:
+def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
     """Run one trial."""
     tables, plant, policy = experiment.tables, experiment.plant(trial), experiment.policy()
     pushes = []
-    if any(trial.push) and tables.task == "stand":
+    if any(trial.push) and isinstance(tables, MulticontactStand):
         table = tables.pushes
         force = np.array(trial.push) / table.duration
         pushes.append(ForcePulse("base", np.zeros(3), force, table.start, table.duration))
@@ -86,9 +86,7 @@ def run_trial(experiment: MulticontactExperiment[Tables], trial: Trial) -> Outco
     return Outcome(run, with_obstacles(result, plant, run.records))
 
 
-def _records(
-    experiment: MulticontactExperiment[Tables], plant: HumanoidPlant, policy: HumanoidPolicy
-) -> Mapping[str, Sampled]:
+def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
     ends = plant.ends
 
     def truth(view: PlantView) -> FloatArray:
@@ -141,9 +139,7 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
     return np.concatenate([position, policy.predicted(), table.ravel()])
 
 
-def _result(
-    experiment: MulticontactExperiment[Tables], trial: Trial, run: PlantRun, policy: HumanoidPolicy
-) -> TrialResult:
+def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
     nq = experiment.controller.humanoid.robot.nq
     off = records["truth"][:, :2] - records["nominal"][:, :2]
@@ -205,12 +201,10 @@ def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
     return float(np.linalg.norm(feet - feet[0], axis=2).max())
 
 
-def _with_lean(
-    result: TrialResult, experiment: MulticontactExperiment[Tables], trial: Trial, run: PlantRun
-) -> TrialResult:
+def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
     """Add the loads of the hand on its support and the clearance among the robot's own bodies to a result."""
     tables = experiment.tables
-    hand = tables.hand if tables.task == "walk" else None
+    hand = tables.hand if isinstance(tables, MulticontactWalk) else None
     if hand is None:
         return result
     humanoid, r = experiment.controller.humanoid, run.records
@@ -308,7 +302,7 @@ def pictured(humanoid: Humanoid) -> RobotRecord:
     return RobotRecord(licence=humanoid.licence, notice=humanoid.notice, description=description, bodies=bodies)
 
 
-def trajectory(experiment: MulticontactExperiment[Tables], outcomes: Sequence[Outcome]) -> Trajectory:
+def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
     """Return the trajectory of the first trial with the results of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
@@ -346,7 +340,7 @@ def trajectory(experiment: MulticontactExperiment[Tables], outcomes: Sequence[Ou
     dataset = make_dataset(VIEW, run.time, arrays, contacts=ends, joints=robot.joints)
     metadata = {
         "kind": "multicontact",
-        "task": tables.task,
+        "task": experiment.scenario.task,
         "message": run.reason,
         "robot": tables.robot.name,
         **pictured(experiment.controller.humanoid),

@@ -29,11 +29,16 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 
 @final
-class WalkExperiment(MulticontactExperiment[MulticontactWalk]):
+class WalkExperiment(MulticontactExperiment):
     """A humanoid that walks, with a hand on its surroundings where the file says so."""
 
     path_table: ClassVar[str] = "steps"
     reach_key: ClassVar[str] = "length"
+
+    @property
+    def tables(self) -> MulticontactWalk:
+        """The scenario's tables."""
+        return self.scenario.read(MulticontactWalk)
 
     def check(self) -> None:
         """Raise `InputError` where footholds or poses are impossible."""

@@ -58,7 +58,7 @@ class TrialsExperiment:
 def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
     """Return the trajectory of the trial `trials.record` with the results of all trials."""
     from trundle.records import Trajectory, make_dataset, with_trials
-    from trundle.systems.wallbounce.record import VIEW
+    from trundle.systems.wallbounce.record import VIEW, robot_numbers
 
     shown = min(setup.tables.trials.record, len(outcomes)) - 1
     run = outcomes[shown].run
@@ -80,7 +80,7 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
         "message": _message(setup, outcomes, shown),
         "shown": shown,
         "plan_quality": _quality(outcomes),
-        "robot": {key: np.asarray(value).tolist() for key, value in vars(setup.robot).items() if key != "form"},
+        "robot": robot_numbers(setup.robot),
         "torso_radius": setup.tables.plant.torso_radius,
         "levels": setup.tables.controller.levels,
         "walls": [{"point": wall.point.tolist(), "normal": wall.normal.tolist()} for wall in setup.walls],

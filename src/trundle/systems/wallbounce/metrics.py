@@ -110,7 +110,7 @@ def _turning(trials: Sequence[TrialResult]) -> dict[str, float]:
         "goal_time": [one.goal_time for one in trials],
         "peak_acceleration": [one.peak_acceleration for one in trials],
     }
-    return {key: float(np.median(np.nan_to_num(values, nan=np.inf))) for key, values in found.items()}
+    return {key: float(np.median(np.where(np.isnan(times), np.inf, times))) for key, times in found.items()}
 
 
 _RATIO = {

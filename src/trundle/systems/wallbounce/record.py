@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite, nan
 from typing import Annotated
+
+import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.records import Trajectory, Variable, View, column, read_trials
@@ -112,8 +114,13 @@ class TrialResult:
         return self.safe if self.box is None else self.cleared
 
 
+def robot_numbers(robot: BallBalancer) -> dict[str, float | list[float] | str]:
+    """Return the fields of a robot as a record's metadata hold them; `robot_of` reads them."""
+    return {one.name: np.asarray(getattr(robot, one.name)).tolist() for one in fields(robot)}
+
+
 def robot_of(run: Trajectory) -> BallBalancer:
-    """Return the robot of a run, as the controller believes it."""
+    """Return the robot of a run, as the controller believes it; fields that the record lacks have their default."""
     return BallBalancer(**run.metadata["robot"])
 
 

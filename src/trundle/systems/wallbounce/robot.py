@@ -38,7 +38,6 @@ ARM_MASSES = (0.8, 0.6)
 Moments = Annotated[
     Sequence[float], Range("3 numbers > 0, each at most 1e12 (kg m^2)", above=0.0, unit="kg m^2", length=3)
 ]
-HandRadius = Annotated[float, Range("a length > 0, from 1e-7 to 1e7 (m)", minimum=0.0, unit="m", in_files=(1e-7, 1e7))]
 _EZ = ca.DM([0.0, 0.0, 1.0])
 
 
@@ -117,7 +116,7 @@ class BallBalancer:
     shoulder: Vector3 = parameter(_NUMBERS["shoulder"], "m, of the left arm, body axes")
     upper_arm: Length = parameter(_NUMBERS["upper_arm"], "m")
     forearm: Length = parameter(_NUMBERS["forearm"], "m")
-    hand_radius: HandRadius = parameter(_NUMBERS["hand_radius"], "m")
+    hand_radius: Length = parameter(_NUMBERS["hand_radius"], "m")
     joint_lower: Vector3 = parameter(_NUMBERS["joint_lower"], "rad: abduction, flexion, elbow")
     joint_upper: Vector3 = parameter(_NUMBERS["joint_upper"], "rad")
     joint_rest: Vector3 = parameter(_NUMBERS["joint_rest"], "rad")

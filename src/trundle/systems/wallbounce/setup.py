@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,10 +37,11 @@ from trundle.systems.wallbounce.control import (
 )
 from trundle.systems.wallbounce.plant import BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
+from trundle.systems.wallbounce.schema import WallbounceNavigate, WallbounceRecover
 
 if TYPE_CHECKING:
     from trundle.scenarios.scenario import Scenario
-    from trundle.systems.wallbounce.schema import BoxTable, GoalTable, Tables, WallbounceNavigate
+    from trundle.systems.wallbounce.schema import BoxTable, GoalTable, Tables
 
 __all__ = ["Setup", "Trial"]
 
@@ -89,7 +90,8 @@ class Setup:
     @classmethod
     def of(cls, scenario: Scenario) -> Setup:
         """Return the set-up of a scenario of the kind."""
-        return cls(cast("Tables", scenario.tables), scenario.seed)
+        schema = WallbounceRecover if scenario.task == "recover" else WallbounceNavigate
+        return cls(scenario.read(schema), scenario.seed)
 
     # what stays the same ------------------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ def test_something_new_changes_path_and_version_at_once():
         [TimedGoal((3.0, 0.0))],
         [Wall([0, 0.5, 0], [0, -1, 0])],
         [PassedObstacle(disc, (0.0, -1.0), 0.5)],
-        PathRules(replan=10.0),
+        PathRules(replan=1.0),
     )
     before = planner.reference(0.49, rolling(0.3, 0.0, 1.0), 0.49 + TIMES)
     assert np.max(np.abs(before[:, 1])) < 1e-9
@@ -125,5 +125,8 @@ def test_wrong_arguments_are_named():
         PathPlanner(ROBOT, [])
     with pytest.raises(InputError, match="speed"):
         PathRules(speed=0.0)
+    for period in (0.0, 1e9):
+        with pytest.raises(InputError, match=r"replan = .* >= 1e-05 and <= 1 \(s\)"):
+            PathRules(replan=period)
     with pytest.raises(InputError, match="side"):
         PassedObstacle(KeepOutDisc((0, 0), 1.0), (2.0, 0.0))

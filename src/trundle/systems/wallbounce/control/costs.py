@@ -15,7 +15,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.walls import FLAT, Surface, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr.stage import Cost
-from trundle.parameters import NonNegative, parameter
+from trundle.parameters import NonNegative, check_parameters, parameter
 from trundle.systems.wallbounce.robot import BallBalancer
 
 Row = tuple[ca.SX | float, ...]
@@ -58,10 +58,13 @@ class BalancerWeights:
     contact_speed: NonNegative = parameter(2e3, "1/(m/s)^2, of a contact that the schedule closes")
     contact_distance: NonNegative = parameter(1e6, "1/m^2, of a contact that the schedule closes")
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     @cached_property
     def numbers(self) -> FloatArray:
-        """All weights in the order of the fields."""
-        return array("weights", [getattr(self, name) for name in _NAMES], (None,), minimum=0.0)
+        """All weights in the order of the fields, read-only."""
+        return array("weights", [getattr(self, name) for name in _NAMES], (None,))
 
 
 @dataclass(frozen=True)

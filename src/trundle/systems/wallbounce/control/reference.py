@@ -21,8 +21,7 @@ from trundle.systems.wallbounce.robot import BallBalancer
 
 __all__ = ["PassedObstacle", "PathPlanner", "PathRules", "TimedGoal", "quintic"]
 
-
-Again = Annotated[float, Range("a time from 1e-5 to 1 (s)", minimum=0.0, unit="s", in_files=(1e-5, 1.0))]
+ReplanPeriod = Annotated[float, Range("a time from 1e-5 to 1 (s)", 1e-5, 1.0, unit="s")]
 
 
 def quintic(start: tuple[float, float], end: float, duration: float, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +74,7 @@ class PathRules:
     acceleration: Positive = parameter(1.0, "m/s^2, forward")
     passing: Positive | None = parameter(None, "m/s, forward while a seen box lies ahead; left out: speed")
     lateral_time: Positive = parameter(0.9, "s, of a move sideways")
-    replan: Again = parameter(0.2, "s, between two plans of the path")
+    replan: ReplanPeriod = parameter(0.2, "s, between two plans of the path")
     settle: NonNegative = parameter(0.0, "m from the goal, within which the path is no longer replanned")
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import FloatArray, array, number, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
 from trundle.parameters import NonNegative, Range, check_parameters, parameter
 
@@ -39,7 +39,8 @@ class ScheduleRules:
 
     def __post_init__(self) -> None:
         check_parameters(self)
-        number("off", self.off, maximum=self.on, unit="N")
+        if self.off > self.on:
+            raise InputError("off", self.off, f"from 0 to on = {self.on:g} (N)")
         if self.far < self.near:
             raise InputError("far", self.far, f">= near = {self.near} (m)")
 

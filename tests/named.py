@@ -20,7 +20,8 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "ellipse-throw-catch": ("catch_errors.count=2",),
     "humanoid-carry": (
         *_FAST_HUMANOID,
-        *("trials.count=2", "hold=0.5", "hands.retreat=0.8"),
+        *("trials.count=2", "hold=0.5", "hands.wait=0.2", "hands.retreat=0.8", "hands.open=0.6"),
+        *("hands.reach=1.0", "hands.lift=1.1", "hands.lower=1.1"),
         *("route.turn_steps=0", "route.ways=[]", "route.turn=0.0"),
     ),
     "humanoid-ledge": (*_FAST_HUMANOID, "trials.count=2", "steps.count=1"),
@@ -36,7 +37,10 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "walk-flat-foot": ("plan.intervals=[8, 3]", "plan.steps=2"),
     "wallbounce-avoid": ("trials.count=2",),
     "wallbounce-models": ("trials.count=2",),
-    "wallbounce-recover": ("trials.count=2", "trials.record=1", "simulation.duration=2.5"),
+    "wallbounce-recover": (
+        *("trials.count=2", "trials.record=1", "simulation.duration=2.5"),
+        *("parts.drive-only.trials.count=1", "parts.implicit-only.trials.count=1"),
+    ),
     "wallbounce-turn": ("trials.count=2",),
 }
 """What makes a named scenario small: two trials, and where one trial takes long a shorter motion."""

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 import trundle
+from tests.slowly import slow_but
 from trundle.records import PAIR, tree_view
 from trundle.scenarios import schema, schema_shapes
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES, DOCS = ROOT / "examples", ROOT / "docs"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+SHORT = [script for script in SCRIPTS if script.stem not in ("plan_and_track", "coin_paradox")]
 LIMITS = {
     "ball_in_tube": 1e-9,  # m, after 2 s
     "ball_leaves_sphere": 1e-8,  # of a cosine
@@ -51,7 +53,7 @@ def test_every_example_has_a_limit() -> None:
     assert [script.stem for script in SCRIPTS] == sorted(LIMITS)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", slow_but(SCRIPTS, *SHORT), ids=lambda one: one.stem)
 def test_example_agrees_with_its_closed_form(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     error = loaded(script).main()
     said = capsys.readouterr().out
@@ -126,6 +128,7 @@ def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
+@pytest.mark.slow
 def test_own_shapes_of_the_documentation_roll(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
     names = run_page("shapes.md")
     assert names["run"].status is trundle.Status.SUCCESS

@@ -316,6 +316,7 @@ def test_ball_leaves_a_fixed_sphere():
     assert analytic.leaving_cosine() == pytest.approx(10 / 17)
 
 
+@pytest.mark.slow
 def test_chain_slides_rolls_flies_and_lands():
     body = spatial.Body(
         implicit.ellipsoid([0.2, 0.18, 0.15]), 1.0, spatial.solid_ellipsoid_inertia(1.0, [0.2, 0.18, 0.15])
@@ -502,6 +503,7 @@ def test_five_coordinates_with_the_cross_row_are_the_arc_length_motion():
     assert left == pytest.approx(2 * system.speed(phi, p, 0.5))
 
 
+@pytest.mark.slow
 def test_printed_rows_diverge_where_the_cross_row_does_not():
     body, terrain, inertia, _ = CASES["ellipse on sinusoid"]
     system = planar.Rolling(body, terrain, 1.0, inertia)

@@ -60,6 +60,7 @@ def test_shapes_and_ground_are_replaced_and_starts_close_onto_them() -> None:
     assert run.metadata["physics"]["frictions"]["rear"] == pytest.approx(0.4)
 
 
+@pytest.mark.slow
 def test_joints_resist_their_rates() -> None:
     """What the energy loses is damping rate^2 + dry tanh(rate / 0.02) rate."""
     tree = PlantError(damping=0.3, dry_friction=0.2).of(cart())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from tests.slowly import slow_but
 from trundle.errors import InputError
 from trundle.models.tree.conversion import to_matrix
 from trundle.plan.transcription.transcription import Transcription
@@ -87,7 +88,7 @@ def test_a_perturbed_stationary_guess_finds_the_same_motion(plan: tr.Plan) -> No
     assert other.residuals["cost"] == pytest.approx(plan.residuals["cost"], rel=1e-6)
 
 
-@pytest.mark.parametrize("method", ["hermite-simpson", "trapezoid"])
+@pytest.mark.parametrize("method", slow_but(["hermite-simpson", "trapezoid"], "trapezoid"))
 def test_order_shows_on_the_real_task(method: str, plan: tr.Plan) -> None:
     """The error of one mesh's end state, over that of the mesh with half the steps."""
     order = {"trapezoid": 2, "hermite-simpson": 4}[method]

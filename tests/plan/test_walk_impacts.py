@@ -41,6 +41,7 @@ def jump(plan):
     return k
 
 
+@pytest.mark.slow
 def test_the_planned_impact_is_that_of_the_simulator(plan, robot):
     """Rates after it, impulses and the energy it takes: M (nu+ - nu-) = J'L, solved by other code."""
     assert (plan.status, feasible(plan)) == (Status.SUCCESS, True)
@@ -84,6 +85,7 @@ def test_pinocchio_finds_no_other_motion_in_the_record(plan, walking):
     assert np.all(np.isfinite(back.acceleration))
 
 
+@pytest.mark.slow
 def test_it_is_saved_repeated_and_a_neighbour_starts_from_it(plan, tmp_path):
     kept = load_walk(plan.save(tmp_path / "plan.npz"))
     assert kept.statistics["impacts"] == plan.statistics["impacts"]

@@ -9,6 +9,7 @@ import pytest
 
 import trundle as tr
 from tests.oracles import curves, implicit, planar, runs, spatial
+from tests.slowly import slow_but
 from trundle.status import Status
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -39,7 +40,7 @@ def changes(legs: list[dict]) -> list[float]:
     return [a["t1"] for a, b in pairwise(legs) if a["mode"] != b["mode"]]
 
 
-@pytest.mark.parametrize("mu", [0.8, 0.15])
+@pytest.mark.parametrize("mu", slow_but([0.8, 0.15], 0.15))
 def test_spatial_chain_slides_rolls_flies_and_lands(mu: float) -> None:
     """An ellipsoid on a hand that shakes it off and catches it again."""
     motion = tr.SinusoidMotion([0, 0, 0, 0, 0, -16.0], [0, 0, 0, 0, 0, 20 / (2 * np.pi)])

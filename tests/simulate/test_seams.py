@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from tests.slowly import slow_but
 from trundle.status import Status
 
 TURN = np.array([0.8, 0.55, 0.2, 0.1]) / np.linalg.norm([0.8, 0.55, 0.2, 0.1])
@@ -42,7 +43,7 @@ def away_from_transitions(run: tr.Trajectory) -> np.ndarray:
     return i[even & far]
 
 
-@pytest.mark.parametrize("hand", HANDS)
+@pytest.mark.parametrize("hand", slow_but(HANDS, "sphere", "torus"))
 @pytest.mark.parametrize("shape", BODIES)
 def test_contact_forces_carry_the_body(shape: str, hand: str) -> None:
     run = roll(BODIES[shape], *HANDS[hand])
@@ -61,6 +62,7 @@ def test_contact_forces_carry_the_body(shape: str, hand: str) -> None:
     assert np.max(steps) < 2e-3 * np.max(np.linalg.norm(v, axis=1)) + 1e-9
 
 
+@pytest.mark.slow
 def test_two_contacts_record_the_sum_of_their_forces() -> None:
     run = roll(BODIES["capsule"], *HANDS["dish"])
     both = run["mode"] == "rolling + rolling"

@@ -48,6 +48,7 @@ def test_peanut_rocks_into_rest() -> None:
     assert run.feasible
 
 
+@pytest.mark.slow
 def test_rocking_of_the_sheet() -> None:
     """The sheet's peanut is r = .3 (1 + .35 cos 2 phi) m, 1 kg, .05 kg m^2, let go at .25 rad: 2.5989 -> 1.4978."""
     before, after, energy = analytic.PEANUT_ROCKING

@@ -45,6 +45,7 @@ def test_torques_bring_the_sheets_ball_to_its_goal(law):
         assert np.max(np.abs(plan.inputs[:, 2])) < 1e-9
 
 
+@pytest.mark.slow
 def test_forbidden_spin_costs_more_and_the_straight_roll_least():
     free = plan_ball(BallTransfer(**BALL, rotation=QUARTER), nodes=40, starts=4)
     forbidden = plan_ball(BallTransfer(**BALL, rotation=QUARTER, law="pure-rolling"), nodes=40, starts=4)

@@ -39,11 +39,13 @@ def test_the_published_reorientation_is_reached_and_longer_than_a_straight_line(
     assert 0.033 < path.length < 0.25
 
 
+@pytest.mark.slow
 def test_more_rolls_are_no_longer() -> None:
     three, five = (roll_straight([0.0, -0.033], QUARTER, RADIUS, rolls=k, starts=4).length for k in (3, 5))
     assert five < three
 
 
+@pytest.mark.slow
 def test_random_goals_are_reached_by_paths_no_shorter_than_the_way() -> None:
     rng = np.random.default_rng(3)
     for _ in range(3):

@@ -6,6 +6,7 @@ import pytest
 
 import trundle as tr
 from tests.oracles import walker as oracle
+from tests.slowly import slow_but
 from trundle.errors import InputError, SimulationError
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.plan.walk.limit_cycle import STEADY, TWIN, StrideMap, limit_cycle, stride_problem
@@ -19,7 +20,7 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize("slope", TABLE)
+@pytest.mark.parametrize("slope", slow_but(TABLE, 0.02))
 def test_stable_cycles_are_those_of_shooting_with_another_program(slope):
     start, duration, multiplier = TABLE[slope]
     z, t, values = oracle.cycle(np.array(start), slope)

@@ -71,6 +71,7 @@ def test_every_run_is_saved_with_its_own_status(offset: Result) -> None:
         np.testing.assert_array_equal(saved["object_position"], part["object_position"])
 
 
+@pytest.mark.slow
 def test_without_an_offset_the_main_run_is_the_first_trial(tried: Result) -> None:
     assert list(tried.parts) == ["plan", "closed-loop-1", "open-loop-1", "closed-loop-2", "open-loop-2"]
     assert tried.trajectory is not None
@@ -82,6 +83,7 @@ def test_without_an_offset_the_main_run_is_the_first_trial(tried: Result) -> Non
         np.testing.assert_array_equal(opened["object_position"][0], closed["object_position"][0])
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run_from_its_resolved_file(tried: Result, tmp_path: Path) -> None:
     again = run(tried.directory / "scenario.toml", tmp_path / "again", plots=False)
     assert list(again.parts) == list(tried.parts)

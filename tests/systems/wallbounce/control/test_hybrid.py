@@ -61,6 +61,7 @@ def test_the_schedule_is_kept(levels):
     assert np.all(floor[:, 2] > hybrid.least_normal)
 
 
+@pytest.mark.slow
 def test_plans_of_a_loop_hold_their_contacts():
     """Three iterations from warm starts, noise in the measurement: 95 % of what is planned in contact."""
     seen, rng = Seen(), np.random.default_rng(0)

@@ -64,13 +64,19 @@ def escape_bars(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lin
 def parameters(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
     """List the parameters that a dataclass declares, with sentences and defaults, if its docstring does not."""
     if what == "class" and any("text" in field.metadata for field in getattr(obj, "__dataclass_fields__", {}).values()):
-        written = re.findall(
-            r"^:(?:param|ivar) (\w+):|^\* \*\*(\w+)\*\*|^\*\*(\w+)\*\*", "\n".join(lines), re.MULTILINE
-        )
-        there = {name for names in written for name in names}
+        written = re.findall(r"\*\*([\w, ]+)\*\*", "\n".join(lines))  # as napoleon sets the names of a section
+        there = {name for names in written for name in names.split(", ")}
         left = [one for one in parameters_of(obj) if one.name not in there]
         told = ((one, "" if one.default is MISSING else f"; default ``{one.default!r}``") for one in left)
         lines += ["", *(f":param {one.name}: {one.text}{default}" for one, default in told), ""]
+
+
+def plain_types(
+    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Write types in signatures without their ranges: those are told with the parameters."""
+    ranged = r"Annotated\[([^()]*?), ~?trundle\.parameters\.Range\(text=.*?, infinite=(?:True|False)\)\]"
+    return None if signature is None else re.sub(ranged, r"\1", signature), returned
 
 
 def formula(writer: Any, node: nodes.Element) -> None:
@@ -90,5 +96,6 @@ def formula(writer: Any, node: nodes.Element) -> None:
 def setup(app: Any) -> None:
     """Connect what is above."""
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
-    app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-docstring", parameters, priority=600)  # after napoleon has read the docstring
+    app.connect("autodoc-process-docstring", escape_bars, priority=700)
+    app.connect("autodoc-process-signature", plain_types)

@@ -38,10 +38,7 @@ class StandExperiment(MulticontactExperiment):
 
     def check(self) -> None:
         """Raise `InputError` where the robot cannot stand as the file says."""
-        moved = {"loadable": "robot.name", "lowered": "robot.lowered"}
-        if not self.tables.terrain.floor and not self.tables.terrain.blocks:
-            moved["place"] = "terrain.floor"
-        with error_context("steps", self.scenario, moved):
+        with error_context("robot", self.scenario, {"loadable": "robot.name"}):
             _ = self.steps
             self.check_reach()
 

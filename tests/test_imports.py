@@ -40,6 +40,7 @@ FLOORS = {
     "records": 1,
     "errors": 1,
     "status": 1,
+    "threads": 1,
     "checks": 1,
     "parameters": 1,
     "units": 1,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number, positive, rotation
 from trundle.errors import InputError
+from trundle.threads import cached_property
 
 _SMALLEST_AREA = 1e-10  # m2
 _INNER = 0.5**0.5

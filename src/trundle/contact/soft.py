@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, TypeVar
 
 import casadi as ca
@@ -14,6 +13,7 @@ from trundle.checks import non_negative
 from trundle.contact.walls import FLAT, ROUND, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
 from trundle.parameters import LARGEST, Length, Range, check_parameters, parameter
+from trundle.threads import cached_property
 
 Expression = TypeVar("Expression", ca.SX, ca.MX, ca.DM)
 

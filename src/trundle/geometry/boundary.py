@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
 import casadi as ca
@@ -13,6 +12,7 @@ import casadi as ca
 from trundle.geometry.chart import Chart
 from trundle.geometry.level import Level
 from trundle.geometry.patch import Patch
+from trundle.threads import cached_property, made_once
 
 Built = TypeVar("Built")
 
@@ -107,6 +107,4 @@ class Boundary(ABC):
 
     def numeric(self, build: Callable[[Self], Built]) -> Built:
         """Return ``build(shape)``, kept with the shape: tables that are made once."""
-        if build not in self._built:
-            self._built[build] = build(self)
-        return self._built[build]
+        return made_once(self._built, build, lambda: build(self))

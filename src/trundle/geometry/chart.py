@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 
 from trundle.geometry.patch import Patch
 from trundle.numerics.space import dot, inverse, rot90
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 
 from trundle.geometry.patch import Patch
 from trundle.numerics.space import dot, tangents
+from trundle.threads import cached_property
 
 
 class Level(ABC):

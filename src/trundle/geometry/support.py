@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import array, positive
 from trundle.geometry.patch import Patch
+from trundle.threads import cached_property
 
 
 class Support(ABC):

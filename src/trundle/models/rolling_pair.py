@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from inspect import signature
 from typing import Annotated, Any
 
@@ -29,6 +28,7 @@ from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.parameters import NonNegative, Range, check_parameters, parameter
+from trundle.threads import cached_property
 
 Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
 _SECOND = "second"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -27,6 +26,7 @@ from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
+from trundle.threads import cached_property
 
 _NEAR = 0.1
 SECOND = "-second"

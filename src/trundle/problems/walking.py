@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
 import casadi as ca
@@ -17,6 +16,7 @@ from trundle.problems.landing import landing
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
 from trundle.problems.soles import FlatSole, FootStance, RollingSole, Sole
+from trundle.threads import cached_property
 
 SIDES = ("left", "right")
 _ROUND_OFF = 1e-9

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.threads import lock_of
+
 
 @runtime_checkable
 class Policy(Protocol):
     """Maps time and measured state to the model's input, once a period.
+
+    A policy may remember, so runs that share one, or one inside it, come one after the other, whatever their threads;
+    a copy (``copy.deepcopy``) has a run of its own.
 
     The simulator calls `reset` once before a run, then the policy at the times 0, period, 2 period, ...; the input
     is held between calls. A continuous policy, ``period = None``, is for simulators that can call one;
@@ -41,6 +48,25 @@ class ContactSensing(Protocol):
     def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
         """Take note of which contacts touch (rolling or sliding) at `time` (s), in the order of the model's."""
         ...
+
+
+@contextmanager
+def held_alone(policy: Policy | None) -> Iterator[None]:
+    """Keep a policy, and those inside it, for the runs of this thread, once those of others have left them."""
+    with ExitStack() as held:
+        # In one order for all threads: none has what another waits for while it waits itself.
+        for key in sorted(map(id, _within(policy, {}).values())):
+            held.enter_context(lock_of(key))
+        yield
+
+
+def _within(value: object, found: dict[int, Policy]) -> dict[int, Policy]:
+    """Add the policies in `value`, itself or in its attributes, to `found` by their identity."""
+    if isinstance(value, Policy) and not isinstance(value, type) and id(value) not in found:
+        found[id(value)] = value
+        for inner in getattr(value, "__dict__", {}).values():
+            _within(inner, found)
+    return found
 
 
 def tell_contacts(policy: object, time: float, touching: tuple[bool, ...]) -> None:

@@ -14,6 +14,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Policy, Trajectory
+from trundle.records.policy import held_alone
 from trundle.simulate.events import HybridState
 from trundle.simulate.mode import Method, Mode, Stabilization
 from trundle.simulate.record import record
@@ -92,8 +93,9 @@ def _recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
     runner.phase(first.mode)
-    built = clock.perf_counter()
-    status = runner.run(first, duration)
+    with held_alone(runner.policy):
+        built = clock.perf_counter()
+        status = runner.run(first, duration)
     done = clock.perf_counter()
     return record(runner.system, runner.log, status, {"build": built - begin, "simulate": done - built}, done)
 

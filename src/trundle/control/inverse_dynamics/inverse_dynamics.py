@@ -21,6 +21,7 @@ from trundle.models.tree.multibody import Terms
 from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.qp.qp import TOLERANCE
+from trundle.threads import PerThread
 
 Item = TypeVar("Item", Task, Limit)
 Flags = Sequence[float] | FloatArray
@@ -189,13 +190,16 @@ class InverseDynamics:
         given = [dynamics.x, *(none if symbols is None else symbols for symbols in (reference, last, touching))]
         self._function = _compiled(program, given, dynamics.u)
         self._solvers = Solvers(layout, solver, tolerance, self.damping)
-        self._arguments = [np.zeros(symbols.shape[0]) for symbols in given]
-        self.data = self._blank()
-        results = [getattr(self.data, field.name) for field in dataclasses.fields(self.data)]
-        self._evaluate = BufferedCall(self._function, self._arguments, results)
+        self._sizes = [symbols.shape[0] for symbols in given]
+        self._buffers = PerThread(self._bind)
+
+    def _bind(self) -> tuple[list[FloatArray], AssembledProgram[FloatArray], BufferedCall]:
+        """Return the arrays that the function reads, those it writes and the solver takes as they are, and its call."""
+        arguments, data = [np.zeros(size) for size in self._sizes], self._blank()
+        results = [getattr(data, field.name) for field in dataclasses.fields(data)]
+        return arguments, data, BufferedCall(self._function, arguments, results)
 
     def _blank(self) -> AssembledProgram[FloatArray]:
-        """Return the arrays that the function writes into and the solver takes as they are."""
         layout, k = self.layout, sum(part.stop - part.start for part in self.layout.task_rows)
         n, size, rows = layout.n, layout.nv + layout.m + layout.n_u, layout.rows
         # CasADi writes columns: matrices come out transposed, so that rows are contiguous.
@@ -210,12 +214,12 @@ class InverseDynamics:
     @property
     def remembers(self) -> bool:
         """Whether a call needs the last torques."""
-        return self._arguments[2].size > 0
+        return self._sizes[2] > 0
 
     @property
     def contacts(self) -> int:
         """How many contacts a call has to say of whether they touch; 0: it is not asked."""
-        return self._arguments[3].size
+        return self._sizes[3]
 
     @property
     def function(self) -> ca.Function:
@@ -229,8 +233,8 @@ class InverseDynamics:
         last: ArrayLike = (),
         touching: Sequence[float] | FloatArray = (),
     ) -> AssembledProgram:
-        """Return the program's numbers; they are overwritten by the next call."""
-        x, r, u, on = self._arguments
+        """Return the program's numbers; they are overwritten by the next call in the same thread."""
+        (x, r, u, on), data, evaluate = self._buffers()
         x[:] = state
         if r.size:
             r[:] = reference
@@ -238,8 +242,8 @@ class InverseDynamics:
             u[:] = last
         if on.size:
             on[:] = touching if len(touching) else 1.0
-        self._evaluate()
-        return self.data
+        evaluate()
+        return data
 
     def __call__(
         self,
@@ -255,7 +259,7 @@ class InverseDynamics:
         """
         data = self.assemble(state, reference, last, touching)
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
-        finite = math.isfinite(sum(float(argument.sum()) for argument in self._arguments))
+        finite = math.isfinite(sum(float(argument.sum()) for argument in self._buffers()[0]))
         return solve_program(self.layout, data, self._solvers, finite)
 
     def inputs(self, u: FloatArray) -> FloatArray:

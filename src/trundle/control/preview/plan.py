@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +15,7 @@ from trundle.control.preview.window import Window
 from trundle.models.centroidal.samples import third_momentum_gain
 from trundle.numerics.qp.qp import QpSolution
 from trundle.status import Status
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True)

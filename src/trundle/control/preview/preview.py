@@ -18,6 +18,7 @@ from trundle.models.centroidal.forecast import Forecast, aligned
 from trundle.numerics.qp.qp import QpSolution, QpSolver
 from trundle.parameters import NonNegative, Positive, check_parameters, parameter
 from trundle.status import Status
+from trundle.threads import PerThread
 
 GRID = tuple([0.05] * 6 + [0.15] * 6 + [0.225] * 8)
 """Durations (s) of 20 samples over 3 s that walked a robot: fine at first."""
@@ -51,6 +52,8 @@ class PreviewWeights:
 
 class Preview:
     """Preview control of a centroidal model (final): one program a call, its pattern kept from call to call.
+
+    Threads may share one: each keeps patterns and solvers of its own.
 
     Over K samples, wrenches w held in each,
 
@@ -125,9 +128,7 @@ class Preview:
         self._W = projection_frame(self.axis)
         self._grid = np.concatenate(([0.0], np.cumsum(self.durations)))
         self._scales = Scales.of(model.mass, float(np.linalg.norm(model.gravity)))
-        self._programs: dict[Layout, PreviewProgram] = {}
-        self._known: _Known | None = None
-        self._softened = False
+        self._memory = PerThread(_Memory)
 
     def __call__(self, time: float, state: CentroidalState, forecast: Forecast, path: ReferencePath) -> PreviewPlan:
         """Return the plan from the measured `state` at `time` (s); `path` is what the centre of mass should follow.
@@ -158,22 +159,27 @@ class Preview:
         first = (self.model.mass, self._W)
         return make_window(borders, state, forecast, path, first, self.model.gravity, self.pull)
 
+    @property
+    def _programs(self) -> dict[Layout, PreviewProgram]:
+        return self._memory().programs
+
     def _look(self, forecast: Forecast) -> _Known:
-        if self._known is None or self._known.forecast is not forecast:
-            self._known = _Known(forecast, self._scales, self.least)
-        return self._known
+        memory = self._memory()
+        if memory.known is None or memory.known.forecast is not forecast:
+            memory.known = _Known(forecast, self._scales, self.least)
+        return memory.known
 
     def _solved(self, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, PreviewProgram]:
         """Solve with the prescribed force as an equation; where that fails, or failed last time, at a price."""
-        turning = bool(window.turns.any())
-        if not self._softened:
+        turning, memory = bool(window.turns.any()), self._memory()
+        if not memory.softened:
             solution, program = self._attempt(
                 Layout(len(self.durations), known.slots, turning, False), window, known, slots
             )
             if solution.status in (Status.SUCCESS, Status.NOT_FINITE):
                 return solution, program
         solution, program = self._attempt(Layout(len(self.durations), known.slots, turning, True), window, known, slots)
-        self._softened = not float(np.abs(program.slacks(solution.x)[:, 0]).max()) <= _MET
+        memory.softened = not float(np.abs(program.slacks(solution.x)[:, 0]).max()) <= _MET
         return solution, program
 
     def _attempt(
@@ -185,11 +191,11 @@ class Preview:
         return program.qp.solve(), program
 
     def _program(self, layout: Layout, window: Window) -> PreviewProgram:
-        made = layout not in self._programs
-        if made:
-            self._programs[layout] = PreviewProgram(layout, self._scales, self.accuracy, self.max_iterations)
-        program, masses = self._programs[layout], window.samples.masses
-        if made or program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
+        programs, masses = self._programs, window.samples.masses
+        if layout not in programs:
+            programs[layout] = PreviewProgram(layout, self._scales, self.accuracy, self.max_iterations)
+        program = programs[layout]
+        if program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
             w = self.weights
             state = np.array([w.position, w.velocity, w.position, w.velocity, w.angular_momentum, w.angular_momentum])
             program.weigh(state, np.array([w.moment] * 3 + [w.force] * 3), _SLACK, masses)
@@ -241,6 +247,15 @@ _MET = 1e-5
 """A prescribed value is met within this part of the weight, or this many m and m/s."""
 _SLACK = 1e5
 """Price of the squared slack, scaled."""
+
+
+class _Memory:
+    """What a thread's calls of a `Preview` leave for its next ones."""
+
+    def __init__(self) -> None:
+        self.programs: dict[Layout, PreviewProgram] = {}
+        self.known: _Known | None = None
+        self.softened = False
 
 
 class _Slots:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
 from trundle.parameters import parameter
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True, eq=False)

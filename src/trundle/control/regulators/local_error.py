@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -20,6 +19,7 @@ from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import Atlas
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.space import angular_size
+from trundle.threads import cached_property
 
 Rolled = Literal["rotation", "contact"]
 Weighting = Mapping[str, ArrayLike] | ArrayLike

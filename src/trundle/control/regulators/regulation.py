@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -13,6 +12,7 @@ from trundle.control.regulators.linearization import Linearization, dynamics_of
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
 from trundle.numerics.riccati import sampled_regulator
+from trundle.threads import cached_property
 
 _REST = 1e-6
 _RANK = 1e-9

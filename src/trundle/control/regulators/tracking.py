@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -22,6 +21,7 @@ from trundle.models.tree.system import Start
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
 from trundle.parameters import parameter
 from trundle.records.reference import Reference
+from trundle.threads import cached_property
 
 _LINEARIZED = 100
 """Smallest number of times at which a long reference is linearised."""

@@ -104,7 +104,7 @@ class CollisionRows:
             self._shapes[name] = coal.Capsule(c.radius, c.length)
         for name, o in self._fixtures.items():
             self._shapes[name] = _shape(o)
-        self._ask, self._answer = coal.DistanceRequest(), coal.DistanceResult()
+        self._ask = coal.DistanceRequest()
         # Bodies in pairs, those of the robot first: their centres are found at once.
         named = tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
         self._moving = tuple(name for name in named if name in self._capsules)
@@ -155,8 +155,7 @@ class CollisionRows:
         places: tuple[FloatArray, dict[str, coal.Transform3s]],
     ) -> PairDistance | None:
         place_a, place_b = (self._placed(name, motions, *places) for name in (a, b))
-        answer = self._answer
-        answer.clear()
+        answer = self._coal.DistanceResult()
         distance = self._coal.distance(self._shapes[a], place_a, self._shapes[b], place_b, self._ask, answer)
         if not distance <= self.clearance.reach:
             return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -20,6 +19,7 @@ from trundle.errors import InputError
 from trundle.models.centroidal.forecast import MassChange
 from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
 from trundle.parameters import Fraction, NonNegative, Range, Seconds, check_parameters, parameter
+from trundle.threads import cached_property
 
 HANDS = ("left_hand", "right_hand")
 PHASES = ("wait", "reach", "close", "squeeze", "load", "lift", "carry", "lower", "unload", "release", "open", "retreat")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from trundle.contact.packed import FrameMotion
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.models.urdf.articulated import Momentum
 from trundle.numerics.rotations import cross
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True, eq=False)

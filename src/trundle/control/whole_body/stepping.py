@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +15,7 @@ from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import Forecast, Held, MassChange
 from trundle.numerics.rotations import rotation_by, rotation_vector
+from trundle.threads import cached_property
 
 _SAMPLES = 33
 

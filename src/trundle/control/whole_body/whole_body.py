@@ -32,6 +32,7 @@ from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.numerics.rotations import turn_between
 from trundle.parameters import NonNegative, Positive, PositiveFraction, check_parameters, parameter
+from trundle.threads import PerThread
 
 _ZERO = np.zeros(3)
 _ZERO.setflags(write=False)
@@ -158,7 +159,7 @@ class WholeBodyController:
         self.humanoid, self.gains = humanoid, gains or WholeBodyGains()
         self.horizon = positive("horizon", horizon, "s")
         self._solver, self.collisions = solver, collisions
-        self._programs: dict[tuple[tuple[str, ...], ...], TickProgram] = {}
+        self._programs: PerThread[dict[tuple[tuple[str, ...], ...], TickProgram]] = PerThread(dict)
         robot, g = humanoid.robot, self.gains
         self.patches = {f"{name}_foot": sole.patch(g.friction, g.sole_part) for name, sole in humanoid.feet.items()}
         for name, hand in humanoid.hands.items():
@@ -199,7 +200,7 @@ class WholeBodyController:
         held = aim.load.hands if aim.load else ()
         contacts = tuple(name for name in aim.contacts if name not in held)
         moving = tuple(name for name in aim.ends if name not in contacts and name not in held)
-        program = self._programs.get((contacts, moving, held)) or self._program(contacts, moving, held)
+        program = self._programs().get((contacts, moving, held)) or self._program(contacts, moving, held)
         J, b = self._contact_rows(program, ends, aim)
         self._write(program, terms, ends, q, nu, aim)
         M, h = terms.M, terms.h
@@ -256,7 +257,7 @@ class WholeBodyController:
         bounds = {limit.name: LimitRows.of(limit) for limit in layout.limits}
         blank = np.zeros((m, nv)), np.zeros(m), np.zeros((m, m)), S, np.zeros((nv, nv)), np.zeros(nv)
         made = TickProgram(layout, solvers, tasks, bounds, standing, moving, held, *blank)
-        self._programs[standing, moving, held] = made
+        self._programs()[standing, moving, held] = made
         return made
 
     def _tasks(self, S: FloatArray, m: int, moving: tuple[str, ...], loaded: bool) -> dict[str, Task]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.chart import Chart, Range
+from trundle.threads import cached_property
 
 FloatArray = NDArray[np.float64]
 GOLDEN = np.pi * (3.0 - np.sqrt(5.0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
+from trundle.threads import cached_property
 
 STATES = 6
 """m r1, m v1, m r2, m v2, L1, L2 (paper 3, (13))."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from trundle.models.robots.joint_patterns import by_joint, known
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
+from trundle.threads import cached_property
 
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""

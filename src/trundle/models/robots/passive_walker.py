@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 import casadi as ca
@@ -22,6 +21,7 @@ from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import Start
 from trundle.numerics.space import cross
 from trundle.parameters import Gravity, Length, Mass, Positive, PositiveFraction, Range, check_parameters, parameter
+from trundle.threads import cached_property
 
 _NUMBER = "a number from 0 to 1e12"
 MassOrZero = Annotated[float, Range(_NUMBER, minimum=0.0, unit="kg")]

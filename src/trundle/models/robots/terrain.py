@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from trundle.checks import ArrayField, FloatArray, array
 from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_rpy
+from trundle.threads import cached_property
 
 _UP = np.array([0.0, 0.0, 1.0])
 _FLAT = 0.5

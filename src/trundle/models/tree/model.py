@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -21,6 +20,7 @@ from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint
 from trundle.numerics.space import angular_size
+from trundle.threads import cached_property
 
 _SMALL = 12
 """Up to so many velocities M is summed over the bodies: that is shorter there."""

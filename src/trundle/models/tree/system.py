@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
@@ -19,6 +18,7 @@ from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.tree import TreeModel
+from trundle.threads import cached_property, made_once
 
 Atlas = tuple[tuple[int, int], ...]
 Built = TypeVar("Built")
@@ -152,15 +152,11 @@ class ContactSystem:
     def model(self, atlas: Atlas | None = None) -> TreeModel:
         """Return the model on the charts `atlas` (default: the first chart of every shape)."""
         key = atlas or self.first_atlas
-        if key not in self._models:
-            self._models[key] = self.build(key)
-        return self._models[key]
+        return made_once(self._models, key, lambda: self.build(key))
 
     def kept(self, key: Hashable, build: Callable[[], Built]) -> Built:
         """Return ``build()``, made once for each `key`: compiled functions live as long as the system."""
-        if key not in self._kept:
-            self._kept[key] = build()
-        return self._kept[key]
+        return made_once(self._kept, key, build)
 
     def with_motions(self, motions: Mapping[str, HandMotion]) -> ContactSystem:
         """Return the same system with other numbers in its prescribed motions.

@@ -15,6 +15,7 @@ from trundle.contact.packed import ContactRows, FrameMotion
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.tree import refuse_idle
+from trundle.threads import PerThread
 
 _REFINEMENTS = 3
 
@@ -152,7 +153,7 @@ class Articulated:
         except (ValueError, RuntimeError) as error:
             raise InputError("urdf", urdf.name, f"a description Pinocchio can read ({error})") from None
         self._model.gravity.linear = np.array(self.gravity)
-        self._data = self._model.createData()
+        self._workspace = PerThread(self._model.createData)
         self._frames: dict[str, int] = {}
         self._armature = armature
         self.joints = tuple(str(name) for name in self._model.names)[2:]
@@ -180,11 +181,11 @@ class Articulated:
 
     def bodies(self) -> tuple[MovingBody, ...]:
         """Return everything that moves, each after its parent: what another simulator builds the robot from."""
-        pin, model, found = self._pin, self._model, []
-        pin.crba(model, self._data, pin.neutral(model))
+        pin, model, data, found = self._pin, self._model, self._workspace(), []
+        pin.crba(model, data, pin.neutral(model))
         for i in range(1, model.njoints):
             place, inertia = model.jointPlacements[i], model.inertias[i]
-            S = np.zeros(6) if i == 1 else np.array(self._data.joints[i].S).ravel()
+            S = np.zeros(6) if i == 1 else np.array(data.joints[i].S).ravel()
             slides = bool(np.any(S[:3]))
             found.append(
                 MovingBody(
@@ -215,8 +216,9 @@ class Articulated:
     def joint_places(self, q: ArrayLike) -> FloatArray:
         """Return the origins (n + 1, 3) m, world, of `bodies` in the state q (nq,): of the base and of each joint."""
         q_pin, _ = self._to_pinocchio(q)
-        self._pin.forwardKinematics(self._model, self._data, q_pin)
-        return np.array([place.translation for place in self._data.oMi][1:])
+        data = self._workspace()
+        self._pin.forwardKinematics(self._model, data, q_pin)
+        return np.array([place.translation for place in data.oMi][1:])
 
     def terms(
         self, q: ArrayLike, nu: ArrayLike, frames: Sequence[str] = (), *, momentum: bool = False
@@ -230,7 +232,7 @@ class Articulated:
         InputError
             If a size is wrong, a number is not finite, the quaternion is not of unit length or a link is unknown.
         """
-        pin, model, data = self._pin, self._model, self._data
+        pin, model, data = self._pin, self._model, self._workspace()
         ours = array("nu", nu, (self.nv,))
         q_pin, R = self._to_pinocchio(q)
         T = np.eye(self.nv)
@@ -275,7 +277,7 @@ class Articulated:
         return np.array(parts), np.array(self._pin.Quaternion(w, x, y, z).toRotationMatrix())
 
     def _momentum(self, q: FloatArray, v: FloatArray, c: FloatArray, T: FloatArray) -> Momentum:
-        pin, model, data = self._pin, self._model, self._data
+        pin, model, data = self._pin, self._model, self._workspace()
         pin.ccrba(model, data, q, v)
         A = np.array(data.Ag) @ T
         pin.computeCentroidalMomentumTimeVariation(model, data, q, v, c)
@@ -308,7 +310,7 @@ class Articulated:
         return self._frames[name]
 
     def _motion(self, name: str, T: FloatArray) -> FrameMotion:
-        pin, model, data = self._pin, self._model, self._data
+        pin, model, data = self._pin, self._model, self._workspace()
         frame, axes = self._frame(name), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         place = data.oMf[frame]
         twist = pin.getFrameVelocity(model, data, frame, axes)

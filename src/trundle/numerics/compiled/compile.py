@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Literal, cast, overload
 
 import casadi as ca
-import numpy as np
 
 from trundle.errors import CompileError
 from trundle.numerics.compiled import cache
@@ -188,7 +187,16 @@ def library_source(
 
 
 class NativeFunction:
-    """A generated C function of a loaded library, with the work memory it asks for, to be called from C.
+    """A generated C function of a loaded library, to be called from C with work memory of the caller's.
+
+    Attributes
+    ----------
+    address : int
+        Of the C function.
+    work_sizes : tuple of int
+        Words of 8 bytes that a call needs as ``arg``, ``res``, ``iw`` and ``w``; two calls at a time share none.
+    memory : int
+        What the C function is told to use of its library.
 
     Parameters
     ----------
@@ -212,11 +220,7 @@ class NativeFunction:
         self.library = library
         self.address = ctypes.cast(library[name], ctypes.c_void_p).value
         # Room for the three arguments and one result of the stepping core, whatever the function asks for.
-        self.arg = np.zeros(max(sizes[0].value, 3), dtype=np.uintp)
-        self.res = np.zeros(max(sizes[1].value, 1), dtype=np.uintp)
-        self.iw = np.zeros(max(sizes[2].value, 1), dtype=np.int64)
-        self.w = np.zeros(max(sizes[3].value, 1))
-        self.work_addresses = tuple(array.ctypes.data for array in (self.arg, self.res, self.iw, self.w))
+        self.work_sizes = tuple(max(size.value, least) for size, least in zip(sizes, (3, 1, 1, 1), strict=True))
         library[f"{name}_incref"]()
         self.memory = int(library[f"{name}_checkout"]())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.solution import ControlSolution, Guess, Limits
 from trundle.numerics.ilqr.stage import ControlProblem
 from trundle.status import Status
+from trundle.threads import PerThread
 
 _ARMIJO = 1e-4
 _LARGEST_RHO = 1e8
@@ -83,7 +85,12 @@ class Optimiser:
     def __init__(self, problem: ControlProblem, damping: float = 0.0) -> None:
         self.problem = problem
         self.damping = number("damping", damping, minimum=0.0)
-        self._backend = _make_backend(problem)
+        self._backends = PerThread(partial(_make_backend, problem))
+        _ = self._backend  # compiled now, not at the first tick
+
+    @property
+    def _backend(self) -> Backend:
+        return self._backends()
 
     @property
     def backend(self) -> str:
@@ -128,8 +135,8 @@ class Optimiser:
     def linearise(self, states: ArrayLike, inputs: ArrayLike, parameters: ArrayLike) -> Backend:
         """Return the stages' gaps, derivatives and cost about states (N + 1, n_x) and inputs (N, n_u).
 
-        They are arrays of the optimiser's own, overwritten by its next call. Gaps and cost, or M, are NaN if they are
-        not finite everywhere.
+        They are arrays of the optimiser's own, overwritten by its next call in the same thread. Gaps and cost, or M,
+        are NaN if they are not finite everywhere.
         """
         core = self._backend
         core.x[...], core.u[...] = _shaped("states", states, core.x.shape), _shaped("inputs", inputs, core.u.shape)

@@ -11,7 +11,7 @@ from trundle.errors import CompileError
 from trundle.numerics.compiled.compile import NativeFunction, compile_library
 from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.stage import ControlProblem
-from trundle.numerics.ode.native import CallStruct, call_struct
+from trundle.numerics.ode.native import CallStruct, call_struct, work_memory
 
 FAST = ("-O3", "-march=native", "-fno-math-errno")
 PLAIN = ("-O2", "-fno-math-errno")
@@ -38,8 +38,9 @@ class NativeBackend(Backend):
         super().__init__(problem)
         self._functions = functions = [NativeFunction(stages, name) for name in names]
         self._library = _core_library(problem.nx, problem.nu, problem.n_p)
+        self._work = work_memory(functions)
         self._core = CoreStruct(
-            *(call_struct(function) for function in functions),
+            *(call_struct(function, work.ctypes.data) for function, work in zip(functions, self._work, strict=True)),
             stages=self.stages,
             **{name: getattr(self, name).ctypes.data for name in _NAMES.split()},
         )

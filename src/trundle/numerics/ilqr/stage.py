@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.numerics.compiled.symbols import check_symbols
+from trundle.threads import cached_property
 
 Scalar = ca.SX | FloatArray | float
 """A number, or as many as there are rows."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -21,6 +20,7 @@ from trundle.numerics.nlp.elements import (
     pattern_of,
     to_casadi,
 )
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib import resources
+from itertools import accumulate
 from pathlib import Path
 
 import casadi as ca
@@ -89,7 +90,8 @@ class Core:
         results = [np.zeros(max(function.nnz_out(i), 1)) for i in range(function.n_out())]
         arg = np.array([value.ctypes.data for value in values], dtype=np.uintp)
         res = np.array([result.ctypes.data for result in results], dtype=np.uintp)
-        call = call_struct(native)
+        (work,) = work_memory([native])
+        call = call_struct(native, work.ctypes.data)
         sizes = len(values), len(results)
         self._timer(ctypes.byref(call), arg.ctypes.data, res.ctypes.data, *sizes, max(count // 10, 1))  # warm caches
         return float(self._timer(ctypes.byref(call), arg.ctypes.data, res.ctypes.data, *sizes, count))
@@ -108,11 +110,17 @@ def core_library() -> Core | None:
     return None if path is None else _load(path)
 
 
-def call_struct(native: NativeFunction | None) -> CallStruct:
-    """Return the C view of a compiled function, or of a missing one."""
+def call_struct(native: NativeFunction | None, work: int = 0) -> CallStruct:
+    """Return the C view of a compiled function, or of a missing one; its work memory begins at the address `work`."""
     if native is None:
         return CallStruct()
-    return CallStruct(native.address, *native.work_addresses, native.memory)
+    starts = accumulate(native.work_sizes[:-1], lambda address, words: address + 8 * words, initial=work)
+    return CallStruct(native.address, *starts, native.memory)
+
+
+def work_memory(natives: Iterable[NativeFunction | None]) -> list[FloatArray]:
+    """Return an array for each function, which holds all that one call at a time needs."""
+    return [np.zeros(sum(native.work_sizes) if native else 0) for native in natives]
 
 
 class NativeRun:
@@ -156,6 +164,8 @@ class NativeRun:
             "g": (points + 2, m),
             **dict.fromkeys(("g_trial", "g_min"), (m,)),
         }
+        calls = dict(zip(("rate", "margins", "projection"), functions, strict=True))
+        work = {f"{role} work": (sum(native.work_sizes),) for role, native in calls.items() if native}
         self.state = OdeStruct(
             stages=method.stages,
             extra=method.extra,
@@ -164,9 +174,6 @@ class NativeRun:
             error_exponent=method.error_exponent,
             n=n,
             m=m,
-            rate=call_struct(functions[0]),
-            margins=call_struct(functions[1]),
-            projection=call_struct(functions[2]),
             points=points,
             sample_count=len(sample_times),
             slice_seconds=SLICE_SECONDS,
@@ -176,19 +183,24 @@ class NativeRun:
         )
         self.arrays: dict[str, np.ndarray] = {"armed": np.array(armed, dtype=np.int64)}
         self.state.armed = self.arrays["armed"].ctypes.data
-        self._allocate(shapes)
+        addresses = self._allocate(shapes | work)
+        for name in shapes:
+            setattr(self.state, name, addresses[name])
+        for role, native in calls.items():
+            setattr(self.state, role, call_struct(native, addresses.get(f"{role} work", 0)))
         for name, value in given.items():
             self.arrays[name][...] = value
 
-    def _allocate(self, shapes: dict[str, tuple[int, ...]]) -> None:
-        """Lay all arrays of numbers out in one block, whose address is asked for once."""
-        block = np.zeros(sum(map(math.prod, shapes.values())))
-        address, position = block.ctypes.data, 0
+    def _allocate(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, int]:
+        """Lay all arrays of numbers out in one block, whose address is asked for once; return theirs."""
+        block, addresses = np.zeros(sum(map(math.prod, shapes.values()))), {}
+        start, position = block.ctypes.data, 0
         for name, shape in shapes.items():
             size = math.prod(shape)
             self.arrays[name] = block[position : position + size].reshape(shape)
-            setattr(self.state, name, address + 8 * position)
+            addresses[name] = start + 8 * position
             position += size
+        return addresses
 
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError, MissingExtraError
+from trundle.threads import PerThread
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -255,7 +256,8 @@ class _Conic:
             )
         self._name = name
         self._limit = max_iterations
-        self._built: dict[tuple[int, int], ca.Function] = {}
+        # One a thread: the status of the last call belongs to the function, not to the call.
+        self._built: PerThread[dict[tuple[int, int], ca.Function]] = PerThread(dict)
 
     def __call__(
         self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
@@ -263,11 +265,12 @@ class _Conic:
         import casadi as ca
 
         n, m = len(g), len(limits.low) - len(g)
-        if (n, m) not in self._built:
+        built = self._built()
+        if (n, m) not in built:
             shapes = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(m, n)}
             options = {**self._OPTIONS.get(self._name, {}), "error_on_fail": False, "print_time": False}
-            self._built[n, m] = ca.conic("program", self._name, shapes, options)
-        solver = self._built[n, m]
+            built[n, m] = ca.conic("program", self._name, shapes, options)
+        solver = built[n, m]
         given = {"h": dense(H), "g": g, "a": dense(A), "lba": limits.low[n:], "uba": limits.high[n:]}
         given |= {"lbx": limits.low[:n], "ubx": limits.high[:n]}
         if start is not None:

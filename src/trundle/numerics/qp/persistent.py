@@ -38,7 +38,7 @@ class PersistentQp:
 
     ``h``, ``g``, ``e``, ``low`` and ``x_lower`` are arrays to write to; `equations` and `inequalities` write the values
     of the matrices. What was not written to stays, and costs nothing. Nothing is scaled here: the caller's rows
-    and unknowns should be of the size of 1 (PIQP stops at its iteration limit otherwise).
+    and unknowns should be of the size of 1 (PIQP stops at its iteration limit otherwise). One belongs to one thread.
 
     Parameters
     ----------

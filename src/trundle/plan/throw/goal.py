@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from trundle.models.tree.system import Atlas, ContactSystem, Start
 from trundle.models.tree.touching import contact_points, touch_function, velocities_changed
 from trundle.simulate.mode import Mode
 from trundle.simulate.record import Log, Segment
+from trundle.threads import cached_property
 
 _ARC = 17
 """Points of the arc that the object has yet to roll."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from trundle.checks import FloatArray, array, non_negative, number, positive
 from trundle.errors import InputError
 from trundle.models.rigid_body import SampledMotion
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True)

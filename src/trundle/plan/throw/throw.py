@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Annotated, TypedDict, Unpack
 
 import numpy as np
@@ -25,6 +24,7 @@ from trundle.simulate.mode import Method, Mode
 from trundle.simulate.record import Log
 from trundle.simulate.runner import Runner
 from trundle.status import Status
+from trundle.threads import cached_property
 
 Bounds = Annotated[Sequence[float], Range("2 ascending numbers > 0", above=0.0, length=2)]
 Slip = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="s")]

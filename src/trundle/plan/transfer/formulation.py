@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -25,6 +24,7 @@ from trundle.plan.transfer.planar_goal import rolled_goal
 from trundle.plan.transfer.reduction import Reduction, reduce_phase
 from trundle.plan.transfer.transfer import Transfer
 from trundle.problems import Condition, OptimalControlProblem, Phase
+from trundle.threads import cached_property
 
 _CURVATURE = 1e-2
 """Least relative curvature times the body's size along a plan, where it varies."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal, final
 
 import casadi as ca
@@ -22,6 +21,7 @@ from trundle.parameters import Duration, Gravity, NonNegative, check_parameters,
 from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
 from trundle.problems import Condition, OptimalControlProblem, Phase
 from trundle.status import Status
+from trundle.threads import cached_property
 
 _UP = np.array([0.0, 0.0, 1.0])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import casadi as ca
@@ -18,6 +17,7 @@ from trundle.numerics.ode.ode import Integration, Integrator, OdeSystem
 from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
 from trundle.problems import Condition, OptimalControlProblem, Phase, PhaseLinkage
 from trundle.status import Status
+from trundle.threads import cached_property
 
 LEAST_ANGLE = 0.05
 """Smallest stance angle (rad) of a cycle that is looked for: standing still is a cycle of angle zero."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +27,7 @@ from trundle.simulate.mujoco.mjcf import (
 )
 from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
 from trundle.simulate.mujoco.sensors import Sensors
+from trundle.threads import cached_property
 
 if TYPE_CHECKING:
     import mujoco

@@ -15,10 +15,12 @@ import numpy as np
 from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
 from trundle.records import Policy
+from trundle.records.policy import held_alone
 from trundle.simulate.mujoco.mjcf import load_mujoco
 from trundle.simulate.mujoco.pushes import Action, AppliedPulses, ForcePulse
 from trundle.simulate.mujoco.sensors import DelayedReadings, Sensors
 from trundle.status import Status
+from trundle.threads import made_once
 
 __all__ = ["Fall", "MujocoPlant", "PlantRun", "PlantView"]
 
@@ -174,25 +176,26 @@ class MujocoPlant:
     actuate: Actuate | None = None
     fall: Sequence[Fall] = ()
     start: Callable[[PlantView], None] | None = None
-    _compiled: list[mujoco.MjModel] = field(default_factory=list, init=False, repr=False)
+    _compiled: dict[str, mujoco.MjModel] = field(default_factory=dict, init=False, repr=False)
 
     def view(self) -> PlantView:
         """Return a fresh plant at its start."""
-        mj = load_mujoco()
-        if not self._compiled:
-            try:
-                spec = mj.MjSpec.from_string(self.model) if isinstance(self.model, str) else self.model
-                made = spec.compile()
-            except ValueError as error:
-                raise InputError("model", str(error), "a model that MuJoCo accepts") from None
-            made.opt.disableflags |= mj.mjtDisableBit.mjDSBL_AUTORESET  # a blow-up has to be seen
-            self._compiled.append(made)
-        view = PlantView(mj, self._compiled[0], mj.MjData(self._compiled[0]))
+        mj, model = load_mujoco(), made_once(self._compiled, "model", self._compile)
+        view = PlantView(mj, model, mj.MjData(model))
         if self.start is not None:
             self.start(view)
         mj.mj_forward(view.model, view.data)
         view.remember_forces()
         return view
+
+    def _compile(self) -> mujoco.MjModel:
+        mj = load_mujoco()
+        try:
+            made = (mj.MjSpec.from_string(self.model) if isinstance(self.model, str) else self.model).compile()
+        except ValueError as error:
+            raise InputError("model", str(error), "a model that MuJoCo accepts") from None
+        made.opt.disableflags |= mj.mjtDisableBit.mjDSBL_AUTORESET  # a blow-up has to be seen
+        return made
 
     def run(
         self,
@@ -230,7 +233,8 @@ class MujocoPlant:
             If a period is no multiple of the model's time step, or a push names no body of the model.
         """
         run = _Run(self, policy, sensors, dict(record or {}), pushes, sorted(actions, key=lambda action: action.time))
-        return run.to(positive("duration", duration, "s"), positive("output_step", output_step, "s"), progress)
+        with held_alone(policy):
+            return run.to(positive("duration", duration, "s"), positive("output_step", output_step, "s"), progress)
 
 
 class _Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from trundle.systems.juggling.plants import Draw, draws, moved_start, with_input
 from trundle.systems.juggling.policies import follower, noted, regulator, sensed
 from trundle.systems.juggling.schema_control import JugglingBalance, JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
+from trundle.threads import cached_property
 
 if TYPE_CHECKING:
     from trundle.plan import Transfer

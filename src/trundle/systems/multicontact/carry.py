@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
@@ -29,6 +28,7 @@ from trundle.systems.multicontact.record import TrialResult
 from trundle.systems.multicontact.schema_carry import MulticontactCarry
 from trundle.systems.multicontact.stances import check_turn
 from trundle.systems.multicontact.trials import Outcome, Trial, numbered, run_trial
+from trundle.threads import cached_property
 
 _STEP = 0.01
 """Difference of height, m, below which the ground is even."""

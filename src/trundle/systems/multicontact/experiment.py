@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,6 +34,7 @@ from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
 from trundle.systems.multicontact.trials import Outcome, Trial, trajectory
+from trundle.threads import cached_property
 
 if TYPE_CHECKING:
     from trundle.contact.packed import FrameMotion

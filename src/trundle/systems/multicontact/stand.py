@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import groupby
 from typing import ClassVar, final
 
@@ -20,6 +19,7 @@ from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.schema import MulticontactStand
 from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
+from trundle.threads import cached_property
 
 _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
@@ -24,6 +23,7 @@ from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.layout import holds_of, steps_of, with_hand
 from trundle.systems.multicontact.schema import MulticontactWalk, StepsTable
 from trundle.systems.multicontact.trials import Outcome, Trial, numbered, run_trial
+from trundle.threads import cached_property
 
 _UP = np.array([0.0, 0.0, 1.0])
 

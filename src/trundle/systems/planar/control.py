@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -32,6 +31,7 @@ from trundle.status import Status
 from trundle.systems.planar.build import settings
 from trundle.systems.planar.schema_control import PlanarControllerTable, PlanarNoiseTable, PlanarTrack, TaskTable
 from trundle.systems.planar.tree import build_tree, start_of
+from trundle.threads import cached_property
 
 if TYPE_CHECKING:
     from trundle.records import Policy, Trajectory

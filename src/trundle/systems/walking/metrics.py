@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +19,7 @@ from trundle.report import Metric, MetricGroup, Quantity, RunSet, measure
 from trundle.report.metrics import QUANTITIES
 from trundle.report.metrics import general as general_of_kit
 from trundle.systems.walking.metrics_ball import BALL
+from trundle.threads import cached_property
 
 Array = NDArray[np.float64]
 SIDES = ("left", "right")

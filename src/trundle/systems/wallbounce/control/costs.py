@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -17,6 +16,7 @@ from trundle.errors import InputError
 from trundle.numerics.ilqr.stage import Cost
 from trundle.parameters import NonNegative, check_parameters, parameter
 from trundle.systems.wallbounce.robot import BallBalancer
+from trundle.threads import cached_property
 
 Row = tuple[ca.SX | float, ...]
 """Margin, weight mu, delta and, where its tail is bounded, fade of a barrier; see `relaxed_barrier`."""

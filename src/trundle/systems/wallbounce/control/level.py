@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import casadi as ca
@@ -26,6 +25,7 @@ from trundle.systems.wallbounce.control.costs import (
     unpacked,
 )
 from trundle.systems.wallbounce.robot import BallBalancer
+from trundle.threads import cached_property
 
 _DAMPING = 0.1
 """Soft contacts bend the costs: measured over warm starts, this wastes fewest roll-outs."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,6 +13,7 @@ from trundle.checks import FloatArray, array
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.parameters import NonNegative, check_parameters, parameter
 from trundle.systems.wallbounce.robot import ARM_MASSES, BallBalancer, body_rotation
+from trundle.threads import cached_property
 
 __all__ = ["LowLevel", "LowLevelCommand", "LowLevelGains"]
 

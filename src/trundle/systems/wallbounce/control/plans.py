@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -22,6 +21,7 @@ from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights,
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
+from trundle.threads import cached_property
 
 __all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
 

@@ -28,14 +28,15 @@ def residuals(
 
     - |H x + g + A'y + z|_i / (|H||x| + |g| + |A|'|y| + |z|)_i of each unknown i,
     - the violation of row j / (|A||x| + |bound|)_j, and likewise of each unknown's bound,
-    - the gap |x'H x + g'x + support| / (|x|'|H||x| + |g|'|x|),
+    - the gap |x'H x + g'x + support| / (x'H x + |g|'|x|),
     - for a multiplier whose bound x does not reach: the distance / (|A||x| + |bound|)_j or the sum over i of
       |A_ji y_j| / (the first denominator)_i, whichever is less.
 
-    It is the same in every unit of the cost, of a row and of an unknown, and is no less than the normwise residuals by
+    It is the same in every unit of the cost, of a row and of an unknown, and no less than the normwise residuals by
     which OSQP, PIQP and Clarabel stop, in any such units. No solver can tell terms that are all small beside the rest:
-    with d_i the first denominator, |x|_i counts for at least min(`FAINT` max_k |x_k| sqrt(H_kk/H_ii), max_k |x_k|) and
-    `ROUNDED` max_k |g_k|/sqrt(H_kk H_ii), and d_i for at least min(`FAINT` max_k d_k sqrt(H_ii/H_kk), H_ii max_k |x_k|).
+    with d_i the first denominator, |x|_i is at least min(`FAINT` max_k |x_k| sqrt(H_kk/H_ii), max_k |x_k|) and
+    `ROUNDED` max_k |g_k|/sqrt(H_kk H_ii), and d_i at least min(`FAINT` max_k d_k sqrt(H_ii/H_kk), H_ii max_k |x_k|).
+    Where moduli of sums, cheaper than these sums of moduli, already show less than `SURE`, their value is returned.
     """
     n = len(x)
     if not len(low):
@@ -67,24 +68,28 @@ def residuals(
         share = np.abs(multipliers) * np.concatenate((share, abs(A) @ share))
         idle = np.minimum(share, np.divide(apart, reach + np.abs(bound), out=np.zeros(len(low)), where=apart > 0.0))
         reach += np.where(low > value, np.abs(low), np.where(high < value, np.abs(high), 0.0))
-        error = max(_largest(stationary, slopes), _ratio(gap, cost), _largest(outside, reach), float(idle.max()))
+        error = max(
+            _largest(stationary, slopes),
+            _ratio(gap, abs(quadratic) + cost),
+            _largest(outside, reach),
+            float(idle.max()),
+        )
     return primal, dual, gap, error
 
 
 def _terms(
     H: Matrix, g: FloatArray, A: Matrix, x: FloatArray, multipliers: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return the denominators of `residuals`: of gradients (n,), of unknowns and rows (n + m,), of the gap."""
+    """Return the denominators of `residuals`: of gradients (n,), of unknowns and rows (n + m,), |g|'|x|."""
     n, size, force, spans = len(x), np.abs(x), np.abs(multipliers), abs(A)
-    own = abs(H) @ size + np.abs(g)
-    slopes = own + spans.T @ force[n:] + force[:n]
+    slopes = abs(H) @ size + np.abs(g) + spans.T @ force[n:] + force[:n]
     root, most = np.sqrt(np.maximum(H.diagonal(), 0.0)), float(size.max(initial=0.0))
     curved = np.divide(1.0, root, out=np.zeros(n), where=root > 0.0)
     faint = FAINT * float((slopes * curved).max(initial=0.0)) * root
     slopes = np.maximum(slopes, np.minimum(faint, root * root * most))
     faint = np.minimum(FAINT * float((size * root).max(initial=0.0)) * curved, most)
     size = np.maximum(size, np.maximum(faint, ROUNDED * float((np.abs(g) * curved).max(initial=0.0)) * curved))
-    return slopes, np.concatenate((size, spans @ size)), float(size @ own)
+    return slopes, np.concatenate((size, spans @ size)), float(size @ np.abs(g))
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -13,6 +13,8 @@ FAR = 1e4
 _FAINT = 1e-9
 """Weight of a step beside the squared violations: unknowns that no violation needs stay where they are."""
 _ROUNDS = 6
+_LEFT = 1e-6
+"""What may be left of an unknown in a proof, of the terms that should cancel."""
 _NONE = 1e-5
 """What a direction, its largest entry 1, may have where it should have nothing."""
 _CURVED, _ROUNDED = 1e-9, 64 * float(np.finfo(float).eps)
@@ -50,9 +52,11 @@ def conflict(A: Matrix, limits: ProgramBounds) -> WarmStart | None:
     multipliers = s / size
     above, below = multipliers > 0, multipliers < 0
     support = float(multipliers[above] @ high_k[above] + multipliers[below] @ low_k[below])
-    slack = float(np.abs(C.T @ multipliers).max(initial=0.0))
+    left = np.abs(C.T @ multipliers)
     reach = max(unit, float(np.abs(x).sum()))
-    if not (support < 0 and -support > FAR * slack * reach):
+    if not (support < 0 and -support > FAR * float(left.max(initial=0.0)) * reach):
+        return None
+    if np.any(left > _LEFT * (np.abs(C.T) @ np.abs(multipliers))):  # of an unknown in another unit
         return None
     proof = np.zeros(len(low))
     proof[bounded] = multipliers * scale[bounded]

@@ -254,7 +254,7 @@ class QpSolver:
                 solution = self._held(H, g, A, limits, tried, began)
                 if solution.error <= self.tolerance:
                     return solution
-        proof = conflict(A, limits) if proof is None else proof
+        proof = proof if infeasible else conflict(A, limits)
         if proof is None and n:
             even = EvenProgram.of(H, g, A, limits)
             proof = conflict(even.A, even.limits)

@@ -14,12 +14,19 @@ FAINT = 1e-3
 
 ROUNDED = 1e-8
 """Share of the step to the minimum without bounds that an unknown is taken to have where it is smaller: rounding."""
-SURE = 1e-8
-"""An error found to be no larger than this with simpler, smaller denominators is not found more precisely."""
+SURE = 1e-7
+"""An error that is no larger than this with simpler, smaller denominators is not computed more precisely."""
 
 
 def residuals(
-    H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: FloatArray, x: FloatArray, multipliers: FloatArray
+    H: Matrix,
+    g: FloatArray,
+    A: Matrix,
+    low: FloatArray,
+    high: FloatArray,
+    x: FloatArray,
+    multipliers: FloatArray,
+    sure: float = SURE,
 ) -> tuple[float, float, float, float]:
     """Return primal, dual, gap and error of a candidate, as `QpSolution` defines them; inf where one is not finite.
 
@@ -36,70 +43,74 @@ def residuals(
     which OSQP, PIQP and Clarabel stop, in any such units. No solver can tell terms that are all small beside the rest:
     with d_i the first denominator, |x|_i is at least min(`FAINT` max_k |x_k| sqrt(H_kk/H_ii), max_k |x_k|) and
     `ROUNDED` max_k |g_k|/sqrt(H_kk H_ii), and d_i at least min(`FAINT` max_k d_k sqrt(H_ii/H_kk), H_ii max_k |x_k|).
-    Where moduli of sums, cheaper than these sums of moduli, already show less than `SURE`, their value is returned.
+    What shows less than `sure` without raising, and at once for all bounds with multipliers, is returned as it is.
     """
-    n = len(x)
-    if not len(low):
+    n, k = len(x), len(low)
+    if not k:
         return 0.0, 0.0, 0.0, 0.0
-    value, bent = np.concatenate((x, A @ x)), H @ x
-    stationary = A.T @ multipliers[n:]
-    stationary += multipliers[:n]
-    stationary += bent
-    stationary += g
-    np.abs(stationary, out=stationary)
-    outside = np.maximum(low - value, value - high)
-    np.maximum(outside, 0.0, out=outside)
-    bound = np.where(multipliers > 0, high, low)
-    free = multipliers == 0.0
-    bound[free] = 0.0  # an infinite bound that pushes nothing
-    quadratic, linear = float(x @ bent), float(x @ g)
-    gap = abs(quadratic + linear + float(multipliers @ bound))
-    primal, dual = float(outside.max()), float(stationary.max(initial=0.0))
-    if not primal + dual + gap < math.inf:  # NaN too
-        return math.inf, math.inf, math.inf, math.inf
-    apart = np.abs(value - bound)
-    apart[free] = 0.0
-    # Moduli of sums are no larger than sums of moduli, and cheaper: where they show that all is well, they do.
-    error = max(_largest(stationary, np.abs(g) + np.abs(bent)), _ratio(gap, abs(quadratic) + abs(linear)))
-    error = max(error, _largest(np.maximum(apart, outside), np.abs(value)))
-    if error > SURE:
-        slopes, reach, cost = _terms(H, g, A, x, multipliers)
-        share = np.divide(1.0, slopes, out=np.zeros(n), where=slopes > 0.0)
-        share = np.abs(multipliers) * np.concatenate((share, abs(A) @ share))
-        idle = np.minimum(share, np.divide(apart, reach + np.abs(bound), out=np.zeros(len(low)), where=apart > 0.0))
-        reach += np.where(low > value, np.abs(low), np.where(high < value, np.abs(high), 0.0))
-        error = max(
-            _largest(stationary, slopes),
-            _ratio(gap, abs(quadratic) + cost),
-            _largest(outside, reach),
-            float(idle.max()),
-        )
+    with np.errstate(all="ignore"):
+        value, bent = np.empty(k), H @ x
+        value[:n] = x
+        value[n:] = A @ x
+        stationary = A.T @ multipliers[n:]
+        stationary += multipliers[:n]
+        stationary += bent
+        stationary += g
+        np.abs(stationary, out=stationary)
+        outside = np.maximum(low - value, value - high)
+        np.maximum(outside, 0.0, out=outside)
+        free = multipliers == 0.0
+        bound = np.where(multipliers > 0.0, high, low)
+        bound[free] = 0.0  # an infinite bound that pushes nothing
+        quadratic, linear = float(x @ bent), float(x @ g)
+        gap = abs(quadratic + linear + float(multipliers @ bound))
+        primal, dual = float(outside.max()), float(stationary.max(initial=0.0))
+        if not primal + dual + gap < math.inf:  # NaN too
+            return math.inf, math.inf, math.inf, math.inf
+        apart = value - bound
+        apart[free] = 0.0
+        np.abs(apart, out=apart)
+        size, force, spans, slope = np.abs(x), np.abs(multipliers), abs(A), np.abs(g)
+        slopes = abs(H) @ size
+        slopes += slope
+        slopes += spans.T @ force[n:]
+        slopes += force[:n]
+        reach = np.concatenate((size, spans @ size))
+        error = max(_largest(stationary, slopes), _largest(np.maximum(apart, outside), reach))
+        error = max(error, _ratio(gap, quadratic + float(slope @ size)))
+        if error > sure:
+            slopes, size = _raised(slopes, slope, size, H.diagonal())
+            reach = np.concatenate((size, spans @ size))
+            share = np.divide(1.0, slopes, out=np.zeros(n), where=slopes > 0.0)
+            idle = np.minimum(force * np.concatenate((share, spans @ share)), apart / (reach + np.abs(bound)))
+            reach += np.where(low > value, np.abs(low), np.where(high < value, np.abs(high), 0.0))
+            error = max(
+                _largest(stationary, slopes), _largest(outside, reach), float(np.fmax.reduce(idle, initial=0.0))
+            )
+            error = max(error, _ratio(gap, quadratic + float(slope @ size)))
     return primal, dual, gap, error
 
 
-def _terms(
-    H: Matrix, g: FloatArray, A: Matrix, x: FloatArray, multipliers: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return the denominators of `residuals`: of gradients (n,), of unknowns and rows (n + m,), |g|'|x|."""
-    n, size, force, spans = len(x), np.abs(x), np.abs(multipliers), abs(A)
-    slopes = abs(H) @ size + np.abs(g) + spans.T @ force[n:] + force[:n]
-    root, most = np.sqrt(np.maximum(H.diagonal(), 0.0)), float(size.max(initial=0.0))
-    curved = np.divide(1.0, root, out=np.zeros(n), where=root > 0.0)
-    faint = FAINT * float((slopes * curved).max(initial=0.0)) * root
-    slopes = np.maximum(slopes, np.minimum(faint, root * root * most))
-    faint = np.minimum(FAINT * float((size * root).max(initial=0.0)) * curved, most)
-    size = np.maximum(size, np.maximum(faint, ROUNDED * float((np.abs(g) * curved).max(initial=0.0)) * curved))
-    return slopes, np.concatenate((size, spans @ size)), float(size @ np.abs(g))
+def _raised(
+    slopes: FloatArray, slope: FloatArray, size: FloatArray, diagonal: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the first denominators (n,) and |x| (n,), raised where no solver can tell them; `slope` is |g|."""
+    root, most = np.sqrt(np.maximum(diagonal, 0.0)), float(size.max(initial=0.0))
+    curved = np.divide(1.0, root, out=np.zeros(len(root)), where=root > 0.0)
+    least = FAINT * float((slopes * curved).max(initial=0.0)) * root
+    slopes = np.maximum(slopes, np.minimum(least, root * root * most))
+    least = np.minimum(FAINT * float((size * root).max(initial=0.0)) * curved, most)
+    return slopes, np.maximum(size, np.maximum(least, ROUNDED * float((slope * curved).max(initial=0.0)) * curved))
 
 
 def _ratio(part: float, whole: float) -> float:
     """Return part/whole; 0/0 is 0, a part of nothing infinite."""
-    return part / whole if whole else math.inf if part else 0.0
+    return part / whole if whole > 0.0 else math.inf if part else 0.0
 
 
 def _largest(part: FloatArray, whole: FloatArray) -> float:
-    """Return the largest ratio; 0/0 is 0."""
-    return float(np.divide(part, whole, out=np.zeros(len(part)), where=part > 0.0).max(initial=0.0))
+    """Return the largest ratio; 0/0, which is NaN, does not count."""
+    return float(np.fmax.reduce(part / whole, initial=0.0))
 
 
 def without_multipliers_at_infinity(answer: RawSolution, limits: ProgramBounds) -> RawSolution:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, integer, positive
 from trundle.errors import InputError, TrundleError
 from trundle.numerics.qp.backends import Matrix, ProgramBounds, RawSolution, WarmStart, backend, dense
-from trundle.numerics.qp.judging import residuals, violations, without_multipliers_at_infinity
+from trundle.numerics.qp.judging import SURE, residuals, violations, without_multipliers_at_infinity
 from trundle.numerics.qp.proofs import bent_down, conflict, descent, recedes
 from trundle.numerics.qp.repair import EvenProgram, second_tries
 from trundle.status import Status
@@ -237,7 +237,7 @@ class QpSolver:
     ) -> QpSolution:
         """Return an answer as a success, to be believed if its error is small."""
         x, multipliers = answer.x, answer.multipliers
-        judged = residuals(H, g, A, limits.low, limits.high, x, multipliers)
+        judged = residuals(H, g, A, limits.low, limits.high, x, multipliers, min(SURE, self.tolerance))
         spent = time.perf_counter() - began
         return QpSolution(x, multipliers, Status.SUCCESS, *judged, answer.iterations, spent, answer.solver_status)
 

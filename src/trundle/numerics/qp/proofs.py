@@ -6,12 +6,18 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.numerics.qp.backends import Matrix, ProgramBounds, WarmStart, backend, dense
+from trundle.numerics.qp.repair import even_units
 
 FAR = 1e4
 """A proof of conflict excludes every x up to this many times the least-violation point's own size."""
 _FAINT = 1e-9
 """Weight of a step beside the squared violations: unknowns that no violation needs stay where they are."""
 _ROUNDS = 6
+_LEFT = 1e-6
+"""What may be left of an unknown in a proof, of the terms that should cancel."""
+_NONE = 1e-5
+"""What a direction, its largest entry 1, may have where it should have nothing."""
+_CURVED, _ROUNDED = 1e-9, 64 * float(np.finfo(float).eps)
 
 
 def conflict(A: Matrix, limits: ProgramBounds) -> WarmStart | None:
@@ -32,21 +38,25 @@ def conflict(A: Matrix, limits: ProgramBounds) -> WarmStart | None:
     if k == 0:
         return None
     C, low_k, high_k = (scale[:, None] * stacked)[bounded], (scale * low)[bounded], (scale * high)[bounded]
-    violation = _least(C, low_k, high_k)
+    ends = np.abs(np.concatenate((low_k, high_k)))
+    unit = min(1.0, float(ends[np.isfinite(ends)].max(initial=0.0)) or 1.0)
+    violation = _least(C, low_k / unit, high_k / unit)
     if violation is None:
         return None
-    x, s = violation
+    x, s = (unit * values for values in violation)
     if np.any(low > high):  # bounds that cross need no other proof
         return WarmStart(x, np.zeros(len(low)))
     size = float(np.abs(s).max(initial=0.0))
-    if size <= 1e-9 * max(1.0, float(np.abs(C @ x).max(initial=0.0))):
+    if size <= 1e-9 * max(unit, float(np.abs(C @ x).max(initial=0.0))):
         return None
     multipliers = s / size
     above, below = multipliers > 0, multipliers < 0
     support = float(multipliers[above] @ high_k[above] + multipliers[below] @ low_k[below])
-    slack = float(np.abs(C.T @ multipliers).max(initial=0.0))
-    reach = max(1.0, float(np.abs(x).sum()))
-    if not (support < 0 and -support > FAR * slack * reach):
+    left = np.abs(C.T @ multipliers)
+    reach = max(unit, float(np.abs(x).sum()))
+    if not (support < 0 and -support > FAR * float(left.max(initial=0.0)) * reach):
+        return None
+    if np.any(left > _LEFT * (np.abs(C.T) @ np.abs(multipliers))):  # of an unknown in another unit
         return None
     proof = np.zeros(len(low))
     proof[bounded] = multipliers * scale[bounded]
@@ -108,11 +118,11 @@ def descent(H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds) -> Float
     """Return a direction d (n,) along which the cost falls without end inside the limits, or None.
 
     H d = 0, g'd < 0, and A d, d point into no finite bound; found as the minimiser of
-    1/2 d'H d rho + g'd over the recession cone cut at |d_i| <= 1, then checked.
+    1/2 d'H d rho + g'd over the recession cone cut at |d_i| <= 1, then checked. The units should be even.
     """
     H, rows = dense(H), dense(A)
-    n = len(g)
-    stiff = 1e6 / max(float(np.abs(H).max(initial=0.0)), 1e-300) if np.any(H) else 0.0
+    n, largest = len(g), float(np.abs(H).max(initial=0.0))
+    stiff = 1e6 / max(largest, 1e-300) if largest else 0.0
     bounded = np.isfinite(limits.low), np.isfinite(limits.high)
     low, high = np.where(bounded[0], 0.0, -np.inf), np.where(bounded[1], 0.0, np.inf)
     low[:n], high[:n] = np.maximum(low[:n], -1.0), np.minimum(high[:n], 1.0)
@@ -121,7 +131,30 @@ def descent(H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds) -> Float
     d = backend("daqp")(stiff * H + 1e-6 * np.eye(n), pull, rows, cone, None).x
     if not np.all(np.isfinite(d)):
         return None
-    value, size = np.concatenate((d, rows @ d)), 1e-5
-    inside = np.all(value >= low - size) and np.all(value <= high + size)
-    flat = float(np.abs(H @ d).max(initial=0.0)) <= size * max(float(np.abs(H).max(initial=0.0)), 1.0)
-    return d if inside and flat and float(pull @ d) < -1e-3 else None
+    flat = float(np.abs(H @ d).max(initial=0.0)) <= _NONE * largest
+    return d if flat and float(pull @ d) < -1e-3 and recedes(rows, limits, d) else None
+
+
+def recedes(A: FloatArray, limits: ProgramBounds, d: FloatArray) -> bool:
+    """Whether a direction d, largest entry 1, points into no finite bound."""
+    value = np.concatenate((d, A @ d))
+    inside = np.all(value[np.isfinite(limits.low)] >= -_NONE)
+    return bool(inside and np.all(value[np.isfinite(limits.high)] <= _NONE))
+
+
+def bent_down(H: Matrix) -> FloatArray | None:
+    """Return a direction d (n,), largest entry 1, with d'H d < 0 (the cost is not convex), or None.
+
+    Least eigenvalue of H in units in which its rows' largest entries are one: below what rounding of H makes.
+    """
+    n, diagonal = H.shape[0], H.diagonal()
+    if np.all(abs(H).sum(axis=0) <= 2 * diagonal):  # Gershgorin's circles
+        return None
+    H = dense(H)
+    units = even_units(H)
+    values, vectors = np.linalg.eigh(units[:, None] * H * units)
+    if values[0] >= -_CURVED * n:
+        return None
+    d = units * vectors[:, 0]
+    d = d / float(np.abs(d).max())
+    return d if float(d @ H @ d) < -n * _ROUNDED * float(np.abs(H).max()) else None

@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.errors import InputError, TrundleError
-from trundle.numerics.qp.backends import Matrix, ProgramBounds, RawSolution, WarmStart, backend
+from trundle.numerics.qp.backends import Matrix, ProgramBounds, RawSolution, WarmStart, backend, dense
+from trundle.numerics.qp.judging import SURE, residuals, violations, without_multipliers_at_infinity
+from trundle.numerics.qp.proofs import bent_down, conflict, descent, recedes
+from trundle.numerics.qp.repair import EvenProgram, second_tries
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -109,7 +112,8 @@ class QpSolution:
     gap : float
         |x'H x + g'x + support of the bounds under the multipliers|, in the cost's unit.
     error : float
-        The largest of the three over max(1, |A x|, |x|), max(1, |H x|, |g|) and max(1, |x'H x|, |g'x|).
+        The largest residual relative to its own terms, the same in all units: see
+        `trundle.numerics.qp.judging.residuals`.
     iterations : int
     time : float
         Wall time in s, with the recomputation.
@@ -215,39 +219,61 @@ class QpSolver:
             if not (finite or finite_program(H, g, A, low, high)):
                 return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
             limits = ProgramBounds(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
+            if not n:
+                return self._explain(H, g, A, limits, RawSolution(g, np.zeros(m), 0, "no unknowns"), began)
             answer = self._run(H, g, A, limits, start)
-            judged = residuals(H, g, A, low, high, answer.x, answer.multipliers)
-            if judged[3] > self.tolerance:
+            solution = self._held(H, g, A, limits, answer, began)
+            if solution.error > self.tolerance:
                 answer = without_multipliers_at_infinity(answer, limits)
-                judged = residuals(H, g, A, low, high, answer.x, answer.multipliers)
-            if judged[3] <= self.tolerance:
-                spent = time.perf_counter() - began
-                x, multipliers = answer.x, answer.multipliers
-                return QpSolution(
-                    x, multipliers, Status.SUCCESS, *judged, answer.iterations, spent, answer.solver_status
-                )
+                solution = self._held(H, g, A, limits, answer, began)
+            if solution.error <= self.tolerance:
+                # DAQP's own word is enough that the cost is convex: it factorises H.
+                if (self.name == "daqp" and answer.solver_status == "exit flag 1") or bent_down(H) is None:
+                    return solution
             return self._explain(H, g, A, limits, answer, began)
+
+    def _held(
+        self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
+    ) -> QpSolution:
+        """Return an answer as a success, to be believed if its error is small."""
+        x, multipliers = answer.x, answer.multipliers
+        judged = residuals(H, g, A, limits.low, limits.high, x, multipliers, min(SURE, self.tolerance))
+        spent = time.perf_counter() - began
+        return QpSolution(x, multipliers, Status.SUCCESS, *judged, answer.iterations, spent, answer.solver_status)
 
     def _explain(
         self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
     ) -> QpSolution:
-        """Say why there is no solution, by proofs of our own; without one the solver has merely failed."""
-        from trundle.numerics.qp.proofs import conflict, descent
-
+        """Try again in even units, or say why there is no solution, by proofs of our own."""
         n, m = len(g), len(limits.low) - len(g)
-        x, multipliers, status = answer.x, answer.multipliers, Status.NOT_CONVERGED
-        proof = conflict(A, limits)
+        x, multipliers, status, words = answer.x, answer.multipliers, Status.NOT_CONVERGED, answer.solver_status
+        infeasible = not n or "infeasible" in words.lower() or words == "exit flag -1"
+        proof, down = conflict(A, limits) if infeasible else None, bent_down(H)
+        if proof is None and down is None:
+            for tried in second_tries(H, g, A, limits, answer, self._run) if n else [answer]:
+                solution = self._held(H, g, A, limits, tried, began)
+                if solution.error <= self.tolerance:
+                    return solution
+        proof = proof if infeasible else conflict(A, limits)
+        if proof is None and n:
+            even = EvenProgram.of(H, g, A, limits)
+            proof = conflict(even.A, even.limits)
+            proof = None if proof is None else WarmStart(*even.back(*proof))
+            if down is not None:
+                words += ", but the cost is not convex: H is not positive semidefinite"
+                falls = any(recedes(dense(A), limits, sign * down) for sign in (1.0, -1.0))
+            else:
+                falls = descent(even.H, even.g, even.A, even.limits) is not None
+            status = Status.UNBOUNDED if falls else status
         if proof is not None:
             (x, multipliers), status = proof, Status.CONFLICTING_LIMITS
-        elif descent(H, g, A, limits) is not None:
-            status = Status.UNBOUNDED
         if not np.all(np.isfinite(x)):
-            return unsolved(n, m, status, answer.solver_status, began)
+            return unsolved(n, m, status, words, began)
         judged = residuals(H, g, A, limits.low, limits.high, x, multipliers)
         outside = violations(A, limits.low, limits.high, x)
         worst = int(np.argmax(outside)) if outside.max(initial=0.0) > 0 else -1
         spent = time.perf_counter() - began
-        return QpSolution(x, multipliers, status, *judged, answer.iterations, spent, answer.solver_status, worst)
+        return QpSolution(x, multipliers, status, *judged, answer.iterations, spent, words, worst)
 
 
 def solve_qp(
@@ -280,51 +306,6 @@ def solve_qp(
     if throw and solution.status is not Status.SUCCESS:
         raise QpError(solution)
     return solution
-
-
-def residuals(
-    H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: FloatArray, x: FloatArray, multipliers: FloatArray
-) -> tuple[float, float, float, float]:
-    """Return primal, dual, gap and error of a candidate, as `QpSolution` defines them; inf where one is not finite."""
-    n, k = len(x), len(low)
-    # One array for all largest absolute values: what is slow here is the number of numpy calls.
-    table = np.empty(3 * n + 2 * k)
-    bent, slope, stationary = table[:n], table[n : 2 * n], table[2 * n : 3 * n]
-    value, outside = table[3 * n : 3 * n + k], table[3 * n + k :]
-    value[:n] = x
-    value[n:] = A @ x
-    bent[:] = H @ x
-    slope[:] = g
-    stationary[:] = A.T @ multipliers[n:]
-    stationary += multipliers[:n]
-    stationary += bent
-    stationary += g
-    np.maximum(low - value, value - high, out=outside)
-    np.maximum(outside, 0.0, out=outside)
-    bound = np.where(multipliers > 0, high, low)
-    bound[multipliers == 0.0] = 0.0  # an infinite bound that pushes nothing
-    quadratic, linear = float(x @ bent), float(x @ g)
-    gap = abs(quadratic + linear + float(multipliers @ bound))
-    starts = (0, n, 2 * n, 3 * n, 3 * n + k)
-    most_bent, most_slope, dual, size, primal = np.maximum.reduceat(np.abs(table), starts).tolist()
-    total = primal + dual + gap
-    if not total < math.inf:  # NaN too
-        return math.inf, math.inf, math.inf, math.inf
-    cost = max(1.0, abs(quadratic), abs(linear))
-    return primal, dual, gap, max(primal / max(1.0, size), dual / max(1.0, most_bent, most_slope), gap / cost)
-
-
-def without_multipliers_at_infinity(answer: RawSolution, limits: ProgramBounds) -> RawSolution:
-    """Drop multipliers of infinite bounds, which solvers leave as crumbs; the dual residual then shows them."""
-    multipliers = answer.multipliers
-    nowhere = ((multipliers > 0) & (limits.high == math.inf)) | ((multipliers < 0) & (limits.low == -math.inf))
-    return RawSolution(answer.x, np.where(nowhere, 0.0, multipliers), answer.iterations, answer.solver_status)
-
-
-def violations(A: Matrix, low: FloatArray, high: FloatArray, x: FloatArray) -> FloatArray:
-    """Return how far each unknown and then each row is outside its bounds, (n + m,)."""
-    value = np.concatenate((x, A @ x))
-    return np.maximum(np.maximum(low - value, value - high), 0.0)
 
 
 def finite_program(H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: FloatArray) -> bool:

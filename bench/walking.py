@@ -1,8 +1,8 @@
 """The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking``).
 
 ``python -m bench.walking [PART...] [SLOPE...]``: parts slopes, warm, soles, peaks, replays, impacts, sizes, speed,
-grid, starts, dofs, all of them unless named; slopes in degrees, 0, 10 and -10 unless given. Times of the CPU: the
-machine is shared.
+grid, shares, starts, dofs, all of them unless named; slopes in degrees, 0, 10 and -10 unless given. Times of the CPU:
+the machine is shared.
 The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
 """
 
@@ -23,7 +23,7 @@ from trundle.plan.transcription.transcription import MIDPOINT, Transcription
 from trundle.plan.walk.plan import WalkPlan
 from trundle.plan.walk.walking import meshes, plan_walk
 from trundle.problems.gait import RANGES, Gait
-from trundle.problems.walking import Walking
+from trundle.problems.walking import Walking, bare
 
 SLOPES = [0.0, 10.0, -10.0]
 
@@ -198,6 +198,22 @@ def grid() -> None:
             print(f"  cost changes by {found} from 16 + 6 to {N[0]} + {N[1]} (aim 1 %)", flush=True)
 
 
+def shares() -> None:
+    """Shares of the cost on the flat, and double support with all weights and with torques alone."""
+    for name, gait in {"as in the scenarios": Gait(), "torques alone": Gait(acceleration=0.0, force=0.0)}.items():
+        plan, seconds = planned(gait, max_iterations=400)
+        told(name, plan, seconds)
+        h, both = np.diff(plan.times), plan.standing.all(axis=1)
+        means = {
+            "torques": np.sum((plan.torque / [gait.torques[bare(joint)] for joint in plan.joints]) ** 2, axis=1),
+            "accelerations": gait.acceleration * np.sum(plan.acceleration**2, axis=1),
+        }
+        parts = {what: float(h @ values) / plan.duration for what, values in means.items()}
+        parts["forces and arms"] = plan.statistics["cost"] - sum(parts.values())
+        share = ", ".join(f"{what} {100 * part / plan.statistics['cost']:.0f} %" for what, part in parts.items())
+        print(f"  {share} of the cost; double support {h[both].sum():.3f} s, {100 * h[both].sum() / h.sum():.0f} %")
+
+
 def starts() -> None:
     """Ten random starts: joint angles 0.2 rad off, times 20 % off."""
     found = []
@@ -219,7 +235,7 @@ def dofs() -> None:
 
 PARTS: dict[str, Callable[[], None]] = {
     "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "impacts": impacts,
-    "sizes": sizes, "speed": speed, "grid": grid, "starts": starts, "dofs": dofs,
+    "sizes": sizes, "speed": speed, "grid": grid, "shares": shares, "starts": starts, "dofs": dofs,
 }  # fmt: skip
 
 

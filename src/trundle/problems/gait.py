@@ -116,7 +116,7 @@ class Gait:
     leading: str | None = parameter(None, "how the foot in front stands in double support")
     periodicity: Periodicity = parameter("mirrored", "of one step and its mirror image, or of two steps")
     single: Times = parameter((0.2, 0.8), "s, least and largest duration of single support")
-    double: Times = parameter((0.075, 0.3), "s, of double support: torques alone shrink it")
+    double: Times = parameter((0.075, 0.3), "s, of double support: the default weights bring it to the least")
     double_share: Shares | None = parameter(None, "double support over the step, least and largest")
     impacts: bool = parameter(False, "whether feet land with a plastic impact, otherwise at rest")
     landing: Place | None = parameter(

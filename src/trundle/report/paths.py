@@ -12,7 +12,7 @@ from trundle.records import SceneBody, Trajectory
 from trundle.report import style
 from trundle.report.plane import PlanarView, Pose, planar_view
 from trundle.report.runs import sized
-from trundle.report.trees import is_tree, tree_motion
+from trundle.report.trees import is_tree, tree_motion, with_phases
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,8 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     body, base, contact, force = view.body, view.base, view.contact, view.force
     moving = bool(np.any(np.ptp(view.of_base.position, axis=0) > 0) or np.ptp(view.of_base.angle) > 0)
     size = 0.3 if body is None else float(np.max(np.linalg.norm(body.vertices, axis=1)))
-    instants = _snapshots(view, moving, _near_base(view, size))
+    near = _near_base(view, size)
+    instants = with_phases(run, _snapshots(view, moving, near), near)
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=1))) or 1.0
     scale = 1.3 * size / heaviest
     touching = np.linalg.norm(force[: instants[-1] + 1], axis=1) > 0
@@ -234,7 +235,8 @@ def _label_places(lines: list[list[Array]], limits: Array, path: Array) -> list[
         if len(points):
             room = np.min(np.linalg.norm((points[:, None] - taken) / np.max(size), axis=2), axis=1)
             best = points[int(np.argmax(room))]
-            if room.max() > 0.03:
+            apart = [float(np.linalg.norm((best - place) / np.max(size))) for place in places]
+            if room.max() > 0.03 and min(apart, default=1.0) > 0.12:
                 places.append((float(best[0]), float(best[1])))
                 taken = np.vstack([taken, best])
     return places
@@ -283,10 +285,10 @@ def _near_base(view: PlanarView, size: float) -> int:
     return n
 
 
-def _snapshots(view: PlanarView, moving: bool, n: int) -> list[int]:
+def _snapshots(view: PlanarView, moving: bool, n: int) -> set[int]:
     """Return a few of n samples in the order of time: spread over time, on a base at rest over the contact's way."""
     if moving or n < len(view.contact):
-        return sorted({int(i) for i in np.linspace(0, n - 1, _SNAPSHOTS).round()})
+        return {int(i) for i in np.linspace(0, n - 1, _SNAPSHOTS).round()}
     x = view.contact[:, 0]
     targets = np.linspace(np.min(x), np.max(x), _SNAPSHOTS)
     tolerance = 0.25 * max(float(np.ptp(x)), 1e-12) / _SNAPSHOTS
@@ -295,4 +297,4 @@ def _snapshots(view: PlanarView, moving: bool, n: int) -> list[int]:
         distance = np.abs(x - target)
         near = np.flatnonzero(distance <= tolerance)
         chosen.append(int(near[0]) if near.size else int(np.argmin(distance)))
-    return sorted({*chosen, 0})
+    return {*chosen, 0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Below this a residual is round-off of the recomputation; logarithmic plots end here.
 FLOOR = 1e-17
+_PARTS = {"normal": "normal $f_n$", "tangential": "tangential $|f_t|$"}
 #: A noisy line of more points than this fills its band.
 _POINTS = 300
 
@@ -49,12 +51,13 @@ def hand_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
         for column, label, colour in zip(columns.T, "xyz", style.COMPONENTS, strict=True):
             if np.any(column):
                 axes.plot(run.time, column, sign, color=colour, linewidth=1.1, label=f"${name}_{label}$")
-    right.set_ylabel("linear (m/s²), hand frame", color=style.INK)
-    right.set_visible(bool(np.any(values[:, 3:])))
     style.mark_transitions(ax, run)
     style.dress(ax, "Acceleration of the hand", "time (s)", "angular (rad/s²), hand frame", run)
-    handles = [axes.get_legend_handles_labels() for axes in (ax, right)]
-    ax.legend(*(a + b for a, b in zip(*handles, strict=True)), loc="upper right", fontsize=8.5, frameon=False, ncols=6)
+    style.dress(right, "", "", "linear (m/s²), hand frame")
+    right.spines["right"].set_visible(True)
+    right.grid(visible=False)
+    right.set_visible(bool(np.any(values[:, 3:])))
+    style.legend(ax, 6, [right])
     return ax
 
 
@@ -82,25 +85,25 @@ def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
 
 
 def force(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the contact force over time: normal, tangential, and its world components."""
+    """Draw the contact force over time: normal, tangential, and of a single contact its world components."""
     ax = ax or style.new_axes()
-    for slot in range(metrics.contacts(run)):
+    several = metrics.contacts(run) > 1
+    for slot, colour in zip(range(metrics.contacts(run)), cycle(style.PALETTE), strict=False):
         use = metrics.usage(run, slot=slot)
-        which, fade = (f", {run['contact'][slot]}", 0.6) if slot else ("", 1.0)
-        for key, colour, width, label in (
-            ("normal", "#a9b3bc", 4.0, "normal $f_n$"),
-            ("tangential", "#f3c48a", 4.0, "tangential $|f_t|$"),
-        ):
-            ax.plot(run.time, use[key], color=colour, linewidth=width, alpha=fade, label=label + which)
-    # Wide and pale below, thin and dashed above: on a level hand normal force and z are one line.
+        # Wide and pale below, thin and dashed above: on a level hand normal force and z are one line.
+        looks = ((colour, 1.3, "-"), (colour, 1.3, "--")) if several else (("#a9b3bc", 4.0, "-"), ("#f3c48a", 4.0, "-"))
+        for (key, label), (shade, width, dashes) in zip(_PARTS.items(), looks, strict=True):
+            name = f"{label}, {run['contact'][slot]}" if several else label
+            ax.plot(run.time, use[key], dashes, color=shade, linewidth=width, label=name)
     values = _components(run, run["contact_force"].reshape(len(run), -1))
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
-        ax.plot(run.time, column, "--", color=colour, linewidth=1.1, label=f"${label}$, world")
+        if not several:
+            ax.plot(run.time, column, "--", color=colour, linewidth=1.1, label=f"${label}$, world")
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
     style.mark_transitions(ax, run)
     _steady_limits(ax)
-    on = "object" if run.layout == "pair" else "body"
-    style.dress(ax, f"Contact force on the {on}", "time (s)", "force (N)", run)
+    on = "Contact force on the object" if run.layout == "pair" else "Contact forces" if several else "Contact force"
+    style.dress(ax, on, "time (s)", "force (N)", run)
     style.legend(ax)
     return ax
 
@@ -141,7 +144,7 @@ def energy(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(run.time, potential, color=style.GREEN, linewidth=1.3, label="potential, above its least value")
     style.mark_transitions(ax, run)
     _steady_limits(ax)
-    of = "object" if run.layout == "pair" else "body"
+    of = "object" if run.layout == "pair" else "bodies" if run.dataset.sizes.get("body", 1) > 1 else "body"
     note = f"; drift {metrics.general(run)['energy_drift']:.1e}" if metrics.is_passive(run) else ""
     style.dress(ax, f"Energy of the {of}{note}", "time (s)", "energy (J)", run)
     style.legend(ax)
@@ -171,7 +174,9 @@ def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
     low, high = ax.get_ylim()
     ax.set_ylim(max(low, 0.5 * FLOOR), max(high, 1e-9))
     style.mark_transitions(ax, run)
-    style.dress(ax, "Residuals, recomputed from poses and velocities", "time (s)", "residual", run)
+    style.dress(
+        ax, "Residuals, recomputed from poses and velocities", "time (s)", "residual (unit beside each name)", run
+    )
     style.legend(ax)
     return ax
 
@@ -198,7 +203,7 @@ def position(run: Trajectory, ax: Axes | None = None) -> Axes:
     name = "object_position" if run.layout == "pair" else "body_position"
     values = _components(run, run[name].reshape(len(run), -1))
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
-        who = "object" if run.layout == "pair" else "body"
+        who = "object" if run.layout == "pair" else str(run["body"][0])
         ax.plot(run.time, column, color=colour, linewidth=1.5, label=f"{who} ${label}$")
     if run.layout == "pair":
         title = "Centre of mass of the object; the hand's origin rests"
@@ -209,7 +214,7 @@ def position(run: Trajectory, ax: Axes | None = None) -> Axes:
             ):
                 ax.plot(run.time, column, "--", color=colour, linewidth=1.0, label=f"hand ${label}$")
     elif is_tree(run):
-        title = f"Centre of mass of the {run['body'][0]}"
+        title = f"Centre of mass of body {str(run['body'][0])!r}"
     else:
         radius = float(np.median(np.linalg.norm(run["contact_position"][:, 0] - values, axis=1)))
         turned = radius * (run["body_angle"][:, 0] - run["body_angle"][0, 0])
@@ -236,7 +241,10 @@ def rotation(run: Trajectory, ax: Axes | None = None) -> Axes:
                 continue
             ax.plot(run.time, column, dashes, color=colour, linewidth=width, label=label)
     style.mark_transitions(ax, run)
-    style.dress(ax, "Angular velocity of object and hand", "time (s)", "angular velocity (rad/s), world", run)
+    title = "Angular velocity of object and hand"
+    if not np.any(run["hand_angular_velocity"]):
+        title = "Angular velocity of the object; the hand does not turn"
+    style.dress(ax, title, "time (s)", "angular velocity (rad/s), world", run)
     style.legend(ax)
     return ax
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#2166ac", "#e08214", "#1b7837", "#c51b3a", "#7b3294", "#8c8c8c"
 INK = "#22303c"
 COMPONENTS = (RED, GREEN, BLUE)
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY, INK)
+_ROWS, _LETTER, _SHORT = 3, 0.014, 0.02  # of names of modes; the widths of a letter and of the least phase with a name
 
 
 def new_axes(width: float = 7.0, height: float = 4.2) -> Axes:
@@ -25,10 +28,10 @@ def new_axes(width: float = 7.0, height: float = 4.2) -> Axes:
 
 
 def dress(ax: Axes, title: str, x: str, y: str, run: Trajectory | None = None) -> Axes:
-    """Put title, axis labels and a quiet grid on `ax`; the run's name and outcome stand at the right of the title."""
+    """Put title, axis labels and a quiet grid on `ax`; the run's name and outcome stand over it, at the right."""
     ax.set_title(title, loc="left", color=INK, fontsize=11, fontweight="bold")
     if run is not None:
-        ax.set_title(subtitle(run), loc="right", color=GREY, fontsize=8)
+        ax.set_title(subtitle(run) + "\n", loc="right", color=GREY, fontsize=8, linespacing=2.0)
     ax.set_xlabel(x, color=INK)
     ax.set_ylabel(y, color=INK)
     ax.grid(True, color="#e4e7ea", linewidth=0.7)
@@ -51,33 +54,46 @@ def subtitle(run: Trajectory) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def legend(ax: Axes, columns: int = 4) -> None:
-    """Draw a legend below the axes, where it hides nothing, if anything has a label."""
-    labels = ax.get_legend_handles_labels()[1]
-    if labels:
+def legend(ax: Axes, columns: int = 4, others: Sequence[Axes] = ()) -> None:
+    """Draw a legend, of other axes too, below the axes, where it hides nothing, if anything has a label."""
+    pairs = [zip(*one.get_legend_handles_labels(), strict=True) for one in (ax, *others)]
+    named = {label: handle for pair in pairs for handle, label in pair}
+    if named:
         from matplotlib.transforms import ScaledTranslation
 
         figure = ax.get_figure(root=True)
         below = ax.transAxes + ScaledTranslation(0.0, -0.55, figure.dpi_scale_trans) if figure else ax.transAxes
         ax.legend(
-            loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below, borderaxespad=0.0, borderpad=0.0,
-            fontsize=8.5, ncols=min(columns, len(labels)), frameon=False, columnspacing=1.4, handlelength=1.8,
+            list(named.values()), list(named), loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below,
+            borderaxespad=0.0, borderpad=0.0, fontsize=8.5, ncols=min(columns, len(named)),
+            frameon=False, columnspacing=1.4, handlelength=1.8,
         )  # fmt: skip
 
 
 def mark_transitions(ax: Axes, run: Trajectory) -> None:
-    """Mark changes of mode by dotted lines; the new mode's name stands beside a line where there is room for it."""
+    """Mark changes of mode by dotted lines; the new mode's name stands beside a line, of several contacts with theirs.
+
+    A mode that ends at once has no name, nor one for which there is no room in three rows; a late one has an arrow.
+    """
     start, length = float(run.time[0]), float(run.time[-1] - run.time[0]) or 1.0
-    free = -1.0
-    for change in run.transitions:
+    ends = [*(change["time"] for change in run.transitions[1:]), float(run.time[-1])]
+    several = run.dataset.sizes.get("contact", 1) > 1
+    taken: list[tuple[int, float, float]] = []
+    for change, end in zip(run.transitions, ends, strict=False):
         ax.axvline(change["time"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
-        at, name = (change["time"] - start) / length, str(change["to"])
-        late = at > 0.8
-        if at < free:
+        at, who = (change["time"] - start) / length, change.get("contact") if several else None
+        name = (f"{who}: " if who else "") + str(change["to"])
+        late = at + _LETTER * len(name) > 1.0
+        name += " →" if late else ""
+        low = at - _LETTER * len(name) if late else at
+        high = low + 0.02 + _LETTER * len(name)
+        rows = [r for r in range(_ROWS) if all(r != row or high < a or low > b for row, a, b in taken)]
+        if end - change["time"] < _SHORT * length or not rows:
             continue
-        free = at + 0.02 + 0.014 * len(name)
+        taken.append((rows[0], low, high))
         ax.annotate(
-            name, (change["time"], 0.985), xycoords=("data", "axes fraction"), xytext=(-3 if late else 3, 0),
+            name, (change["time"], 0.985 - 0.05 * rows[0]), xycoords=("data", "axes fraction"),
+            xytext=(-3 if late else 3, 0),
             textcoords="offset points", fontsize=7.5, color="#55606a", va="top", ha="right" if late else "left",
         )  # fmt: skip
 

@@ -62,12 +62,21 @@ def size_of(run: Trajectory) -> float:
     return max(float(np.max(np.linalg.norm(b.vertices - np.mean(b.vertices, axis=0), axis=1))) for b in shapes)
 
 
+def with_phases(run: Trajectory, instants: set[int], n: int) -> list[int]:
+    """Return samples and, of n, the middle one of each phase of at least 5 % of their time that has none."""
+    mode, time = run["mode"][:n].reshape(n, -1), run.time[:n]
+    starts = np.flatnonzero(np.append(True, np.any(mode[1:] != mode[:-1], axis=1)))
+    phases = [range(a, b) for a, b in zip(starts, [*starts[1:], n], strict=True)]
+    long = [one for one in phases if time[one[-1]] - time[one[0]] >= 0.05 * (time[-1] - time[0])]
+    return sorted(instants | {one[len(one) // 2] for one in long if instants.isdisjoint(one)})
+
+
 def tree_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw terrain and all bodies of a planar tree at a few instants, with the contacts' paths and forces."""
     from matplotlib import colormaps
 
     ax = ax or style.new_axes(9.0, 4.6)
-    instants = sorted({int(i) for i in np.linspace(0, len(run) - 1, _SNAPSHOTS).round()})
+    instants = with_phases(run, {int(i) for i in np.linspace(0, len(run) - 1, _SNAPSHOTS).round()}, len(run))
     force, contact = run["contact_force"], run["contact_position"]
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=2), initial=0.0)) or 1.0
     scale = 2.0 * size_of(run) / heaviest
@@ -89,10 +98,10 @@ def tree_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
                 seen.append((at + scale * push)[None])
                 arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", at + scale * push, at, arrowprops=arrow, zorder=6)
-    for slot, name in enumerate(run["contact"]):
-        path = style.with_breaks(contact[:, slot])
+    touching = np.where(np.linalg.norm(force, axis=2, keepdims=True) > 0, contact, np.nan)
+    for slot in range(contact.shape[1]):
+        path = style.with_breaks(touching[:, slot])
         ax.plot(*path.T, color=style.ORANGE, linewidth=1.6, label=None if slot else "contact paths", zorder=4)
-        _ = name
     ax.plot([], [], color=style.RED, label=f"contact forces, longest {heaviest:.3g} N")
     points = np.vstack(seen)
     low, high = points.min(axis=0), points.max(axis=0)

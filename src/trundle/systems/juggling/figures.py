@@ -66,7 +66,7 @@ def tracking(runs: Runs, ax: Axes | None = None) -> Axes:
         color="#55606a",
     )  # fmt: skip
     ax.set_yscale("log")
-    style.dress(ax, "Distance from the plan", "time (s)", "error", runs[""])
+    style.dress(ax, "Distance from the plan", "time (s)", "error (unit beside each name)", runs[""])
     style.legend(ax)
     return ax
 
@@ -106,14 +106,11 @@ def trial_errors(runs: Runs, ax: Axes | None = None) -> Axes:
         ax.plot(shortest, mean, color=colour, linewidth=1.8, label=f"{loop} loop, mean of {len(group)}")
         ax.fill_between(
             shortest, mean - 2 * spread, mean + 2 * spread, color=colour, alpha=0.15, linewidth=0,
-            label="two std. deviations",
+            label=f"{loop} loop, two std. deviations",
         )  # fmt: skip
     plan = runs.get("plan")
     if plan is not None:
         ax.plot(plan.time, shown(plan), "--", color=style.INK, linewidth=1.4, label="plan")
-        low, high = float(np.min(shown(plan))), float(np.max(shown(plan)))
-        room = max(high - low, 1e-3)
-        ax.set_ylim(low - room, high + room)
     title = "Angle of the object, all trials" if angular else "Distance of the contact from its goal, all trials"
     y = "angle (deg), world, counter-clockwise" if angular else "distance on the hand (m)"
     style.dress(ax, title, "time (s)", y, runs[""])

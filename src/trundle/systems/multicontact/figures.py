@@ -51,11 +51,11 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
 
 
 def com_path(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the centre of mass over the footholds, seen from above: nominal, planned and measured."""
+    """Draw the centre of mass over the footholds, seen from above, nominal and measured."""
     ax = ax or style.new_axes(7.0, 3.6)
-    for place in run.metadata.get("footholds", []):
+    for k, place in enumerate(run.metadata.get("footholds", [])):
         corners = np.array([*place["corners"], place["corners"][0]])
-        ax.plot(corners[:, 0], corners[:, 1], color=style.GREY, linewidth=0.8)
+        ax.plot(corners[:, 0], corners[:, 1], color=style.GREY, linewidth=0.8, label=None if k else "footholds")
     names = (("nominal", style.GREY, "--", "_nominal"), ("measured", style.BLUE, "-", ""))
     for label, colour, line, suffix in names:
         path = run[f"com_position{suffix}"]
@@ -92,7 +92,7 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
         label = name.replace("_", " ")
         ax.plot(run.time, measured, color=colour, linewidth=0.8, alpha=0.75, label=f"{label}, measured")
         ax.step(run.time, planned, where="post", color=colour, linewidth=1.3, linestyle="--", label=f"{label}, preview")
-    ax.set_ylim(0.0, 1.5 * float(np.median(run["contact_force"][..., 2].sum(axis=1))) + 1.0)
+    ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     style.dress(ax, "Forces of the ground", "time (s)", "vertical force (N)", run)
     style.legend(ax, 2)
     return ax
@@ -106,16 +106,15 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax = ax or style.new_axes(7.0, 6.0)
     names, use = run["contact"].tolist(), run["contact_use_planned"]
     held = planned_parts(run)[0] > 1.0
-    rows = ("friction", "centre of\npressure", "yaw\nmoment")
+    rows = ("friction (1)", "centre of\npressure (1)", "yaw\nmoment (1)")
     panels = [ax.inset_axes((0.0, 0.69 - 0.345 * k, 1.0, 0.31)) for k in range(len(rows))]
     for k, (panel, what) in enumerate(zip(panels, rows, strict=True)):
         panel.axhline(1.0, color=style.RED, linewidth=2.2, alpha=0.5, label="limit", zorder=1)
         for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
             if np.any(held[:, i]):
-                # Of a point only friction is drawn; its name stands in the legend below the last panel all the same.
-                drawn = k == 0 or bool(np.any(use[held[:, i], i, k]))
-                shown = np.where(held[:, i], use[:, i, k], np.nan) if drawn else np.full(len(run.time), np.nan)
-                panel.plot(run.time, shown, color=colour, linewidth=1.0, label=name.replace("_", " "))
+                if k == 0 or np.any(use[held[:, i], i, k]):  # of a point only friction is drawn
+                    shown = np.where(held[:, i], use[:, i, k], np.nan)
+                    panel.plot(run.time, shown, color=colour, linewidth=1.0, label=name.replace("_", " "))
         panel.set_ylim(0.0, 1.08)
         panel.set_xlim(float(run.time[0]), float(run.time[-1]))
         style.dress(panel, "", "", what)
@@ -127,7 +126,7 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_yticks([])
     for side in ax.spines.values():
         side.set_visible(False)
-    style.legend(panels[-1], 5)
+    style.legend(panels[-1], 5, panels)
     return ax
 
 
@@ -159,15 +158,15 @@ def dropped_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
     """Draw the component of the angular momentum that previews drop, about z (paper 3, figure 5).
 
     Thin and red: the whole body's, with what it carries, as the controller estimates it. Thick and grey: the plan in
-    force, computed afterwards from its wrenches, from the estimate where it was made. Coloured: what some of the plans
+    force, computed afterwards from its wrenches, from the estimate where it was made. Blue: what some of the plans
     had of the time ahead.
     """
     ax = ax or style.new_axes(7.4, 4.2)
     fan = run.metadata["plans"]
     ahead, every = np.array(fan["ahead"]), 1 + len(fan["time"]) // _CURVES
     for i, (start, values) in enumerate(zip(fan["time"][::every], fan["angular_momentum"][::every], strict=True)):
-        label, colour = None if i else f"some plans, {ahead[-1]:.1f} s ahead", _COLOURS[i % len(_COLOURS)]
-        ax.plot(start + ahead, np.array(values)[:, 2], color=colour, linewidth=1.0, alpha=0.45, label=label)
+        label = None if i else f"some plans, {ahead[-1]:.1f} s ahead"
+        ax.plot(start + ahead, np.array(values)[:, 2], color=style.BLUE, linewidth=1.0, alpha=0.45, label=label)
     ax.plot(run.time, run["angular_momentum_planned"][:, 2], color="#9aa5ae", linewidth=3.0, label="plan in force")
     body = run["angular_momentum_estimated"][:, 2]
     ax.plot(run.time, body, color=style.RED, linewidth=0.8, label="whole body")
@@ -206,22 +205,22 @@ def hands(run: Trajectory, ax: Axes | None = None) -> Axes:
     style.dress(right, "", "", "slip (mm)")
     right.grid(visible=False)
     right.set_ylim(bottom=0.0)
+    right.spines["right"].set_visible(True)
     style.dress(ax, "Hands on the box", "time (s)", "force (N)", run)
     ax.set_ylim(bottom=0.0)
-    lines, labels = (a + b for a, b in zip(*(a.get_legend_handles_labels() for a in (ax, right)), strict=True))
-    ax.legend(lines, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8.5, frameon=False, ncols=3)
+    style.legend(ax, 3, [right])
     return ax
 
 
 def torque_use(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw the torques of the six joints that do most, N m."""
+    """Draw the torques of the six joints with the largest ones, N m."""
     ax = ax or style.new_axes()
     torque = run["joint_torque"]
     names = run["joint"].tolist()
     palette = (*_COLOURS, style.RED, style.GREY)
     for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=False):
         ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))
-    style.dress(ax, "Torques of the joints that do most", "time (s)", "torque (N m)", run)
+    style.dress(ax, "Largest torques of joints", "time (s)", "torque (N m)", run)
     style.legend(ax, 3)
     return ax
 
@@ -240,6 +239,8 @@ def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
 
 def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
     """Draw what came of all trials: rms of the centre of mass against the nominal motion, crosses where it fell."""
+    from matplotlib.ticker import MaxNLocator
+
     ax = ax or style.new_axes()
     at = 0
     for (part, run), colour in zip(runs.items(), (*_COLOURS, style.RED) * 20, strict=False):
@@ -250,6 +251,7 @@ def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
                 label = f"{part or 'main run'}{'' if good else ', fallen'}"
                 ax.plot(*np.array(chosen).T, mark, color=colour, label=label)
         at += len(trials) + 1
-    style.dress(ax, "All trials", "trial", "rms in x and y (mm)", runs[""])
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.dress(ax, "All trials, one part after the other", "trial", "rms in x and y (mm)", runs[""])
     style.legend(ax)
     return ax

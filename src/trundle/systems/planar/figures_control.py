@@ -54,7 +54,7 @@ def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.plot(run.time, shown, **look, linewidth=1.3, label=f"{name} ({unit})")
     ax.set_yscale("log")
     style.mark_transitions(ax, run)
-    style.dress(ax, "Distance of the tasks from their references", "time (s)", "error", run)
+    style.dress(ax, "Distance of the tasks from their references", "time (s)", "error (unit beside each name)", run)
     style.legend(ax)
     return ax
 
@@ -113,10 +113,6 @@ def first_task(runs: Runs, ax: Axes | None = None) -> Axes:
         ax.plot(main.time, response, "--", color=style.INK, linewidth=1.2, label="linear response of its gains")
     ax.plot(main.time, wanted, ":", color=style.GREY, linewidth=1.2, label="reference")
     ax.set_xlim(0.0, float(longest.time[-1]))
-    shown = metrics_planar.tracked(main)[name].value if task.follows else task.rate
-    low, high = min(np.min(shown), np.min(wanted)), max(np.max(shown), np.max(wanted))
-    room = 0.6 * max(float(high - low), 1e-9)
-    ax.set_ylim(low - room, high + room)
     unit = task.unit if task.follows else f"{task.unit}/s"
     style.dress(ax, f"Task {name} in all runs", "time (s)", f"{name} ({unit})", main)
     style.legend(ax)

@@ -54,8 +54,9 @@ def legs(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax = ax or style.new_axes()
     for k, (name, colour) in enumerate(zip(metrics_walker.LEGS, (style.BLUE, style.ORANGE), strict=True)):
         ax.plot(run.time, run["body_angle"][:, k], color=colour, linewidth=1.5, label=f"{name} leg")
-    for time in metrics_walker.landings(run)[0][1:]:
-        ax.axvline(time, color=style.GREY, linewidth=0.7, linestyle=":")
+    for i, time in enumerate(metrics_walker.landings(run)[0][1:]):
+        label = None if i else "touch-downs"
+        ax.axvline(time, color=style.GREY, linewidth=0.7, linestyle=":", label=label)
     style.dress(ax, "Angles of the legs", "time (s)", "angle from the slope's normal (rad)", run)
     style.legend(ax)
     return ax
@@ -82,7 +83,13 @@ def stride_map(runs: Runs, ax: Axes | None = None) -> Axes:
     if "twin" in runs:
         other = runs["twin"].metadata["walk"]["cycle"]["start"][0]
         ax.plot([other], [other], "x", color=style.RED, markersize=8, zorder=4, label="unstable cycle")
-    style.dress(ax, "Stance angle from stride to stride", "a (rad)", "a of the next stride (rad)", runs[""])
+    style.dress(
+        ax,
+        "Stance angle from stride to stride",
+        "angle after a touch-down (rad)",
+        "angle after the next (rad)",
+        runs[""],
+    )
     style.legend(ax)
     return ax
 

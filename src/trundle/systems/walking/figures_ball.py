@@ -82,7 +82,7 @@ def elastica(run: Trajectory, ax: Axes | None = None) -> Axes:
         found.length, found.residual, color=style.RED, linewidth=1.0,
         label=rf"residual, at most {found.relative:.1e} of max $|\kappa|^3$",
     )  # fmt: skip
-    style.dress(ax, f"Elastica with c = {found.c:.4g} 1/m²", "length of the path (m)", "1/m³", run)
+    style.dress(ax, f"Elastica with c = {found.c:.4g} 1/m²", "length of the path (m)", "second derivative (1/m³)", run)
     style.legend(ax, columns=3)
     return ax
 
@@ -109,7 +109,14 @@ def torques(runs: Runs, ax: Axes | None = None) -> Axes:
         tau = run["body_torque"][:, 0]
         ax.plot(run.time, np.hypot(tau[:, 0], tau[:, 1]), color=colour, linewidth=1.5, label=_label(name, run))
         if np.max(np.abs(tau[:, 2])) > 1e-3 * np.max(np.abs(tau)):
-            ax.plot(run.time, tau[:, 2], ":", color=colour, linewidth=1.3, label=r"its $\tau_z$")
+            ax.plot(
+                run.time,
+                tau[:, 2],
+                ":",
+                color=colour,
+                linewidth=1.3,
+                label=rf"{name.replace('-', ' ') or 'spin free'}: $\tau_z$",
+            )
     style.dress(ax, r"Horizontal torque $(\tau_x^2 + \tau_y^2)^{1/2}$", "time (s)", "torque (N m)", runs[""])
     style.legend(ax, columns=2)
     return ax

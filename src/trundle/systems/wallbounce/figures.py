@@ -78,16 +78,16 @@ def acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
         _band(ax, run.time, run["active_contact"][:, i] > 0.5, colour, i, f"{_HANDS[i]} hand in contact")
     _push(ax, run)
     ax.set_ylim(bottom=0.0)
-    style.dress(ax, "Acceleration", "time (s)", "acceleration (m/s²)", run)
+    style.dress(ax, "Acceleration of the ball, mean of 50 ms", "time (s)", "acceleration (m/s²)", run)
     style.legend(ax)
     return ax
 
 
 def path(run: Trajectory, ax: Axes | None = None) -> Axes:
-    """Draw ball, torso's top and hands seen from above, with walls and box; thin lines: the other trials."""
+    """Draw ball, torso's top and hands seen from above, with walls and box; thin lines: the ball in all trials."""
     ax = ax or style.new_axes(6.0, 5.4)
-    for one in results(run):
-        ax.plot(*one.path.T, color=style.GREY, linewidth=0.5, alpha=0.6)
+    for k, one in enumerate(results(run)):
+        ax.plot(*one.path.T, color=style.GREY, linewidth=0.5, alpha=0.6, label=None if k else "ball, all trials")
     base, top = run["base_position"], _top(run)
     ax.plot(top[:, 0], top[:, 1], color=style.PURPLE, linewidth=1.0, label="top of the torso")
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
@@ -110,9 +110,9 @@ def torso_distance(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(run.time, run["torso_distance"], color=style.INK, linewidth=1.7, label="torso")
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
         ax.plot(run.time, run["wall_distance"][:, i], color=colour, linewidth=1.0, label=f"{name} hand, walls only")
-    ax.axhline(0.0, color=style.RED, linewidth=0.8)
+    ax.axhline(0.0, color=style.RED, linewidth=0.8, label="contact")
     _push(ax, run)
-    style.dress(ax, "Distances", "time (s)", "distance (m)", run)
+    style.dress(ax, "Distances from walls and boxes", "time (s)", "distance (m)", run)
     style.legend(ax)
     return ax
 
@@ -184,10 +184,11 @@ def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes 
                 ax.plot(run.time, values, color=colour, linewidth=1.4, label=label)
         if name == "hand_distance":
             ax.plot(run.time, run["wall_distance"][:, i], color=style.INK, linewidth=0.9, label="measured")
-            ax.set_ylim(-0.06, 0.3)
+            ax.axhline(0.0, color=style.RED, linewidth=0.8, label="contact")
         if name == "hand_press":
             force = np.linalg.norm(run["hand_force_measured"][:, i], axis=1)
             ax.plot(run.time, force, color=style.INK, linewidth=0.9, alpha=0.6, label="measured")
+            ax.set_ylim(top=max(ax.get_ylim()[1], 1.0))  # no zoom into the round-off of plans without force
         _band(ax, run.time, run["active_contact"][:, i] > 0.5, style.GREEN, 0, "contact by the schedule")
         style.dress(ax, title, "time (s)", unit, run)
         style.legend(ax)
@@ -208,7 +209,7 @@ def _top(run: Trajectory) -> Array:
 def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
     """Draw walls (where they meet the height of the hands) and boxes, and set the limits."""
     low, high = points.min(axis=0) - 0.2, points.max(axis=0) + 0.2
-    height, far = 0.9, float(np.max(high - low)) + 1.0
+    height, far, label = 0.9, float(np.max(high - low)) + 1.0, "walls"
     for wall in run.metadata.get("walls", []):
         n, p = np.array(wall["normal"]), np.array(wall["point"])
         flat = n[:2] / np.linalg.norm(n[:2]) if np.linalg.norm(n[:2]) > 1e-9 else None
@@ -219,7 +220,8 @@ def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
         foot = middle - flat * float((middle - at) @ flat)
         along = np.array([-flat[1], flat[0]])
         ends = np.array([foot - far * along, foot + far * along])
-        ax.plot(*ends.T, color=style.INK, linewidth=3.0, solid_capstyle="butt", scalex=False, scaley=False)
+        ax.plot(*ends.T, color=style.INK, linewidth=3.0, solid_capstyle="butt", scalex=False, scaley=False, label=label)
+        label = None
         low, high = np.minimum(low, foot - 0.1), np.maximum(high, foot + 0.1)
     half = run.metadata.get("box")
     trial = shown(run)
@@ -230,6 +232,7 @@ def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
         ax.add_patch(Rectangle(tuple(corner), 2 * half[0], 2 * half[1], facecolor="#d9cbb3", edgecolor=style.INK))
     if trial.goal is not None:
         ax.plot(*trial.goal, "*", color=style.GREEN, markersize=11, label="goal")
+        low, high = np.minimum(low, trial.goal - 0.2), np.maximum(high, trial.goal + 0.2)
     wider = max(0.0, 1.1 * (high - low)[1] - (high - low)[0])  # room for the title
     ax.set_xlim(low[0] - 0.5 * wider, high[0] + 0.5 * wider)
     ax.set_ylim(low[1], high[1])

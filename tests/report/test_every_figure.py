@@ -1,0 +1,111 @@
+"""Every figure of every named scenario says what it shows; what lied once has a test of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+from tests.named import NamedRuns
+from tests.report.drawn import drawn, faults
+from tests.report.synthetic import changed, rock_on_terrain
+from tests.slowly import slow_but
+from trundle.records import Trajectory
+from trundle.report import Figure, RunSet
+from trundle.report.plots import figures as figures_of_kit
+from trundle.report.trees import with_phases
+from trundle.scenarios.catalogue import entries
+from trundle.scenarios.engine.pictures import draw
+from trundle.scenarios.engine.pictures import figures as figures_of
+
+NAMES = [entry.name for entry in entries()]
+QUICK = "passive-walker", "ellipse-throw-catch"
+
+
+def of(named: NamedRuns, name: str) -> dict[str, Figure]:
+    """Return the figures of a named scenario."""
+    parts = named.parts(name)
+    return dict(figures_of(RunSet(parts.pop(""), parts)))
+
+
+@pytest.mark.parametrize("name", slow_but(NAMES, *QUICK))
+def test_every_figure_keeps_the_rules(named: NamedRuns, name: str) -> None:
+    found = {figure: faults(one) for figure, one in of(named, name).items()}
+    assert {figure: wrong for figure, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize("name", slow_but(NAMES, *QUICK))
+def test_modes_have_their_names_and_a_frame(named: NamedRuns, name: str) -> None:
+    for run in named.parts(name).values():
+        if "mode" not in run or not figures_of_kit(run).keys() & {"motion"}:
+            continue
+        frames = with_phases(run, {0}, len(run))
+        mode = run["mode"].reshape(len(run), -1)
+        total = run.time[-1] - run.time[0]
+        lasting = {tuple(row) for row in mode if np.sum(np.all(mode == row, axis=1)) > 0.05 * len(run)}
+        changes = [*(one["time"] for one in run.transitions), float(run.time[-1])]
+        assert {tuple(mode[i]) for i in frames} >= {m for m in lasting if longest(run, mode, m) >= 0.05 * total}
+        texts = [text.get_text() for text in draw(run, "force", Canvas().add_subplot()).texts]
+        for change, end in zip(run.transitions, changes[1:], strict=True):
+            if end - change["time"] >= 0.05 * total and len(run.transitions) <= 3:
+                assert any(change["to"] in text for text in texts), change
+        shown = {re.sub(r"^.*: | →$", "", text) for text in texts}
+        assert shown <= {change["to"] for change in run.transitions}
+
+
+def longest(run: Trajectory, mode: np.ndarray, one: tuple[str, ...]) -> float:
+    """Return the longest time in a mode without a break."""
+    inside = np.all(mode == np.array(one), axis=1)
+    pieces = np.split(np.arange(len(run)), np.flatnonzero(np.diff(inside.astype(int))) + 1)
+    return max(float(run.time[piece[-1]] - run.time[piece[0]]) for piece in pieces if inside[piece[0]])
+
+
+def test_a_flight_is_not_named_sliding_and_has_a_frame(named: NamedRuns) -> None:
+    run = named.parts("ellipse-throw-catch")[""]
+    texts = [text.get_text() for text in draw(run, "energy", Canvas().add_subplot()).texts]
+    assert texts == ["separated", "rolling"]
+    flight = run.time[run["mode"] == "separated"]
+    times = [
+        float(t.get_text()[:-2]) for t in draw(run, "motion", Canvas().add_subplot()).texts if t.get_text()[-2:] == " s"
+    ]
+    assert any(flight[0] <= time <= flight[-1] for time in times)
+
+
+def test_each_foot_has_its_colour_and_name(named: NamedRuns) -> None:
+    run = named.parts("passive-walker")[""]
+    lines = {str(line.get_label()): line for line in draw(run, "force", Canvas().add_subplot()).lines}
+    assert lines["normal $f_n$, left"].get_color() != lines["normal $f_n$, right"].get_color()
+    axes = draw(run, "position", Canvas().add_subplot())
+    assert axes.get_title(loc="left") == "Centre of mass of body 'left'"
+    assert "right: rolling" in [text.get_text() for text in axes.texts]
+
+
+def test_a_frame_is_drawn_in_a_phase_that_no_instant_meets() -> None:
+    run = rock_on_terrain(n=121)
+    mode = np.full(len(run), "rolling", dtype="<U12")
+    mode[5:15] = "separated"
+    flown = changed(run, mode=mode)
+    assert with_phases(flown, {0, 60, 120}, 121) == [0, 10, 60, 120]
+    assert with_phases(flown, {0, 7, 60, 120}, 121) == [0, 7, 60, 120]
+
+
+def test_snapshots_moved_apart_have_a_bar_and_no_axis_of_lengths(named: NamedRuns) -> None:
+    figures = of(named, "walk-flat")
+    [ax] = drawn(figures["snapshots"]).axes
+    assert ax.get_xlabel().startswith("bar: 1 m; snapshots drawn")
+    assert len(ax.get_xticks()) == 0
+    assert any(np.ptp(line.get_xdata()) == pytest.approx(1.0) for line in ax.lines)
+
+
+def test_a_heel_strike_that_a_walk_cannot_have_is_not_drawn(named: NamedRuns) -> None:
+    run = named.parts("walk-flat")[""]
+    labels = [str(line.get_label()) for line in drawn(of(named, "walk-flat")["torques"]).axes[0].lines]
+    assert "paper's 40 %" in labels
+    physics = {**run.metadata["physics"], "gravity": [-9.81 * np.sin(0.1745), 0.0, -9.81 * np.cos(0.1745)]}
+    hill = dataclasses.replace(run, metadata={**run.metadata, "physics": physics})
+    figures = figures_of(RunSet(hill))
+    assert not any("paper" in str(line.get_label()) for line in drawn(figures["torques"]).axes[0].lines)
+    assert "paper" not in drawn(figures["phases"]).axes[0].get_xlabel()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from trundle.scenarios.engine.building import Experiment, Regulated, Simulation,
 from trundle.scenarios.engine.folder import write_bytes
 from trundle.scenarios.files import reason
 from trundle.scenarios.scenario import Scenario, load_scenario
+from trundle.scratch import scratch
 
 _SAMPLES = 20
 _SPREAD = 1e-3
@@ -193,9 +193,9 @@ def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
         symbols = function.sx_in()
         results = function.call(symbols, True, False)
         generator.add(ca.Function(c_name, symbols, results, function.name_in(), function.name_out()))
-    with tempfile.TemporaryDirectory(prefix="trundle-") as directory:
+    with scratch() as directory:
         generator.generate(f"{directory}/")
-        return {f"{stem}.{ending}": (Path(directory) / f"{stem}.{ending}").read_text() for ending in "ch"}
+        return {f"{stem}.{ending}": (directory / f"{stem}.{ending}").read_text() for ending in "ch"}
 
 
 def _samples(model: ca.Function, x: FloatArray, feedback: Feedback | None, seed: int) -> list[text.Sample]:

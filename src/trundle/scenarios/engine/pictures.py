@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 import webbrowser
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, var
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import figures_of_runs
 from trundle.scenarios.system import names, system
+from trundle.scratch import lasting_scratch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +103,7 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
 
 def open_viewer(run: Trajectory) -> Path:
     """Write the viewer page to a temporary file, open it in the browser and return the file."""
-    path = Path(tempfile.mkdtemp(prefix="trundle-")) / "viewer.html"
+    path = lasting_scratch() / "viewer.html"
     write_viewer(stage(run), path, _notice(run))
     webbrowser.open(path.as_uri())
     return path

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from trundle import __version__
@@ -21,6 +20,7 @@ from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
+from trundle.scratch import scratch
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -115,8 +115,7 @@ def run(
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
+    >>>     >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
     >>> with TemporaryDirectory() as folder:
     ...     result = tr.run(scenario, folder, plots=False)
     >>> result.status.label, result.summary["metrics"]["gap"]["holds"]
@@ -156,8 +155,8 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
     clock = _Clock()
     with clock("build"):
         experiments = build_all(scenario)
-    with TemporaryDirectory(prefix="trundle-") as directory:
-        result = _do_all(scenario, _all_parts(experiments), Path(directory), clock, progress)
+    with scratch() as directory:
+        result = _do_all(scenario, _all_parts(experiments), directory, clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
     return result.summary

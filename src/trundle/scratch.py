@@ -1,4 +1,4 @@
-"""Temporary folders and locks of a process: the system unlocks those of a killed process, and the next one cleans up."""
+"""Temporary folders and locks of a process: the system unlocks those of a killed one, and the next cleans up."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _new(prefix: str, parent: Path | None) -> tuple[Path, int]:
 
 
 def clear(prefix: str = PREFIX, parent: Path | None = None) -> None:
-    """Remove the scratch folders of processes that are gone; in a `parent` that is ours, all old ones of this prefix."""
+    """Remove scratch folders of processes that are gone; in a `parent`, which is ours, all old ones of this prefix."""
     ours = re.compile(rf"\.?{re.escape(prefix)}\d+-\w{{8}}")
     home = Path(tempfile.gettempdir()) if parent is None else parent
     for path in (*home.glob(f"{prefix}*"), *home.glob(f".{prefix}*")):

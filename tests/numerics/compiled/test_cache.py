@@ -170,7 +170,8 @@ def test_two_processes_at_once(own_cache):
 
 
 def test_a_build_that_was_killed_is_cleared_at_the_next_start(own_cache):
-    code = "import os\nfrom trundle.numerics.compiled import cache\ncache.fetch('f', 'ab' * 32, lambda p: os.kill(os.getpid(), 9))"
+    code = "import os; from trundle.numerics.compiled.cache import fetch; "
+    code += "fetch('f', 'ab' * 32, lambda p: os.kill(os.getpid(), 9))"
     done = subprocess.run([sys.executable, "-c", code], check=False)
     assert done.returncode == -9
     assert len(list(own_cache.glob("build-*"))) == 1

@@ -17,7 +17,7 @@ from tests.scenarios.files import JUGGLING, changed, written
 from trundle.errors import InputError
 from trundle.scenarios import load_scenario, run
 from trundle.scenarios.engine import building
-from trundle.scenarios.engine.folder import LIST, owned
+from trundle.scenarios.engine.folder import LIST, owned, write_scenario
 from trundle.scenarios.engine.pictures import write_report
 
 
@@ -193,3 +193,12 @@ def test_a_killed_run_owns_its_folder_and_locks_nobody_out(tmp_path: Path, fast:
     (out / f".log.txt.{'0' * 12}.part").write_text("half")
     assert run(path, out, plots=False).exit_code == 0
     assert not list(out.glob(".*.part"))
+
+
+def test_the_walk_that_a_plan_starts_from_comes_along(tmp_path: Path) -> None:
+    (tmp_path / "trajectory.nc").write_bytes(b"walk")
+    scenario = load_scenario("walk-flat", [f'plan.warm_from="{tmp_path}/trajectory.nc"'], allow_path=[tmp_path])
+    (tmp_path / "out").mkdir()
+    write_scenario(tmp_path / "out", scenario)
+    again = load_scenario(tmp_path / "out" / "scenario.toml")
+    assert [path.read_bytes() for path in again.data_files().values()] == [b"walk"]

@@ -44,6 +44,7 @@ FLOORS = {
     "checks": 1,
     "parameters": 1,
     "units": 1,
+    "scratch": 1,
 }
 SIBLINGS = {"plan", "control"}  # of one floor, and know nothing of each other
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
-import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -70,13 +68,17 @@ def render(stage: Stage) -> str:
         If viser is not installed.
     """
     try:
+        import rich
         import viser
     except ImportError:
         raise MissingExtraError("viser", "viewer") from None
     # The server is only the way to viser's recorder: bound to this machine, stopped before this function returns.
-    # It announces its address on stdout, which belongs to the caller.
-    with contextlib.redirect_stdout(io.StringIO()):
+    # It announces itself and its end through rich, whose buffers are of one thread each, here and in the server's:
+    # stdout belongs to the caller.
+    console = rich.get_console()
+    with console.capture():
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        server.get_event_loop().call_soon_threadsafe(console.__enter__)
         try:
             return _record(server, stage)
         finally:

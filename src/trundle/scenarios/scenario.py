@@ -312,7 +312,7 @@ def _renamed_in(data: Mapping[str, Toml], names: Mapping[str, str], table: str =
     """Return a table with its data files renamed by `names` (old -> new)."""
     found: dict[str, Toml] = {}
     for k, v in data.items():
-        a_file = isinstance(v, str) and (k in ("file", "urdf") or (table, k) == ("robot", "name"))
+        a_file = isinstance(v, str) and (k in ("file", "urdf", "warm_from") or (table, k) == ("robot", "name"))
         found[k] = names.get(v, v) if a_file and isinstance(v, str) else _renamed(v, names, k)
     return found
 

@@ -167,3 +167,24 @@ def test_two_processes_at_once(own_cache):
     found = cache.entries(own_cache)
     assert sum(path.name.startswith("trundle_f_") for path in found) == 4
     assert all(cache.verified(path) for path in found)
+
+
+def test_a_build_that_was_killed_is_cleared_at_the_next_start(own_cache):
+    code = "import os; from trundle.numerics.compiled.cache import fetch; "
+    code += "fetch('f', 'ab' * 32, lambda p: os.kill(os.getpid(), 9))"
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == -9
+    assert len(list(own_cache.glob("build-*"))) == 1
+    cache.fetch("f", KEY, Builder())
+    assert not list(own_cache.glob("build-*"))
+
+
+def test_a_lock_that_another_process_holds_is_named_and_not_waited_for_without_end(own_cache, monkeypatch, caplog):
+    monkeypatch.setattr(cache, "_PATIENCE", 0.1)
+    monkeypatch.setattr(cache, "_LONGEST", 0.3)
+    lock = cache.cache_directory() / "lock-a"
+    with cache._locked(lock), caplog.at_level(logging.WARNING, logger="trundle"):
+        assert cache.fetch("f", KEY, Builder()).is_file()
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert str(lock) in said
+    assert f"held by process {os.getpid()}" in said

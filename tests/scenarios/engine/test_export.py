@@ -84,7 +84,7 @@ def test_the_folder_is_complete_and_can_be_written_again(tmp_path: Path) -> None
     done = made("ellipse-damping", tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     stem = done.name
-    assert names == {"CMakeLists.txt", "main.c"} | {
+    assert names == {".trundle.jsonl", "CMakeLists.txt", "main.c"} | {
         f"{stem}{end}" for end in (".c", ".h", "_functions.c", "_functions.h")
     }
     assert made("ellipse-damping", tmp_path).name == stem

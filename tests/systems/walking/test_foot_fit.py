@@ -122,7 +122,7 @@ def test_command_writes_estimate_tables_and_picture(tmp_path, capsys):
     code, out, _ = trundle(capsys, "fit-foot", path, "--out", tmp_path / "foot", "--samples", "50")
     assert code == 0
     assert "radius 0.2" in out
-    assert {p.name for p in (tmp_path / "foot").iterdir()} == {"foot.json", "foot.toml", "foot.png"}
+    assert {p.name for p in (tmp_path / "foot").iterdir()} == {".trundle.jsonl", "foot.json", "foot.toml", "foot.png"}
     found = json.loads((tmp_path / "foot" / "foot.json").read_text())
     tables = tomllib.loads((tmp_path / "foot" / "foot.toml").read_text())
     assert found["radius_interval"][0] < found["radius"] < found["radius_interval"][1]

@@ -9,22 +9,23 @@ import logging
 import os
 import shutil
 import stat
-import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # no advisory locks here: two processes may then build the same library, which is only slower
-    fcntl = None
+from trundle import scratch
 
 SUFFIX = ".so"
 CHECKSUM_SUFFIX = ".sha256"
 MAXIMUM_SIZE = 512 * 1024**2  # bytes; beyond it the libraries unused for longest are removed
 
+_PATIENCE = 2.0  # s of waiting for a lock without a word
+_LONGEST = 60.0  # s of waiting for a lock; a second build only costs time
+
 _logger = logging.getLogger("trundle")
 _advised: set[str] = set()
 _fallback: dict[int, Path] = {}
+_cleared: set[tuple[int, Path]] = set()
 
 
 def advise_once(topic: str, message: str) -> None:
@@ -44,6 +45,10 @@ def cache_directory() -> Path:
     wanted = _wanted_directory()
     problem = "it cannot be found: there is no home directory" if wanted is None else _prepare(wanted)
     if wanted is not None and not problem:
+        if (os.getpid(), wanted) not in _cleared:
+            _cleared.add((os.getpid(), wanted))
+            scratch.clear("build-", wanted)
+            scratch.clear()
         return wanted
     advise_once(
         f"cache {wanted}",
@@ -73,8 +78,8 @@ def fetch(name: str, key: str, build: Callable[[Path], None]) -> Path:
     with _locked(directory / f"lock-{key[:1]}"):
         if verified(path):
             return path
-        with tempfile.TemporaryDirectory(dir=directory, prefix="build-") as folder:
-            library, checksum = Path(folder, "library.so"), Path(folder, "checksum")
+        with scratch.scratch("build-", directory) as folder:
+            library, checksum = folder / "library.so", folder / "checksum"
             build(library)
             library.chmod(0o700)
             checksum.write_text(_digest(library) + "\n")
@@ -155,7 +160,7 @@ def _prepare(directory: Path) -> str:
 def _temporary_directory() -> Path:
     process = os.getpid()
     if process not in _fallback or not _fallback[process].is_dir():
-        _fallback[process] = Path(tempfile.mkdtemp(prefix="trundle-"))
+        _fallback[process] = scratch.lasting_scratch()
         atexit.register(_remove_temporary, process)
     return _fallback[process]
 
@@ -167,12 +172,22 @@ def _remove_temporary(process: int) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on `path`; without one (a network disk) two builds only cost time."""
+    """Hold an exclusive lock on `path`; without one (a network disk, a long wait) two builds only cost time."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    begin, told = time.monotonic(), False
     try:
-        if fcntl is not None:
-            with contextlib.suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
+        while scratch.try_lock(handle) is False:
+            waited = time.monotonic() - begin
+            if waited > _PATIENCE and not told:
+                told, holder = True, os.pread(handle, 20, 0).decode(errors="replace").strip()
+                text = "waiting for the lock %s of the compiled code, held by process %s, at most %.0f s"
+                _logger.warning(text, path, holder or "unknown", _LONGEST, extra={"aloud": True})
+            if waited > _LONGEST:
+                break
+            time.sleep(0.05)
+        else:
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, b"%d\n" % os.getpid(), 0)
         yield
     finally:
         os.close(handle)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,9 @@ from trundle.control import BalancingLQR, TrackingLQR
 from trundle.errors import InputError
 from trundle.scenarios.engine import export_text as text
 from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, build
-from trundle.scenarios.engine.folder import write_bytes
-from trundle.scenarios.files import reason
+from trundle.scenarios.engine.folder import OwnedFolder, owned, write_bytes
 from trundle.scenarios.scenario import Scenario, load_scenario
+from trundle.scratch import scratch
 
 _SAMPLES = 20
 _SPREAD = 1e-3
@@ -78,7 +77,11 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
     """
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario)
-    folder = _folder(out)
+    with owned(out, "export", "that of an earlier export", beside=["build"]) as folder:
+        return _written(scenario, folder)
+
+
+def _written(scenario: Scenario, folder: OwnedFolder) -> Exported:
     work = build(scenario)
     model, x = _model(scenario, work)
     name = re.sub(r"[^a-z0-9]+", "_", f"trundle_{scenario.name}".lower()).strip("_")
@@ -91,20 +94,8 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
     files["main.c"] = text.main(name, model, samples)
     files["CMakeLists.txt"] = text.cmake(name)
     for file, content in files.items():
-        write_bytes(folder / file, content.encode())
-    return Exported(folder, name, said)
-
-
-def _folder(out: str | Path) -> Path:
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        present = {path.name for path in folder.iterdir()}
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(out), f"a folder that can be written to ({reason(error)})") from None
-    if present and ("CMakeLists.txt" not in present or not any(p.startswith("trundle_") for p in present)):
-        raise InputError("--out", str(out), "a new or empty folder, or that of an earlier export")
-    return folder
+        write_bytes(folder.target(file), content.encode())
+    return Exported(folder.path, name, said)
 
 
 def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArray]:
@@ -193,9 +184,9 @@ def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
         symbols = function.sx_in()
         results = function.call(symbols, True, False)
         generator.add(ca.Function(c_name, symbols, results, function.name_in(), function.name_out()))
-    with tempfile.TemporaryDirectory(prefix="trundle-") as directory:
+    with scratch() as directory:
         generator.generate(f"{directory}/")
-        return {f"{stem}.{ending}": (Path(directory) / f"{stem}.{ending}").read_text() for ending in "ch"}
+        return {f"{stem}.{ending}": (directory / f"{stem}.{ending}").read_text() for ending in "ch"}
 
 
 def _samples(model: ca.Function, x: FloatArray, feedback: Feedback | None, seed: int) -> list[text.Sample]:

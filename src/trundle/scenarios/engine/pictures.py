@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-import tempfile
+import threading
 import webbrowser
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,14 @@ from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import figures_of_runs
+from trundle.scenarios.engine.folder import owned
 from trundle.scenarios.system import names, system
+from trundle.scratch import lasting_scratch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_drawing = threading.Lock()  # libraries that draw have a state that all threads share
 
 
 def write_report(
@@ -25,6 +30,7 @@ def write_report(
     plots: bool = True,
     viewer: bool = True,
     notify: Callable[[str], None] | None = None,
+    target: Callable[[str], Path] | None = None,
 ) -> list[Path]:
     """Write the plots of every trajectory in `directory` and the main run's viewer page; return the files written.
 
@@ -37,23 +43,35 @@ def write_report(
     notify : callable, optional
         Called with one line for each picture that could not be made because an extra or data are missing; by default
         the ``trundle`` logger. The other pictures are still made.
+    target : callable, optional
+        `OwnedFolder.target` of the folder, if this process writes to it already.
 
     Raises
     ------
     InputError
-        If the folder holds no ``trajectory.nc``.
+        If the folder holds no ``trajectory.nc``, or a picture of the same name that trundle did not write.
     """
     folder = Path(directory)
     say = notify or logging.getLogger("trundle").warning
     written: list[Path] = []
-    found = trajectories(folder)
-    runs = RunSet(found[""], {name: run for name, run in found.items() if name})
-    if viewer:
-        try:
-            written.append(write_viewer(stage(runs.main), folder / "viewer.html", _notice(runs.main)))
-        except (MissingExtraError, InputError) as error:
-            say(f"viewer.html: {error}")
-    return written + (write_figures(figures(runs), folder / "plots", say) if plots else [])
+    with ExitStack() as held:
+        held.enter_context(_drawing)
+        if target is None and (plots or viewer) and (folder / "trajectory.nc").is_file():
+            target = held.enter_context(owned(folder, "report", "that of a run", beside=None)).target
+        name, found = target or folder.joinpath, trajectories(folder)
+        runs = RunSet(found[""], {name: run for name, run in found.items() if name})
+        if viewer:
+            page = name("viewer.html")
+            try:
+                written.append(write_viewer(stage(runs.main), page, _notice(runs.main)))
+            except (MissingExtraError, InputError) as error:
+                say(f"viewer.html: {error}")
+        if plots:
+            drawn = figures(runs)
+            for one in drawn:
+                name(f"plots/{one}.png")
+            written += write_figures(drawn, folder / "plots", say)
+    return written
 
 
 def figures(runs: RunSet) -> Mapping[str, Figure]:
@@ -103,7 +121,7 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
 
 def open_viewer(run: Trajectory) -> Path:
     """Write the viewer page to a temporary file, open it in the browser and return the file."""
-    path = Path(tempfile.mkdtemp(prefix="trundle-")) / "viewer.html"
+    path = lasting_scratch() / "viewer.html"
     write_viewer(stage(run), path, _notice(run))
     webbrowser.open(path.as_uri())
     return path

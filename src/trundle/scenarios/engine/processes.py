@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TypeVar
@@ -34,20 +37,41 @@ def in_processes(
     """
     joblib = import_module("joblib")
     died: type[BaseException] = import_module("joblib.externals.loky.process_executor").TerminatedWorkerError
-    left = dict(enumerate(items))
+    left, here = dict(enumerate(items)), os.getpid()
     try:
         mode = "generator" if ordered else "generator_unordered"
         parallel = joblib.Parallel(n_jobs=jobs, return_as=mode, batch_size=1)
-        for number, result in parallel(joblib.delayed(_numbered)(run, *one) for one in left.copy().items()):
+        for number, result in parallel(joblib.delayed(_numbered)(run, here, *one) for one in left.copy().items()):
             del left[number]
             yield number, result
     except died:
         for one in left.items():
             try:
-                yield joblib.Parallel(n_jobs=2)([joblib.delayed(_numbered)(run, *one)])[0]
+                yield joblib.Parallel(n_jobs=2)([joblib.delayed(_numbered)(run, here, *one)])[0]
             except died:
                 yield one[0], None
 
 
-def _numbered(run: Callable[[ItemT], ResultT], number: int, item: ItemT) -> tuple[int, ResultT]:
+def _numbered(run: Callable[[ItemT], ResultT], parent: int, number: int, item: ItemT) -> tuple[int, ResultT]:
+    _end_with(parent)
     return number, run(item)
+
+
+_watched: set[int] = set()
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent has, however that ended.
+
+    The system's own signal for this (Linux) comes when the thread that began the process ends: too early.
+    """
+    if os.getpid() in (parent, *_watched):
+        return
+    _watched.add(os.getpid())
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="watch of the parent").start()

@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 
 from trundle import __version__
-from trundle.errors import InputError, TrundleError
+from trundle.errors import TrundleError
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import acceptance
-from trundle.scenarios.engine.folder import made, write_bytes
+from trundle.scenarios.engine.folder import OwnedFolder, owned, write_bytes
 from trundle.scenarios.engine.run import Progress, run
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion
 from trundle.scenarios.scenario import load_scenario
@@ -114,19 +114,35 @@ def reproduce(
         if name not in known:
             raise ScenarioError([Problem("NAME", name, f"no such scenario; {suggestion(name, known)}")])
     chosen = list(dict.fromkeys(names)) or known
-    folder = _folder(out)
+    folder = Path("runs") / f"reproduce-{datetime.now():%Y%m%d-%H%M%S}" if out is None else Path(out)
+    with owned(folder, "reproduction", "that of an earlier reproduction", beside=known) as own:
+        for name in chosen:
+            if (folder / name).exists():
+                with owned(folder / name, "run", "that of an earlier run"):
+                    pass  # what is in the way is said before anything is run
+        return _all(chosen, own, plots, began, progress)
+
+
+def _all(
+    chosen: Sequence[str],
+    folder: OwnedFolder,
+    plots: bool,
+    began: Callable[[str, int, int], None] | None,
+    progress: Progress | None,
+) -> Reproduction:
+    """Run the scenarios one after the other, and write the table after each."""
     lines: list[Line] = []
     statuses: dict[str, str] = {}
     code = 0
     for number, name in enumerate(chosen, 1):
         if began:
             began(name, number, len(chosen))
-        ended = _one(name, folder / name, plots, progress, lines, statuses)
+        ended = _one(name, folder.path / name, plots, progress, lines, statuses)
         _write(folder, lines, statuses)
         code = max(code, ended)
         if ended == 130:
             break
-    return Reproduction(folder, tuple(lines), statuses, code)
+    return Reproduction(folder.path, tuple(lines), statuses, code)
 
 
 def _one(
@@ -160,18 +176,11 @@ def _paper(name: str) -> str:
     return next(entry.paper for entry in catalogue.entries() if entry.name == name)
 
 
-def _folder(out: str | Path | None) -> Path:
-    folder = Path("runs") / f"reproduce-{datetime.now():%Y%m%d-%H%M%S}" if out is None else Path(out)
-    if made(folder) - set(catalogue.names()) - {"figures.json", "figures.md"}:
-        raise InputError("--out", str(folder), "a new or empty folder, or that of an earlier reproduction")
-    return folder
-
-
-def _write(folder: Path, lines: Sequence[Line], statuses: dict[str, str]) -> None:
+def _write(folder: OwnedFolder, lines: Sequence[Line], statuses: dict[str, str]) -> None:
     """Write the table as JSON, for programs, and as Markdown, for readers."""
     data = {"version": __version__, "statuses": statuses, "figures": [asdict(line) for line in lines]}
-    write_bytes(folder / "figures.json", (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
+    write_bytes(folder.target("figures.json"), (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
     rows = [COLUMNS, ("---",) * len(COLUMNS), *(line.cells() for line in lines)]
     text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
     ends = "\n".join(f"- {name}: {status}" for name, status in statuses.items())
-    write_bytes(folder / "figures.md", f"# Published figures and ours\n\n{text}\n\n{ends}\n".encode())
+    write_bytes(folder.target("figures.md"), f"# Published figures and ours\n\n{text}\n\n{ends}\n".encode())

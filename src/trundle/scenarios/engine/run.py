@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from trundle import __version__
@@ -17,10 +15,12 @@ from trundle.errors import MissingExtraError, SimulationError, TrundleError
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, build_all
+from trundle.scenarios.engine.log import RUN, logged
 from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
+from trundle.scratch import scratch
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ Progress = Callable[[str, float], None]
 """Called with the name of what is running and the share of it that is done, from 0 to 1."""
 
 _DONE = (Status.SUCCESS, Status.REST)
-_log = logging.getLogger("trundle.run")
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,7 @@ def run(
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
+    >>>     >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
     >>> with TemporaryDirectory() as folder:
     ...     result = tr.run(scenario, folder, plots=False)
     >>> result.status.label, result.summary["metrics"]["gap"]["holds"]
@@ -125,15 +123,15 @@ def run(
     scenario, jobs = _loaded(scenario, seed), None if jobs is None else integer("jobs", jobs, minimum=1)
     with (clock := _Clock())("build"):
         experiments = build_all(scenario)
-    with _logged(directory := files.prepare(out, scenario.name)):
-        files.write_scenario(directory, scenario)
-        _log.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
+    with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
+        files.write_scenario(folder.path, scenario, folder.target)
+        RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
         with over_processes(jobs):
-            result = _do_all(scenario, _all_parts(experiments), directory, clock, progress)
-        result = _report(result, clock, plots)
-        _log.info("exit code %d", result.exit_code)
+            result = _do_all(scenario, _all_parts(experiments), folder, clock, progress)
+        result = _report(result, folder, clock, plots)
+        RUN.info("exit code %d", result.exit_code)
     if view and not result.interrupted:
-        _open(directory / "viewer.html")
+        _open(result.directory / "viewer.html")
     return result
 
 
@@ -156,8 +154,8 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
     clock = _Clock()
     with clock("build"):
         experiments = build_all(scenario)
-    with TemporaryDirectory(prefix="trundle-") as directory:
-        result = _do_all(scenario, _all_parts(experiments), Path(directory), clock, progress)
+    with scratch() as directory, files.owned(directory, "run", "") as folder:
+        result = _do_all(scenario, _all_parts(experiments), folder, clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
     return result.summary
@@ -171,7 +169,11 @@ def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
 
 
 def _do_all(
-    scenario: Scenario, parts_to_run: Iterator[Part], directory: Path, clock: _Clock, progress: Progress | None
+    scenario: Scenario,
+    parts_to_run: Iterator[Part],
+    folder: files.OwnedFolder,
+    clock: _Clock,
+    progress: Progress | None,
 ) -> Result:
     """Run the parts in their order; save the trajectory of each as soon as it is computed."""
     done: dict[str, Trajectory] = {}
@@ -181,13 +183,13 @@ def _do_all(
         name, begin = part.name, time.perf_counter()
         outcomes[name], trajectory = _do(part, progress, late=bool(outcomes))
         times[name] = time.perf_counter() - begin
-        _log.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
+        RUN.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
         if trajectory is not None:
             own = trajectory.metadata.get("wall_time", {})
             times[name] = own.get(part.phase, times[name])
             clock.add("build", own.get("build", 0.0))
             done[name] = _labelled(trajectory, scenario, part.phase, times[name])
-            outcomes[name] = _saved(done[name], directory, name, outcomes[name])
+            outcomes[name] = _saved(done[name], folder, name, outcomes[name])
         if part.phase == "solve" or not name:
             clock.add(part.phase, times[name])
         if outcomes[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
@@ -197,7 +199,7 @@ def _do_all(
         outcomes[""], times[""] = outcomes[first], times[first]
         if first in done:
             done[""] = done[first]
-            outcomes[""] = _saved(done[first], directory, "", outcomes[first])
+            outcomes[""] = _saved(done[first], folder, "", outcomes[first])
     main, parts = done.get(""), {name: value for name, value in done.items() if name}
     interrupted = any(status is Status.INTERRUPTED for status, _ in outcomes.values())
     criteria, hints = scenario.tables.acceptance, {}
@@ -208,17 +210,19 @@ def _do_all(
     except KeyboardInterrupt:
         metrics, entries, interrupted = {}, {}, True
     for name, hint in hints.items():
-        _log.warning("acceptance.%s: no metric of this run; %s", name, hint)
+        RUN.warning("acceptance.%s: no metric of this run; %s", name, hint)
     summary = _summary(scenario, outcomes, entries, done, times, clock)
-    files.write_summary(directory, summary)
+    files.write_summary(folder.target("summary.json"), summary)
     meanings = {name: metric.meaning for name, metric in metrics.items()}
-    return Result(directory, summary, main, parts, interrupted, meanings, hints)
+    return Result(folder.path, summary, main, parts, interrupted, meanings, hints)
 
 
-def _saved(trajectory: Trajectory, directory: Path, name: str, outcome: tuple[Status, str]) -> tuple[Status, str]:
+def _saved(
+    trajectory: Trajectory, folder: files.OwnedFolder, name: str, outcome: tuple[Status, str]
+) -> tuple[Status, str]:
     """Save a trajectory and return the outcome of its run: interrupted, if an interrupt came while it was written."""
     try:
-        trajectory.save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
+        trajectory.save(folder.target(f"trajectory-{name}.nc" if name else "trajectory.nc"))
     except KeyboardInterrupt:
         return Status.INTERRUPTED, ""
     return outcome
@@ -233,14 +237,14 @@ def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status
     try:
         trajectory = part.run(share)
     except SimulationError as error:
-        _log.warning("%s", error)
+        RUN.warning("%s", error)
         return (error.status, str(error)), error.result
     except KeyboardInterrupt:
         return (Status.INTERRUPTED, ""), None
     except TrundleError as error:
         if not late:
             raise
-        _log.warning("%s", error)
+        RUN.warning("%s", error)
         return (Status.FAILED, str(error)), None
     return (trajectory.status, str(trajectory.metadata.get("message", ""))), trajectory
 
@@ -291,7 +295,7 @@ def _metrics(
     try:
         found = system(scenario.kind).metrics(runs)
     except TrundleError as error:
-        _log.warning("metrics: %s", error)
+        RUN.warning("metrics: %s", error)
         return {}, set()
     return found, runs.known | set(found)
 
@@ -310,7 +314,7 @@ def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: f
     return replace(trajectory, metadata=known)
 
 
-def _report(result: Result, clock: _Clock, plots: bool) -> Result:
+def _report(result: Result, folder: files.OwnedFolder, clock: _Clock, plots: bool) -> Result:
     """Write pictures and viewer page and the time they took; an interrupt here loses no data."""
     if result.trajectory is None or len(result.trajectory) < 2:
         return result
@@ -319,14 +323,14 @@ def _report(result: Result, clock: _Clock, plots: bool) -> Result:
         try:
             from trundle.scenarios.engine.pictures import write_report
 
-            for path in write_report(result.directory, plots=plots, viewer=True):
-                _log.info("wrote %s", path.name)
+            for path in write_report(folder.path, plots, viewer=True, target=folder.target):
+                RUN.info("wrote %s", path.name)
         except MissingExtraError as error:
-            _log.warning("%s", error)
+            RUN.warning("%s", error)
         except KeyboardInterrupt:
             interrupted = True
     summary: Summary = {**result.summary, "wall_time": clock.times}
-    files.write_summary(result.directory, summary)
+    files.write_summary(folder.target("summary.json"), summary)
     return replace(result, summary=summary, interrupted=interrupted)
 
 
@@ -350,26 +354,6 @@ class _Clock:
             yield
         finally:
             self.add(phase, time.perf_counter() - begin)
-
-
-@contextmanager
-def _logged(directory: Path) -> Iterator[None]:
-    """Write what trundle logs to `log.txt`."""
-    logger = logging.getLogger("trundle")
-    handler = logging.FileHandler(directory / "log.txt", mode="w", encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(min(level, logging.INFO) if level else logging.INFO)
-    try:
-        yield
-    except BaseException:
-        _log.exception("the run ended with an error")
-        raise
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-        handler.close()
 
 
 def _open(page: Path) -> None:

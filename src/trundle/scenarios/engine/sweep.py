@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib
 import json
@@ -16,7 +15,7 @@ from typing import Any, TextIO
 
 from trundle import __version__
 from trundle.errors import InputError, MissingExtraError, TrundleError
-from trundle.scenarios.engine.folder import made, write_bytes
+from trundle.scenarios.engine.folder import owned, write_bytes
 from trundle.scenarios.engine.processes import cores, in_processes
 from trundle.scenarios.engine.sweep_points import Point, axes_of, points_of
 from trundle.scenarios.files import reason
@@ -218,23 +217,22 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
 @contextmanager
 def _opened(folder: Path, plan: dict[str, Toml]) -> Iterator[tuple[Path, TextIO, dict[int, Row]]]:
     """Lock the folder for this process; yield it, its journal, and the rows that are already computed."""
-    present = made(folder)
-    try:
-        known = json.loads((folder / PLAN).read_text()) if PLAN in present else None
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
-    if (known is None and present - {ROWS}) or (known is not None and known != plan):
-        different = [key for key in plan if known.get(key) != plan[key]] if isinstance(known, dict) else []
-        hint = f" (that one differs in: {', '.join(different)})" if different else ""
-        raise InputError("--out", str(folder), f"a new or empty folder, or that of the same sweep{hint}")
-    with open(folder / ROWS, "a+", encoding="utf-8") as journal:
+    with owned(folder, "sweep", "that of the same sweep") as own:
         try:
-            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError("--out", str(folder), "a folder that no other sweep is writing to") from None
-        if known is None:
-            write_bytes(folder / PLAN, (json.dumps(plan, indent=2) + "\n").encode())
-        yield folder, journal, _read_rows(journal)
+            known = json.loads((folder / PLAN).read_text()) if PLAN in own.names else None
+        except FileNotFoundError:
+            known = None
+        except (OSError, ValueError) as error:
+            raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
+        if known is not None and known != plan:
+            different = [key for key in plan if known.get(key) != plan[key]] if isinstance(known, dict) else []
+            hint = f" (that one differs in: {', '.join(different)})" if different else ""
+            raise InputError("--out", str(folder), f"a new or empty folder, or that of the same sweep{hint}")
+        own.target(TABLE)
+        with open(own.target(ROWS), "a+", encoding="utf-8") as journal:
+            if known is None:
+                write_bytes(own.target(PLAN), (json.dumps(plan, indent=2) + "\n").encode())
+            yield folder, journal, _read_rows(journal)
 
 
 def _read_rows(journal: TextIO) -> dict[int, Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from trundle.errors import SimulationError, TrundleError
+from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.processes import cores, in_processes
 from trundle.status import Status
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TrialT = TypeVar("TrialT")
 ResultT = TypeVar("ResultT")
 
-_log = logging.getLogger("trundle.run")
 _jobs: ContextVar[int | None] = ContextVar("jobs", default=1)
 
 
@@ -92,7 +91,7 @@ def _processes() -> int:
     """Return how many processes may run trials."""
     jobs = _jobs.get()
     if jobs != 1 and find_spec("joblib") is None:
-        _log.info("trials run one after the other: joblib is not installed (trundle[scale])")
+        RUN.info("trials run one after the other: joblib is not installed (trundle[scale])")
         return 1
     return cores() if jobs is None else jobs
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +17,7 @@ from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from trundle.records import Plan, Policy, Trajectory
 
 _GEOMETRIC_ROLLS = 5
-_log = logging.getLogger("trundle.run")
 
 
 def build_transfer(scenario: Scenario) -> TransferExperiment:
@@ -149,7 +148,7 @@ class TransferExperiment:
         made.append(found)
         for mesh in found.history:
             known = {k: v for k, v in mesh.items() if isinstance(v, int | float | str)}
-            _log.info(
+            RUN.info(
                 "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
             )
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}

@@ -14,7 +14,7 @@ from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.sampled.circle_fit import CircleFit, fit_circle
 from trundle.models.robots.avatar import Avatar
-from trundle.scenarios.engine.folder import made, write_bytes
+from trundle.scenarios.engine.folder import owned, write_bytes
 from trundle.systems.walking.gait_data import GaitData
 
 BLOCK = 5
@@ -233,21 +233,20 @@ def write_foot(foot: FittedFoot, out: str | Path, source: str, plots: bool = Tru
     Raises
     ------
     InputError
-        If the folder cannot be written to.
+        If the folder holds something else, or cannot be written to.
     """
-    folder = Path(out)
-    made(folder)
     written = {
         "foot.json": json.dumps(summary(foot, source), indent=2, allow_nan=False) + "\n",
         "foot.toml": tables(foot),
     }
-    for name, text in written.items():
-        write_bytes(folder / name, text.encode())
-    files = [folder / name for name in written]
-    if plots:
-        from trundle.systems.walking.figures_foot import write_foot_plot
+    with owned(out, "fit", "that of an earlier fit") as folder:
+        files = [folder.target(name) for name in written]
+        for file, text in zip(files, written.values(), strict=True):
+            write_bytes(file, text.encode())
+        if plots:
+            from trundle.systems.walking.figures_foot import write_foot_plot
 
-        files.append(write_foot_plot(foot, folder / "foot.png"))
+            files.append(write_foot_plot(foot, folder.target("foot.png")))
     return files
 
 

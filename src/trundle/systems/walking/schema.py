@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from trundle.problems.gait import Gait
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, Mass, ScenarioTable, Table, Text, fault, table_of
+from trundle.scenarios.schema import Array, DataFile, Mass, ScenarioTable, Table, Text, fault, table_of
 
 _Positive = Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6")]
 _Place = Annotated[float, Field(ge=-1, le=1), Allowed("a length from -1 to 1 (m)")]
@@ -110,7 +110,7 @@ class WalkPlanTable(table_of(Gait, ["intervals"])):
     max_iterations: Annotated[int, Field(ge=1, le=100000), Allowed("an integer from 1 to 100000")] = Field(
         default=400, description="of the solver"
     )
-    warm_from: Text | None = Field(
+    warm_from: Annotated[Text | None, DataFile("walk")] = Field(
         default=None, description="trajectory.nc of a walk (another slope or speed) to start from"
     )
     perturbation: Annotated[float, Field(ge=0, le=1), Allowed("an angle from 0 to 1 (rad)")] = Field(

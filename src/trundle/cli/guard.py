@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn, ParamSpec
 
 import typer
 
 from trundle.cli import interrupt
-from trundle.errors import InputError, TrundleError
+from trundle.errors import InputError, TrundleError, of_machine, reason
 
 Arguments = ParamSpec("Arguments")
 BAD_INPUT = 2
@@ -29,7 +31,10 @@ def guarded(function: Callable[Arguments, None]) -> Callable[Arguments, None]:
     def command(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         """Run the function, and turn what goes wrong into a message and an exit code."""
         try:
-            function(*args, **kwargs)
+            try:
+                function(*args, **kwargs)
+            finally:
+                sys.stdout.flush()  # what a full disk does not take is said here, not by a traceback at the very end
             interrupt.check()
         except KeyboardInterrupt:
             interrupt.note()
@@ -49,6 +54,12 @@ def _answer(error: Exception) -> NoReturn:
         raise error
     if isinstance(error, TrundleError):
         _leave(f"error: {error}", BAD_INPUT if isinstance(error, InputError) else FAILED)
+    if of_machine(error):
+        with suppress(OSError):  # what is left in the buffer would be tried again, and end in a traceback
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave(f"error: {reason(error)}", FAILED)
+    if isinstance(error, MemoryError):
+        _leave("error: there is not enough memory", FAILED)
     traceback.print_exception(error, file=sys.stderr)
     _leave("error: this is a bug in trundle; the lines above and the scenario file help to mend it", FAILED)
 

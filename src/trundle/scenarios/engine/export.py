@@ -14,11 +14,11 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
-from trundle.errors import InputError
+from trundle.errors import InputError, StorageError
+from trundle.records.whole import storing, write_bytes
 from trundle.scenarios.engine import export_text as text
 from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, build
-from trundle.scenarios.engine.folder import write_bytes
-from trundle.scenarios.files import reason
+from trundle.scenarios.engine.folder import made
 from trundle.scenarios.scenario import Scenario, load_scenario
 
 _SAMPLES = 20
@@ -97,11 +97,7 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
 
 def _folder(out: str | Path) -> Path:
     folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        present = {path.name for path in folder.iterdir()}
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(out), f"a folder that can be written to ({reason(error)})") from None
+    present = made(folder)
     if present and ("CMakeLists.txt" not in present or not any(p.startswith("trundle_") for p in present)):
         raise InputError("--out", str(out), "a new or empty folder, or that of an earlier export")
     return folder
@@ -193,9 +189,15 @@ def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
         symbols = function.sx_in()
         results = function.call(symbols, True, False)
         generator.add(ca.Function(c_name, symbols, results, function.name_in(), function.name_out()))
-    with tempfile.TemporaryDirectory(prefix="trundle-") as directory:
+    with (
+        storing("a temporary folder", allowed="one that can be written to"),
+        tempfile.TemporaryDirectory(prefix="trundle-") as directory,
+    ):
         generator.generate(f"{directory}/")
-        return {f"{stem}.{ending}": (Path(directory) / f"{stem}.{ending}").read_text() for ending in "ch"}
+        found = {f"{stem}.{ending}": (Path(directory) / f"{stem}.{ending}").read_text() for ending in "ch"}
+    if not all(content.endswith("#endif\n") for content in found.values()):  # CasADi does not say that a disk is full
+        raise StorageError("a temporary folder cannot be written: CasADi's source is cut off")
+    return found
 
 
 def _samples(model: ca.Function, x: FloatArray, feedback: Feedback | None, seed: int) -> list[text.Sample]:

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from trundle.errors import InputError
-from trundle.records.whole import whole
+from trundle.records.whole import read_bytes, storing, write_bytes
 from trundle.scenarios.engine.summary import Summary
-from trundle.scenarios.files import CSV_BYTES, read_bytes, reason
+from trundle.scenarios.files import CSV_BYTES
 from trundle.scenarios.scenario import Scenario, named_beside
 
 _OURS = ("scenario.toml", "summary.json", "log.txt", "viewer.html", "trajectory*.nc", "plots/*.png", ".*.part")
@@ -30,9 +30,10 @@ def prepare(out: str | Path | None, name: str) -> Path:
     present = made(folder)
     if present and not present & {"scenario.toml", "log.txt"}:
         raise InputError("--out", str(out), "a new or empty folder, or that of an earlier run")
-    for pattern in _OURS:
-        for path in folder.glob(pattern):
-            path.unlink()
+    with storing(folder, "--out", "a folder that can be written to"):
+        for pattern in _OURS:
+            for path in folder.glob(pattern):
+                path.unlink()
     return folder
 
 
@@ -44,32 +45,23 @@ def made(folder: Path) -> set[str]:
     InputError
         If it cannot be created or read.
     """
-    try:
+    with storing(folder, "--out", "a folder that can be written to"):
         folder.mkdir(parents=True, exist_ok=True)
         return {path.name for path in folder.iterdir()}
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
 
 
 def _fresh(name: str) -> Path:
     base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     folder, number = base, 1
     while True:
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            number += 1
-            folder = base.with_name(f"{base.name}-{number}")
-        except OSError as error:
-            raise InputError("--out", str(folder), f"a folder that can be created ({reason(error)})") from None
-        else:
-            return folder
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically: a reader never sees an incomplete one."""
-    with whole(path) as part:
-        part.write_bytes(content)
+        with storing(folder, "--out", "a folder that can be created"):
+            try:
+                folder.mkdir(parents=True)
+            except FileExistsError:
+                number += 1
+                folder = base.with_name(f"{base.name}-{number}")
+            else:
+                return folder
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:
@@ -87,7 +79,7 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
 def _copy(source: Path, target: Path, name: str, file: str) -> None:
     if target.resolve() != source.resolve():
         content = read_bytes(source, CSV_BYTES, "file", name, file)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        made(target.parent)
         write_bytes(target, content)
 
 

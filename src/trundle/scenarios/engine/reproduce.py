@@ -9,10 +9,11 @@ from datetime import datetime
 from pathlib import Path
 
 from trundle import __version__
-from trundle.errors import InputError, TrundleError
+from trundle.errors import InputError, StorageError, TrundleError
+from trundle.records.whole import write_bytes
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import acceptance
-from trundle.scenarios.engine.folder import made, write_bytes
+from trundle.scenarios.engine.folder import made
 from trundle.scenarios.engine.run import Progress, run
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion
 from trundle.scenarios.scenario import load_scenario
@@ -135,6 +136,8 @@ def _one(
     """Run one scenario, add its lines and its status, and return its exit code."""
     try:
         result = run(name, folder, plots=plots, progress=progress)
+    except StorageError:
+        raise  # the table could not be written either
     except TrundleError as error:
         meanings: Mapping[str, str] = {}
         asked = load_scenario(name).tables.acceptance

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from trundle import __version__
 from trundle.checks import integer
-from trundle.errors import MissingExtraError, SimulationError, TrundleError
+from trundle.errors import MissingExtraError, SimulationError, StorageError, TrundleError
+from trundle.records.whole import LogFile, kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, build_all
@@ -156,8 +156,7 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
     clock = _Clock()
     with clock("build"):
         experiments = build_all(scenario)
-    with TemporaryDirectory(prefix="trundle-") as directory:
-        result = _do_all(scenario, _all_parts(experiments), Path(directory), clock, progress)
+    result = _do_all(scenario, _all_parts(experiments), None, clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
     return result.summary
@@ -171,9 +170,9 @@ def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
 
 
 def _do_all(
-    scenario: Scenario, parts_to_run: Iterator[Part], directory: Path, clock: _Clock, progress: Progress | None
+    scenario: Scenario, parts_to_run: Iterator[Part], directory: Path | None, clock: _Clock, progress: Progress | None
 ) -> Result:
-    """Run the parts in their order; save the trajectory of each as soon as it is computed."""
+    """Run the parts in their order; save the trajectory of each as soon as it is computed, if there is a directory."""
     done: dict[str, Trajectory] = {}
     times: dict[str, float] = {}
     outcomes: dict[str, tuple[Status, str]] = {}
@@ -210,15 +209,22 @@ def _do_all(
     for name, hint in hints.items():
         _log.warning("acceptance.%s: no metric of this run; %s", name, hint)
     summary = _summary(scenario, outcomes, entries, done, times, clock)
-    files.write_summary(directory, summary)
+    if directory is not None:
+        files.write_summary(directory, summary)
     meanings = {name: metric.meaning for name, metric in metrics.items()}
-    return Result(directory, summary, main, parts, interrupted, meanings, hints)
+    return Result(directory or Path(), summary, main, parts, interrupted, meanings, hints)
 
 
-def _saved(trajectory: Trajectory, directory: Path, name: str, outcome: tuple[Status, str]) -> tuple[Status, str]:
+def _saved(
+    trajectory: Trajectory, directory: Path | None, name: str, outcome: tuple[Status, str]
+) -> tuple[Status, str]:
     """Save a trajectory and return the outcome of its run: interrupted, if an interrupt came while it was written."""
+    file = f"trajectory-{name}.nc" if name else "trajectory.nc"
     try:
-        trajectory.save(directory / (f"trajectory-{name}.nc" if name else "trajectory.nc"))
+        if directory is not None:
+            trajectory.save(directory / file)
+    except StorageError as error:
+        raise kept_elsewhere(error, file, trajectory.save) from None
     except KeyboardInterrupt:
         return Status.INTERRUPTED, ""
     return outcome
@@ -356,7 +362,7 @@ class _Clock:
 def _logged(directory: Path) -> Iterator[None]:
     """Write what trundle logs to `log.txt`."""
     logger = logging.getLogger("trundle")
-    handler = logging.FileHandler(directory / "log.txt", mode="w", encoding="utf-8")
+    handler = LogFile(directory / "log.txt")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     level = logger.level
     logger.addHandler(handler)
@@ -370,6 +376,7 @@ def _logged(directory: Path) -> Iterator[None]:
         logger.removeHandler(handler)
         logger.setLevel(level)
         handler.close()
+    handler.check()
 
 
 def _open(page: Path) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NoReturn, ParamSpec
 
 import typer
 
 from trundle.cli import interrupt
-from trundle.errors import InputError, TrundleError, of_machine, reason
+from trundle.errors import InputError, TrundleError, of_machine
 
 Arguments = ParamSpec("Arguments")
 BAD_INPUT = 2
@@ -55,9 +53,7 @@ def _answer(error: Exception) -> NoReturn:
     if isinstance(error, TrundleError):
         _leave(f"error: {error}", BAD_INPUT if isinstance(error, InputError) else FAILED)
     if of_machine(error):
-        with suppress(OSError):  # what is left in the buffer would be tried again, and end in a traceback
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _leave(f"error: {reason(error)}", FAILED)
+        raise error  # `main` says it
     if isinstance(error, MemoryError):
         _leave("error: there is not enough memory", FAILED)
     traceback.print_exception(error, file=sys.stderr)

@@ -32,6 +32,7 @@ _TYPES: dict[str, type[str | int | list[Any] | dict[str, Any]]] = {
     "seed": int,
     "transitions": list,
 }
+_NO_VARIABLE = b"not a netCDF variable"  # in the attribute NAME of a dimension, which has a size and no values
 _SUMMARY = ("Conventions", "kind", "scenario", "status", "advice", "feasible", "seed", "version")
 
 
@@ -98,8 +99,13 @@ def _check_sizes(content: bytes) -> None:
     import h5py
 
     sizes: list[int] = []
+
+    def add(_name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in bytes(item.attrs.get("NAME", b"")):
+            sizes.append(item.nbytes)
+
     with h5py.File(io.BytesIO(content), "r") as file:
-        file.visititems(lambda _, item: sizes.append(item.nbytes) if isinstance(item, h5py.Dataset) else None)
+        file.visititems(add)
     if sum(sizes) > len(content):
         raise ValueError("it declares more than it holds")
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.errors import MissingExtraError as MissingExtraError
     from trundle.errors import ShapeError as ShapeError
     from trundle.errors import SimulationError as SimulationError
+    from trundle.errors import StorageError as StorageError
     from trundle.errors import TrundleError as TrundleError
     from trundle.geometry import Arc as Arc
     from trundle.geometry import Box as Box
@@ -125,7 +126,7 @@ _HOMES = {
     "trundle.control": (
         "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level"
     ),
-    "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError TrundleError",
+    "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError StorageError TrundleError",
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
         "ExpressionLevelSurface ExpressionSurface FourierRadius HeightMap Line Parabola Plane Polytope "

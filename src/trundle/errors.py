@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trundle.status import Status
 
 
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _LONGEST = 1000  # entries of a value that are looked at to print it: the text is cut far before
 
 
@@ -98,6 +101,31 @@ class MissingExtraError(TrundleError, ImportError):
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
         return type(self), (self.package, self.extra)
+
+
+class StorageError(TrundleError):
+    """The machine could not keep a file: its disk is full, read only or broken. What was there before is untouched.
+
+    Examples
+    --------
+    >>> raise tr.StorageError("run.nc cannot be written: no space left on device")
+    Traceback (most recent call last):
+        ...
+    trundle.errors.StorageError: run.nc cannot be written: no space left on device
+    """
+
+
+def of_machine(error: BaseException | None) -> bool:
+    """Whether an error says that the disk is full, read only or broken, or that there are no means left to use it."""
+    return isinstance(error, StorageError) or (isinstance(error, OSError) and error.errno in _MACHINE)
+
+
+def reason(error: Exception) -> str:
+    """Return a short cause of a failed system call, without paths."""
+    if isinstance(error, OSError):
+        known = {errno.ENOENT: "no such file", errno.EACCES: "permission denied", errno.ELOOP: "a loop of links"}
+        return str(error) if error.errno is None else known.get(error.errno, os.strerror(error.errno).lower())
+    return "not a file name"
 
 
 class CompileError(TrundleError):

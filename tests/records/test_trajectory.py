@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(ball, disk, t
     def fail(*_args, **_kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", fail)
+    monkeypatch.setattr(os, "write", fail)
     with pytest.raises(InputError, match="disk full"):
         disk.save(target)
     assert target.read_bytes() == before

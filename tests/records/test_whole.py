@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,26 +11,33 @@ import pytest
 from trundle.errors import InputError
 from trundle.plan.walk.plan import load_walk
 from trundle.records import load_plan
-from trundle.records.whole import load_arrays, reading, save_arrays, whole
+from trundle.records.sealed import load_arrays, reading, save_arrays
+from trundle.records.whole import write_bytes
 
 
-def test_a_reader_sees_the_old_file_until_the_new_one_is_complete(tmp_path: Path) -> None:
+def killed(_handle: int) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_reader_sees_the_old_file_until_the_new_one_is_complete(tmp_path: Path, monkeypatch) -> None:
     target = tmp_path / "page.html"
     target.write_text("old")
-    with whole(target) as part:
-        part.write_text("new")
-        assert target.read_text() == "old"
+    seen: list[str] = []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (sync(handle), seen.append(target.read_text())))
+    write_bytes(target, b"new")
+    assert seen == ["old"]
     assert target.read_text() == "new"
-    writing = whole(target)
-    writing.__enter__().write_text("half")
-    assert not writing.__exit__(RuntimeError, RuntimeError("killed"), None), "the error goes on"
+    monkeypatch.setattr(os, "fsync", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_bytes(target, b"half")
     assert target.read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="gone"), whole(tmp_path / "gone" / "page.html") as part:
-        part.write_text("page")
+    with pytest.raises(InputError, match="gone"):
+        write_bytes(tmp_path / "gone" / "page.html", b"page")
 
 
 def test_arrays_come_back_with_what_was_said_of_them(tmp_path: Path) -> None:

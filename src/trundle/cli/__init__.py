@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 from trundle.cli import interrupt
+from trundle.errors import of_machine, reason
 
 __all__ = ["main"]
 
@@ -23,7 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except BaseException as error:
             # While modules load, an interrupt can come out as any exception.
             if not (interrupt.noted() or isinstance(error, KeyboardInterrupt)):
+                if isinstance(error, OSError) and of_machine(error):
+                    _leave(error)
                 raise
             if not (isinstance(error, SystemExit) and error.code == interrupt.EXIT_CODE):
                 sys.stderr.write("interrupted\n")
             raise SystemExit(interrupt.EXIT_CODE) from None
+
+
+def _leave(error: OSError) -> NoReturn:
+    """Say in one line what the machine refused, mostly to take what is printed: standard output on a full disk."""
+    with suppress(OSError):  # what is left in its buffer would be tried again at the very end, and give a traceback
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stderr.write(f"error: {reason(error)}\n")
+    raise SystemExit(1) from None

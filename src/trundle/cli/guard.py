@@ -11,7 +11,7 @@ from typing import NoReturn, ParamSpec
 import typer
 
 from trundle.cli import interrupt
-from trundle.errors import InputError, TrundleError
+from trundle.errors import InputError, TrundleError, of_machine
 
 Arguments = ParamSpec("Arguments")
 BAD_INPUT = 2
@@ -29,7 +29,10 @@ def guarded(function: Callable[Arguments, None]) -> Callable[Arguments, None]:
     def command(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         """Run the function, and turn what goes wrong into a message and an exit code."""
         try:
-            function(*args, **kwargs)
+            try:
+                function(*args, **kwargs)
+            finally:
+                sys.stdout.flush()  # what a full disk does not take is said here, not by a traceback at the very end
             interrupt.check()
         except KeyboardInterrupt:
             interrupt.note()
@@ -49,6 +52,10 @@ def _answer(error: Exception) -> NoReturn:
         raise error
     if isinstance(error, TrundleError):
         _leave(f"error: {error}", BAD_INPUT if isinstance(error, InputError) else FAILED)
+    if of_machine(error):
+        raise error  # `main` says it
+    if isinstance(error, MemoryError):
+        _leave("error: there is not enough memory", FAILED)
     traceback.print_exception(error, file=sys.stderr)
     _leave("error: this is a bug in trundle; the lines above and the scenario file help to mend it", FAILED)
 

@@ -6,6 +6,7 @@ a string variable. The group ``trundle`` holds the metadata as JSON and the bodi
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +16,9 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
+from trundle.records.sealed import read_sealed, reading, write_sealed
 from trundle.records.variables import check_dataset
 from trundle.records.views import view_of
-from trundle.records.whole import reading, whole
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 
 _GROUP = "trundle"
 _ENGINE = "h5netcdf"
+_TYPES: dict[str, type[str | int | list[Any] | dict[str, Any]]] = {
+    **dict.fromkeys(("kind", "scenario", "version", "message", "notice"), str),
+    **dict.fromkeys(("physics", "statistics", "wall_time"), dict),
+    "seed": int,
+    "transitions": list,
+}
+_NO_VARIABLE = b"not a netCDF variable"  # in the attribute NAME of a dimension, which has a size and no values
 _SUMMARY = ("Conventions", "kind", "scenario", "status", "advice", "feasible", "seed", "version")
 
 
@@ -46,14 +54,18 @@ def write_record(record: Record, path: str | Path) -> Path:
     InputError
         If the folder is missing or not writable, or the metadata is not JSON.
     """
-    target = Path(path)
+    import h5netcdf
+    from xarray.backends import H5NetCDFStore
+
     extra = _group(record)
     dataset = record.dataset.assign_attrs(_summary(record))
     encoding = {name: {"_FillValue": None} for name in dataset.variables}
-    with whole(target) as part:
-        dataset.to_netcdf(part, mode="w", engine=_ENGINE, encoding=encoding)
-        extra.to_netcdf(part, mode="a", engine=_ENGINE, group=_GROUP)
-    return target
+    # HDF5 writes to memory: on a disk that fills up it ends the process.
+    memory = io.BytesIO()
+    with h5netcdf.File(memory, "w") as file:
+        dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
+        extra.dump_to_store(H5NetCDFStore(file, _GROUP, "a"))
+    return write_sealed(path, memory.getvalue())
 
 
 def read_record(path: str | Path) -> Record:
@@ -70,14 +82,40 @@ def read_record(path: str | Path) -> Record:
     if not source.is_file():
         raise InputError("path", str(source), "an existing file")
     with reading(source, "a trajectory written by trundle"):
-        dataset = xr.load_dataset(source, engine=_ENGINE, decode_times=False)
-        extra = xr.load_dataset(source, engine=_ENGINE, group=_GROUP)
-        content = json.loads(str(extra["content"].values[()]))
-        status, feasible = Status.from_label(content["status"]), content["feasible"]
-        metadata, scene = content["metadata"], _scene(content["scene"], extra)
+        content = read_sealed(source)
+        _check_sizes(content)
+        dataset = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, decode_times=False)
+        extra = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, group=_GROUP)
+        said = json.loads(str(extra["content"].values[()]))
+        status, feasible = Status.from_label(said["status"]), said["feasible"]
+        metadata, scene = _checked(said["metadata"]), _scene(said["scene"], extra)
         dataset = _plain(dataset)
-        check_dataset(dataset, content.get("variables"), view_of(dataset))
+        check_dataset(dataset, said.get("variables"), view_of(dataset))
         return Record(dataset, status, feasible, metadata, scene)
+
+
+def _check_sizes(content: bytes) -> None:
+    """Refuse arrays that declare more than the file holds (trundle compresses nothing) before they get memory."""
+    import h5py
+
+    sizes: list[int] = []
+
+    def add(_name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in bytes(item.attrs.get("NAME", b"")):
+            sizes.append(item.nbytes)
+
+    with h5py.File(io.BytesIO(content), "r") as file:
+        file.visititems(add)
+    if sum(sizes) > len(content):
+        raise ValueError("it declares more than it holds")
+
+
+def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata, whose keys that every record knows (see `Trajectory`) are of their types, or None."""
+    for key, kind in _TYPES.items():
+        if not isinstance(metadata.get(key), kind | None):
+            raise InputError(f"metadata.{key}", metadata[key], f"of type {kind.__name__}")
+    return metadata
 
 
 def _summary(record: Record) -> dict[str, str | int | None]:

@@ -12,8 +12,8 @@ import numpy as np
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 from trundle.records.reference import Reference
+from trundle.records.sealed import load_arrays, reading, save_arrays
 from trundle.records.trajectory import Trajectory
-from trundle.records.whole import load_arrays, reading, save_arrays
 from trundle.status import Status
 
 _FORMAT = 1

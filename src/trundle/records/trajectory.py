@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+class _Metadata(dict[str, Any]):
+    """Metadata, in which a key that a picture or a metric needs and the record lacks is an error of input."""
+
+    def __missing__(self, key: str) -> Any:
+        raise InputError(f"metadata.{key}", "missing", f"in this record, which has {', '.join(self)}")
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class Trajectory:
@@ -61,7 +68,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         """Copy the metadata, so that a later change of the argument changes nothing here."""
-        object.__setattr__(self, "metadata", copy.deepcopy(dict(self.metadata)))
+        object.__setattr__(self, "metadata", _Metadata(copy.deepcopy(dict(self.metadata))))
         object.__setattr__(self, "scene", tuple(self.scene))
         object.__setattr__(self, "feasible", bool(self.feasible))
 

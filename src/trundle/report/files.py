@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from trundle.errors import InputError
 from trundle.records import Trajectory, load_trajectory
+from trundle.records.whole import storing, write_bytes
 from trundle.report.runs import Figure
 
 _RESOLUTION = 150
@@ -35,7 +37,8 @@ def write_figures(figures: Mapping[str, Figure], folder: str | Path, say: Callab
     from matplotlib.figure import Figure as Canvas
 
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    with storing(target, "folder", "one that can be written to"):
+        target.mkdir(parents=True, exist_ok=True)
     written = []
     for name, figure in figures.items():
         path = target / f"{name}.png"
@@ -45,6 +48,6 @@ def write_figures(figures: Mapping[str, Figure], folder: str | Path, say: Callab
         except InputError as error:
             say(f"{path.name}: {error}")
             continue
-        canvas.savefig(path, bbox_inches="tight", pad_inches=0.12)
-        written.append(path)
+        canvas.savefig(png := io.BytesIO(), format="png", bbox_inches="tight", pad_inches=0.12)
+        written.append(write_bytes(path, png.getvalue()))
     return written

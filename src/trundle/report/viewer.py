@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import MissingExtraError
-from trundle.records.whole import whole
+from trundle.records.whole import write_bytes
 from trundle.report.meshes import MeshPart, arrow_mesh
 from trundle.report.staging import FIELD_OF_VIEW, Stage
 from trundle.report.style import unbroken
@@ -40,13 +40,10 @@ def write_viewer(stage: Stage, path: str | Path, notice: str = "") -> Path:
     InputError
         If the folder cannot be written to.
     """
-    target = Path(path)
     page = render(stage)
     if notice:
         page = with_notice(page, notice)
-    with whole(target) as part:
-        part.write_text(page, encoding="utf-8")
-    return target
+    return write_bytes(path, page.encode())
 
 
 def with_notice(page: str, notice: str) -> str:

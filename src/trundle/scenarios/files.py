@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.errors import InputError
+from trundle.errors import InputError, reason
+from trundle.records.whole import read_bytes
 
 TOML_BYTES = 256_000
 CSV_BYTES = 64_000_000
 CSV_ROWS = 1_000_000
-
-
-def read_bytes(path: Path, limit: int, key: str, shown: str, file: str | None = None) -> bytes:
-    """Return the content of a regular file of at most `limit` bytes.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it cannot be read, is a folder, pipe or device, or is larger.
-    """
-    try:
-        # Opened without blocking and checked afterwards: a pipe in the file's place cannot make the program wait.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except (OSError, ValueError) as error:
-        raise InputError(key, shown, f"a file that can be read ({reason(error)})", file) from None
-    mode = os.fstat(handle).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(handle)
-        what = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
-        raise InputError(key, shown, f"a regular file (it is {what})", file)
-    with os.fdopen(handle, "rb") as stream:
-        content = stream.read(limit + 1)
-    if len(content) > limit:
-        raise InputError(key, shown, f"a file of at most {limit:,} bytes", file)
-    return content
-
-
-def reason(error: Exception) -> str:
-    """Return a short cause of a failed system call, without paths."""
-    if isinstance(error, OSError) and error.errno is not None:
-        known = {errno.ENOENT: "no such file", errno.EACCES: "permission denied", errno.ELOOP: "a loop of links"}
-        return known.get(error.errno, os.strerror(error.errno).lower())
-    return "not a file name"
 
 
 def inside(name: str, folder: Path, allowed: Sequence[Path], key: str, file: str | None = None) -> Path:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trundle import scratch
+from trundle.errors import StorageError, of_machine, reason
+from trundle.records.whole import write_bytes
 
 SUFFIX = ".so"
 CHECKSUM_SUFFIX = ".sha256"
@@ -26,6 +28,7 @@ _logger = logging.getLogger("trundle")
 _advised: set[str] = set()
 _fallback: dict[int, Path] = {}
 _cleared: set[tuple[int, Path]] = set()
+_full: dict[Path, str] = {}
 
 
 def advise_once(topic: str, message: str) -> None:
@@ -43,7 +46,9 @@ def cache_directory() -> Path:
     gets executed: a temporary private directory is used for this process instead, with one line of advice.
     """
     wanted = _wanted_directory()
-    problem = "it cannot be found: there is no home directory" if wanted is None else _prepare(wanted)
+    problem = (
+        "it cannot be found: there is no home directory" if wanted is None else _full.get(wanted) or _prepare(wanted)
+    )
     if wanted is not None and not problem:
         if (os.getpid(), wanted) not in _cleared:
             _cleared.add((os.getpid(), wanted))
@@ -69,22 +74,35 @@ def fetch(name: str, key: str, build: Callable[[Path], None]) -> Path:
         Hexadecimal digest of everything the library depends on.
     build : callable
         ``build(path)`` writes the library to `path`; what it raises is passed on and nothing is stored.
+
+    Raises
+    ------
+    StorageError, OSError
+        If the disk is full, and that of the temporary directory, which is taken then, too.
     """
-    directory = cache_directory()
     found = find(name, key)
     if found is not None:
         return found
+    directory = cache_directory()
+    try:
+        return _stored(directory, name, key, build)
+    except (OSError, StorageError) as error:
+        if not of_machine(error) or directory in _fallback.values():
+            raise
+        _full[directory] = str(error) if isinstance(error, StorageError) else reason(error)
+    return fetch(name, key, build)
+
+
+def _stored(directory: Path, name: str, key: str, build: Callable[[Path], None]) -> Path:
     path = directory / f"{name[:60]}-{key[:40]}{SUFFIX}"
     with _locked(directory / f"lock-{key[:1]}"):
         if verified(path):
             return path
         with scratch.scratch("build-", directory) as folder:
-            library, checksum = folder / "library.so", folder / "checksum"
-            build(library)
-            library.chmod(0o700)
-            checksum.write_text(_digest(library) + "\n")
-            os.replace(library, path)
-            os.replace(checksum, path.with_suffix(CHECKSUM_SUFFIX))
+            build(library := folder / "library.so")
+            content = library.read_bytes()
+        write_bytes(path, content, 0o700)
+        write_bytes(path.with_suffix(CHECKSUM_SUFFIX), f"{hashlib.sha256(content).hexdigest()}\n".encode())
         _trim(directory, keep=path)
     return path
 
@@ -160,7 +178,10 @@ def _prepare(directory: Path) -> str:
 def _temporary_directory() -> Path:
     process = os.getpid()
     if process not in _fallback or not _fallback[process].is_dir():
-        _fallback[process] = scratch.lasting_scratch()
+        try:
+            _fallback[process] = scratch.lasting_scratch()
+        except OSError as error:
+            raise StorageError(f"there is no temporary directory: {reason(error)}") from None
         atexit.register(_remove_temporary, process)
     return _fallback[process]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import os
 import platform
@@ -18,7 +19,7 @@ from typing import Literal, cast, overload
 
 import casadi as ca
 
-from trundle.errors import CompileError
+from trundle.errors import CompileError, StorageError, of_machine
 from trundle.numerics.compiled import cache
 from trundle.numerics.compiled.cache import clear_cache
 
@@ -122,8 +123,14 @@ def compile_library(
     CompileError
         If the compiler refuses the source; `log` holds what it printed.
     """
-    compiler = find_compiler()
-    return None if compiler is None else _build(compiler, name, sources, tuple(flags), build)
+    try:
+        compiler = find_compiler()
+        return None if compiler is None else _build(compiler, name, sources, tuple(flags), build)
+    except (OSError, StorageError) as error:
+        if not of_machine(error):
+            raise
+        cache.advise_once("storage", f"compiled code has no place ({error}): {_ADVICE.split(';')[0]}")
+        return None
 
 
 def find_compiler() -> Compiler | None:
@@ -272,10 +279,13 @@ def _build(
             (folder / file).write_text(text)
         files = sorted(file for file in texts if file.endswith(".c"))
         command = [*compiler.command, *flags, *LINK_FLAGS, "-o", target.name, *files, "-lm"]
-        environment = {**os.environ, "LC_ALL": "C"}
+        environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
         if done.returncode != 0 or not target.is_file():
             log = done.stdout + done.stderr
+            for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+                if os.strerror(code) in log:
+                    raise OSError(code, os.strerror(code))
             first = next((line for line in log.splitlines() if "error" in line), log[:200])
             raise CompileError(f"{compiler.path} could not compile {name}: {first}", log)
 

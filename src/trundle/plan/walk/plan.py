@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, integer
-from trundle.records.whole import load_arrays, reading, save_arrays
+from trundle.records.sealed import load_arrays, reading, save_arrays
 from trundle.status import Status
 
 _FORMAT = 1

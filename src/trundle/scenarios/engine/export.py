@@ -13,10 +13,11 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
-from trundle.errors import InputError
+from trundle.errors import InputError, StorageError
+from trundle.records.whole import storing, write_bytes
 from trundle.scenarios.engine import export_text as text
 from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, build
-from trundle.scenarios.engine.folder import OwnedFolder, owned, write_bytes
+from trundle.scenarios.engine.folder import OwnedFolder, owned
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scratch import scratch
 
@@ -184,9 +185,12 @@ def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
         symbols = function.sx_in()
         results = function.call(symbols, True, False)
         generator.add(ca.Function(c_name, symbols, results, function.name_in(), function.name_out()))
-    with scratch() as directory:
+    with storing("a temporary folder", allowed="one that can be written to"), scratch() as directory:
         generator.generate(f"{directory}/")
-        return {f"{stem}.{ending}": (directory / f"{stem}.{ending}").read_text() for ending in "ch"}
+        found = {f"{stem}.{ending}": (directory / f"{stem}.{ending}").read_text() for ending in "ch"}
+    if not all(content.endswith("#endif\n") for content in found.values()):  # CasADi does not say that a disk is full
+        raise StorageError("a temporary folder cannot be written: CasADi's source is cut off")
+    return found
 
 
 def _samples(model: ca.Function, x: FloatArray, feedback: Feedback | None, seed: int) -> list[text.Sample]:

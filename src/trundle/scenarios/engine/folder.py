@@ -13,9 +13,9 @@ from pathlib import Path
 
 from trundle import __version__
 from trundle.errors import InputError
-from trundle.records.whole import whole
+from trundle.records.whole import append, read_bytes, storing, write_bytes
 from trundle.scenarios.engine.summary import Summary
-from trundle.scenarios.files import CSV_BYTES, read_bytes, reason
+from trundle.scenarios.files import CSV_BYTES
 from trundle.scenarios.scenario import Scenario, named_beside
 from trundle.scratch import try_lock
 
@@ -58,7 +58,8 @@ class OwnedFolder:
         if name not in self.names:
             self._append(name)
             self.names.add(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with storing(path, "--out", "a folder that can be written to"):
+            path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def begin(self) -> None:
@@ -67,11 +68,12 @@ class OwnedFolder:
 
     def clear(self, keep: Collection[Path] = ()) -> None:
         """Remove the files that trundle wrote, but those in `keep`."""
-        for name in sorted(self.names):
-            if (self.path / name).resolve() not in keep:
-                (self.path / name).unlink(missing_ok=True)
-                self.names.discard(name)
-        os.ftruncate(self._handle, 0)
+        with storing(self.path, "--out", "a folder that can be written to"):
+            for name in sorted(self.names):
+                if (self.path / name).resolve() not in keep:
+                    (self.path / name).unlink(missing_ok=True)
+                    self.names.discard(name)
+            os.ftruncate(self._handle, 0)
         self.begin()
         for name in sorted(self.names):
             self._append(name)
@@ -95,7 +97,7 @@ class OwnedFolder:
         return None
 
     def _append(self, line: object) -> None:
-        os.write(self._handle, (json.dumps(line) + "\n").encode())
+        append(self._handle, (json.dumps(line) + "\n").encode(), self.path / LIST)
 
 
 def _lines(handle: int) -> list[object]:
@@ -137,10 +139,8 @@ def owned(out: str | Path, kind: str, earlier: str, beside: Collection[str] | No
         others = sorted(made(folder) - set(beside))
         if others:
             raise InputError("--out", str(out), f"a new or empty folder, or {earlier}, without {_not_ours(others[0])}")
-    try:
+    with storing(folder / LIST, "--out", "a folder that can be written to"):
         handle = os.open(folder / LIST, _FLAGS, 0o644)
-    except OSError as error:
-        raise InputError("--out", str(out), f"a folder that can be written to ({LIST}: {reason(error)})") from None
     try:
         if try_lock(handle) is False:
             heads = [line for line in _lines(handle) if isinstance(line, dict)] or [{}]
@@ -191,32 +191,23 @@ def made(folder: Path) -> set[str]:
     InputError
         If it cannot be created or read.
     """
-    try:
+    with storing(folder, "--out", "a folder that can be written to"):
         folder.mkdir(parents=True, exist_ok=True)
         return {path.name for path in folder.iterdir()}
-    except (OSError, ValueError) as error:
-        raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
 
 
 def _fresh(name: str) -> Path:
     base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     folder, number = base, 1
     while True:
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            number += 1
-            folder = base.with_name(f"{base.name}-{number}")
-        except OSError as error:
-            raise InputError("--out", str(folder), f"a folder that can be created ({reason(error)})") from None
-        else:
-            return folder
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically: a reader never sees an incomplete one."""
-    with whole(path) as part:
-        part.write_bytes(content)
+        with storing(folder, "--out", "a folder that can be created"):
+            try:
+                folder.mkdir(parents=True)
+            except FileExistsError:
+                number += 1
+                folder = base.with_name(f"{base.name}-{number}")
+            else:
+                return folder
 
 
 def write_scenario(folder: Path, scenario: Scenario, target: Callable[[str], Path] | None = None) -> None:

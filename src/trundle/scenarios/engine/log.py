@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from trundle.records.whole import LogFile
+
 RUN = logging.getLogger("trundle.run")
 RUN.setLevel(logging.INFO)
 _file: ContextVar[logging.Handler | None] = ContextVar("log of the run", default=None)
@@ -31,7 +33,7 @@ logging.getLogger("trundle").addHandler(_OfThisRun())
 @contextmanager
 def logged(path: Path) -> Iterator[None]:
     """Write what trundle logs within the block, and in its thread, to a file."""
-    file = logging.FileHandler(path, mode="w", encoding="utf-8")
+    file = LogFile(path)
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     token = _file.set(file)
     try:
@@ -42,3 +44,4 @@ def logged(path: Path) -> Iterator[None]:
     finally:
         _file.reset(token)
         file.close()
+    file.check()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from trundle.errors import InputError, MissingExtraError
 from trundle.records import Trajectory
+from trundle.records.whole import storing
 from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import figures_of_runs
@@ -121,7 +122,8 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
 
 def open_viewer(run: Trajectory) -> Path:
     """Write the viewer page to a temporary file, open it in the browser and return the file."""
-    path = lasting_scratch() / "viewer.html"
+    with storing("a temporary folder", allowed="one that can be written to"):
+        path = lasting_scratch() / "viewer.html"
     write_viewer(stage(run), path, _notice(run))
     webbrowser.open(path.as_uri())
     return path

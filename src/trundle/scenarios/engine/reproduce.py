@@ -9,10 +9,11 @@ from datetime import datetime
 from pathlib import Path
 
 from trundle import __version__
-from trundle.errors import TrundleError
+from trundle.errors import StorageError, TrundleError
+from trundle.records.whole import write_bytes
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import acceptance
-from trundle.scenarios.engine.folder import OwnedFolder, owned, write_bytes
+from trundle.scenarios.engine.folder import OwnedFolder, owned
 from trundle.scenarios.engine.run import Progress, run
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion
 from trundle.scenarios.scenario import load_scenario
@@ -151,6 +152,8 @@ def _one(
     """Run one scenario, add its lines and its status, and return its exit code."""
     try:
         result = run(name, folder, plots=plots, progress=progress)
+    except StorageError:
+        raise  # the table could not be written either
     except TrundleError as error:
         meanings: Mapping[str, str] = {}
         asked = load_scenario(name).tables.acceptance

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from trundle import __version__
 from trundle.checks import integer
-from trundle.errors import MissingExtraError, SimulationError, TrundleError
+from trundle.errors import MissingExtraError, SimulationError, StorageError, TrundleError
+from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, build_all
@@ -20,7 +21,6 @@ from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
-from trundle.scratch import scratch
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def run(
 
     Examples
     --------
-    >>>     >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
+    >>> from tempfile import TemporaryDirectory
+    >>> scenario = tr.load_scenario("rock-undulating", ["simulation.duration=0.2"])  # s
     >>> with TemporaryDirectory() as folder:
     ...     result = tr.run(scenario, folder, plots=False)
     >>> result.status.label, result.summary["metrics"]["gap"]["holds"]
@@ -154,8 +155,7 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
     clock = _Clock()
     with clock("build"):
         experiments = build_all(scenario)
-    with scratch() as directory, files.owned(directory, "run", "") as folder:
-        result = _do_all(scenario, _all_parts(experiments), folder, clock, progress)
+    result = _do_all(scenario, _all_parts(experiments), None, clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
     return result.summary
@@ -171,11 +171,11 @@ def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
 def _do_all(
     scenario: Scenario,
     parts_to_run: Iterator[Part],
-    folder: files.OwnedFolder,
+    folder: files.OwnedFolder | None,
     clock: _Clock,
     progress: Progress | None,
 ) -> Result:
-    """Run the parts in their order; save the trajectory of each as soon as it is computed."""
+    """Run the parts in their order; save the trajectory of each as soon as it is computed, if there is a directory."""
     done: dict[str, Trajectory] = {}
     times: dict[str, float] = {}
     outcomes: dict[str, tuple[Status, str]] = {}
@@ -212,17 +212,22 @@ def _do_all(
     for name, hint in hints.items():
         RUN.warning("acceptance.%s: no metric of this run; %s", name, hint)
     summary = _summary(scenario, outcomes, entries, done, times, clock)
-    files.write_summary(folder.target("summary.json"), summary)
+    if folder is not None:
+        files.write_summary(folder.target("summary.json"), summary)
     meanings = {name: metric.meaning for name, metric in metrics.items()}
-    return Result(folder.path, summary, main, parts, interrupted, meanings, hints)
+    return Result(folder.path if folder else Path(), summary, main, parts, interrupted, meanings, hints)
 
 
 def _saved(
-    trajectory: Trajectory, folder: files.OwnedFolder, name: str, outcome: tuple[Status, str]
+    trajectory: Trajectory, folder: files.OwnedFolder | None, name: str, outcome: tuple[Status, str]
 ) -> tuple[Status, str]:
     """Save a trajectory and return the outcome of its run: interrupted, if an interrupt came while it was written."""
+    file = f"trajectory-{name}.nc" if name else "trajectory.nc"
     try:
-        trajectory.save(folder.target(f"trajectory-{name}.nc" if name else "trajectory.nc"))
+        if folder is not None:
+            trajectory.save(folder.target(file))
+    except StorageError as error:
+        raise kept_elsewhere(error, file, trajectory.save) from None
     except KeyboardInterrupt:
         return Status.INTERRUPTED, ""
     return outcome

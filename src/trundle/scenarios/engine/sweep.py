@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from trundle import __version__
-from trundle.errors import InputError, MissingExtraError, TrundleError
-from trundle.scenarios.engine.folder import owned, write_bytes
+from trundle.errors import InputError, MissingExtraError, StorageError, TrundleError
+from trundle.records.sealed import reading
+from trundle.records.whole import read_bytes, write_bytes
+from trundle.scenarios.engine.folder import owned
+from trundle.scenarios.engine.journal import Journal, opened
 from trundle.scenarios.engine.processes import cores, in_processes
-from trundle.scenarios.engine.sweep_points import Point, axes_of, points_of
-from trundle.scenarios.files import reason
+from trundle.scenarios.engine.sweep_points import Point, Row, axes_of, points_of
+from trundle.scenarios.files import CSV_BYTES
 from trundle.scenarios.problems import Toml
 from trundle.scenarios.scenario import Scenario, load_scenario
 
@@ -26,7 +28,6 @@ TABLE, PLAN, ROWS = "sweep.parquet", "sweep.json", "rows.jsonl"
 _TABLE_EVERY = 30.0  # s, how often the table of the finished runs is written during a sweep
 _OK = ("success", "rest")
 
-Row = dict[str, Toml]
 Progress = Callable[[int, int], None]
 """Called with the numbers of runs done and of all runs."""
 
@@ -77,6 +78,8 @@ class SweepTask:
             summary = measure(loaded)
         except InputError as error:
             status, message = "bad-input", str(error)
+        except StorageError:
+            raise  # of the machine, not of the run: it would fail the rows of all that follow, and stay in the journal
         except TrundleError as error:
             message = str(error)
         except Exception as error:  # a bug in one run must not end a sweep of thousands
@@ -151,34 +154,30 @@ def sweep(
     points = points_of(axes, samples, base.seed)
     plan = {"scenario": named, "digest": _checked(task, base, points), "set": list(overrides), "over": list(over)}
     plan |= {"samples": samples, "seed": base.seed, "runs": len(points), "version": __version__}
-    with _opened(Path(out), plan) as (folder, journal, rows):
+    with _opened(Path(out), plan, points) as journal:
+        folder, rows = journal.path.parent, journal.rows
         resumed = len(rows)
         ahead = [point for point in points if point.number not in rows]
         done = _on_dask(task, ahead, scheduler) if scheduler else _here(task, ahead, jobs)
         tell = (lambda: progress(len(rows), len(points))) if progress else lambda: None
-        complete = _collected(done, rows, journal, tell, lambda: _write_table(folder, rows, plan))
+        complete = _collected(done, journal, tell, lambda: _write_table(folder, rows, plan))
         ordered = _write_table(folder, rows, plan)
     return Sweep(folder / TABLE, tuple(ordered), resumed, complete)
 
 
-def _collected(
-    done: Iterator[Row], rows: dict[int, Row], journal: TextIO, tell: Callable[[], None], save: Callable[[], list[Row]]
-) -> bool:
+def _collected(done: Iterator[Row], journal: Journal, tell: Callable[[], None], save: Callable[[], list[Row]]) -> bool:
     """Write rows to the journal as they are computed; return False if this was interrupted."""
     saved, complete = time.monotonic(), True
     try:
         tell()
         for row in done:
-            journal.write(json.dumps(row, allow_nan=False) + "\n")
-            journal.flush()
-            rows[int(str(row["run"]))] = row
+            journal.add(row)
             tell()
             if time.monotonic() - saved > _TABLE_EVERY:
                 save()
                 saved = time.monotonic()
     except KeyboardInterrupt:
         complete = False
-    os.fsync(journal.fileno())
     return complete
 
 
@@ -215,41 +214,22 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
 
 
 @contextmanager
-def _opened(folder: Path, plan: dict[str, Toml]) -> Iterator[tuple[Path, TextIO, dict[int, Row]]]:
-    """Lock the folder for this process; yield it, its journal, and the rows that are already computed."""
+def _opened(folder: Path, plan: dict[str, Toml], points: Sequence[Point]) -> Iterator[Journal]:
+    """Lock the folder for this process; yield its journal, with the rows that are already computed."""
     with owned(folder, "sweep", "that of the same sweep") as own:
-        try:
-            known = json.loads((folder / PLAN).read_text()) if PLAN in own.names else None
-        except FileNotFoundError:
-            known = None
-        except (OSError, ValueError) as error:
-            raise InputError("--out", str(folder), f"a folder that can be written to ({reason(error)})") from None
+        known, file = None, folder / PLAN
+        if PLAN in own.names and file.exists():
+            with reading(file, "the plan of a sweep, written by trundle"):
+                known = json.loads(read_bytes(file, CSV_BYTES, "path", str(file)))
         if known is not None and known != plan:
             different = [key for key in plan if known.get(key) != plan[key]] if isinstance(known, dict) else []
             hint = f" (that one differs in: {', '.join(different)})" if different else ""
             raise InputError("--out", str(folder), f"a new or empty folder, or that of the same sweep{hint}")
         own.target(TABLE)
-        with open(own.target(ROWS), "a+", encoding="utf-8") as journal:
+        with opened(own.target(ROWS), points) as journal:
             if known is None:
                 write_bytes(own.target(PLAN), (json.dumps(plan, indent=2) + "\n").encode())
-            yield folder, journal, _read_rows(journal)
-
-
-def _read_rows(journal: TextIO) -> dict[int, Row]:
-    """Return the complete rows; an incomplete last line, left by a killed process, is cut off."""
-    journal.seek(0)
-    content = journal.read()
-    whole = content[: content.rfind("\n") + 1]
-    if whole != content:
-        journal.truncate(len(whole.encode()))
-    rows = {}
-    for line in whole.splitlines():
-        try:
-            row = json.loads(line)
-            rows[int(row["run"])] = row
-        except (ValueError, KeyError, TypeError):
-            continue  # computed again
-    return rows
+            yield journal
 
 
 def _here(task: SweepTask, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
@@ -272,6 +252,8 @@ def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator
             by_key[client.submit(task.run, point, pure=False)] = point
         for future in distributed.as_completed(list(by_key)):
             lost = future.exception()
+            if isinstance(lost, StorageError):
+                raise lost
             yield future.result() if lost is None else row_of(by_key[future], "failed", f"its worker failed: {lost}")
 
 

@@ -15,6 +15,9 @@ import numpy as np
 from trundle.errors import InputError
 from trundle.scenarios.problems import Toml
 
+Row = dict[str, Toml]
+"""A run of a sweep as a row of its table."""
+
 MOST_RUNS = 1_000_000
 _KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _FORM = "of the form table.key=a:b:n or table.key=v1,v2,..."

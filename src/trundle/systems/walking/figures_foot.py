@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trundle.records.whole import write_bytes
 from trundle.report import style
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ def write_foot_plot(foot: FittedFoot, path: Path) -> Path:
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
     roll_over(foot, left)
     radii(foot, right)
-    figure.savefig(path)
-    return path
+    figure.savefig(png := io.BytesIO())
+    return write_bytes(path, png.getvalue())
 
 
 def roll_over(foot: FittedFoot, ax: Axes | None = None) -> Axes:

@@ -14,7 +14,8 @@ from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.sampled.circle_fit import CircleFit, fit_circle
 from trundle.models.robots.avatar import Avatar
-from trundle.scenarios.engine.folder import owned, write_bytes
+from trundle.records.whole import write_bytes
+from trundle.scenarios.engine.folder import owned
 from trundle.systems.walking.gait_data import GaitData
 
 BLOCK = 5

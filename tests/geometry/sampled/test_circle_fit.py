@@ -67,3 +67,36 @@ def test_three_points_have_their_circle() -> None:
     assert fit.radius == pytest.approx(2.0, abs=1e-14)
     with pytest.raises(InputError, match="at least 4"):
         fit_circle(points)
+
+
+OUTLIERS = {
+    "far": lambda random, n: random.uniform(-5.0, 5.0, (n, 2)),
+    "near": lambda random, n: np.column_stack([random.uniform(-0.15, 0.15, n), random.uniform(-0.05, 0.15, n)]),
+    "cluster": lambda random, n: np.array([0.1, 0.1]) + 0.005 * random.normal(size=(n, 2)),
+    "far cluster": lambda random, n: np.array([3.0, 2.0]) + 0.01 * random.normal(size=(n, 2)),
+    "a line": lambda random, n: np.column_stack([np.linspace(-0.1, 0.12, n), np.full(n, -0.02)]),
+}
+
+
+@pytest.mark.parametrize("share", [0.005, 0.1, 0.2, 0.3, 0.4])
+@pytest.mark.parametrize("kind", OUTLIERS)
+def test_two_fifths_of_the_points_may_lie_anywhere(kind, share):
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        points = arc(noise=1e-3, count=200, seed=seed)
+        at = random.permutation(200)[: int(200 * share)]
+        points[at] = OUTLIERS[kind](random, len(at))
+        assert fit_circle(points, robust=True).radius == pytest.approx(0.3, abs=0.012)
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_degenerate_points_are_refused(robust):
+    line = np.column_stack([np.arange(20.0), 2 * np.arange(20.0)])
+    bent = np.vstack([line, [[3.0, 9.0]]])
+    for points in (line, np.zeros((9, 2)), np.repeat(arc(count=2), 5, axis=0), bent * [1.0, 0.0]):
+        with pytest.raises(InputError, match="line"):
+            fit_circle(points, robust)
+    try:
+        fit_circle(bent, robust)
+    except InputError:
+        pass

@@ -179,6 +179,32 @@ def test_other_bad_input(tmp_path, capsys):
     assert trundle(capsys, "fit-foot", file_of(tmp_path / "mm.txt", in_mm), "--out", tmp_path / "foot")[0] == 2
 
 
+def test_a_bad_sample_of_the_plate_does_not_move_the_radius(tmp_path):
+    data = synthetic(noise=0.001)
+    data[60, 8] += 600.0 * 5.0  # a centre of pressure 5 m away
+    foot = fitted(file_of(tmp_path / "gait.txt", data))
+    assert abs(foot.circle.radius - 0.28) < 0.03 * 0.28
+
+
+@pytest.mark.parametrize(("column", "name"), [(3, "RLEK.PosX"), (6, "RLM.PosY"), (1, "RGTRO.PosX")])
+@pytest.mark.parametrize("row", [0, 60, -1])
+def test_a_marker_that_jumps_is_refused_with_its_place(tmp_path, capsys, column, name, row):
+    data = synthetic()
+    data[row, column] += 5.0
+    path = file_of(tmp_path / "gait.txt", data)
+    code, _, err = trundle(capsys, "fit-foot", path, "--out", tmp_path / "foot")
+    line = row % len(data) + 2
+    assert (code, f"line {line}, {name}" in " ".join(err.split())) == (2, True), err
+
+
+def test_data_without_an_arc_are_refused_by_their_file(tmp_path, capsys):
+    still = synthetic()
+    still[:, 1:7] = still[60, 1:7]
+    still[:, 8] = np.where(still[:, 7] > 100, still[60, 8], 0.0)
+    code, _, err = trundle(capsys, "fit-foot", file_of(tmp_path / "gait.txt", still), "--out", tmp_path / "foot")
+    assert (code, "gait.txt" in err, "line" in err) == (2, True, True), err
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_mutated_files_are_read_or_refused_in_good_order(tmp_path, seed):
     import random

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ _STEPS = 200
 _HALVINGS = 30
 _CAUCHY, _MAD = 2.385, 1.4826
 _SMALL = 1e-9
+_TUKEY, _TRIPLES, _CLEARLY = 4.685, 500, 1.15
+_SINGULAR = 1e14
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,25 @@ class CircleFit:
         return np.linalg.norm(points - self.center, axis=1) - self.radius
 
 
-def fit_circle(points: ArrayLike, robust: bool = False, *, fewest: int = 4, tolerance: float = 1e-10) -> CircleFit:
+def fit_circle(
+    points: ArrayLike,
+    robust: bool = False,
+    *,
+    fewest: int = 4,
+    tolerance: float = 1e-10,
+    start: CircleFit | None = None,
+) -> CircleFit:
     """Fit a circle: min over c, r of sum w_i (|p_i - c| - r)^2, by Gauss-Newton from the algebraic circle.
 
     The algebraic circle solves |p|^2 = 2 c.p + (r^2 - |c|^2) by linear least squares; on a short arc with noise its
     radius is too small, which the geometric fit mends. Weights are 1 or, ``robust``, Cauchy's
     w = 1/(1 + (d/(2.385 s))^2), s = 1.4826 median |d|, found by iteration: points that do not belong to the arc count
     little, and 5 % of the accuracy is lost where all do.
+
+    Far or many such points draw the start after them. So the circle of least median |d| through three of the points
+    (Rousseeuw 1984; `_TRIPLES` draws of a fixed seed) is a second start, whose weights end at d = 4.685 s: Tukey's
+    w = (1 - (d/(4.685 s))^2)^2. It is the answer where its median |d| is smaller by `_CLEARLY`: then up to two fifths
+    of the points may lie anywhere.
 
     Parameters
     ----------
@@ -60,6 +75,8 @@ def fit_circle(points: ArrayLike, robust: bool = False, *, fewest: int = 4, tole
         Three points lie on one circle, with nothing left to tell the uncertainty from: then `covariance` is zero.
     tolerance : float
         Of the centre and the radius, over the extent of the points: where the iteration stops.
+    start : CircleFit, optional
+        Second start of a robust fit in place of the circle of least median.
 
     Raises
     ------
@@ -72,24 +89,71 @@ def fit_circle(points: ArrayLike, robust: bool = False, *, fewest: int = 4, tole
     middle = np.mean(p, axis=0)
     size = float(np.max(np.linalg.norm(p - middle, axis=1))) or 1.0
     q = (p - middle) / size
-    z = _algebraic(q)
-    w = np.ones(len(q))
-    for _ in range(_STEPS):
-        before, last = z, w
-        z = _weighted(q, w, z)
-        if robust:
-            d = _distances(q, z)
-            scale = max(_MAD * float(np.median(np.abs(d))), _SMALL)
-            w = 1.0 / (1.0 + (d / (_CAUCHY * scale)) ** 2)
-        moved = float(np.max(np.abs(z - before))) + float(np.max(np.abs(w - last)))
-        if moved <= tolerance * (1.0 + abs(float(z[2]))):
-            break
+    z, w = _settled(q, _algebraic(q), _cauchy if robust else np.ones_like, tolerance)
+    if robust:
+        other = _of_least_median(q) if start is None else np.array([*(start.center - middle), start.radius]) / size
+        if other is not None and _median(q, other) * _CLEARLY < _median(q, z):
+            other, kept = _settled(q, other, _tukey, tolerance)
+            if _median(q, other) * _CLEARLY < _median(q, z):
+                z, w = other, kept
     J, d = _slopes(q, z)
     total = float(np.sum(w))
-    spread = np.asarray(np.linalg.inv(J.T @ (w[:, None] * J)), dtype=np.float64)
+    information = J.T @ (w[:, None] * J)
+    if not np.all(np.isfinite(z)) or np.linalg.cond(information) > _SINGULAR:
+        raise InputError("points", len(q), "points on an arc: these lie on a line, or on too few places")
+    spread = np.asarray(np.linalg.inv(information), dtype=np.float64)
     spread = spread * float(w @ (d * d)) / max(total - 3.0, 1.0)
     rms = size * float(np.sqrt(w @ (d * d) / total))
     return CircleFit(middle + size * z[:2], size * float(z[2]), rms, size**2 * spread, w)
+
+
+def _settled(
+    q: FloatArray, z: FloatArray, weigh: Callable[[FloatArray], FloatArray], tolerance: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the circle (c, r) and the weights at which the iteration from z stops."""
+    w = np.ones(len(q)) if weigh is not _tukey else _tukey(_distances(q, z))
+    for _ in range(_STEPS):
+        before, last = z, w
+        z = _weighted(q, w, z)
+        w = weigh(_distances(q, z))
+        moved = float(np.max(np.abs(z - before))) + float(np.max(np.abs(w - last)))
+        if moved <= tolerance * (1.0 + abs(float(z[2]))):
+            break
+    return z, w
+
+
+def _cauchy(d: FloatArray) -> FloatArray:
+    return 1.0 / (1.0 + (d / (_CAUCHY * max(_MAD * float(np.median(np.abs(d))), _SMALL))) ** 2)
+
+
+def _tukey(d: FloatArray) -> FloatArray:
+    scale = _TUKEY * max(_MAD * float(np.median(np.abs(d))), _SMALL)
+    return np.maximum(1.0 - (d / scale) ** 2, 0.0) ** 2
+
+
+def _median(q: FloatArray, z: FloatArray) -> float:
+    return max(float(np.median(np.abs(_distances(q, z)))), _SMALL)
+
+
+def _of_least_median(q: FloatArray) -> FloatArray | None:
+    """Return the circle (c, r) through three of the points that has the least median |d|, or None."""
+    draws = np.random.default_rng(0).random((_TRIPLES, 3)) * [len(q), len(q) - 1, len(q) - 2]
+    i, j, k = draws.astype(np.int64).T
+    j += j >= i
+    k += k >= np.minimum(i, j)
+    k += k >= np.maximum(i, j)
+    b, c = q[j] - q[i], q[k] - q[i]
+    twice = 2.0 * (b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0])
+    bb, cc = np.sum(b * b, axis=1), np.sum(c * c, axis=1)
+    away = np.column_stack([c[:, 1] * bb - b[:, 1] * cc, b[:, 0] * cc - c[:, 0] * bb])
+    round_ = np.abs(twice) > _SMALL * np.sqrt(bb * cc)
+    if not round_.any():
+        return None
+    away = away[round_] / twice[round_, None]
+    centers, radii = q[i[round_]] + away, np.linalg.norm(away, axis=1)
+    d = np.abs(np.linalg.norm(q - centers[:, None], axis=2) - radii[:, None])
+    best = int(np.argmin(np.median(d, axis=1)))
+    return np.array([*centers[best], radii[best]])
 
 
 def _algebraic(q: FloatArray) -> FloatArray:

@@ -45,20 +45,13 @@ def residuals(
     `ROUNDED` max_k |g_k|/sqrt(H_kk H_ii), and d_i at least min(`FAINT` max_k d_k sqrt(H_ii/H_kk), H_ii max_k |x_k|).
     What shows less than `sure` without raising, and at once for all bounds with multipliers, is returned as it is.
     """
-    n, k = len(x), len(low)
-    if not k:
+    n = len(x)
+    if not len(low):
         return 0.0, 0.0, 0.0, 0.0
     with np.errstate(all="ignore"):
-        value, bent = np.empty(k), H @ x
-        value[:n] = x
-        value[n:] = A @ x
-        stationary = A.T @ multipliers[n:]
-        stationary += multipliers[:n]
-        stationary += bent
-        stationary += g
-        np.abs(stationary, out=stationary)
-        outside = np.maximum(low - value, value - high)
-        np.maximum(outside, 0.0, out=outside)
+        value, bent = np.concatenate((x, A @ x)), H @ x
+        stationary = np.abs(A.T @ multipliers[n:] + multipliers[:n] + bent + g)
+        outside = np.maximum(np.maximum(low - value, value - high), 0.0)
         free = multipliers == 0.0
         bound = np.where(multipliers > 0.0, high, low)
         bound[free] = 0.0  # an infinite bound that pushes nothing
@@ -67,14 +60,10 @@ def residuals(
         primal, dual = float(outside.max()), float(stationary.max(initial=0.0))
         if not primal + dual + gap < math.inf:  # NaN too
             return math.inf, math.inf, math.inf, math.inf
-        apart = value - bound
+        apart = np.abs(value - bound)
         apart[free] = 0.0
-        np.abs(apart, out=apart)
         size, force, spans, slope = np.abs(x), np.abs(multipliers), abs(A), np.abs(g)
-        slopes = abs(H) @ size
-        slopes += slope
-        slopes += spans.T @ force[n:]
-        slopes += force[:n]
+        slopes = abs(H) @ size + slope + spans.T @ force[n:] + force[:n]
         reach = np.concatenate((size, spans @ size))
         error = max(_largest(stationary, slopes), _largest(np.maximum(apart, outside), reach))
         error = max(error, _ratio(gap, quadratic + float(slope @ size)))
@@ -82,11 +71,9 @@ def residuals(
             slopes, size = _raised(slopes, slope, size, H.diagonal())
             reach = np.concatenate((size, spans @ size))
             share = np.divide(1.0, slopes, out=np.zeros(n), where=slopes > 0.0)
-            idle = np.minimum(force * np.concatenate((share, spans @ share)), apart / (reach + np.abs(bound)))
+            idle = _idle(apart, reach + np.abs(bound), force * np.concatenate((share, spans @ share)))
             reach += np.where(low > value, np.abs(low), np.where(high < value, np.abs(high), 0.0))
-            error = max(
-                _largest(stationary, slopes), _largest(outside, reach), float(np.fmax.reduce(idle, initial=0.0))
-            )
+            error = max(_largest(stationary, slopes), _largest(outside, reach), idle)
             error = max(error, _ratio(gap, quadratic + float(slope @ size)))
     return primal, dual, gap, error
 
@@ -101,6 +88,11 @@ def _raised(
     slopes = np.maximum(slopes, np.minimum(least, root * root * most))
     least = np.minimum(FAINT * float((size * root).max(initial=0.0)) * curved, most)
     return slopes, np.maximum(size, np.maximum(least, ROUNDED * float((slope * curved).max(initial=0.0)) * curved))
+
+
+def _idle(apart: FloatArray, reach: FloatArray, share: FloatArray) -> float:
+    """Return the largest error of a multiplier whose bound is not reached: by its distance or by its share."""
+    return float(np.fmax.reduce(np.minimum(share, apart / reach), initial=0.0))
 
 
 def _ratio(part: float, whole: float) -> float:

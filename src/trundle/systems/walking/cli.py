@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from trundle.errors import InputError
+
 
 def fit_foot(
     data: str = typer.Argument(metavar="DATA", help="Table of markers and force plate; line 1 names the columns."),
@@ -24,9 +26,11 @@ def fit_foot(
     from trundle.systems.walking import foot_fit
     from trundle.systems.walking.gait_data import read_gait
 
-    foot = foot_fit.fit_foot(
-        read_gait(data, ankle, knee, plate, hip or None), cutoffs=(low, high), samples=samples, seed=seed
-    )
+    gait = read_gait(data, ankle, knee, plate, hip or None)
+    try:
+        foot = foot_fit.fit_foot(gait, cutoffs=(low, high), samples=samples, seed=seed)
+    except InputError as error:
+        raise error.within("", data) from None
     files = foot_fit.write_foot(foot, out, Path(data).name, plots=not no_plots)
     circle, (least, most) = foot.circle, foot.interval
     typer.echo(f"radius {circle.radius:.4f} m, deviation {foot.deviation:.4f} m, 95 %: {least:.4f} to {most:.4f} m")

@@ -171,10 +171,10 @@ def fit_foot(
         faults = "; ".join(f"{data.time[c.first]:g} to {data.time[c.last]:g} s: {c.fault}" for c in contacts if c.fault)
         allowed = f"data with a complete contact above {middle:g} N"
         raise InputError("DATA", f"{len(used)} samples", allowed + (f" ({faults})" if faults else ""))
-    circle = fit_circle(points[used], robust=True)
+    circle = _circle(points[used])
     radii, centers = [], []
     for _ in range(count):
-        drawn = _drawn(data, points, float(random.uniform(low, high)), random)
+        drawn = _drawn(data, points, float(random.uniform(low, high)), random, circle)
         if drawn is not None:
             radii.append(drawn.radius)
             centers.append(drawn.center)
@@ -199,7 +199,17 @@ def _used(contacts: tuple[FootContact, ...]) -> np.ndarray:
     return np.concatenate(spans) if spans else np.zeros(0, dtype=int)
 
 
-def _drawn(data: GaitData, points: FloatArray, cutoff: float, random: np.random.Generator) -> CircleFit | None:
+def _circle(points: FloatArray) -> CircleFit:
+    try:
+        return fit_circle(points, robust=True)
+    except InputError as error:
+        found = f"{len(points)} samples of the centre of pressure in the shank's frame"
+        raise InputError("DATA", found, error.allowed) from None
+
+
+def _drawn(
+    data: GaitData, points: FloatArray, cutoff: float, random: np.random.Generator, start: CircleFit
+) -> CircleFit | None:
     """Return the circle of one draw of the bootstrap, or None if the draw has too few points."""
     used = _used(contacts_of(data, points, cutoff))
     if len(used) < _FEWEST:
@@ -207,7 +217,7 @@ def _drawn(data: GaitData, points: FloatArray, cutoff: float, random: np.random.
     starts = random.integers(0, len(used), size=-(-len(used) // BLOCK))
     index = (starts[:, None] + np.arange(BLOCK)).ravel()[: len(used)] % len(used)
     try:
-        return fit_circle(points[used[index]], robust=True)
+        return fit_circle(points[used[index]], robust=True, start=start)
     except InputError:
         return None
 

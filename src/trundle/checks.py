@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.errors import InputError
+from trundle.errors import InputError, reason
 
 Word = TypeVar("Word", bound=str)
 FloatArray = NDArray[np.float64]
@@ -172,6 +173,24 @@ def quaternion(key: str, value: Any, tolerance: float = 1e-3) -> FloatArray:
     clean = np.array(clean)
     clean.setflags(write=False)
     return clean
+
+
+def inside(key: str, name: str, folders: Sequence[Path], where: str, file: str | None = None) -> Path:
+    """Return the path that `name` has in the first of `folders`, links resolved; it may lie in any of them.
+
+    Raises
+    ------
+    InputError
+        If it lies elsewhere; `where` says in words what is allowed.
+    """
+    try:
+        homes = [folder.resolve() for folder in folders]
+        path = (folders[0] / name).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(key, name, f"a file that can be read ({reason(error)})", file) from None
+    if not any(path.is_relative_to(home) for home in homes):
+        raise InputError(key, name, where, file)
+    return path
 
 
 def _range(minimum: float, maximum: float, above: float, below: float) -> str:

@@ -8,31 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.errors import InputError, reason
+from trundle.errors import InputError
 from trundle.records.whole import read_bytes
 
 TOML_BYTES = 256_000
 CSV_BYTES = 64_000_000
 CSV_ROWS = 1_000_000
-
-
-def inside(name: str, folder: Path, allowed: Sequence[Path], key: str, file: str | None = None) -> Path:
-    """Return the path of data file `name` of a scenario in `folder`, links resolved.
-
-    Raises
-    ------
-    InputError
-        If it is neither in `folder` nor in one of the `allowed` folders.
-    """
-    try:
-        home = folder.resolve()
-        path = (home / name).resolve()
-        homes = [home, *(extra.resolve() for extra in allowed)]
-    except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(key, name, f"a file that can be read ({reason(error)})", file) from None
-    if not any(path.is_relative_to(home) for home in homes):
-        raise InputError(key, name, "a file inside the scenario's folder, or in one named by --allow-path", file)
-    return path
 
 
 def read_table(path: Path, columns: Sequence[str], key: str, name: str, file: str | None = None) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from trundle.checks import inside
 from trundle.errors import InputError
 from trundle.scenarios import catalogue, files, overrides
 from trundle.scenarios.problems import Problem, ScenarioError, Toml, keys_of, problems_of, suggestion
@@ -91,7 +92,7 @@ class Scenario:
         found: dict[str, Path] = {}
         for scenario in (self, *self.parts.values()):
             for key, name, _ in scenario.data_keys():
-                found[name] = files.inside(name, self.folder, self.allow_path, key, self.file)
+                found[name] = scenario.data_path(key, name)
         return found
 
     def with_seed(self, seed: int) -> Scenario:
@@ -115,17 +116,17 @@ class Scenario:
 
     def data_path(self, key: str, name: str) -> Path:
         """Return the path of the data file that `key` names."""
-        return files.inside(name, self.folder, self.allow_path, key, self.file)
+        where = "a file inside the scenario's folder, or in one named by --allow-path"
+        return inside(key, name, [self.folder, *self.allow_path], where, self.file)
 
 
 def named_beside(path: Path) -> tuple[str, ...]:
-    """Return the files that a data file refers to: for a robot's TOML file, the robot description beside it."""
+    """Return the files that a data file refers to: for a robot's TOML file, its URDF and the meshes of that."""
     if path.suffix != ".toml":
         return ()
-    from trundle.models.robots.humanoid import description_beside
+    from trundle.models.robots.humanoid import files_beside
 
-    found = description_beside(path)
-    return () if found is None else (found,)
+    return files_beside(path)
 
 
 def load_scenario(

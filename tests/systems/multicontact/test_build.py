@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from tests.measuring import compute, figures_of, measured, stage_of
 from tests.scenarios.files import EXAMPLES, own_robot
 from trundle.errors import InputError
+from trundle.models.urdf.examples import example_robots
 from trundle.plan.stances.stances import TimingRule
 from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
@@ -316,6 +317,27 @@ def test_a_robot_of_ones_own_is_laid_out_by_its_own_file(tmp_path: Path) -> None
     assert 0.2 < work.walk.length < 0.32, "shorter legs than those of Talos"
     with pytest.raises(InputError, match="of the torque there is"):
         build(load_scenario(tmp_path / "ledge.toml"))
+
+
+def test_meshes_of_a_robot_of_ones_own_are_judged_before_the_start(tmp_path: Path) -> None:
+    source = example_robots()["romeo_small"].read_text(encoding="utf-8")
+    (tmp_path / "mine.urdf").write_text(source, encoding="utf-8")
+    robot = (EXAMPLES / "data" / "romeo.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(robot.replace('"romeo_small"', '"mine.urdf"'), encoding="utf-8")
+    walk = (EXAMPLES / "romeo_walk.toml").read_text(encoding="utf-8").replace("data/romeo.toml", "mine.toml")
+    (tmp_path / "walk.toml").write_text(walk, encoding="utf-8")
+    build(load_scenario(tmp_path / "walk.toml"))  # without the meshes: no walk needs them
+    secret = tmp_path.parent / "secret.dae"
+    address = source[source.index("package://") :].split('"')[0]
+    (tmp_path / "mine.urdf").write_text(source.replace(address, f"file://{secret}", 1), encoding="utf-8")
+    with pytest.raises(InputError, match=r"mine\.urdf: link\[.*filename = 'file://.*the description's folder"):
+        build(load_scenario(tmp_path / "walk.toml"))
+    broken = tmp_path / address.removeprefix("package://").partition("/")[2]
+    broken.parent.mkdir(parents=True)
+    broken.write_text("<COLLADA/>", encoding="utf-8")
+    (tmp_path / "mine.urdf").write_text(source, encoding="utf-8")
+    with pytest.raises(InputError, match="a mesh that can be read"):
+        build(load_scenario(tmp_path / "walk.toml"))
 
 
 def test_soles_move_apart_where_there_is_room() -> None:

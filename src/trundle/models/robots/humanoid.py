@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, inside, positive
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
@@ -20,6 +22,7 @@ from trundle.models.robots.joint_patterns import by_joint, known
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
+from trundle.models.urdf.meshes import mesh_files
 from trundle.threads import cached_property
 
 HUMANOIDS = ("g1", "talos")
@@ -330,23 +333,26 @@ def load_humanoid(name: str | Path) -> Humanoid:
         raise error.within("", str(path)) if error.file is None else error from None
 
 
-def description_beside(path: Path) -> str | None:
-    """Return the URDF beside a robot's file that it names, as written there, or None if it names one by another way."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("robot")
-        source = table.get("urdf") if isinstance(table, dict) else None
-        return source if isinstance(source, str) and _beside(path.parent, source) else None
-    except (OSError, ValueError):
-        return None
+def files_beside(path: Path) -> tuple[str, ...]:
+    """Return the files that a robot's TOML file needs, the URDF and its meshes, by their names from its folder."""
+    found: list[Path] = []
+    with suppress(OSError, ValueError, LookupError, TypeError):  # told where the robot is made
+        source = tomllib.loads(path.read_text(encoding="utf-8"))["robot"]["urdf"]
+        if inside("robot.urdf", source, [path.parent], "").is_file():
+            found.append(path.parent / source)
+            urdf = load_urdf(found[0], [path.parent], meshes=False, repair=True)
+            found += [file for _, _, file in mesh_files(urdf)]
+    return tuple(dict.fromkeys(os.path.relpath(one, path.parent) for one in found))
 
 
-def _beside(folder: Path, source: str) -> bool:
-    """Return whether `source` is a file in the folder; names that lead out of it are none."""
-    try:
-        place = (folder / source).resolve()
-        return place.is_relative_to(folder.resolve()) and place.is_file()
-    except (OSError, ValueError, RuntimeError):
-        return False
+def _description(source: str, folder: Path | None) -> CheckedUrdf:
+    """Return an installed robot's description, or that of a file in the folder; its meshes lie in the folder too."""
+    if folder is None or source in example_robots():
+        return load_example_robot(source)
+    place = inside("robot.urdf", source, [folder], "a name of example-robot-data, or a file in the folder of this one")
+    if not place.is_file() and place.suffix != ".urdf":
+        return load_example_robot(source)
+    return load_urdf(folder / source, [folder], meshes=False, repair=True)
 
 
 def _read(text: str, name: str, folder: Path | None) -> Humanoid:
@@ -361,10 +367,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     source = robot.get("urdf")
     if not isinstance(source, str):
         raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
-    if folder is not None and source not in example_robots() and _beside(folder, source):
-        urdf = load_urdf(folder / source, meshes=False, repair=True)
-    else:
-        urdf = load_example_robot(source)
+    urdf = _description(source, folder)
     ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
     for group, kind in (("feet", Sole), ("hands", BallHand), ("pads", Pad)):
         for end, given in _table(data, group, optional=group != "feet").items():

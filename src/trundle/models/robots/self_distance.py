@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,20 +11,20 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.checks import CheckedUrdf
-from trundle.models.urdf.visuals import visual_meshes
+from trundle.models.urdf.meshes import visual_meshes
 
 if TYPE_CHECKING:
     import coal
 
+_FLAT = 1e-9
+"""Of a mesh's extent: thinner ones have no hull."""
 
-@dataclass(frozen=True, eq=False)
-class _Shape:
-    """A link's mesh and its hull, and its place in the link."""
+
+class _Shape(NamedTuple):
+    """A link's mesh and its hull, in the link's axes."""
 
     mesh: coal.CollisionGeometry
     hull: coal.CollisionGeometry
-    R: FloatArray
-    p: FloatArray
 
 
 class SelfDistance:
@@ -40,7 +39,7 @@ class SelfDistance:
     MissingExtraError
         If coal is not installed.
     InputError
-        If fewer than two links have a mesh on this machine.
+        If fewer than two links have a mesh on this machine, or one is flat.
     """
 
     def __init__(self, humanoid: Humanoid) -> None:
@@ -84,8 +83,7 @@ class SelfDistance:
         motions = self.humanoid.robot.terms(q, self._zero, self.links).motions
         found = {}
         for name, motion in zip(self.links, motions, strict=True):
-            shape = self._shapes[name]
-            found[name] = self._coal.Transform3s(motion.R @ shape.R, motion.p + motion.R @ shape.p)
+            found[name] = self._coal.Transform3s(motion.R, motion.p)
         return found
 
     def _joined(self, a: str, b: str) -> bool:
@@ -100,7 +98,14 @@ class SelfDistance:
         for visual in visual_meshes(urdf):
             if visual.link in found:
                 continue
-            made = self._coal.MeshLoader().load(str(visual.file), visual.scale)
-            made.buildConvexHull(True, "Qt")
-            found[visual.link] = _Shape(made, made.convex, visual.R_link_mesh, visual.position)
+            spread = np.linalg.svd(visual.vertices - visual.vertices.mean(axis=0), compute_uv=False)
+            if spread[-1] <= _FLAT * spread[0]:
+                raise InputError(f"link[{visual.link}].visual.mesh", str(visual.file), "a mesh that is not flat")
+            mesh = self._coal.BVHModelOBBRSS()  # pyright: ignore[reportAttributeAccessIssue] - not in its stubs
+            mesh.beginModel(len(visual.faces), len(visual.vertices))
+            mesh.addVertices(visual.vertices)
+            mesh.addTriangles(visual.faces)
+            mesh.endModel()
+            mesh.buildConvexHull(True, "Qt")
+            found[visual.link] = _Shape(mesh, mesh.convex)
         return found

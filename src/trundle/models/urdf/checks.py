@@ -49,6 +49,7 @@ class CheckedUrdf:
     links: tuple[str, ...]
     joints: dict[str, str]
     file: Path | None
+    folders: tuple[Path, ...] = ()
     repaired: tuple[str, ...] = ()
 
 
@@ -61,7 +62,7 @@ def load_urdf(
     ----------
     path : str or Path
     packages : sequence of str or Path
-        Folders that hold the packages of ``package://`` addresses.
+        Folders that hold the packages of ``package://`` addresses, or are one.
     meshes : bool
         Whether mesh files must be there; dynamics need none.
     repair : bool
@@ -95,7 +96,7 @@ def load_urdf(
     except OSError as error:
         raise InputError("file", str(path), f"a file that can be read ({error.strerror})") from None
     try:
-        return _checked(data, file, [Path(folder) for folder in packages] if meshes else None, repair)
+        return _checked(data, file, (file.parent, *map(Path, packages)), meshes, repair)
     except InputError as error:
         raise type(error)(error.key, error.value, error.allowed, str(path)) from None
 
@@ -123,10 +124,10 @@ def check_urdf(text: str, *, repair: bool = False) -> CheckedUrdf:
         data = text.encode()
     except UnicodeEncodeError:
         raise InputError("urdf", text, "text in UTF-8") from None
-    return _checked(data, None, None, repair)
+    return _checked(data, None, (), False, repair)
 
 
-def _checked(data: bytes, file: Path | None, packages: list[Path] | None, repair: bool) -> CheckedUrdf:
+def _checked(data: bytes, file: Path | None, folders: tuple[Path, ...], meshes: bool, repair: bool) -> CheckedUrdf:
     robot = parse_xml(data)
     if robot.tag != "robot":
         raise InputError("xml", f"<{robot.tag}>", "a <robot> element at the root")
@@ -135,7 +136,7 @@ def _checked(data: bytes, file: Path | None, packages: list[Path] | None, repair
     links = [_name("link", link) for link in robot.findall("link")]
     repaired = []
     for name, link in zip(links, robot.findall("link"), strict=True):
-        if _check_link(name, link, file, packages, repair):
+        if _check_link(name, link, folders, meshes, repair):
             repaired.append(name)
     joints = [(_name("joint", joint), joint) for joint in robot.findall("joint")]
     for name, joint in joints:
@@ -147,7 +148,7 @@ def _checked(data: bytes, file: Path | None, packages: list[Path] | None, repair
     root = check_structure(links, joints)
     kinds = {name: str(joint.get("type")) for name, joint in joints}
     text = ET.tostring(robot, encoding="unicode") if repaired else data.decode("utf-8-sig")
-    return CheckedUrdf(text, robot.get("name", ""), root, tuple(links), kinds, file, tuple(repaired))
+    return CheckedUrdf(text, robot.get("name", ""), root, tuple(links), kinds, file, folders, tuple(repaired))
 
 
 def _check_element(element: ET.Element) -> None:
@@ -169,13 +170,13 @@ def _name(tag: str, element: ET.Element) -> str:
     return name
 
 
-def _check_link(name: str, link: ET.Element, file: Path | None, packages: list[Path] | None, repair: bool) -> bool:
+def _check_link(name: str, link: ET.Element, folders: Sequence[Path], meshes: bool, repair: bool) -> bool:
     """Check a link's inertia and shapes; return whether the inertia was replaced."""
     try:
         repaired = _check_inertial(link.find("inertial"), repair)
         for part in (*link.findall("visual"), *link.findall("collision")):
             try:
-                _check_shape(part, file, packages)
+                _check_shape(part, folders, meshes)
             except InputError as error:
                 raise error.within(part.tag) from None
     except InputError as error:
@@ -240,7 +241,7 @@ def _check_origin(element: ET.Element) -> None:
             numbers_of(f"origin.{key}", origin.get(key), 3)
 
 
-def _check_shape(part: ET.Element, file: Path | None, packages: list[Path] | None) -> None:
+def _check_shape(part: ET.Element, folders: Sequence[Path], meshes: bool) -> None:
     _check_origin(part)
     geometry = part.find("geometry")
     shapes = [] if geometry is None else list(geometry)
@@ -252,7 +253,7 @@ def _check_shape(part: ET.Element, file: Path | None, packages: list[Path] | Non
     if shape.tag == "mesh":
         if "scale" in shape.attrib and 0.0 in numbers_of("mesh.scale", shape.get("scale"), 3):
             raise InputError("mesh.scale", shape.get("scale"), "three numbers that are not zero")
-        _check_mesh(shape.get("filename", ""), file, packages)
+        _check_mesh(shape.get("filename", ""), folders, meshes)
     elif shape.tag not in sizes:
         raise InputError("geometry", f"<{shape.tag}>", "one of " + ", ".join([*sizes, "mesh"]))
     for key, count in sizes.get(shape.tag, {}).items():
@@ -260,22 +261,33 @@ def _check_shape(part: ET.Element, file: Path | None, packages: list[Path] | Non
             raise InputError(f"{shape.tag}.{key}", shape.get(key), "> 0 (m)")
 
 
-def _check_mesh(address: str, file: Path | None, packages: list[Path] | None) -> None:
+def mesh_places(address: str, folders: Sequence[Path]) -> list[Path]:
+    """Return where the mesh of an address may lie, from the description's folder, the first, or the packages'.
+
+    A package is one of the other folders, or a folder in one of them.
+
+    Raises
+    ------
+    InputError
+        If the address is of another kind.
+    """
+    name = address.removeprefix("package://")
+    if name != address:
+        return [home / part for home in folders[1:] for part in (name, name.partition("/")[2])]
+    name = address.removeprefix("file://")
+    if "://" in name:
+        raise InputError("mesh.filename", address, "a file, or a package:// address")
+    return [folders[0] / name]
+
+
+def _check_mesh(address: str, folders: Sequence[Path], there: bool) -> None:
     if not address or "\0" in address:
         raise InputError("mesh.filename", address, "the name of a file")
-    if packages is None:
-        return
-    here = file.parent if file else Path()
-    if address.startswith("package://"):
-        places = [folder / address.removeprefix("package://") for folder in packages]
-    elif "://" in address and not address.startswith("file://"):
-        raise InputError("mesh.filename", address, "a file, or a package:// address")
-    else:
-        places = [here / address.removeprefix("file://")]
+    places = mesh_places(address, folders) if there else []
     try:
-        found = any(place.is_file() for place in places)
+        found = any(place.is_file() for place in places) or not there
     except (OSError, ValueError):
         found = False
     if not found:
-        looked = ", ".join(str(place) for place in places) or "no package folder was given"
+        looked = ", ".join(map(str, places)) or "no package folder was given"
         raise InputError("mesh.filename", address, f"a file that is there ({looked})")

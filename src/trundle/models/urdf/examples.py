@@ -58,7 +58,7 @@ def load_example_robot(name: str, *, repair: bool = True) -> CheckedUrdf:
     files = example_robots()
     if name not in files:
         raise InputError("name", name, "one of " + ", ".join(sorted(files)))
-    return load_urdf(files[name], meshes=False, repair=repair)
+    return load_urdf(files[name], [files[name].parents[4]], meshes=False, repair=repair)
 
 
 def example_name(urdf: CheckedUrdf) -> str:

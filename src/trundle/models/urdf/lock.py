@@ -39,7 +39,7 @@ def lock_joints(urdf: CheckedUrdf, positions: Mapping[str, float]) -> CheckedUrd
         _fix(joints[name], number(name, value))
     text = ET.tostring(root, encoding="unicode")
     checked = check_urdf(text)
-    return CheckedUrdf(text, urdf.name, urdf.root, urdf.links, checked.joints, urdf.file, urdf.repaired)
+    return CheckedUrdf(text, urdf.name, urdf.root, urdf.links, checked.joints, urdf.file, urdf.folders, urdf.repaired)
 
 
 def joint_ranges(urdf: CheckedUrdf) -> dict[str, tuple[float, float]]:

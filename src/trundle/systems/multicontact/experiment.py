@@ -23,6 +23,7 @@ from trundle.models.centroidal.centroidal import Centroidal
 from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.robots.self_distance import SelfDistance
 from trundle.models.robots.terrain import Terrain
+from trundle.models.urdf.meshes import visual_meshes
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_z
 from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan
@@ -146,7 +147,11 @@ class MulticontactExperiment(ABC):
         """Return the whole-body controller of the robot that the file names."""
         name = self.tables.robot.name
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
-        humanoid = load_humanoid(source).posed(self.tables.robot.pose, self.tables.robot.posture)
+        humanoid = load_humanoid(source)
+        if isinstance(source, Path):
+            with error_context("robot.name", self.scenario):
+                visual_meshes(humanoid.urdf)
+        humanoid = humanoid.posed(self.tables.robot.pose, self.tables.robot.posture)
         rows, table = read_rows(self.scenario, self.tables, humanoid), self.tables.controller
         return WholeBodyController(humanoid, table.gains.make(), collisions=rows)
 

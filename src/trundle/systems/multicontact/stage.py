@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +13,7 @@ from trundle.errors import TrundleError
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.examples import load_example_robot
-from trundle.models.urdf.visuals import visual_meshes
+from trundle.models.urdf.meshes import visual_meshes
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart
@@ -136,21 +133,13 @@ def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[MeshPart, ...]]:
     """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
     found: dict[str, tuple[MeshPart, ...]] = {}
     for visual in visual_meshes(urdf):
-        vertices, faces = read_coarse(visual.file)
-        placed = np.asarray(vertices * visual.scale @ visual.R_link_mesh.T + visual.position, dtype=np.float64)
-        part = MeshPart(placed, faces, _shade(visual.link), None, True, True)
+        part = MeshPart(*coarse(visual.vertices, visual.faces), _shade(visual.link), None, True, True)
         found[visual.link] = (*found.get(visual.link, ()), part)
     return found
 
 
-@cache
-def read_coarse(file: Path, cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
-    """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell merged to their mean."""
-    coal = import_module("coal")
-    mesh = coal.MeshLoader().load(str(file), np.ones(3))
-    vertices = np.array(mesh.vertices(), dtype=np.float64).reshape(-1, 3)
-    corners = [mesh.tri_indices(i) for i in range(mesh.num_tris)]
-    faces = np.array([[t[0], t[1], t[2]] for t in corners], dtype=np.int64)
+def coarse(vertices: Array, faces: NDArray[np.int64], cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
+    """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell (m) merged to their mean."""
     _, groups = np.unique(np.round(vertices / cell).astype(np.int64), axis=0, return_inverse=True)
     groups = groups.ravel()
     merged = np.column_stack([np.bincount(groups, vertices[:, i]) for i in range(3)]) / np.bincount(groups)[:, None]

@@ -14,6 +14,7 @@ from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, timed
 from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
+from trundle.models.robots.humanoid import HUMANOIDS
 from trundle.plan.stances.pose import StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan, rests
 from trundle.problems.paths import PointPath
@@ -42,11 +43,13 @@ class WalkExperiment(MulticontactExperiment):
 
     def check(self) -> None:
         """Raise `InputError` where footholds or poses are impossible."""
-        moved = {"hand": "hand", "loadable": "robot.name", "lowered": "robot.lowered"}
+        moved = {"hand": "hand", "humanoid": "robot.name", "loadable": "robot.name", "lowered": "robot.lowered"}
         if not self.tables.terrain.floor and not self.tables.terrain.blocks:
             moved["place"] = "terrain.floor"
         with error_context("steps", self.scenario, moved):
             _ = self.steps, self.rests
+            if self.tables.hand is not None and self.tables.robot.name not in HUMANOIDS:
+                _ = self.distances
             if self.rests is None:
                 self.check_reach()
 

@@ -1,0 +1,113 @@
+"""The meshes by which a robot's description shows its links: found in its folders alone, read and checked."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray, inside
+from trundle.errors import InputError, MissingExtraError
+from trundle.models.urdf.checks import CheckedUrdf, mesh_places
+from trundle.numerics.rotations import rotation_rpy
+from trundle.records.whole import read_bytes
+
+MESH_BYTES = 100_000_000
+_KINDS = ("stl", "obj", "dae", "ply")
+
+
+@dataclass(frozen=True, eq=False)
+class VisualMesh:
+    """A mesh of a link: `vertices` (n, 3) in the link's axes, m, and `faces` (m, 3), rows of vertices."""
+
+    link: str
+    file: Path
+    vertices: FloatArray
+    faces: NDArray[np.int64]
+
+
+def mesh_files(urdf: CheckedUrdf) -> Iterator[tuple[str, ET.Element, Path]]:
+    """Yield link, <visual> and file of each mesh, in the description's order, that is on this machine.
+
+    Raises
+    ------
+    InputError
+        If an address is absolute, or leads out of the description's folder and the packages.
+    """
+    if urdf.file is None:
+        return
+    for link in ET.fromstring(urdf.text).iter("link"):
+        for visual in link.findall("visual"):
+            mesh = visual.find("geometry/mesh")
+            if mesh is None:
+                continue
+            try:
+                file = _own_file(str(mesh.get("filename")), urdf.folders)
+            except InputError as error:
+                raise error.within(f"link[{link.get('name')}].visual", str(urdf.file)) from None
+            if file is not None:
+                yield str(link.get("name")), visual, file
+
+
+def _own_file(address: str, folders: Sequence[Path]) -> Path | None:
+    where = "a file in the description's folder by a relative name, or in a package by a package:// address"
+    if Path(address.removeprefix("file://")).is_absolute():
+        raise InputError("mesh.filename", address, where)
+    for place in mesh_places(address, folders):
+        if inside("mesh.filename", str(place.absolute()), folders, where).is_file():
+            return place
+    return None
+
+
+def visual_meshes(urdf: CheckedUrdf) -> list[VisualMesh]:
+    """Return the meshes of all links that are on this machine: scale, then rotation and place of <origin>.
+
+    Raises
+    ------
+    InputError
+        If a mesh lies outside the description's folders, or is no mesh of finite vertices.
+    MissingExtraError
+        If trimesh is not installed.
+    """
+    found = []
+    for link, visual, file in mesh_files(urdf):
+        mesh, origin = visual.find("geometry/mesh"), visual.find("origin")
+        xyz, rpy = (_numbers(None if origin is None else origin.get(key), 0.0) for key in ("xyz", "rpy"))
+        scale = _numbers(None if mesh is None else mesh.get("scale"), 1.0)
+        try:
+            vertices, faces = _read(file)
+        except InputError as error:
+            raise error.within(f"link[{link}].visual", str(urdf.file)) from None
+        found.append(VisualMesh(link, file, vertices * scale @ rotation_rpy(rpy).T + xyz, faces))
+    return found
+
+
+def _read(file: Path) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return vertices (n, 3), in the file's unit, and faces (m, 3) of a file of at least one triangle."""
+    try:
+        trimesh = import_module("trimesh")
+    except ImportError:
+        raise MissingExtraError("trimesh", "robots") from None
+    kind = file.suffix[1:].lower()
+    if kind not in _KINDS:
+        raise InputError("mesh.filename", str(file), "a mesh of kind " + ", ".join(_KINDS))
+    data = BytesIO(read_bytes(file, MESH_BYTES, "mesh.filename", str(file)))
+    try:  # from bytes: a file that names others, materials or textures, opens none of them
+        mesh = trimesh.load_mesh(data, file_type=kind, process=False)
+        vertices, faces = np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
+    except Exception as error:  # what the readers of four kinds raise is no fixed list
+        raise InputError("mesh.filename", str(file), f"a mesh that can be read ({error})") from None
+    right = vertices.ndim == faces.ndim == 2 and vertices.shape[1] == faces.shape[1] == 3 and faces.size > 0
+    if not right or not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
+        raise InputError("mesh.filename", str(file), "a mesh of triangles between finite vertices")
+    return vertices, faces
+
+
+def _numbers(text: str | None, default: float) -> FloatArray:
+    return np.full(3, default) if not text else np.array([float(word) for word in text.split()])

@@ -320,8 +320,7 @@ def load_humanoid(name: str | Path) -> Humanoid:
         If Pinocchio or example-robot-data is not installed.
     """
     if str(name) in HUMANOIDS:
-        text = (files("trundle.models.robots") / "humanoids" / f"{name}.toml").read_text(encoding="utf-8")
-        return _read(text, str(name), None)
+        return _read((files("trundle.models.robots") / f"humanoids/{name}.toml").read_text("utf-8"), str(name), None)
     path = Path(name)
     if path.suffix != ".toml" or not path.is_file():
         raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
@@ -335,7 +334,7 @@ def load_humanoid(name: str | Path) -> Humanoid:
 
 def files_beside(path: Path) -> tuple[str, ...]:
     """Return the files that a robot's TOML file needs, the URDF and its meshes, by their names from its folder."""
-    found: list[Path] = []
+    found = []
     with suppress(OSError, ValueError, LookupError, TypeError):  # told where the robot is made
         source = tomllib.loads(path.read_text(encoding="utf-8"))["robot"]["urdf"]
         if inside("robot.urdf", source, [path.parent], "").is_file():
@@ -347,12 +346,11 @@ def files_beside(path: Path) -> tuple[str, ...]:
 
 def _description(source: str, folder: Path | None) -> CheckedUrdf:
     """Return an installed robot's description, or that of a file in the folder; its meshes lie in the folder too."""
-    if folder is None or source in example_robots():
-        return load_example_robot(source)
-    place = inside("robot.urdf", source, [folder], "a name of example-robot-data, or a file in the folder of this one")
-    if not place.is_file() and place.suffix != ".urdf":
-        return load_example_robot(source)
-    return load_urdf(folder / source, [folder], meshes=False, repair=True)
+    if folder is not None and source not in example_robots():
+        place = inside("robot.urdf", source, [folder], "a name of example-robot-data, or a file in this one's folder")
+        if place.is_file() or place.suffix == ".urdf":
+            return load_urdf(folder / source, [folder], meshes=False, repair=True)
+    return load_example_robot(source)
 
 
 def _read(text: str, name: str, folder: Path | None) -> Humanoid:

@@ -14,14 +14,31 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, err
 _LONGEST = 1000  # entries of a value that are looked at to print it: the text is cut far before
 
 
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text whose characters that would steer a terminal, all but those to `keep`, are escaped.
+
+    Examples
+    --------
+    >>> from trundle.errors import printable
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
 class TrundleError(Exception):
-    """Root of all errors raised on purpose by trundle.
+    """Root of all errors raised on purpose by trundle; its text is safe to print, whatever names are in it.
 
     Examples
     --------
     >>> issubclass(tr.InputError, tr.TrundleError)
     True
     """
+
+    def __str__(self) -> str:
+        return printable(super().__str__(), keep="\n")
 
 
 class InputError(TrundleError, ValueError):
@@ -58,7 +75,7 @@ class InputError(TrundleError, ValueError):
         if len(text) > 120:
             text = text[:117] + "..."
         where = f"{self.file}: " if self.file else ""
-        return f"{where}{self.key} = {text}: must be {self.allowed}"
+        return printable(f"{where}{self.key} = {text}: must be {self.allowed}")
 
     def within(self, prefix: str, file: str | None = None) -> InputError:
         """Return the same error with `prefix` put before the key, as in ``object.shape.radius``."""

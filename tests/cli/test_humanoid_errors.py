@@ -88,7 +88,7 @@ def test_it_names_key_value_and_what_is_allowed(
         ('link = "l_sole"', 'link = "l_toe"', "feet.left.link = 'l_toe'", "l_sole"),
         ("width = 0.09 ", "width = 0.0 ", "feet.left.width = 0.0", "> 0"),
         ('urdf = "romeo_small"', 'urdf = "romeo_tiny"', "'romeo_tiny'", "romeo_small"),
-        ('urdf = "romeo_small"', 'urdf = "../hopper.urdf"', "'../hopper.urdf'", "romeo_small"),
+        ('urdf = "romeo_small"', 'urdf = "../hopper.urdf"', "robot.urdf = '../hopper.urdf'", "in this one's folder"),
         ("[feet.left]", "\xff", "mine.toml", "UTF-8"),
     ],
 )

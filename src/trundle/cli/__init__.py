@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from trundle.cli import interrupt
-from trundle.errors import of_machine, reason
+from trundle.errors import of_machine, printable, reason
 
 __all__ = ["main"]
 
@@ -23,12 +24,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             from trundle.cli.app import app
 
-            app(args=None if arguments is None else list(arguments), prog_name="trundle")
+            given = sys.argv[1:] if arguments is None else list(arguments)
+            raise SystemExit(app(args=given, prog_name="trundle", standalone_mode=False) or 0)
         except BaseException as error:
             # While modules load, an interrupt can come out as any exception.
             if not (interrupt.noted() or isinstance(error, KeyboardInterrupt)):
                 if isinstance(error, OSError) and of_machine(error):
                     _leave(error)
+                if hasattr(error, "format_message"):
+                    _usage(error)
                 raise
             if not (isinstance(error, SystemExit) and error.code == interrupt.EXIT_CODE):
                 sys.stderr.write("interrupted\n")
@@ -41,3 +45,11 @@ def _leave(error: OSError) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.stderr.write(f"error: {reason(error)}\n")
     raise SystemExit(1) from None
+
+
+def _usage(error: BaseException) -> NoReturn:
+    """Say what was wrong with the arguments."""
+    text = io.StringIO()
+    getattr(error, "show")(file=text)  # noqa: B009 - typer does not name the class
+    sys.stderr.write(printable(text.getvalue(), keep="\n"))
+    raise SystemExit(getattr(error, "exit_code")) from None  # noqa: B009

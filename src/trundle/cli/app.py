@@ -10,6 +10,7 @@ import typer.main
 
 from trundle.cli import check, doctor, export, listing, report, reproduce, run, schema, show, sweep
 from trundle.cli.guard import guarded
+from trundle.cli.terminal import say
 from trundle.scenarios.system import load, systems
 
 _log = logging.getLogger("trundle.systems")
@@ -65,7 +66,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from trundle import __version__
 
-        typer.echo(f"trundle {__version__}")
+        say(f"trundle {__version__}")
         raise typer.Exit
 
 

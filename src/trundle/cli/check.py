@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from trundle.cli.terminal import say
+
 ALLOW_PATH = typer.Option([], "--allow-path", metavar="DIR", help="Data files may lie in this folder too.")
 SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML) before checking; repeatable.")
 
@@ -24,4 +26,4 @@ def check(
 
     scenario = load_scenario(file, overrides, allow_path=allow_path)
     build_all(scenario)
-    typer.echo(f"{file}: ok (kind {scenario.kind}, task {scenario.task})")
+    say(f"{file}: ok (kind {scenario.kind}, task {scenario.task})")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from trundle.cli.terminal import say
+
 CORE = (
     "casadi",
     "numpy",
@@ -40,13 +42,13 @@ def doctor() -> None:
 
     from trundle import __version__
 
-    typer.echo(f"trundle   {__version__}")
-    typer.echo(f"python    {platform.python_version()} on {platform.system()} {platform.machine()}")
+    say(f"trundle   {__version__}")
+    say(f"python    {platform.python_version()} on {platform.system()} {platform.machine()}")
     missing = [f"{name}: pip install {name}" for name in CORE if not _line(name)]
     for line in (_compiler(), *_extras()):
-        typer.echo(line)
+        say(line)
     for line in missing:
-        typer.echo(f"MISSING   {line}")
+        say(f"MISSING   {line}")
     if missing:
         raise typer.Exit(1)
 
@@ -62,7 +64,7 @@ def _version(package: str) -> str | None:
 
 def _line(package: str) -> bool:
     found = _version(package)
-    typer.echo(f"  {package:20} {found or 'missing'}")
+    say(f"  {package:20} {found or 'missing'}")
     return found is not None
 
 

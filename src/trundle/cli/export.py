@@ -8,6 +8,7 @@ import typer
 
 from trundle.cli.check import ALLOW_PATH
 from trundle.cli.run import SET
+from trundle.cli.terminal import say
 
 
 def export(
@@ -21,6 +22,6 @@ def export(
     from trundle.scenarios.engine.export import export as export_scenario
 
     done = export_scenario(load_scenario(scenario, overrides, allow_path=allow_path), out)
-    typer.echo(f"model: {done.name}_rate in {done.name}.h; controller: {done.controller}")
+    say(f"model: {done.name}_rate in {done.name}.h; controller: {done.controller}")
     build = out / "build"
-    typer.echo(f"build and check: cmake -S {out} -B {build} && cmake --build {build} && {build}/{done.name}_check")
+    say(f"build and check: cmake -S {out} -B {build} && cmake --build {build} && {build}/{done.name}_check")

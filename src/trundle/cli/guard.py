@@ -11,6 +11,7 @@ from typing import NoReturn, ParamSpec
 import typer
 
 from trundle.cli import interrupt
+from trundle.cli.terminal import say
 from trundle.errors import InputError, TrundleError, of_machine
 
 Arguments = ParamSpec("Arguments")
@@ -56,10 +57,10 @@ def _answer(error: Exception) -> NoReturn:
         raise error  # `main` says it
     if isinstance(error, MemoryError):
         _leave("error: there is not enough memory", FAILED)
-    traceback.print_exception(error, file=sys.stderr)
+    say(*"".join(traceback.format_exception(error)).splitlines(), err=True)
     _leave("error: this is a bug in trundle; the lines above and the scenario file help to mend it", FAILED)
 
 
 def _leave(message: str, code: int) -> NoReturn:
-    typer.echo(message, err=True)
+    say(*message.splitlines(), err=True)
     raise typer.Exit(code)

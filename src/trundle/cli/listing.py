@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from trundle.cli.terminal import say
+
 
 def list_scenarios(
     as_json: bool = typer.Option(False, "--json", help="Print a JSON array instead of the table."),
@@ -21,4 +23,4 @@ def list_scenarios(
     kinds = max(len(entry.kind) for entry in found)
     lines = max(len(entry.title) for entry in found)
     for entry in found:
-        typer.echo(f"{entry.name:{wide}}  {entry.kind:{kinds}}  {entry.title:{lines}}  {entry.paper}")
+        say(f"{entry.name:{wide}}  {entry.kind:{kinds}}  {entry.title:{lines}}  {entry.paper}")

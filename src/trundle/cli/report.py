@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from trundle.cli.terminal import say
+
 
 def report(directory: Path = typer.Argument(metavar="DIR", help="Folder of a run.")) -> None:
     """Make the plots and the viewer page of a run again from its files."""
@@ -15,4 +17,4 @@ def report(directory: Path = typer.Argument(metavar="DIR", help="Folder of a run
     if not (directory / "trajectory.nc").is_file():
         raise InputError("DIR", str(directory), "the folder of a run, with its trajectory.nc")
     for path in write_report(directory, plots=True, viewer=True):
-        typer.echo(str(path))
+        say(str(path))

@@ -8,6 +8,7 @@ import typer
 
 from trundle.cli import interrupt
 from trundle.cli.run import bar
+from trundle.cli.terminal import say
 
 NAMES = typer.Argument(None, metavar="[NAME]...", help="Scenarios of `trundle list` [all of them: takes minutes].")
 
@@ -29,7 +30,7 @@ def reproduce(
 
         def began(name: str, number: int, count: int) -> None:
             prefix[0] = name
-            typer.echo(f"[{number}/{count}] {name}", err=True)
+            say(f"[{number}/{count}] {name}", err=True)
 
         def progress(what: str, share: float) -> None:
             interrupt.check()
@@ -39,8 +40,8 @@ def reproduce(
         done = reproduce_all(names or (), out, plots=not no_plots, began=began, progress=progress)
     _tell(COLUMNS, [line.cells() for line in done.lines])
     for name, status in done.statuses.items():
-        typer.echo(f"{name}: {status}")
-    typer.echo(f"files: {done.directory}")
+        say(f"{name}: {status}")
+    say(f"files: {done.directory}")
     raise typer.Exit(done.exit_code)
 
 
@@ -48,4 +49,4 @@ def _tell(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """Print a table as plain columns: a program can read it too."""
     wide = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     for row in (columns, *rows):
-        typer.echo("  ".join(cell.ljust(size) for cell, size in zip(row, wide, strict=True)).rstrip())
+        say("  ".join(cell.ljust(size) for cell, size in zip(row, wide, strict=True)).rstrip())

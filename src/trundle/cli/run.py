@@ -13,6 +13,8 @@ import typer
 
 from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
+from trundle.cli.terminal import say
+from trundle.errors import printable
 
 if TYPE_CHECKING:
     from trundle.scenarios import Result
@@ -70,13 +72,13 @@ def bar(wanted: bool) -> Iterator[Callable[[str, float], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
         def progress(what: str, share: float) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=1.0)
+                tasks[what] = bar.add_task(printable(what), total=1.0)
             bar.update(tasks[what], completed=share)
 
         yield progress
@@ -86,6 +88,7 @@ def _tell(result: Result) -> None:
     """Print how the run ended, its metrics beside their limits, and where the files are."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     summary = result.summary
     table = Table("metric", "value", "limit", "unit", "", box=None, pad_edge=False)
@@ -93,20 +96,16 @@ def _tell(result: Result) -> None:
         value = "missing" if entry["value"] is None else f"{entry['value']:.3g}"
         limit = "" if entry["limit"] is None else f"{entry['sense']} {entry['limit']:g}"
         verdict = {True: "holds", False: "[bold red]violated[/]", None: ""}[entry["holds"]]
-        table.add_row(name, value, limit, entry["unit"], verdict)
-    console = Console(soft_wrap=True)
+        table.add_row(Text(printable(name)), value, limit, Text(printable(entry["unit"])), verdict)
     if summary["metrics"]:
-        console.print(table)
+        Console(soft_wrap=True).print(table)
     feasible = "" if summary["feasible"] else ", not feasible"
-    console.print(f"{summary['scenario']}: {summary['status']}{feasible}", markup=False, highlight=False)
+    lines = [f"{summary['scenario']}: {summary['status']}{feasible}"]
     for name, part in summary["parts"].items():
         feasible = "" if part["feasible"] else ", not feasible"
-        console.print(f"  part {name}: {part['status']}{feasible}", markup=False, highlight=False)
-    if summary["advice"]:
-        console.print(summary["advice"], markup=False, highlight=False)
-    for line in _failures(summary["metrics"], result.hints):
-        console.print(line, markup=False, highlight=False)
-    console.print(f"files: {result.directory}", markup=False, highlight=False)
+        lines.append(f"  part {name}: {part['status']}{feasible}")
+    lines += summary["advice"].splitlines()
+    say(*lines, *_failures(summary["metrics"], result.hints), f"files: {result.directory}")
 
 
 def _failures(metrics: Mapping[str, MetricEntry], hints: Mapping[str, str]) -> list[str]:

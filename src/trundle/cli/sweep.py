@@ -11,6 +11,7 @@ import typer
 from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
 from trundle.cli.run import SET, bar
+from trundle.cli.terminal import say
 
 OVER = typer.Option(
     [], "--over", metavar="TABLE.KEY=A:B:N", help="N values from A to B, or =V1,V2,... (TOML); repeatable: a grid."
@@ -51,10 +52,10 @@ def sweep(
         )
     if not quiet:
         before = f", {done.resumed} of them from before" if done.resumed else ""
-        typer.echo(f"{len(done.rows)} runs{before}; {done.failed} without success")
-        typer.echo(f"table: {done.table}")
+        say(f"{len(done.rows)} runs{before}; {done.failed} without success")
+        say(f"table: {done.table}")
     if not done.complete:
-        typer.echo("interrupted: the same command goes on from here", err=True)
+        say("interrupted: the same command goes on from here", err=True)
         raise typer.Exit(interrupt.EXIT_CODE)
 
 

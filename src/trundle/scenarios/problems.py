@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from trundle.errors import InputError
+from trundle.errors import InputError, printable
 from trundle.parameters import Range
 
 Toml = Union[None, bool, int, float, str, date, time, "Sequence[Toml]", "Mapping[str, Toml]"]
@@ -45,9 +45,9 @@ class Problem:
         """Return the one line a user reads."""
         where = f"{file}: " if file else ""
         if not self.key:
-            return f"{where}{self.fault}"
+            return printable(f"{where}{self.fault}")
         value = "" if self.value is MISSING else f" = {show(self.value)}"
-        return f"{where}{_readable(self.key)}{value}: {self.fault}"
+        return printable(f"{where}{_readable(self.key)}{value}: {self.fault}")
 
 
 class _Missing:
@@ -90,7 +90,7 @@ def show(value: Toml | _Missing) -> str:
 
 
 def _readable(text: str) -> str:
-    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[:1000])
+    text = printable(text[:1000])
     return text if len(text) <= 120 else text[:117] + "..."
 
 

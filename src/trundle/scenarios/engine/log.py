@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from trundle.errors import printable
 from trundle.records.whole import LogFile
 
 RUN = logging.getLogger("trundle.run")
@@ -19,6 +20,7 @@ class _OfThisRun(logging.Handler):
     """Hand records to the file of the run they come from; without one, to where they would go without this handler."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        record.msg, record.args = printable(record.getMessage(), keep="\n"), ()
         file, last = _file.get(), logging.lastResort
         if file is not None:
             file.handle(record)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from trundle.errors import InputError
+from trundle.errors import InputError, printable
 
 
 def fit_foot(
@@ -43,4 +43,4 @@ def fit_foot(
         count = contact.last - contact.first + 1
         typer.echo(f"contact of {count} samples: {'left out, ' + contact.fault if contact.fault else 'used'}")
     typer.echo(f"rows that lack a number: {foot.missing}")
-    typer.echo("files: " + ", ".join(str(path) for path in files))
+    typer.echo(printable("files: " + ", ".join(str(path) for path in files)))

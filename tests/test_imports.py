@@ -42,6 +42,7 @@ FLOORS = {
     "status": 1,
     "threads": 1,
     "checks": 1,
+    "arguments": 1,
     "parameters": 1,
     "units": 1,
     "scratch": 1,

@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trundle.errors import InputError, reason
 
+LARGEST_INTEGER = 2**53
+"""Beyond it floats, and numbers in files, are not exact."""
+
 Word = TypeVar("Word", bound=str)
 FloatArray = NDArray[np.float64]
 Given = TypeVar("Given")
@@ -103,6 +106,8 @@ def integer(key: str, value: Any, *, minimum: int | None = None, maximum: int | 
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise InputError(key, value, allowed)
     result = int(value)
+    if abs(result) > LARGEST_INTEGER:
+        raise InputError(key, value, f"{allowed}, of at most 2**53")
     if (minimum is not None and result < minimum) or (maximum is not None and result > maximum):
         raise InputError(key, value, allowed)
     return result

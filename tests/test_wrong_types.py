@@ -1,0 +1,97 @@
+"""Arguments of a wrong type are refused like wrong values: InputError, for every parameter of every public callable."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from tests.recording import recorded
+
+BAD: tuple[Any, ...] = (
+    *(None, "no such thing", object(), ["a", "b"], 1 + 2j, True, b"bytes", {"a": 1}, [[1.0], [1.0, 2.0]], int),
+    *(np.datetime64("2020-01-01"), 10**400, float("nan"), float("inf"), [], -1),
+)
+LONG = {"plan", "run", "simulate", "ThrowCatch.plan"}
+"""A wrong argument that they may take makes them work for long: of these a few are tried by name."""
+OTHERWISE = {
+    *("normal_force.distance", "normal_force.largest", "normal_force.width", "normal_force.offset"),
+    *("ControlProblem.step_jacobian", "midpoint.step", "SoftTouch.no_slip.largest"),
+    *("FlatPatch.uses.wrenches", "RollingPair.tree.atlas", "RollingPair.tree.contacts"),
+    *("Actuated.bias", "Actuated.gain", "check_convex.n", "check_regular.n", "HandLimits.components.d"),
+    *("HandLimits.acceleration.d", "Arc.numeric.build", "Preview.path", "Preview.window.path"),
+}
+"""Parameters of which some wrong value still breaks the callable with another error: arithmetic on expressions, and
+arrays of the right type and a wrong shape."""
+
+
+def other_errors(function: Callable[..., Any], good: dict[str, Any], first: list[Any]) -> dict[str, str]:
+    """Return the errors, by parameter, that are neither InputError nor another one of trundle."""
+    found = {}
+    for name in good:
+        for bad in BAD:
+            own = [object.__new__(type(first[0]))] if function.__name__ == "__init__" else first
+            try:
+                function(*own, **{**good, name: bad})
+            except tr.TrundleError:
+                pass
+            except Exception as error:
+                found[name] = f"{bad!r:.40}: {type(error).__name__}: {error}"
+    return found
+
+
+@pytest.mark.slow
+def test_wrong_types_are_input_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a text is a good name of a file
+    noted, wrong = recorded(), {}
+    for function, call in noted.calls.items():
+        name, parameters = noted.names[function][0], inspect.signature(function).parameters
+        first = [call[key] for key in parameters if key in ("self", "cls")]
+        good = {key: call[key] for key, one in parameters.items() if key in call and one.kind is not one.VAR_KEYWORD}
+        good = {key: value for key, value in good.items() if key not in ("self", "cls")}
+        if name not in LONG:
+            stem = name.removesuffix(".__init__").removesuffix(".__call__")
+            wrong |= {f"{stem}.{key}": text for key, text in other_errors(function, good, first).items()}
+    assert {key: text for key, text in wrong.items() if key not in OTHERWISE} == {}
+
+
+@pytest.mark.parametrize("bad", [None, object(), int, {"a": 1}, 1 + 2j, b"bytes"], ids=repr)
+@pytest.mark.parametrize(
+    ("call", "key"),
+    [
+        (lambda bad: tr.simulate(bad, bad, 1.0), "model"),
+        (lambda bad: tr.plan(bad), "task"),
+        (lambda bad: tr.load_scenario(bad), "path_or_name"),
+        (lambda bad: tr.load_plan(bad), "path"),
+        (lambda bad: tr.Foot(bad), "shape"),
+        (lambda bad: tr.RollingPair(bad, tr.Hand(tr.Plane())), "body"),
+        (lambda bad: tr.Held(bad), "contact"),
+        (lambda bad: tr.Sphere(0.1).closest(bad), "points"),
+    ],
+)
+def test_the_error_names_the_parameter(call: Callable[[Any], object], key: str, bad: Any) -> None:
+    with pytest.raises(tr.InputError) as caught:
+        call(bad)
+    assert caught.value.key == key
+
+
+def test_what_goes_wrong_inside_with_good_arguments_stays_what_it_is() -> None:
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), 0.1), tr.Hand(tr.Plane()))
+
+    def told(share: float) -> None:
+        raise AttributeError("of the caller's own")
+
+    with pytest.raises(AttributeError, match="the caller's own"):
+        tr.simulate(pair, pair.place(), 0.01, progress=told)
+    with pytest.raises(TypeError, match="radii"):
+        tr.Sphere(radii=0.1)  # pyright: ignore[reportCallIssue]
+
+
+def test_integers_beyond_exact_floats_are_refused() -> None:
+    with pytest.raises(tr.InputError, match="at most 2"):
+        tr.Camera(seed=10**400)

@@ -37,10 +37,10 @@ robot = tr.Robot(); wheel = robot.free(1.0, 0.01, shape=tr.Circle(0.1), name="wh
 robot.prismatic(wheel, at=(0.0, 0.2), mass=0.5, inertia=0.01, axis=(0.0, 1.0), name="rod")
 arm = robot.revolute(wheel, at=(0.0, 0.0), mass=0.5, inertia=0.01, name="arm")
 robot.attach(arm, tr.Circle(0.02), at=(0.0, 0.3)); robot.terrain(tr.Line()); tree = robot.finish()
-tree.place(wheel=(0.0, 0.1, 0.0)); tree.given_state(wheel=(0.0, 0.1, 0.0)); tree.scaled(mass=1.1)
+tree.place(wheel=(0.0, 0.1, 0.0), contacts=["wheel"]); tree.given_state(wheel=(0.0, 0.1, 0.0)); tree.scaled(mass=1.1)
 tree.with_springs({"rod": 10.0}, {"rod": 1.0}, {"rod": 0.0})
 bare = tr.Tree(2, (0.0, -9.81)); link = bare.free(1.0, 0.1); bare.prismatic(link, (0.0, 0.1), 0.5, 0.01)
-bare.revolute(link, (0.0, 0.1), 0.5, 0.01); bare.finish(); bare.scaled(1.1); bare.with_specs(bare.specs)
+bare.revolute(link, (0.0, 0.1), 0.5, 0.01, name="other"); bare.finish(); bare.scaled(1.1); bare.with_specs(bare.specs)
 sine = tr.SinusoidMotion((0.1,) * 6, (1.0,) * 6); sine.is_still(0.1); sine.parameters(0.1)
 still = tr.SampledMotion(np.arange(3.0), np.zeros((3, 6))); still.is_still(0.1); still.parameters(0.1)
 pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), 0.1), tr.Hand(tr.Plane())); start = pair.place()
@@ -48,6 +48,8 @@ pair.start(start.placement) if hasattr(start, "placement") else None
 pair.model(); pair.tree()
 tr.HandLimits().acceleration(3); tr.HandLimits().components(3)
 tr.Foot(tr.Sphere(0.1)).contacts("left")
+tr.Box((0.1, 0.2, 0.3)).bundle(); tr.Capsule(0.1, 0.2).bundle(); tr.Disc(0.1, 0.01).bundle(); tr.Sphere(0.1).bundle()
+tr.Ellipsoid((0.1, 0.2, 0.3)).polar_chart(); tr.Sphere(0.1).polar_chart(); sine.rate(0.1, sine.parameters(0.1)[0])
 """
 """Calls that no example makes."""
 

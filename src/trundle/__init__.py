@@ -11,8 +11,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from trundle.arguments import guarded
-
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
     from trundle.contact import FlatPatch as FlatPatch
     from trundle.contact import PlacedPatch as PlacedPatch
@@ -156,6 +154,7 @@ __all__ = ["__version__", *_HOME_OF]  # pyright: ignore[reportUnsupportedDunderA
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    guarded = import_module("trundle.arguments").guarded
     value = guarded(getattr(import_module(_HOME_OF[name]), name))
     globals()[name] = value
     return value

@@ -14,10 +14,14 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trundle.checks import Converted
 from trundle.errors import InputError, TrundleError
 
 Arguments = ParamSpec("Arguments")
@@ -58,16 +62,31 @@ def _guarded(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     return call
 
 
-def _refuse(function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, Any], cause: Exception) -> None:
-    """Raise InputError for the first argument that is not of the declared type, if there is any."""
+def _refuse(
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], cause: Exception
+) -> None:
+    """Raise InputError for the first argument that is not of the declared type, or else no array where one is meant."""
     try:
         given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
-        hints = typing.get_type_hints(function, localns=_Names(function), include_extras=True)
-    except (TypeError, NameError):
+    except TypeError:
         return  # not called as declared: Python's own words are the best
-    for name, value in given.items():
-        if name in hints and not _fits(value, hints[name]):
-            raise InputError(name, value, _words(hints[name])) from cause
+    hints = {name: _hint(function, name) for name in given}
+    for fits in (_fits, _fits_exactly):
+        for name, value in given.items():
+            if not fits(value, hints[name]):
+                raise InputError(name, value, _words(hints[name])) from cause
+
+
+def _hint(function: Callable[..., object], name: str) -> Any:
+    """Return the type that a parameter declares; Any where it cannot be known."""
+    declared = types.SimpleNamespace(__annotations__={name: getattr(function, "__annotations__", {}).get(name, Any)})
+    try:
+        hint = typing.get_type_hints(declared, localns=_Names(function), include_extras=True)[name]
+    except (NameError, AttributeError, TypeError):
+        return Any
+    while typing.get_origin(hint) is Converted:
+        hint = typing.get_args(hint)[0]
+    return hint
 
 
 class _Names(dict[str, object]):
@@ -87,44 +106,57 @@ def _fits(value: object, hint: Any) -> bool:
     """Whether a value is of a declared type."""
     from beartype.door import is_bearable
 
-    from trundle.checks import Converted
-
-    while typing.get_origin(hint) in (Converted, typing.Annotated):
-        hint = typing.get_args(hint)[0]
     parts = _parts(hint)
-    if any("numpy" in str(part) for part in parts):
-        return _is_array(value) or any("numpy" not in str(part) and _fits(value, part) for part in parts - {str, bytes})
-    if parts & {float, int} and not isinstance(value, bool) and isinstance(value, Real):
-        return isinstance(value, Integral) if float not in parts else not math.isnan(value)
-    if isinstance(value, bool) and bool not in parts and parts & {float, int}:
-        return False
+    if _arrays(parts):
+        others = {part for part in parts if not _arrays({part})} - set(typing.get_args(ArrayLike))
+        return _is_array(value) or any(_fits(value, part) for part in others)
+    if parts & {float, int} and isinstance(value, Real | np.bool_) and bool not in parts:
+        return _is_number(value) and (float in parts or isinstance(value, Integral))
     return bool(is_bearable(value, hint))
 
 
+def _fits_exactly(value: object, hint: Any) -> bool:
+    """Whether a value that is as declared is an array with entries, where one is declared."""
+    return (
+        not (_arrays(_parts(hint)) and _is_array(value)) or np.size(np.asarray(value)) * np.ndim(np.asarray(value)) > 0
+    )
+
+
 def _parts(hint: Any) -> set[Any]:
+    """Return the types of a union, without what is noted beside them."""
+    while typing.get_origin(hint) is typing.Annotated:
+        hint = typing.get_args(hint)[0]
     return set(typing.get_args(hint)) if typing.get_origin(hint) in (typing.Union, types.UnionType) else {hint}
 
 
-def _is_array(value: object) -> bool:
-    import numpy as np
+def _arrays(parts: set[Any]) -> bool:
+    """Whether one of the types is an array's."""
+    return parts >= set(typing.get_args(ArrayLike)) or any(typing.get_origin(part) is np.ndarray for part in parts)
 
+
+def _is_array(value: object) -> bool:
     try:
         return not isinstance(value, bool) and np.asarray(value).dtype.kind in "biuf"
     except Exception:  # what an object's own conversion raises
         return False
 
 
+def _is_number(value: Real) -> bool:
+    try:
+        return not isinstance(value, bool) and not math.isnan(value)
+    except OverflowError:
+        return False
+
+
 def _words(hint: Any) -> str:
     """Return what a type allows, as a phrase that completes "must be ..."."""
-    inner = typing.get_args(hint)
-    text = next((one.text for one in inner[1:] if isinstance(getattr(one, "text", None), str)), "")
-    if text or typing.get_origin(hint) in (typing.Annotated,):
-        return text or _words(inner[0])
+    texts = [one.text for one in typing.get_args(hint)[1:] if isinstance(getattr(one, "text", None), str)]
     parts = _parts(hint)
-    if any("numpy" in str(part) for part in parts):
-        return "an array of numbers"
+    if texts or _arrays(parts):
+        return next(iter(texts), "an array of numbers")
     if len(parts) > 1:
         return " or ".join(sorted({_words(part) for part in parts}))
-    if typing.get_origin(hint) is typing.Literal:
-        return "one of " + ", ".join(map(repr, inner))
-    return _NAMES.get(hint) or f"of type {getattr(typing.get_origin(hint) or hint, '__name__', hint)}"
+    kind = next(iter(parts))
+    if typing.get_origin(kind) is typing.Literal:
+        return "one of " + ", ".join(map(repr, typing.get_args(kind)))
+    return _NAMES.get(kind) or f"of type {getattr(typing.get_origin(kind) or kind, '__name__', kind)}"

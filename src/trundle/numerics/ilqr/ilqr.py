@@ -88,6 +88,9 @@ class Optimiser:
         self._backends = PerThread(partial(_make_backend, problem))
         _ = self._backend  # compiled now, not at the first tick
 
+    def __reduce__(self) -> tuple[type[Optimiser], tuple[ControlProblem, float]]:
+        return type(self), (self.problem, self.damping)
+
     @property
     def _backend(self) -> Backend:
         return self._backends()

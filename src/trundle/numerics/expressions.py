@@ -11,7 +11,7 @@ import casadi as ca
 
 Own = TypeVar("Own", bound="HoldsExpressions")
 _context = threading.RLock()  # CasADi has one context a process, in which expressions that share symbols are written
-_inside: list[bool] = []
+_inside = threading.local()
 
 
 class HoldsExpressions:
@@ -21,14 +21,14 @@ class HoldsExpressions:
     """
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        if _inside:
+        if getattr(_inside, "context", False):
             return _made, (type(self), vars(self))
         with _context, ca.global_pickle_context():
-            _inside.append(True)
+            _inside.context = True
             try:
                 return _loaded, (pickle.dumps((type(self), vars(self))),)
             finally:
-                _inside.pop()
+                _inside.context = False
 
     def __deepcopy__(self: Own, memo: dict[int, object]) -> Own:
         return self

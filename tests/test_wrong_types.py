@@ -95,3 +95,11 @@ def test_what_goes_wrong_inside_with_good_arguments_stays_what_it_is() -> None:
 def test_integers_beyond_exact_floats_are_refused() -> None:
     with pytest.raises(tr.InputError, match="at most 2"):
         tr.Camera(seed=10**400)
+
+
+@pytest.mark.parametrize("nodes", [10**400, 10**9])
+def test_a_plan_of_endless_nodes_is_refused_before_its_memory_is_taken(nodes: int) -> None:
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), 0.1), tr.Hand(tr.Plane()))
+    goal = tr.Goal(contact_on_hand=(0.1, 0.0, 0.0))
+    with pytest.raises(tr.InputError, match="nodes"):
+        tr.plan(tr.Transfer(pair, pair.place(), goal, duration=1.0), nodes=nodes)

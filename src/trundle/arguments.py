@@ -25,17 +25,16 @@ from trundle.checks import Converted
 from trundle.errors import InputError, TrundleError
 
 Arguments = ParamSpec("Arguments")
-Public = TypeVar("Public")
 Result = TypeVar("Result")
 _NAMES = {float: "a number", int: "an integer", bool: "true or false", str: "a text", types.NoneType: "None"}
 
 
-def guarded(public: Public) -> Public:
+def guarded(public: object) -> object:
     """Return a public function guarded, or a public class with its methods guarded, those it inherits too."""
     if inspect.isfunction(public):
         made = _guarded(public)
         setattr(sys.modules[public.__module__], public.__name__, made)  # where pickle looks for it
-        return made  # pyright: ignore[reportReturnType]
+        return made
     for owner in inspect.getmro(public) if isinstance(public, type) and not issubclass(public, Exception) else ():
         for name, member in list(vars(owner).items()) if owner.__module__.startswith("trundle.") else ():
             function = getattr(member, "__func__", member)
@@ -141,7 +140,7 @@ def _is_array(value: object) -> bool:
         return False
 
 
-def _is_number(value: Real) -> bool:
+def _is_number(value: Real | np.bool_) -> bool:
     try:
         return not isinstance(value, bool) and not math.isnan(value)
     except OverflowError:

@@ -206,7 +206,7 @@ def limit_cycle(
     SimulationError
         If no cycle was found.
     """
-    count, unit = integer("nodes", nodes, minimum=4), walker.time_unit
+    count, unit = integer("nodes", nodes, minimum=4, maximum=10_000), walker.time_unit
     low, high = array("durations", durations, (2,), above=0.0)
     if low >= high:
         raise InputError("durations", durations, "ascending (sqrt(leg/gravity))")

@@ -58,7 +58,8 @@ class InputError(TrundleError, ValueError):
         if len(text) > 120:
             text = text[:117] + "..."
         where = f"{self.file}: " if self.file else ""
-        return f"{where}{self.key} = {text}: must be {self.allowed}"
+        said = f"{where}{self.key} = {text}: must be {self.allowed}"
+        return "".join(c if c.isprintable() or c == "\n" else "?" for c in said)  # keys, too, are from files
 
     def within(self, prefix: str, file: str | None = None) -> InputError:
         """Return the same error with `prefix` put before the key, as in ``object.shape.radius``."""

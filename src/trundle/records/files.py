@@ -16,7 +16,7 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
-from trundle.records.sealed import read_sealed, reading, write_sealed
+from trundle.records.sealed import read_sealed, reading, typed, write_sealed
 from trundle.records.variables import check_dataset
 from trundle.records.views import view_of
 from trundle.status import Status
@@ -62,9 +62,12 @@ def write_record(record: Record, path: str | Path) -> Path:
     encoding = {name: {"_FillValue": None} for name in dataset.variables}
     # HDF5 writes to memory: on a disk that fills up it ends the process.
     memory = io.BytesIO()
-    with h5netcdf.File(memory, "w") as file:
-        dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
-        extra.dump_to_store(H5NetCDFStore(file, _GROUP, "a"))
+    try:
+        with h5netcdf.File(memory, "w") as file:
+            dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
+            extra.dump_to_store(H5NetCDFStore(file, _GROUP, "a"))
+    except (TypeError, ValueError) as error:
+        raise InputError("record", record.dataset.attrs, f"what a NetCDF file can hold ({error})", str(path)) from None
     return write_sealed(path, memory.getvalue())
 
 
@@ -87,7 +90,7 @@ def read_record(path: str | Path) -> Record:
         dataset = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, decode_times=False)
         extra = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, group=_GROUP)
         said = json.loads(str(extra["content"].values[()]))
-        status, feasible = Status.from_label(said["status"]), said["feasible"]
+        status, feasible = Status.from_label(said["status"]), typed(said, "feasible", bool)
         metadata, scene = _checked(said["metadata"]), _scene(said["scene"], extra)
         dataset = _plain(dataset)
         check_dataset(dataset, said.get("variables"), view_of(dataset))
@@ -112,9 +115,9 @@ def _check_sizes(content: bytes) -> None:
 
 def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata, whose keys that every record knows (see `Trajectory`) are of their types, or None."""
-    for key, kind in _TYPES.items():
-        if not isinstance(metadata.get(key), kind | None):
-            raise InputError(f"metadata.{key}", metadata[key], f"of type {kind.__name__}")
+    for key in _TYPES & metadata.keys():
+        if metadata[key] is not None:
+            typed(metadata, key, _TYPES[key])
     return metadata
 
 

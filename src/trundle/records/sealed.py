@@ -14,13 +14,15 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import InputError
+from trundle.errors import InputError, TrundleError
 from trundle.records.whole import read_bytes, write_bytes
+
+T = TypeVar("T")
 
 MOST_BYTES = 4 * 1024**3
 _SEAL = b"\ntrundle-sha256:"
@@ -50,11 +52,18 @@ def reading(source: Path, what: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(error.key, error.value, error.allowed, str(source)) from None
-    except (
-        Exception
-    ) as error:  # libraries raise what they like on a broken file: one list of their errors is never whole
+    except (TrundleError, MemoryError):
+        raise  # of the machine, not of the file
+    except Exception as error:  # libraries raise what they like on a broken file: no list of their errors is whole
         text = str(error).splitlines()
         raise InputError("path", str(source), f"{what} ({text[0] if text else type(error).__name__})") from None
+
+
+def typed(table: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    """Return the value of a key; an `InputError` if it is of another type than `kind`."""
+    if type(table[key]) is not kind:
+        raise InputError(key, table[key], f"of type {kind.__name__}")
+    return table[key]
 
 
 def save_arrays(path: str | Path, content: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:

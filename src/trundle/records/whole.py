@@ -136,13 +136,16 @@ def read_bytes(path: Path, limit: int, key: str, shown: str, file: str | None = 
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode):
                 raise InputError(key, shown, "a regular file (it is a pipe or device)", file)
-            content = stream.read(limit + 1) if facts.st_size <= limit else None
+            # Not `limit` bytes: Python takes the memory for as many before it reads the first.
+            content = stream.read(facts.st_size + 1) if facts.st_size <= limit else None
     except IsADirectoryError:
         raise InputError(key, shown, "a regular file (it is a folder)", file) from None
     except InputError:
         raise
     except (OSError, ValueError) as error:
         raise InputError(key, shown, f"a file that can be read ({reason(error)})", file) from None
-    if content is None or len(content) > limit:
+    if content is None:
         raise InputError(key, shown, f"a file of at most {limit:,} bytes", file)
+    if len(content) > facts.st_size:
+        raise InputError(key, shown, "a file that nothing writes to while it is read", file)
     return content

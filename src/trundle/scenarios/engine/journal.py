@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,6 +96,6 @@ def _row(line: bytes, points: Sequence[Point], known: dict[int, Row]) -> Row:
 
 def _is(allowed: str, value: Toml) -> bool:
     if allowed in (_NUMBER, _OPTIONAL):
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         return number or (value is None and allowed is _OPTIONAL)
     return isinstance(value, str if allowed is _TEXT else bool)

@@ -29,8 +29,8 @@ from trundle.scenarios.engine import journal, sweep
 from trundle.scenarios.engine.sweep_points import axes_of, points_of
 from trundle.scenarios.files import read_table
 from trundle.status import Status
-from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.systems.walking.gait_data import read_gait
+from trundle.systems.wallbounce.robot import BallBalancer
 
 POINTS = points_of(axes_of(["object.mass=1:4:4"]), None, 0)
 PLAN = {"scenario": "x", "digest": "d", "set": [], "over": ["object.mass=1:4:4"], "samples": None, "seed": 0, "runs": 4}
@@ -93,7 +93,8 @@ def read_plan(path: Path) -> str:
 def read_walk(path: Path) -> str:
     """Read the plan of a walk and use it."""
     plan = load_walk(path)
-    repr((plan.at(0.2), plan.middles, plan.length, repeat(plan, 2), [plan.phases[int(k)] for k in plan.phase]))
+    with np.errstate(over="ignore"):
+        repr((plan.at(0.2), plan.middles, plan.length, repeat(plan, 2), [plan.phases[int(k)] for k in plan.phase]))
     if not all(np.all(np.isfinite(v)) for v in vars(plan).values() if isinstance(v, np.ndarray)):
         raise RuntimeError("not finite")
     plan.save(path.with_name("again.npz"))
@@ -155,9 +156,7 @@ def read_list(path: Path) -> str:
         (path.parent / name).parent.mkdir(exist_ok=True)
         (path.parent / name).write_text(name)
     with folders.owned(path.parent, "run", "") as own:
-        names = sorted(own.names)
-        for name in names:
-            _ = (own.path / name).resolve()
+        names = sorted(name for name in own.names if (own.path / name).resolve().is_file())
         own.clear()
     if mine.read_text() != "mine":
         raise RuntimeError("the user's file is gone")
@@ -219,10 +218,14 @@ def table_of_points() -> str:
     return "x,y,z\n" + "".join(f"{0.1 * i},{0.1 * j},{0.01 * i * j}\n" for i in range(5) for j in range(5))
 
 
+def _build(to: Path) -> None:
+    to.write_bytes(b"library" * 100)
+
+
 def read_library(path: Path) -> bytes:
     """Return a library of the cache, built again if it is not what was built."""
     os.environ["TRUNDLE_CACHE"] = str(path.parent)
-    return compiled.fetch("f", "ab" * 32, lambda to: to.write_bytes(b"library" * 100) and None).read_bytes()
+    return compiled.fetch("f", "ab" * 32, _build).read_bytes()
 
 
 def a_library(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import traceback
@@ -17,7 +18,7 @@ from tests.fuzz.kinds import KINDS, Kind
 from trundle.errors import InputError, TrundleError
 from trundle.scenarios.problems import ScenarioError
 
-FEW, MANY = 20, 1000
+FEW, MANY = 20, 1000  # mutants of a kind; of records, which take long to read, FEW of both layouts together
 SECONDS, BYTES = 20.0, 1024**3
 
 
@@ -63,7 +64,7 @@ def tried(
     found, leaks = Counter[str](), dict[str, str]()
     what, whole = outcome(kind, path)
     assert what == "read", whole
-    for seed in range(count):
+    for seed in range(count // 3 if count == FEW and name.endswith(".nc") else count):
         bad = damage(good, random.Random(f"{name} {seed}"))
         path.unlink(missing_ok=True)
         path.write_bytes(bad)
@@ -105,3 +106,23 @@ def test_wrong_content_under_a_right_checksum_is_refused_by_name_or_can_be_used(
     damage = KINDS[name].under_checksum
     assert damage is not None
     print(name, dict(tried(name, tmp_path, damage, count, exact=False)))
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "link to itself", "device", "nothing"])
+@pytest.mark.parametrize("name", [name for name in KINDS if not name.startswith("library")])
+def test_what_is_no_file_is_refused_by_name_and_at_once(name: str, what: str, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    (tmp_path / "home").mkdir()
+    path = kind.write(tmp_path / "home" / name)
+    path.unlink()
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "device":
+        path.symlink_to("/dev/zero")
+    elif what == "link to itself":
+        path.symlink_to(path)
+    ended, said = outcome(kind, path)
+    begun = name in ("rows.jsonl", "sweep.json")  # a new one, where there is nothing
+    assert ended == ("read" if begun and what == "nothing" else "refused"), said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +108,8 @@ def test_any_other_byte_is_refused(path: Path) -> None:
         whole = rows.rows
     for place in range(len(good)):
         path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
-        try:
-            with opened(path, POINTS) as rows:
-                assert rows.rows.items() <= whole.items()
-        except InputError as error:
-            assert error.file == str(path)
+        with suppress(InputError), opened(path, POINTS) as rows:
+            assert rows.rows.items() <= whole.items()
 
 
 def test_a_journal_that_no_sweep_of_as_many_runs_writes_is_refused_before_it_is_read(

@@ -107,7 +107,7 @@ def array_of(values: np.ndarray, rng: random.Random) -> np.ndarray:
         lambda: other.astype(np.float32) if other.dtype.kind in "fiub" else other,
         lambda: np.full(other.shape, 99, dtype=np.int64),
     ]
-    if other.dtype.kind == "f" and other.size and rng.random() < 0.5:
+    if other.dtype == np.float64 and other.size and rng.random() < 0.5:
         other.flat[rng.randrange(other.size)] = rng.choice([np.nan, np.inf, -np.inf, 1e308, -1.0])
         return other
     return rng.choice(ways)()

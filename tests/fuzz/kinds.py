@@ -156,7 +156,7 @@ def read_list(path: Path) -> str:
         (path.parent / name).parent.mkdir(exist_ok=True)
         (path.parent / name).write_text(name)
     with folders.owned(path.parent, "run", "") as own:
-        names = sorted(name for name in own.names if (own.path / name).resolve().is_file())
+        names = sorted(name for name in own.names if os.path.isfile((own.path / name).resolve()))
         own.clear()
     if mine.read_text() != "mine":
         raise RuntimeError("the user's file is gone")

@@ -98,26 +98,41 @@ def read_record(path: str | Path) -> Record:
 
 
 def _check_sizes(content: bytes) -> None:
-    """Refuse arrays that declare more than the file holds (trundle compresses nothing) before they get memory."""
+    """Refuse what leads to other files, and arrays that declare more than is there (trundle compresses nothing)."""
     import h5py
 
     sizes: list[int] = []
+    here: list[bool] = []
 
     def add(_name: str, item: h5py.Group | h5py.Dataset) -> None:
         if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in bytes(item.attrs.get("NAME", b"")):
             sizes.append(item.nbytes)
+            here.append(not (item.external or item.is_virtual))
 
     with h5py.File(io.BytesIO(content), "r") as file:
+        file.visititems_links(lambda _, link: here.append(isinstance(link, h5py.HardLink)))
         file.visititems(add)
+    if not all(here):
+        raise ValueError("it takes content from another file or place")
     if sum(sizes) > len(content):
         raise ValueError("it declares more than it holds")
 
 
 def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata, whose keys that every record knows (see `Trajectory`) are of their types, or None."""
+    json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()
     for key in _TYPES & metadata.keys():
-        if metadata[key] is not None:
-            typed(metadata, key, _TYPES[key])
+        try:
+            _ = metadata[key] is None or typed(metadata, key, _TYPES[key])
+        except InputError as error:
+            raise error.within("metadata") from None
+    for change in metadata.get("transitions") or ():
+        texts = [change.get(key, "") for key in ("from", "to", "reason")] if isinstance(change, dict) else [None]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(change.get("time"), int | float):
+            raise InputError("metadata.transitions", change, "a table with time, from, to and reason of a change")
+    for key, seconds in (metadata.get("wall_time") or {}).items():
+        if not isinstance(seconds, int | float):
+            raise InputError(f"metadata.wall_time.{key}", seconds, "a number (s)")
     return metadata
 
 
@@ -130,7 +145,8 @@ def _summary(record: Record) -> dict[str, str | int | None]:
         "feasible": int(record.feasible),
     }
     known |= {key: record.metadata.get(key) for key in ("scenario", "seed", "version")}
-    return {key: known[key] for key in _SUMMARY if known[key] not in (None, "")}
+    vast = {key for key, value in known.items() if isinstance(value, int) and abs(value) >= 2**63}  # a seed can be
+    return {key: known[key] for key in _SUMMARY if key not in vast and known[key] not in (None, "")}
 
 
 def _group(record: Record) -> xarray.Dataset:
@@ -154,6 +170,9 @@ def _group(record: Record) -> xarray.Dataset:
     }
     try:
         text = json.dumps(content, allow_nan=False)
+        _checked(content["metadata"])
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InputError("metadata", dict(record.metadata), f"JSON values, all finite ({error})") from None
     arrays["content"] = xr.Variable((), text)

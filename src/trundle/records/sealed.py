@@ -61,9 +61,10 @@ def reading(source: Path, what: str) -> Iterator[None]:
 
 def typed(table: Mapping[str, Any], key: str, kind: type[T]) -> T:
     """Return the value of a key; an `InputError` if it is of another type than `kind`."""
-    if type(table[key]) is not kind:
-        raise InputError(key, table[key], f"of type {kind.__name__}")
-    return table[key]
+    value = table[key]
+    if not isinstance(value, kind) or isinstance(value, bool) > issubclass(kind, bool):
+        raise InputError(key, value, f"of type {kind.__name__}")
+    return value
 
 
 def save_arrays(path: str | Path, content: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:

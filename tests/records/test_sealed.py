@@ -20,6 +20,7 @@ from tests.report.synthetic import ball_on_plate
 from trundle.errors import InputError
 from trundle.plan.walk.plan import load_walk
 from trundle.records import Plan, Trajectory, load_plan, load_trajectory
+from trundle.scenarios.engine.pictures import write_report
 from trundle.status import Status
 
 BALL = ball_on_plate(duration=0.05)
@@ -249,4 +250,12 @@ def test_a_packed_bomb_is_not_unpacked(tmp_path: Path) -> None:
 
 def test_times_of_a_plan_do_not_decrease() -> None:
     with pytest.raises(InputError, match="times"):
-        Plan(Status.SUCCESS, [1.0, 0.0], [[0.0], [0.0]], [[0.0], [0.0]], ((0, 0),), {})
+        Plan(Status.SUCCESS, np.array([1.0, 0.0]), np.zeros((2, 1)), np.zeros((2, 1)), ((0, 0),), {})
+
+
+@pytest.mark.parametrize(("kind", "key"), [("walking", "walk"), ("walking", "transfer"), ("multicontact", "plans")])
+def test_a_record_whose_metadata_its_figures_cannot_use_is_refused_by_name(kind: str, key: str, tmp_path: Path) -> None:
+    run = dataclasses.replace(BALL, metadata=dict(BALL.metadata) | {"kind": kind, key: 3})
+    run.save(tmp_path / "trajectory.nc")
+    with pytest.raises(InputError, match=f"{tmp_path.name}.*: must be the folder of a run whose record"):
+        write_report(tmp_path, viewer=False)

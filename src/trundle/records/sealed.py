@@ -51,7 +51,7 @@ def reading(source: Path, what: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(error.key, error.value, error.allowed, str(source)) from None
+        raise InputError(error.key, error.value, error.allowed, error.file or str(source)) from None
     except (TrundleError, MemoryError):
         raise  # of the machine, not of the file
     except Exception as error:  # libraries raise what they like on a broken file: no list of their errors is whole

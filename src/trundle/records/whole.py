@@ -63,23 +63,24 @@ def write_bytes(path: str | Path, content: bytes, mode: int = 0o666) -> Path:
     return target
 
 
-def append(handle: int, line: bytes, path: str | Path) -> None:
-    """Append a line to an open journal and force it to the disk; of a line that does not fit nothing stays."""
+def append(handle: int, line: bytes, path: str | Path, lasting: bool = True) -> None:
+    """Append a line to an open journal, forced to the disk if `lasting`; of a line that does not fit nothing stays."""
     with storing(path):
         end = os.fstat(handle).st_size
         try:
-            _write(handle, line)
+            _write(handle, line, lasting)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(handle, end)
             raise
 
 
-def _write(handle: int, content: bytes) -> None:
+def _write(handle: int, content: bytes, lasting: bool = True) -> None:
     left = memoryview(content)
     while left:
         left = left[os.write(handle, left) :]
-    os.fsync(handle)
+    if lasting:
+        os.fsync(handle)
 
 
 def kept_elsewhere(error: StorageError, name: str, write: Callable[[Path], object]) -> StorageError:

@@ -98,7 +98,7 @@ class OwnedFolder:
         return None
 
     def _append(self, line: object) -> None:
-        append(self._handle, (json.dumps(line) + "\n").encode(), self.path / LIST)
+        append(self._handle, (json.dumps(line) + "\n").encode(), self.path / LIST, lasting=False)
 
 
 def _lines(handle: int, folder: Path) -> list[object]:

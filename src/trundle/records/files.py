@@ -136,17 +136,12 @@ def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-def _summary(record: Record) -> dict[str, str | int | None]:
-    known: dict[str, str | int | None] = {
-        "Conventions": "CF-1.10",
-        "kind": record.metadata.get("kind"),
-        "status": record.status.label,
-        "advice": record.status.advice,
-        "feasible": int(record.feasible),
-    }
-    known |= {key: record.metadata.get(key) for key in ("scenario", "seed", "version")}
-    vast = {key for key, value in known.items() if isinstance(value, int) and abs(value) >= 2**63}  # a seed can be
-    return {key: known[key] for key in _SUMMARY if key not in vast and known[key] not in (None, "")}
+def _summary(record: Record) -> dict[str, str | int]:
+    status, said = record.status, record.metadata.get
+    seed = said("seed") if abs(said("seed") or 0) < 2**63 else None
+    values = ("CF-1.10", said("kind"), said("scenario"), status.label, status.advice, int(record.feasible))
+    known = zip(_SUMMARY, (*values, seed, said("version")), strict=True)
+    return {key: value for key, value in known if value not in (None, "")}
 
 
 def _group(record: Record) -> xarray.Dataset:

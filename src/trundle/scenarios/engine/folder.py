@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from trundle.scratch import try_lock
 LIST = ".trundle.jsonl"
 DATA = "data"
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{12}\.part")
+_NO_NAME = re.compile("[\0\ud800-\udc7f\udd00-\udfff]|^[./]*$")
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -37,8 +38,8 @@ class OwnedFolder:
         self._kind, self._handle = kind, handle
         self.kinds: set[str] = set()
         self.names: set[str] = set()
-        for line in _lines(handle):
-            if isinstance(line, str) and Path(line).parts and not {"..", "/"} & set(Path(line).parts):
+        for line in _lines(handle, path):
+            if isinstance(line, str) and not _NO_NAME.search(line) and not {"..", "/"} & set(Path(line).parts):
                 self.names.add(line)
             elif isinstance(line, dict) and line.get("folder") != "report":
                 self.kinds.add(str(line.get("folder")))
@@ -97,16 +98,16 @@ class OwnedFolder:
         return None
 
     def _append(self, line: object) -> None:
-        append(self._handle, (json.dumps(line) + "\n").encode(), self.path / LIST)
+        append(self._handle, (json.dumps(line) + "\n").encode(), self.path / LIST, lasting=False)
 
 
-def _lines(handle: int) -> list[object]:
-    found = []
-    for line in os.pread(handle, 10_000_000, 0).splitlines():
-        try:
+def _lines(handle: int, folder: Path) -> list[object]:
+    found: list[object] = []
+    with storing(folder / LIST, "--out", "a folder that can be written to"):
+        content = os.pread(handle, 10_000_000, 0)
+    for line in content.splitlines():
+        with suppress(ValueError, RecursionError):  # cut off by a kill, before its file was begun; or damaged
             found.append(json.loads(line))
-        except ValueError:
-            continue  # cut off by a kill, before its file was begun
     return found
 
 
@@ -143,7 +144,7 @@ def owned(out: str | Path, kind: str, earlier: str, beside: Collection[str] | No
         handle = os.open(folder / LIST, _FLAGS, 0o644)
     try:
         if try_lock(handle) is False:
-            heads = [line for line in _lines(handle) if isinstance(line, dict)] or [{}]
+            heads = [line for line in _lines(handle, folder) if isinstance(line, dict)] or [{}]
             by = f"{heads[-1].get('folder', kind)} is writing to (process {heads[-1].get('process', 'unknown')} is)"
             raise InputError("--out", str(out), f"a folder that no other {by}")
         known = OwnedFolder(folder, kind, handle)

@@ -18,6 +18,8 @@ ROWS = 1_000_000
 _FEWEST = 20
 _FASTEST, _SLACK = 25.0, 0.05
 """Fastest that a marker can move (m/s; a sprinter's foot: 20), and how far (m) its noise can put it from there."""
+_LARGEST = 1e100
+"""Beyond any number: squares of it can still be computed."""
 _TALL = 5.0
 """Largest distance (m) of knee and ankle marker, as a median; if it is larger, the data are not in metres."""
 
@@ -144,6 +146,7 @@ def _number(field: str, name: str, line: int, shown: str) -> float:
         value = float(field)
     except ValueError:
         value = float("inf")
-    if not np.isfinite(value) or "_" in field:
-        raise InputError("DATA", f"{shown}, line {line}, {name}: {field[:40]}", "a finite number, or NaN where missing")
+    if not abs(value) < _LARGEST or "_" in field:
+        allowed = f"a finite number, less than {_LARGEST:g} in size, or NaN where missing"
+        raise InputError("DATA", f"{shown}, line {line}, {name}: {field[:40]}", allowed)
     return value

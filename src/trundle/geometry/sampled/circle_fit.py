@@ -57,7 +57,8 @@ def fit_circle(
     """Fit a circle: min over c, r of sum w_i (|p_i - c| - r)^2, by Gauss-Newton from the algebraic circle.
 
     The algebraic circle solves |p|^2 = 2 c.p + (r^2 - |c|^2) by linear least squares; on a short arc with noise its
-    radius is too small, which the geometric fit mends. Weights are 1 or, ``robust``, Cauchy's
+    radius is too small, which the geometric fit mends. Weights are 1, and then one bad point of 200 can move the radius
+    anywhere (`CircleFit.rms` and `distances` show it), or, ``robust``, Cauchy's
     w = 1/(1 + (d/(2.385 s))^2), s = 1.4826 median |d|, found by iteration: points that do not belong to the arc count
     little, and 5 % of the accuracy is lost where all do.
 
@@ -99,7 +100,8 @@ def fit_circle(
     J, d = _slopes(q, z)
     total = float(np.sum(w))
     information = J.T @ (w[:, None] * J)
-    if not np.all(np.isfinite(z)) or np.linalg.cond(information) > _SINGULAR:
+    few = len(np.unique(p, axis=0)) < fewest
+    if few or not np.all(np.isfinite(z)) or np.linalg.cond(information) > _SINGULAR:
         raise InputError("points", len(q), "points on an arc: these lie on a line, or on too few places")
     spread = np.asarray(np.linalg.inv(information), dtype=np.float64)
     spread = spread * float(w @ (d * d)) / max(total - 3.0, 1.0)
@@ -180,7 +182,7 @@ def _weighted(q: FloatArray, w: FloatArray, z: FloatArray) -> FloatArray:
 
 def _slopes(q: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     away = q - z[:2]
-    length = np.linalg.norm(away, axis=1)
+    length = np.maximum(np.linalg.norm(away, axis=1), 1e-300)
     return np.column_stack([-away / length[:, None], -np.ones(len(q))]), length - z[2]
 
 

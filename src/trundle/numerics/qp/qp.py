@@ -113,7 +113,8 @@ class QpSolution:
         |x'H x + g'x + support of the bounds under the multipliers|, in the cost's unit.
     error : float
         The largest residual relative to its own terms, the same in all units: see module
-        `trundle.numerics.qp.judging`. Of a `PersistentQp` relative to the largest of them and 1: its units are even.
+        `trundle.numerics.qp.judging`. Of a `PersistentQp` relative to the largest of them and 1: its units are even;
+        a cost below 1 counts by its own size.
     iterations : int
     time : float
         Wall time in s, with the recomputation.

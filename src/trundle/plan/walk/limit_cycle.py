@@ -151,7 +151,10 @@ class StrideMap:
         done = self._strode(self._with_slopes, np.concatenate([array("y", y, (4,)), np.eye(4).ravel()]))
         after, D, g, f, _ = (np.asarray(v) for v in self._ends(done.x_end[:4]))
         Phi = done.x_end[4:].reshape(4, 4, order="F")
-        at_landing = np.eye(4) - f @ g / float((g @ f)[0, 0])
+        closing = float((g @ f)[0, 0])
+        if not closing < 0.0:
+            raise SimulationError("the swing foot touches the ground without speed", Status.NOT_FINITE)
+        at_landing = np.eye(4) - f @ g / closing
         return after.ravel(), done.t_end, D @ at_landing @ Phi
 
 

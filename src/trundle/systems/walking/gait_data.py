@@ -80,8 +80,11 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
     force, moment = columns(f"{plate}.ForY", f"{plate}.MomZ").T
     if len(rows) < _FEWEST:
         raise InputError("DATA", f"{shown}: {len(rows)} rows", f"a file of at least {_FEWEST} rows under their names")
-    if not np.all(np.isfinite(time)) or not np.all(np.diff(time) > 0):
-        raise InputError("DATA", shown, "a file whose TimeStamp is a number in every row and ascends (s)")
+    late = np.diff(time, prepend=-np.inf) > 0
+    if not np.all(late):
+        row = int(np.argmin(late))
+        what = f"{shown}, line {lines[row]}, TimeStamp: {time[row]:g}"
+        raise InputError("DATA", what, "a time that is a number in every row and ascends (s)")
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.where(force > 0, moment / force, np.nan)
     used = np.column_stack([force, moment, *markers.values()])

@@ -159,7 +159,7 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def _public(home: ModuleType, name: str) -> Any:
+def _public(home: ModuleType, name: str) -> object:
     """Return a public name of a package, which from now on refuses arguments of wrong types by their names."""
     value = import_module("trundle.arguments").guarded(getattr(home, name))
     setattr(home, name, value)

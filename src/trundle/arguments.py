@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,13 +76,13 @@ def _refuse(
                 raise InputError(name, value, _words(hints[name])) from cause
 
 
-def _hint(function: Callable[..., object], name: str) -> Any:
-    """Return the type that a parameter declares; Any where it cannot be known."""
-    declared = types.SimpleNamespace(__annotations__={name: getattr(function, "__annotations__", {}).get(name, Any)})
+def _hint(function: Callable[..., object], name: str) -> object:
+    """Return the type that a parameter declares; object where it cannot be known."""
+    declared = types.SimpleNamespace(__annotations__={name: getattr(function, "__annotations__", {}).get(name, object)})
     try:
         hint = typing.get_type_hints(declared, localns=_Names(function), include_extras=True)[name]
     except (NameError, AttributeError, TypeError):
-        return Any
+        return object
     while typing.get_origin(hint) is Converted:
         hint = typing.get_args(hint)[0]
     return hint
@@ -101,7 +101,7 @@ class _Names(dict[str, object]):
         return next((vars(module)[name] for module in modules if name in vars(module)), object)
 
 
-def _fits(value: object, hint: Any) -> bool:
+def _fits(value: object, hint: object) -> bool:
     """Whether a value is of a declared type."""
     from beartype.door import is_bearable
 
@@ -111,24 +111,24 @@ def _fits(value: object, hint: Any) -> bool:
         return _is_array(value) or any(_fits(value, part) for part in others)
     if parts & {float, int} and isinstance(value, Real | np.bool_) and bool not in parts:
         return _is_number(value) and (float in parts or isinstance(value, Integral))
-    return bool(is_bearable(value, hint))
+    return bool(is_bearable(value, hint))  # pyright: ignore[reportArgumentType] - any type, at run time
 
 
-def _fits_exactly(value: object, hint: Any) -> bool:
+def _fits_exactly(value: object, hint: object) -> bool:
     """Whether a value that is as declared is an array with entries, where one is declared."""
     return (
         not (_arrays(_parts(hint)) and _is_array(value)) or np.size(np.asarray(value)) * np.ndim(np.asarray(value)) > 0
     )
 
 
-def _parts(hint: Any) -> set[Any]:
+def _parts(hint: object) -> set[object]:
     """Return the types of a union, without what is noted beside them."""
     while typing.get_origin(hint) is typing.Annotated:
         hint = typing.get_args(hint)[0]
     return set(typing.get_args(hint)) if typing.get_origin(hint) in (typing.Union, types.UnionType) else {hint}
 
 
-def _arrays(parts: set[Any]) -> bool:
+def _arrays(parts: set[object]) -> bool:
     """Whether one of the types is an array's."""
     return parts >= set(typing.get_args(ArrayLike)) or any(typing.get_origin(part) is np.ndarray for part in parts)
 
@@ -147,7 +147,7 @@ def _is_number(value: Real | np.bool_) -> bool:
         return False
 
 
-def _words(hint: Any) -> str:
+def _words(hint: object) -> str:
     """Return what a type allows, as a phrase that completes "must be ..."."""
     texts = [one.text for one in typing.get_args(hint)[1:] if isinstance(getattr(one, "text", None), str)]
     parts = _parts(hint)

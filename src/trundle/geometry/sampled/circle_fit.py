@@ -97,11 +97,9 @@ def fit_circle(
             other, kept = _settled(q, other, _tukey, tolerance)
             if _median(q, other) * _CLEARLY < _median(q, z):
                 z, w = other, kept
-    J, d = _slopes(q, z)
-    total = float(np.sum(w))
+    (J, d), total = _slopes(q, z), float(np.sum(w))
     information = J.T @ (w[:, None] * J)
-    few = len(np.unique(p, axis=0)) < fewest
-    if few or not np.all(np.isfinite(z)) or np.linalg.cond(information) > _SINGULAR:
+    if len(np.unique(p, axis=0)) < fewest or not np.all(np.isfinite(z)) or np.linalg.cond(information) > _SINGULAR:
         raise InputError("points", len(q), "points on an arc: these lie on a line, or on too few places")
     spread = np.asarray(np.linalg.inv(information), dtype=np.float64)
     spread = spread * float(w @ (d * d)) / max(total - 3.0, 1.0)

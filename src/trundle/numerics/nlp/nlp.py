@@ -141,8 +141,6 @@ def solve(
     options : mapping, optional
         IPOPT's options by their names, over the ones chosen here.
 
-    Never a success that does not hold, never a silent NaN.
-
     Raises
     ------
     InputError

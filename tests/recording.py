@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import enum
+import importlib
 import inspect
 import io
 import sys
@@ -17,7 +19,13 @@ import numpy as np
 
 import trundle as tr
 
-NAMES = [name for name in tr.__all__ if name != "__version__"]
+FAMILIES = "contact control geometry models numerics.ilqr plan problems records scenarios simulate report".split()
+PUBLIC: dict[str, Any] = {name: getattr(tr, name) for name in tr.__all__ if name != "__version__"}
+"""Public names of the package, then those that only its families have."""
+for family in FAMILIES:
+    home = importlib.import_module(f"trundle.{family}")
+    PUBLIC |= {name: getattr(home, name) for name in home.__all__ if name not in PUBLIC}
+NAMES = [name for name, public in PUBLIC.items() if getattr(public, "__module__", "").startswith("trundle.")]
 MORE = """
 import numpy as np
 patch = tr.FlatPatch.rectangle(0.2, 0.1, friction=0.7)
@@ -66,10 +74,10 @@ class Recorded:
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield name and function of every public callable: functions, constructors, methods."""
     for name in NAMES:
-        public = getattr(tr, name)
-        if not isinstance(public, type):
+        public = PUBLIC[name]
+        if inspect.isfunction(public):
             yield name, public
-        elif not issubclass(public, Exception) and public is not tr.Status:
+        elif isinstance(public, type) and not issubclass(public, Exception | enum.Enum):
             for key, member in inspect.getmembers_static(public):
                 function = getattr(member, "__func__", member)
                 ours = inspect.isfunction(function) and function.__module__.startswith("trundle")
@@ -89,7 +97,7 @@ def recorded() -> Recorded:
     for name, function in functions():
         known[id(inner(function))] = function
         found.names.setdefault(function, []).append(name)
-    classes = {getattr(tr, name): name for name in NAMES if isinstance(getattr(tr, name), type)}
+    classes = {PUBLIC[name]: name for name in NAMES if isinstance(PUBLIC[name], type)}
 
     def note(frame: Any, event: str, value: Any) -> None:
         function = known.get(id(frame.f_code))
@@ -99,9 +107,7 @@ def recorded() -> Recorded:
         if event == "return" and type(own) in classes:
             found.objects.setdefault(classes[type(own)], own)
 
-    texts = [
-        (inspect.getdoc(getattr(tr, name)) or "", vars(sys.modules[getattr(tr, name).__module__])) for name in NAMES
-    ]
+    texts = [(inspect.getdoc(PUBLIC[name]) or "", vars(sys.modules[PUBLIC[name].__module__])) for name in NAMES]
     sources = [("".join(e.source for e in doctest.DocTestParser().get_examples(t)), v) for t, v in texts if t]
     for source, names in [*sources, (MORE, {"ca": ca, "np": np})]:
         sys.setprofile(note)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import copy
+import inspect
 import multiprocessing
 import pickle
 import re
@@ -15,10 +16,12 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from tests.recording import NAMES, recorded
+from tests.recording import NAMES, PUBLIC, recorded
+from trundle.plan.stances.pose import StanceError
+from trundle.scenarios.problems import Problem, ScenarioError
 
-OF_THE_EXAMPLE = {"Actuated", "Delayed", "Noisy", "PlayThenHold", "Sensed", "Switching"}
-"""They hold a policy whose class an example defines, which pickle cannot find: theirs are copied only."""
+OF_THE_EXAMPLE = {"Actuated", "Delayed", "Part", "Noisy", "PlayThenHold", "Sensed", "Switching"}
+"""They hold what an example defines, a policy's class or a function, which pickle cannot find: copied only."""
 
 
 def through(value: Any) -> Any:
@@ -29,18 +32,19 @@ WAYS = {"pickle": through, "deepcopy": copy.deepcopy}
 
 
 def shown(value: object) -> str:
-    """The repr of an object without addresses."""
-    return re.sub(r"0x[0-9a-f]+", "0x", repr(value))
+    """The characters of an object's repr without addresses, in order: a set has none."""
+    return "".join(sorted(re.sub(r"0x[0-9a-f]+", "0x", repr(value))))
 
 
 def test_every_public_name_is_found_again() -> None:
     for name in NAMES:
-        assert through(getattr(tr, name)) is getattr(tr, name)
+        if isinstance(PUBLIC[name], type) or inspect.isfunction(PUBLIC[name]):
+            assert through(PUBLIC[name]) is PUBLIC[name], name
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_instance_of_every_public_class_travels(way: str) -> None:
-    classes = {name for name in NAMES if isinstance(getattr(tr, name), type)}
+    classes = {name for name in tr.__all__ if isinstance(PUBLIC.get(name), type)}
     objects = recorded().objects
     assert classes - set(objects) <= {"Shape", "ShapeError", "StorageError", "TrundleError"}, "no instance was recorded"
     for name, one in objects.items():
@@ -58,7 +62,8 @@ def test_an_instance_of_every_public_class_travels(way: str) -> None:
         tr.InputError("f", (x for x in [1]), "a number"), tr.InputError("n", 10**5000, "an integer"),
         tr.ShapeError("shape", tr.Sphere(0.1), "flat"), tr.MissingExtraError("mujoco", "sim"),
         tr.CompileError("cc failed", "line 3"), tr.StorageError("full"), tr.TrundleError("that"),
-        tr.SimulationError("it slipped", tr.Status.SLIPPED, None),
+        tr.SimulationError("it slipped", tr.Status.SLIPPED, None), StanceError("no pose", {"left": 0.1}),
+        ScenarioError([Problem("a.b", -1.0, "must be > 0")], "a.toml"),
     ],
     ids=lambda error: type(error).__name__,
 )  # fmt: skip
@@ -72,6 +77,27 @@ def test_every_error_travels_with_its_words(error: Exception, way: str) -> None:
 
 def moved(pair: tr.RollingPair, start: Any) -> np.ndarray:
     return tr.simulate(pair, start, duration=0.1)["object_position"]
+
+
+class Push:
+    """A policy that pickle finds."""
+
+    period = 0.01
+
+    def reset(self) -> None: ...
+
+    def __call__(self, time: float, state: np.ndarray) -> np.ndarray:
+        return np.array([time])
+
+
+def test_what_holds_a_policy_travels_with_it() -> None:
+    late, noisy = tr.Delayed(Push(), delay=0.01, first=[0.0]), tr.Noisy(Push(), deviation=0.1, seed=1)
+    for one in (late, noisy, tr.Actuated(Push(), 1, gain=1.01)):
+        other = through(one)
+        for policy in (one, other):
+            policy.reset()
+        found = [[policy(0.01 * k, np.zeros(2)).tolist() for k in range(3)] for policy in (one, other)]
+        assert found[0] == found[1]
 
 
 def control() -> tr.Optimiser:

@@ -17,12 +17,28 @@ from tests.recording import recorded
 
 BAD: tuple[Any, ...] = (
     *(None, "no such thing", object(), ["a", "b"], 1 + 2j, True, b"bytes", {"a": 1}, [[1.0], [1.0, 2.0]], int),
-    *(np.datetime64("2020-01-01"), 10**400, float("nan"), float("inf"), [], -1),
+    *(np.datetime64("2020-01-01"), 10**400, float("nan"), float("inf"), [], -1, {}, np.array("a"), np.full(3, np.nan)),
+    *(np.zeros((2, 7)), np.zeros(0)),
 )
 LONG = {"plan", "run", "simulate", "ThrowCatch.plan"}
 """A wrong argument that they may take makes them work for long: of these a few are tried by name."""
-CALLED = {"Arc.numeric.build", "Preview.path", "Preview.window.path"}
+CALLED = {"Arc.numeric.build", "Preview.path", "Preview.window.path", "measure.general"}
 """Parameters that take any callable: of the class `int` as one, the error is that of calling it."""
+SHAPES = (
+    *(
+        "Linearization.",
+        "LocalError.",
+        "Camera.image.",
+        "Forecast.held.",
+        "PointPath.times",
+        "ContactSystem.",
+        "relaxed_barrier.",
+    ),
+    *("midpoint.step", "ThrowCatch.profile.", "ParameterTable.", "PlacedPatch.world."),
+)
+"""Where an array of numbers that has a wrong shape is told by numpy or CasADi, in their words."""
+ASSEMBLED = {"TreeModel.gravity", "TreeModel.bodies", "TreeModel.contacts", "TreeModel.state_rate.kin"}
+"""`Tree.finish` makes these, of what it has checked."""
 
 
 def other_errors(
@@ -38,7 +54,7 @@ def other_errors(
             except tr.TrundleError:
                 pass
             except Exception as error:
-                found[name] = f"{type(bad).__name__}: {type(error).__name__}: {error}"
+                found.setdefault(name, f"{type(bad).__name__}: {type(error).__name__}: {error}")
     return found
 
 
@@ -56,8 +72,12 @@ def test_wrong_types_are_input_errors(tmp_path: Path, monkeypatch: pytest.Monkey
             stem, bads = re.sub(r"\.__(init|call)__$", "", name), [bad for bad in BAD if draws.random() < share]
             wrong |= {f"{stem}.{key}": text for key, text in other_errors(function, good, first, bads).items()}
             tries += len(good) * len(bads)
-    assert {key: text for key, text in wrong.items() if key not in CALLED} == {}
-    assert tries > 9000 * share * 0.8
+    left = {key: text for key, text in wrong.items() if key not in ASSEMBLED}
+    left = {key: text for key, text in left.items() if not (key in CALLED and text.startswith("type: "))}
+    assert {
+        key: text for key, text in left.items() if not (key.startswith(SHAPES) and text.startswith("ndarray: "))
+    } == {}
+    assert tries > 18000 * share * 0.8
 
 
 @pytest.mark.parametrize("bad", [None, object(), int, {"a": 1}, 1 + 2j, b"bytes"], ids=lambda bad: type(bad).__name__)

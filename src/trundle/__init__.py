@@ -154,15 +154,8 @@ __all__ = ["__version__", *_HOME_OF]  # pyright: ignore[reportUnsupportedDunderA
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = _public(import_module(_HOME_OF[name]), name)
+    value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
-    return value
-
-
-def _public(home: ModuleType, name: str) -> object:
-    """Return a public name of a package, which from now on refuses arguments of wrong types by their names."""
-    value = import_module("trundle.arguments").guarded(getattr(home, name))
-    setattr(home, name, value)
     return value
 
 
@@ -178,7 +171,7 @@ class _Facade(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType) and _HOME_OF.get(name) == value.__name__:
-            value = _public(value, name) if hasattr(value, name) else value
+            value = getattr(value, name, value)
         super().__setattr__(name, value)
 
 

@@ -29,13 +29,22 @@ Result = TypeVar("Result")
 _NAMES = {float: "a number", int: "an integer", bool: "true or false", str: "a text", types.NoneType: "None"}
 
 
+def guard(package: str) -> None:
+    """Guard the public names of a package: called at the end of its ``__init__``."""
+    home = sys.modules[package]
+    for name in vars(home)["__all__"]:
+        setattr(home, name, guarded(getattr(home, name)))
+
+
 def guarded(public: object) -> object:
     """Return a public function guarded, or a public class with its methods guarded, those it inherits too."""
     if inspect.isfunction(public):
         made = _guarded(public)
         setattr(sys.modules[public.__module__], public.__name__, made)  # where pickle looks for it
         return made
-    for owner in inspect.getmro(public) if isinstance(public, type) and not issubclass(public, Exception) else ():
+    if not isinstance(public, type) or issubclass(public, Exception) or hasattr(public, "model_fields"):
+        return public
+    for owner in inspect.getmro(public):
         for name, member in list(vars(owner).items()) if owner.__module__.startswith("trundle.") else ():
             function = getattr(member, "__func__", member)
             if inspect.isfunction(function) and (name in ("__init__", "__call__") or not name.startswith("_")):
@@ -111,7 +120,10 @@ def _fits(value: object, hint: object) -> bool:
         return _is_array(value) or any(_fits(value, part) for part in others)
     if parts & {float, int} and isinstance(value, Real | np.bool_) and bool not in parts:
         return _is_number(value) and (float in parts or isinstance(value, Integral))
-    return bool(is_bearable(value, hint))  # pyright: ignore[reportArgumentType] - any type, at run time
+    try:
+        return bool(is_bearable(value, hint))  # pyright: ignore[reportArgumentType] - any type, at run time
+    except Exception:  # what an object's own methods raise
+        return False
 
 
 def _fits_exactly(value: object, hint: object) -> bool:

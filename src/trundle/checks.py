@@ -131,7 +131,7 @@ def array(
     """
     try:
         raw = np.asarray(value)
-    except (ValueError, TypeError):
+    except Exception:  # ragged, or whatever the conversion of an object raises
         raw = None
     if raw is not None and raw.dtype.kind in "iuf":
         result = np.array(raw, dtype=np.float64)

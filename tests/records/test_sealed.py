@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,16 @@ from trundle.status import Status
 BALL = ball_on_plate(duration=0.05)
 
 
+@cache
+def netcdf() -> bytes:
+    """What the checksum of a record is of."""
+    with tempfile.TemporaryDirectory() as folder:
+        return unsealed(BALL.save(Path(folder) / "run.nc").read_bytes())
+
+
 def altered(path: Path, change: Callable[[h5py.File], object]) -> Path:
     """A record that another program changed, with its checksum."""
-    memory = io.BytesIO(unsealed(BALL.save(path).read_bytes()))
+    memory = io.BytesIO(netcdf())
     with h5py.File(memory, "r+") as file:
         change(file)
     path.write_bytes(sealed(memory.getvalue()))
@@ -88,6 +97,7 @@ def virtual(file: h5py.File) -> None:
         (linked, "from another file"),
         (circle, "from another file"),
         (virtual, "from another file"),
+        (lambda file: file["gap"].attrs.create("NAME", 10**11), "path"),
         (values("time", np.arange(6)[::-1]), "time"),
         (values("time", [0, 0.1, 0.2, 0.3, 0.4, np.nan]), "time"),
         (values("time", [0, 0.1, 0.2, 0.3, 0.4, np.inf]), "time"),

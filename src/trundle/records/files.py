@@ -105,7 +105,7 @@ def _check_sizes(content: bytes) -> None:
     here: list[bool] = []
 
     def add(_name: str, item: h5py.Group | h5py.Dataset) -> None:
-        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in bytes(item.attrs.get("NAME", b"")):
+        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in item.attrs.get("NAME", b""):
             sizes.append(item.nbytes)
             here.append(not (item.external or item.is_virtual))
 

@@ -55,6 +55,11 @@ def said(table: str, **values: Any) -> Callable[[h5py.File], None]:
     return change
 
 
+def body(**changes: Any) -> Callable[[h5py.File], None]:
+    """A change of what is said of the first body of the scene."""
+    return lambda file: said("", scene=[json.loads(file["trundle/content"][()])["scene"][0] | changes])(file)
+
+
 def values(name: str, new: Any) -> Callable[[h5py.File], None]:
     def change(file: h5py.File) -> None:
         file[name][...] = new
@@ -110,6 +115,13 @@ def virtual(file: h5py.File) -> None:
         (said("", feasible=1), "feasible"),
         (said("", metadata=[]), "path"),
         (said("", scene=[{"name": "x"}]), "path"),
+        (body(name=3), "name"),
+        (body(closed=1), "closed"),
+        (body(shape=[[1.0, 2.0]]), "shape"),
+        (body(center_of_mass=[0.0, None, 0.0]), "center_of_mass"),
+        (body(role="guest"), "role"),
+        (values("trundle/faces_0", 99_999), "faces"),
+        (values("trundle/vertices_0", np.nan), "vertices"),
         (said("metadata", seed="3"), "seed"),
         (said("metadata", seed=True), "seed"),
         (said("metadata", physics=[]), "physics"),

@@ -180,6 +180,7 @@ def _group(record: Record) -> xarray.Dataset:
 def _scene(entries: list[dict[str, Any]], extra: xarray.Dataset) -> tuple[SceneBody, ...]:
     bodies = []
     for i, entry in enumerate(entries):
+        _ = typed(entry, "name", str), typed(entry, "closed", bool), typed(entry, "shape", dict)
         faces = extra[f"faces_{i}"].values if f"faces_{i}" in extra else None
         bodies.append(SceneBody(vertices=extra[f"vertices_{i}"].values, faces=faces, **entry))
     return tuple(bodies)

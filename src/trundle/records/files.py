@@ -119,18 +119,18 @@ def _check_sizes(content: bytes) -> None:
 
 
 def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata, whose keys that every record knows (see `Trajectory`) are of their types, or None."""
+    """Return the metadata, whose keys that every record knows are of their types; texts and seed may be None."""
     json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()
     for key in _TYPES & metadata.keys():
         try:
-            _ = metadata[key] is None or typed(metadata, key, _TYPES[key])
+            _ = (metadata[key] is None and _TYPES[key] in (str, int)) or typed(metadata, key, _TYPES[key])
         except InputError as error:
             raise error.within("metadata") from None
-    for change in metadata.get("transitions") or ():
+    for change in metadata.get("transitions", ()):
         texts = [change.get(key, "") for key in ("from", "to", "reason")] if isinstance(change, dict) else [None]
         if not all(isinstance(text, str) for text in texts) or not isinstance(change.get("time"), int | float):
             raise InputError("metadata.transitions", change, "a table with time, from, to and reason of a change")
-    for key, seconds in (metadata.get("wall_time") or {}).items():
+    for key, seconds in metadata.get("wall_time", {}).items():
         if not isinstance(seconds, int | float):
             raise InputError(f"metadata.wall_time.{key}", seconds, "a number (s)")
     return metadata

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,16 @@ from trundle.status import Status
 BALL = ball_on_plate(duration=0.05)
 
 
+@cache
+def netcdf() -> bytes:
+    """What the checksum of a record is of."""
+    with tempfile.TemporaryDirectory() as folder:
+        return unsealed(BALL.save(Path(folder) / "run.nc").read_bytes())
+
+
 def altered(path: Path, change: Callable[[h5py.File], object]) -> Path:
     """A record that another program changed, with its checksum."""
-    memory = io.BytesIO(unsealed(BALL.save(path).read_bytes()))
+    memory = io.BytesIO(netcdf())
     with h5py.File(memory, "r+") as file:
         change(file)
     path.write_bytes(sealed(memory.getvalue()))
@@ -44,6 +53,11 @@ def said(table: str, **values: Any) -> Callable[[h5py.File], None]:
         file["trundle/content"][()] = json.dumps(content)
 
     return change
+
+
+def body(**changes: Any) -> Callable[[h5py.File], None]:
+    """A change of what is said of the first body of the scene."""
+    return lambda file: said("", scene=[json.loads(file["trundle/content"][()])["scene"][0] | changes])(file)
 
 
 def values(name: str, new: Any) -> Callable[[h5py.File], None]:
@@ -88,6 +102,7 @@ def virtual(file: h5py.File) -> None:
         (linked, "from another file"),
         (circle, "from another file"),
         (virtual, "from another file"),
+        (lambda file: file["gap"].attrs.create("NAME", 10**11), "path"),
         (values("time", np.arange(6)[::-1]), "time"),
         (values("time", [0, 0.1, 0.2, 0.3, 0.4, np.nan]), "time"),
         (values("time", [0, 0.1, 0.2, 0.3, 0.4, np.inf]), "time"),
@@ -100,10 +115,20 @@ def virtual(file: h5py.File) -> None:
         (said("", feasible=1), "feasible"),
         (said("", metadata=[]), "path"),
         (said("", scene=[{"name": "x"}]), "path"),
+        (body(name=3), "name"),
+        (body(closed=1), "closed"),
+        (body(shape=[[1.0, 2.0]]), "shape"),
+        (body(center_of_mass=[0.0, None, 0.0]), "center_of_mass"),
+        (body(role="guest"), "role"),
+        (values("trundle/faces_0", 99_999), "faces"),
+        (values("trundle/vertices_0", np.nan), "vertices"),
         (said("metadata", seed="3"), "seed"),
         (said("metadata", seed=True), "seed"),
         (said("metadata", physics=[]), "physics"),
         (said("metadata", transitions={}), "transitions"),
+        (said("metadata", transitions=None), "transitions"),
+        (said("metadata", physics=None), "physics"),
+        (said("metadata", wall_time=None), "wall_time"),
         (said("metadata", transitions=[1]), "transitions"),
         (said("metadata", transitions=[{"time": "0"}]), "transitions"),
         (said("metadata", transitions=[{"time": 1.0, "from": 3}]), "transitions"),

@@ -105,7 +105,7 @@ def _check_sizes(content: bytes) -> None:
     here: list[bool] = []
 
     def add(_name: str, item: h5py.Group | h5py.Dataset) -> None:
-        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in bytes(item.attrs.get("NAME", b"")):
+        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in item.attrs.get("NAME", b""):
             sizes.append(item.nbytes)
             here.append(not (item.external or item.is_virtual))
 
@@ -119,18 +119,18 @@ def _check_sizes(content: bytes) -> None:
 
 
 def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata, whose keys that every record knows (see `Trajectory`) are of their types, or None."""
+    """Return the metadata, whose keys that every record knows are of their types; texts and seed may be None."""
     json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()
     for key in _TYPES & metadata.keys():
         try:
-            _ = metadata[key] is None or typed(metadata, key, _TYPES[key])
+            _ = (metadata[key] is None and _TYPES[key] in (str, int)) or typed(metadata, key, _TYPES[key])
         except InputError as error:
             raise error.within("metadata") from None
-    for change in metadata.get("transitions") or ():
+    for change in metadata.get("transitions", ()):
         texts = [change.get(key, "") for key in ("from", "to", "reason")] if isinstance(change, dict) else [None]
         if not all(isinstance(text, str) for text in texts) or not isinstance(change.get("time"), int | float):
             raise InputError("metadata.transitions", change, "a table with time, from, to and reason of a change")
-    for key, seconds in (metadata.get("wall_time") or {}).items():
+    for key, seconds in metadata.get("wall_time", {}).items():
         if not isinstance(seconds, int | float):
             raise InputError(f"metadata.wall_time.{key}", seconds, "a number (s)")
     return metadata
@@ -180,6 +180,7 @@ def _group(record: Record) -> xarray.Dataset:
 def _scene(entries: list[dict[str, Any]], extra: xarray.Dataset) -> tuple[SceneBody, ...]:
     bodies = []
     for i, entry in enumerate(entries):
+        _ = typed(entry, "name", str), typed(entry, "closed", bool), typed(entry, "shape", dict)
         faces = extra[f"faces_{i}"].values if f"faces_{i}" in extra else None
         bodies.append(SceneBody(vertices=extra[f"vertices_{i}"].values, faces=faces, **entry))
     return tuple(bodies)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -74,6 +73,8 @@ class OwnedFolder:
                 if (self.path / name).resolve() not in keep:
                     (self.path / name).unlink(missing_ok=True)
                     self.names.discard(name)
+                    with suppress(OSError):  # not empty
+                        os.removedirs((self.path / name).parent)
             os.ftruncate(self._handle, 0)
         self.begin()
         for name in sorted(self.names):
@@ -87,13 +88,12 @@ class OwnedFolder:
             if here == Path():
                 inner[:], files = [n for n in inner if n not in beside], [n for n in files if n not in (*beside, LIST)]
             for name in sorted((*inner, *files)):
-                path, known = here / name, str(here / name)
-                part = _PART.fullmatch(name)
+                path, known, part = self.path / here / name, str(here / name), _PART.fullmatch(name)
                 if part and str(here / part[1]) in self.names:
-                    (self.path / path).unlink()
-                    continue
-                mode = (self.path / path).lstat().st_mode
-                if not (known in self.names and stat.S_ISREG(mode)) and not (known in folders and stat.S_ISDIR(mode)):
+                    path.unlink()
+                elif path.is_symlink() or known not in (
+                    self.names if path.is_file() else folders if path.is_dir() else ()
+                ):
                     return known
         return None
 
@@ -136,10 +136,10 @@ def owned(out: str | Path, kind: str, earlier: str, beside: Collection[str] | No
         writing to it.
     """
     folder = Path(out)
-    if LIST not in made(folder) and beside is not None:
-        others = sorted(made(folder) - set(beside))
-        if others:
-            raise InputError("--out", str(out), f"a new or empty folder, or {earlier}, without {_not_ours(others[0])}")
+    here = made(folder)
+    others = sorted(here - set(here if beside is None or LIST in here else beside))
+    if others:
+        raise InputError("--out", str(out), f"a new or empty folder, or {earlier}, without {_not_ours(others[0])}")
     with storing(folder / LIST, "--out", "a folder that can be written to"):
         handle = os.open(folder / LIST, _FLAGS, 0o644)
     try:
@@ -198,17 +198,13 @@ def made(folder: Path) -> set[str]:
 
 
 def _fresh(name: str) -> Path:
-    base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    folder, number = base, 1
+    folder = base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    number = 1
     while True:
-        with storing(folder, "--out", "a folder that can be created"):
-            try:
-                folder.mkdir(parents=True)
-            except FileExistsError:
-                number += 1
-                folder = base.with_name(f"{base.name}-{number}")
-            else:
-                return folder
+        with storing(folder, "--out", "a folder that can be created"), suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+        folder = base.with_name(f"{base.name}-{(number := number + 1)}")
 
 
 def write_scenario(folder: Path, scenario: Scenario, target: Callable[[str], Path] | None = None) -> None:
@@ -217,12 +213,13 @@ def write_scenario(folder: Path, scenario: Scenario, target: Callable[[str], Pat
     What stands there already as it should is left alone; `target` is told the names of the files, see `OwnedFolder`.
     """
     names, copies = _layout(folder, scenario)
+    place = target or folder.joinpath
     for name, source, shown in copies:
         if (folder / name).resolve() != source.resolve():
             content = read_bytes(source, CSV_BYTES, "file", shown, scenario.file)
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(target(name) if target else folder / name, content)
-    path, text = target("scenario.toml") if target else folder / "scenario.toml", _resolved(scenario, names)
+            write_bytes(place(name), content)
+    path, text = place("scenario.toml"), _resolved(scenario, names)
     if not path.is_file() or path.read_bytes() != text:
         write_bytes(path, text)
 

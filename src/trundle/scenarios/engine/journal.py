@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 
 from trundle.errors import InputError
 from trundle.records.sealed import MOST_BYTES
@@ -20,6 +21,7 @@ from trundle.scenarios.problems import Toml
 ROW_BYTES = 1_000_000  # of a row on average, at most
 _SEAL = "sha256"
 _TEXT, _NUMBER, _OPTIONAL = "a text", "a finite number", "a finite number or null"
+_TYPES = {_TEXT: (str,), "true or false": (bool,), _NUMBER: (int, float), _OPTIONAL: (int, float, NoneType)}
 _KEYS = {"status": _TEXT, "feasible": "true or false", "message": _TEXT, "seed": _OPTIONAL, "wall_time": _NUMBER}
 
 
@@ -87,17 +89,10 @@ def _row(line: bytes, points: Sequence[Point], known: dict[int, Row]) -> Row:
             right = key in row and json.dumps(row[key]) == json.dumps(values[key])
         else:
             allowed = _KEYS.get(key, _OPTIONAL if key.startswith("metric.") else _TEXT)
-            known_key = key in _KEYS or key.startswith(("metric.", "part."))
-            right = known_key and key in row and _is(allowed, row[key])
+            right = (key in _KEYS or key.startswith(("metric.", "part."))) and type(row.get(key, ())) in _TYPES[allowed]
+            right = right and (type(row[key]) not in (int, float) or abs(row[key]) <= sys.float_info.max)
         if not right:
             raise InputError(key, row.get(key, "missing"), allowed)
     if seal != _digest(row):
         raise InputError(_SEAL, seal, "the checksum of the row: it is damaged, or was edited")
     return row
-
-
-def _is(allowed: str, value: Toml) -> bool:
-    if allowed in (_NUMBER, _OPTIONAL):
-        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-        return number or (value is None and allowed is _OPTIONAL)
-    return isinstance(value, str if allowed is _TEXT else bool)

@@ -249,25 +249,22 @@ class QpSolver:
         n, m = len(g), len(limits.low) - len(g)
         x, multipliers, status, words = answer.x, answer.multipliers, Status.NOT_CONVERGED, answer.solver_status
         infeasible = not n or "infeasible" in words.lower() or words == "exit flag -1"
-        proof, down = conflict(A, limits) if infeasible else None, bent_down(H)
+        even = EvenProgram.of(H, g, A, limits)
+        proof, down = conflict(even.A, even.limits) if infeasible else None, bent_down(H)
         if proof is None and down is None:
-            for tried in second_tries(H, g, A, limits, answer, self._run) if n else [answer]:
+            for tried in second_tries(even, limits, answer, self._run) if n else [answer]:
                 solution = self._held(H, g, A, limits, tried, began)
                 if solution.error <= self.tolerance:
                     return solution
-        proof = proof if infeasible else conflict(A, limits)
-        if proof is None and n:
-            even = EvenProgram.of(H, g, A, limits)
-            proof = conflict(even.A, even.limits)
-            proof = None if proof is None else WarmStart(*even.back(*proof))
-            if down is not None:
-                words += ", but the cost is not convex: H is not positive semidefinite"
-                falls = any(recedes(dense(A), limits, sign * down) for sign in (1.0, -1.0))
-            else:
-                falls = descent(even.H, even.g, even.A, even.limits) is not None
-            status = Status.UNBOUNDED if falls else status
+        proof = proof if infeasible else conflict(even.A, even.limits)
         if proof is not None:
-            (x, multipliers), status = proof, Status.CONFLICTING_LIMITS
+            (x, multipliers), status = even.back(*proof), Status.CONFLICTING_LIMITS
+        elif down is not None:
+            words += ", but the cost is not convex: H is not positive semidefinite"
+            falls = any(recedes(dense(A), limits, sign * down) for sign in (1.0, -1.0))
+            status = Status.UNBOUNDED if falls else status
+        elif n and descent(even.H, even.g, even.A, even.limits) is not None:
+            status = Status.UNBOUNDED
         if not np.all(np.isfinite(x)):
             return unsolved(n, m, status, words, began)
         judged = residuals(H, g, A, limits.low, limits.high, x, multipliers)

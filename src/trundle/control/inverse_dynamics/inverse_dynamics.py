@@ -259,7 +259,7 @@ class InverseDynamics:
         """
         data = self.assemble(state, reference, last, touching)
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
-        finite = math.isfinite(sum(float(argument.sum()) for argument in self._buffers()[0]))
+        finite = math.isfinite(sum(map(np.add.reduce, self._buffers()[0])))
         return solve_program(self.layout, data, self._solvers, finite)
 
     def inputs(self, u: FloatArray) -> FloatArray:

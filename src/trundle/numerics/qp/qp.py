@@ -215,23 +215,22 @@ class QpSolver:
             The caller has looked for NaN already (`finite_program`).
         """
         began = time.perf_counter()
-        with np.errstate(all="ignore"):
-            n, m = len(g), len(low) - len(g)
-            if not (finite or finite_program(H, g, A, low, high)):
-                return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
-            limits = ProgramBounds(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
-            if not n:
-                return self._explain(H, g, A, limits, RawSolution(g, np.zeros(m), 0, "no unknowns"), began)
-            answer = self._run(H, g, A, limits, start)
+        n, m = len(g), len(low) - len(g)
+        if not (finite or finite_program(H, g, A, low, high)):
+            return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
+        limits = ProgramBounds(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
+        if not n:
+            return self._explain(H, g, A, limits, RawSolution(g, np.zeros(m), 0, "no unknowns"), began)
+        answer = self._run(H, g, A, limits, start)
+        solution = self._held(H, g, A, limits, answer, began)
+        if solution.error > self.tolerance:
+            answer = without_multipliers_at_infinity(answer, limits)
             solution = self._held(H, g, A, limits, answer, began)
-            if solution.error > self.tolerance:
-                answer = without_multipliers_at_infinity(answer, limits)
-                solution = self._held(H, g, A, limits, answer, began)
-            if solution.error <= self.tolerance:
-                # DAQP's own word is enough that the cost is convex: it factorises H.
-                if (self.name == "daqp" and answer.solver_status == "exit flag 1") or bent_down(H) is None:
-                    return solution
-            return self._explain(H, g, A, limits, answer, began)
+        # DAQP's own word is enough that the cost is convex: it factorises H.
+        convex = self.name == "daqp" and answer.solver_status == "exit flag 1"
+        if solution.error <= self.tolerance and (convex or bent_down(H) is None):
+            return solution
+        return self._explain(H, g, A, limits, answer, began)
 
     def _held(
         self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
@@ -242,6 +241,7 @@ class QpSolver:
         spent = time.perf_counter() - began
         return QpSolution(x, multipliers, Status.SUCCESS, *judged, answer.iterations, spent, answer.solver_status)
 
+    @np.errstate(all="ignore")
     def _explain(
         self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
     ) -> QpSolution:
@@ -306,6 +306,7 @@ def solve_qp(
     return solution
 
 
+@np.errstate(all="ignore")
 def finite_program(H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: FloatArray) -> bool:
     """Tell whether no value is NaN, H, g and A are finite, and no bound is infinite on the wrong side.
 

@@ -152,10 +152,8 @@ def solve(
     lam_z = array("multipliers.z", start.z, (program.size,))
     tolerance = positive("tolerance", tolerance)
     limit = integer("max_iterations", max_iterations, minimum=0)
-    size = _size(program, guess)
-    unit, floor = (size, size) if size < _SMALL else (1.0, min(1.0, _GIVEN * size))
-    scaling = {} if unit == 1.0 else {"obj_scaling_factor": 1.0 / unit}
-    chosen = _options(tolerance, limit, multipliers is not None, scaling | dict(options or {}))
+    floor, scaling = _scaled(program, guess)
+    chosen = _options(tolerance, limit, multipliers is not None, {**scaling, **(options or {})})
     began = time.perf_counter()
     watch = _Watch(program, progress)
     solver = _solver(program, watch, chosen)
@@ -310,12 +308,16 @@ def _run(
     return _Left(z, lam_c, lam_z, str(stats["return_status"]), int(stats["iter_count"]), float(evaluation))
 
 
-def _size(program: Program, z: FloatArray) -> float:
-    """Return the largest |df/dz_i| at z and |d2f/dz_i dz_j| max(1, |z|); 1 for a cost without slopes."""
+def _scaled(program: Program, z: FloatArray) -> tuple[float, dict[str, float]]:
+    """Return what residuals count over, and IPOPT's option for a small cost.
+
+    The size of a cost is the largest |df/dz_i| at z and |d2f/dz_i dz_j| max(1, |z|); 1 for one without slopes.
+    """
     curved = program.hessian(z, 1.0, np.zeros(program.rows)).data
     largest = [float(np.abs(part).max(initial=0.0)) for part in (program.gradient(z), curved)]
     size = max(largest[0], largest[1] * max(1.0, float(np.abs(z).max(initial=0.0))))
-    return size if 0.0 < size < math.inf else 1.0
+    size = size if 0.0 < size < math.inf else 1.0
+    return (size, {"obj_scaling_factor": 1.0 / size}) if size < _SMALL else (min(1.0, _GIVEN * size), {})
 
 
 def _judge(

@@ -169,7 +169,7 @@ class PersistentQp:
         return math.isfinite(total) and float(self.low.sum()) < math.inf and float(self.x_lower.sum()) < math.inf
 
     def _judged(self, solver_status: str, began: float) -> QpSolution:
-        """Recompute the residuals, each over its largest term and 1 (or the cost's size below): units are even."""
+        """Recompute the residuals, over their largest term and 1, of a cost its size below: units are even (class)."""
         result = self._solver.result
         x, y = np.array(result.x), np.array(result.y)
         s, z = -np.array(result.z_l), -np.array(result.z_bl)

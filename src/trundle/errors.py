@@ -71,7 +71,7 @@ class InputError(TrundleError, ValueError):
         self.file = file
         super().__init__(key, value, allowed, file)
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, object, str, str | None]]:
+    def __reduce__(self) -> tuple[type[InputError], tuple[object, ...]]:
         try:
             pickle.dumps(self.value)
         except Exception:  # whatever a user's object raises: the text says enough

@@ -88,7 +88,3 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
 def test_too_little_memory_is_not_the_fault_of_the_file(tmp_path: Path) -> None:
     with pytest.raises(MemoryError), reading(tmp_path / "a", "a record"):
         raise MemoryError
-
-
-def test_keys_of_files_are_printed_as_text_that_can_be_read() -> None:
-    assert str(InputError("a\u202eb\x1b\ud800", 1, "2")) == "a?b?? = 1: must be 2"

@@ -41,9 +41,9 @@ def refused(folder: Path, address: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("address", ["../meshes/a.stl", "package://legs/meshes/a.stl", "package://home/meshes/a.stl"])
+@pytest.mark.parametrize("address", ["../meshes/a.stl", "package://legs/meshes/a.stl", "package://robot/meshes/a.stl"])
 def test_a_mesh_is_found_beside_the_description_or_in_a_package(tmp_path: Path, address: str) -> None:
-    home = tmp_path / "home"
+    home = tmp_path / "robot"
     for folder in (home / "meshes", home / "legs" / "meshes"):
         folder.mkdir(parents=True)
         (folder / "a.stl").write_bytes(stl())
@@ -61,7 +61,7 @@ OUTSIDE += [f"package://{place}/secret.stl" for place in ("..", "x//{}", "x/../.
 @pytest.mark.parametrize("address", OUTSIDE)
 def test_no_mesh_outside_the_robots_folder_is_opened(tmp_path: Path, address: str) -> None:
     (tmp_path / "secret.stl").write_bytes(stl())
-    home = tmp_path / "home"
+    home = tmp_path / "robot"
     (home / "urdf").mkdir(parents=True)
     (home / "urdf" / "leak.stl").symlink_to(tmp_path / "secret.stl")
     assert "a file in the description's folder" in refused(home, address.format(tmp_path))

@@ -191,6 +191,7 @@ def inside(key: str, name: str, folders: Sequence[Path], where: str, file: str |
     try:
         homes = [folder.resolve() for folder in folders]
         path = (folders[0] / name).resolve()
+        path.exists()  # a name that is too long for the system is no file's
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(key, name, f"a file that can be read ({reason(error)})", file) from None
     if not any(path.is_relative_to(home) for home in homes):

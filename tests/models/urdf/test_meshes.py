@@ -72,6 +72,10 @@ def test_an_absolute_address_is_refused_even_inside_as_a_copy_would_not_find_it(
     assert "by a relative name" in refused(tmp_path, f"file://{tmp_path}/a.stl")
 
 
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    assert "file name too long" in refused(tmp_path, "9" * 5000 + ".stl")
+
+
 def test_a_mesh_that_is_not_there_is_none(tmp_path: Path) -> None:
     assert visual_meshes(described(tmp_path, "package://legs/nowhere.stl")) == []
 

@@ -42,6 +42,7 @@ FLOORS = {
     "status": 1,
     "threads": 1,
     "checks": 1,
+    "arguments": 1,
     "parameters": 1,
     "units": 1,
     "scratch": 1,
@@ -379,3 +380,96 @@ def test_no_copyleft_dependency() -> None:
     wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
     names = {re.split(r"[\[<>=!~; ]", requirement)[0].lower() for requirement in wanted}
     assert names & COPYLEFT == set()
+
+
+# Calls that write to the disk. What they make is made by `records/whole.py`, whole or not at all, but where it is said.
+WRITERS = {
+    *(
+        "write_text",
+        "write_bytes",
+        "savefig",
+        "imsave",
+        "save_figure",
+        "savez",
+        "savez_compressed",
+        "savetxt",
+        "tofile",
+    ),
+    *("to_netcdf", "to_zarr", "to_parquet", "to_csv", "to_json", "to_pickle", "to_hdf", "write_table", "write_html"),
+    *("copyfile", "copy2", "copytree", "symlink_to", "hardlink_to", "ftruncate", "pwrite", "generate", "rename"),
+    *("NamedTemporaryFile", "TemporaryFile", "mkstemp", "FileHandler", "RotatingFileHandler", "File", "TarFile"),
+}
+WRITERS_OF = {"np": {"save"}, "json": {"dump"}, "pickle": {"dump"}, "shutil": {"copy", "move"}, "os": {"write", "open"}}
+RIGHT_WRITERS = {
+    "records/whole.py": "the one writer, of files, journals and logs",
+    "records/sealed.py": "np.savez to memory",
+    "records/files.py": "h5netcdf.File to memory, h5py.File from it",
+    "scenarios/engine/sweep.py": "a Parquet table to memory",
+    "scenarios/engine/journal.py": "opens the journal and cuts off half a line; `whole.append` adds lines",
+    "scenarios/engine/folder.py": "opens and empties the list of its files; `whole.append` adds lines",
+    "scenarios/engine/export.py": "CasADi's source in a temporary folder, checked to be whole",
+    "numerics/compiled/compile.py": "sources in a temporary folder for the compiler, which fails if they are cut off",
+    "numerics/compiled/cache.py": "the lock of the cache, which says who holds it",
+    "scratch.py": "opens and names temporary folders",
+    "cli/__init__.py": "the null device, in place of a standard output that is full",
+    "cli/interrupt.py": "the terminal",
+}
+
+
+def writing_calls(tree: ast.AST) -> Iterator[str]:
+    """Every call that writes to the disk; not one to a buffer made in it (``savefig(png := BytesIO())``)."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or (node.args and isinstance(node.args[0], ast.NamedExpr)):
+            continue
+        method = isinstance(node.func, ast.Attribute)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        owner = getattr(node.func.value, "id", "") if isinstance(node.func, ast.Attribute) else ""
+        texts = [arg.value for arg in (*node.args, *(k.value for k in node.keywords)) if isinstance(arg, ast.Constant)]
+        mode = next((text for text in texts if isinstance(text, str) and re.fullmatch("[rwaxbt+]+", text)), "r")
+        ours = name == "write_bytes" and not method  # of `records/whole.py`
+        opens = name in {"open", "fdopen"} and set(mode) & set("wax+")
+        if opens or (name in WRITERS and not ours) or name in WRITERS_OF.get(owner, ()):
+            yield f"line {node.lineno}: {ast.unparse(node.func)}"
+
+
+def test_files_are_written_in_one_way() -> None:
+    writing = {file_id(path): list(writing_calls(TREES[path])) for path in FILES}
+    assert {file: calls for file, calls in writing.items() if calls and file not in RIGHT_WRITERS} == {}
+    assert [file for file in RIGHT_WRITERS if not writing[file]] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open(path, 'w')",
+        "open(path, mode='a')",
+        "path.open('x')",
+        "io.open(path, 'r+b')",
+        "os.fdopen(handle, 'wb')",
+        "gzip.open(path, 'wb')",
+        "path.write_text(text)",
+        "Path('a').write_bytes(content)",
+        "figure.savefig(path)",
+        "np.save(path, x)",
+        "np.savez(path, x=x)",
+        "numpy.savetxt(path, x)",
+        "x.tofile(path)",
+        "dataset.to_netcdf(path)",
+        "frame.to_parquet(path)",
+        "parquet.write_table(table, path)",
+        "json.dump(data, file)",
+        "h5py.File(path, 'w')",
+        "shutil.copy(a, b)",
+        "os.open(path, flags)",
+        "logging.FileHandler(path)",
+    ],
+)
+def test_a_writer_is_seen(source: str) -> None:
+    assert list(writing_calls(ast.parse(source))) != []
+
+
+@pytest.mark.parametrize(
+    "source", ["path.open('rb')", "open(path)", "write_bytes(path, content)", "canvas.savefig(png := io.BytesIO())"]
+)
+def test_what_only_reads_or_writes_to_memory_is_allowed(source: str) -> None:
+    assert list(writing_calls(ast.parse(source))) == []

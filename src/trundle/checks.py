@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trundle.errors import InputError, reason
 
+LARGEST_INTEGER = 2**53
+"""Beyond it floats, and numbers in files, are not exact."""
+
 Word = TypeVar("Word", bound=str)
 FloatArray = NDArray[np.float64]
 Given = TypeVar("Given")
@@ -103,6 +106,8 @@ def integer(key: str, value: Any, *, minimum: int | None = None, maximum: int | 
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise InputError(key, value, allowed)
     result = int(value)
+    if abs(result) > LARGEST_INTEGER:
+        raise InputError(key, value, f"{allowed}, of at most 2**53")
     if (minimum is not None and result < minimum) or (maximum is not None and result > maximum):
         raise InputError(key, value, allowed)
     return result
@@ -126,7 +131,7 @@ def array(
     """
     try:
         raw = np.asarray(value)
-    except (ValueError, TypeError):
+    except Exception:  # ragged, or whatever the conversion of an object raises
         raw = None
     if raw is not None and raw.dtype.kind in "iuf":
         result = np.array(raw, dtype=np.float64)
@@ -186,6 +191,7 @@ def inside(key: str, name: str, folders: Sequence[Path], where: str, file: str |
     try:
         homes = [folder.resolve() for folder in folders]
         path = (folders[0] / name).resolve()
+        path.exists()  # a name that is too long for the system is no file's
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(key, name, f"a file that can be read ({reason(error)})", file) from None
     if not any(path.is_relative_to(home) for home in homes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -70,8 +71,15 @@ class InputError(TrundleError, ValueError):
         self.file = file
         super().__init__(key, value, allowed, file)
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[object, ...]]:
+        try:
+            pickle.dumps(self.value)
+        except Exception:  # whatever a user's object raises: the text says enough
+            return type(self), (self.key, _Shown(_text(self.value)), self.allowed, self.file)
+        return type(self), (self.key, self.value, self.allowed, self.file)
+
     def __str__(self) -> str:
-        text = " ".join(repr(_plain(self.value)).split())
+        text = " ".join(_text(self.value).split())
         if len(text) > 120:
             text = text[:117] + "..."
         where = f"{self.file}: " if self.file else ""
@@ -81,6 +89,20 @@ class InputError(TrundleError, ValueError):
         """Return the same error with `prefix` put before the key, as in ``object.shape.radius``."""
         key = ".".join(part for part in (prefix, self.key) if part)
         return type(self)(key, self.value, self.allowed, file or self.file)
+
+
+class _Shown(str):
+    """What stands for a value that cannot be pickled: the text that it had."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _text(value: object) -> str:
+    try:
+        return repr(_plain(value))
+    except Exception:  # of a user's object, or an integer of too many digits
+        return f"a value of type {type(value).__name__}"
 
 
 def _plain(value: Any, depth: int = 6) -> Any:

@@ -45,7 +45,7 @@ def test_what_is_not_printable_is_escaped_and_all_else_stays() -> None:
     assert str(StorageError(f"{EVIL} cannot be written")).replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize("name", [EVIL, "undecodable\udc80"])
+@pytest.mark.parametrize("name", [EVIL, pytest.param("undecodable\udc80", marks=pytest.mark.slow)])
 def test_a_folder_of_any_name_is_printed_as_text(tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str) -> None:
     folder = tmp_path / name
     folder.mkdir(parents=True)

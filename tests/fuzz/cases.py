@@ -568,7 +568,7 @@ def examine(content: bytes, home: Path, building: bool = True, simulating: bool 
     path = home / "case.toml"
     path.write_bytes(content)
     try:
-        with _limited(SECONDS):
+        with limited(SECONDS):
             return _outcome(path, content, building, simulating)
     except _TooLong:
         return "finding", f"no end after {SECONDS:g} s\n{traceback.format_exc()}"
@@ -658,7 +658,7 @@ class _TooLong(BaseException):
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise _TooLong
 

@@ -10,7 +10,14 @@ from scipy.integrate import quad_vec, solve_ivp
 from scipy.linalg import expm, solve_continuous_are
 
 from trundle.errors import InputError
-from trundle.numerics.riccati import discretized, regulator, sampled_regulator, sampled_time_varying, time_varying
+from trundle.numerics.riccati import (
+    discretized,
+    periodic,
+    regulator,
+    sampled_regulator,
+    sampled_time_varying,
+    time_varying,
+)
 
 RNG = np.random.default_rng(4)
 A0, A1, B0 = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2))
@@ -178,3 +185,52 @@ def test_wrong_data_is_named(function, change, key):
     with pytest.raises(InputError) as caught:
         function(**{**good, **change})
     assert caught.value.key == key
+
+
+EXTREMES = {
+    "a system that explodes": (1e250 * A0, B0, R0, 0.01),
+    "inputs of no price": (A0, B0, 1e-305 * np.eye(2), 0.01),
+    "a period of centuries": (A0, B0, R0, 1e10),
+    "an input nobody feels": (A0, 1e-300 * B0, R0, 0.01),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+def test_gains_are_finite_or_refused(name):
+    A, B, R, h = EXTREMES[name]
+    t, told = np.linspace(0, 10 * h, 11), 0
+    for run in (
+        lambda: regulator(A, B, Q0, R),
+        lambda: sampled_regulator(A, B, Q0, R, h),
+        lambda: discretized(A, B, Q0, R, h),
+        lambda: (schedule := time_varying(t, A, B, Q0, R, FINAL)) and (schedule.K, schedule.S),
+        lambda: (schedule := sampled_time_varying(t, A, B, Q0, R, FINAL)) and (schedule.K, schedule.S),
+    ):
+        try:
+            assert all(np.all(np.isfinite(part)) for part in run())
+        except InputError:
+            told += 1
+    assert told
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_gains_in_any_units_are_the_same_or_refused(sampled):
+    rng, refused = np.random.default_rng(1), 0
+    run = (lambda *data: sampled_regulator(*data, 0.01)) if sampled else regulator
+    K = run(A0, B0, np.eye(4), np.eye(2))[0]
+    for _ in range(60):
+        d, e, c = 10.0 ** rng.uniform(-6, 6, 4), 10.0 ** rng.uniform(-6, 6, 2), 10.0 ** rng.uniform(-9, 9)
+        try:
+            scaled = run(A0 * d / d[:, None], B0 * e / d[:, None], c * np.diag(d * d), c * np.diag(e * e))[0]
+        except InputError:
+            refused += 1
+            continue
+        np.testing.assert_allclose(scaled * e[:, None] / d, K, atol=1e-3 * np.abs(K).max())
+    assert refused < 30
+
+
+def test_a_cycle_that_no_gain_stabilises_is_refused():
+    A, B = [np.diag([1.5, 0.5])] * 3, [np.array([[0.0], [1.0]])] * 3
+    with pytest.raises(InputError, match="no limit of P after 80 cycles"):
+        periodic(A, B, np.array([np.eye(2)] * 3), np.array([np.eye(1)] * 3), np.eye(2), np.eye(2))

@@ -7,7 +7,9 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from trundle.scenarios.engine import pictures, reproduce, sweep
 from trundle.scenarios.engine import run as runs
 from trundle.scenarios.engine.export import export
 from trundle.status import Status
-from trundle.systems.walking.foot_fit import fit_foot, write_foot
+from trundle.systems.walking.foot_fit import FittedFoot, fit_foot, write_foot
 from trundle.systems.walking.gait_data import read_gait
 
 BALL = ball_on_plate(duration=0.3)
@@ -45,9 +47,15 @@ def figures_json(folder: Path) -> None:
         reproduce._write(own, [], {})
 
 
+@cache
+def fitted() -> FittedFoot:
+    with tempfile.TemporaryDirectory() as folder:
+        file = file_of(Path(folder) / "gait.txt", synthetic())
+        return fit_foot(read_gait(file, "RLM", "RLEK", "FP2", "RGTRO"), samples=20)
+
+
 def foot(folder: Path) -> object:
-    data = read_gait(file_of(folder.with_name(f"{folder.name}.txt"), synthetic()), "RLM", "RLEK", "FP2", "RGTRO")
-    return write_foot(fit_foot(data), folder, "gait.txt")
+    return write_foot(fitted(), folder, "gait.txt")
 
 
 def journal(folder: Path) -> None:
@@ -98,6 +106,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, call: str, code: int, where: Path |
 def test_whatever_is_written_ends_in_one_line_and_leaves_nothing(
     writer: str, call: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    fitted()
     if writer == "journal" and call == "replace":
         return  # a journal grows in its place
     failing(monkeypatch, call, code, tmp_path)
@@ -251,10 +260,11 @@ def small(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_is_really_full(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    long = ball_on_plate(duration=4.0)
     for size in range(0, 64, 8):  # kB that are taken
         (small / "taken").write_bytes(bytes(1024 * size))
         with pytest.raises(StorageError, match="no space left on device"):
-            ball_on_plate(duration=4.0).save(small / "run.nc")
+            long.save(small / "run.nc")
         assert [path.name for path in small.iterdir()] == ["taken"]
     (small / "taken").unlink()
     (small / "out").mkdir()

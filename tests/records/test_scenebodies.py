@@ -27,6 +27,14 @@ def test_faces_must_name_vertices_and_roles_are_known():
         SceneBody("a", "object", TRIANGLE * np.nan, [[0, 1, 2]])
 
 
+@pytest.mark.parametrize(
+    "faces", [[[0, 1, 0.5]], [[0, 1, np.nan]], [[0, 1, 2j]], [["0", "1", "2"]], [[0, 1]], [[0, 1, -1]]]
+)
+def test_faces_are_numbers_of_vertices(faces):
+    with pytest.raises(InputError, match="faces"):
+        SceneBody("a", "object", TRIANGLE, faces)
+
+
 def test_arrays_are_read_only_and_the_centre_of_mass_defaults_to_the_origin():
     body = SceneBody("a", "object", TRIANGLE, [[0, 1, 2]])
     assert body.center_of_mass.tolist() == [0, 0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from trundle.errors import InputError
 from trundle.plan.walk.plan import load_walk
 from trundle.records import load_plan
 from trundle.records.sealed import load_arrays, reading, save_arrays
-from trundle.records.whole import write_bytes
+from trundle.records.whole import read_bytes, write_bytes
 
 
 def killed(_handle: int) -> None:
@@ -58,3 +59,32 @@ def test_what_is_missing_in_a_plan_is_an_error_of_input(tmp_path: Path, load, co
     path = save_arrays(tmp_path / "plan.npz", content, {"times": np.zeros(2)})
     with pytest.raises(InputError, match=r"plan\.npz"):
         load(path)
+
+
+def test_a_file_takes_memory_for_its_own_size_only(tmp_path: Path) -> None:
+    path = write_bytes(tmp_path / "a", b"a")
+    tracemalloc.start()
+    try:
+        assert read_bytes(path, 4 * 1024**3, "path", str(path)) == b"a"
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real = write_bytes(tmp_path / "a", b"a"), os.fstat
+
+    def grown(handle: int) -> os.stat_result:
+        facts = real(handle)
+        with path.open("ab") as file:
+            file.write(b"b")
+        return facts
+
+    monkeypatch.setattr(os, "fstat", grown)
+    with pytest.raises(InputError, match="nothing writes to while it is read"):
+        read_bytes(path, 100, "path", str(path))
+
+
+def test_too_little_memory_is_not_the_fault_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(MemoryError), reading(tmp_path / "a", "a record"):
+        raise MemoryError

@@ -9,6 +9,7 @@ import pytest
 
 import trundle as tr
 from trundle.models.rigid_body import HandMotion
+from trundle.simulate.events import states
 from trundle.simulate.events.impact import plastic_impact
 from trundle.simulate.events.impact_sets import Candidate
 from trundle.status import Status
@@ -164,3 +165,14 @@ def test_a_motion_that_becomes_nan_is_never_a_success() -> None:
     pair = tr.RollingPair(ball(), tr.Hand(tr.Plane(), motion=Poisoned()), friction=5.0)
     with pytest.raises(tr.TrundleError, match="p"):
         tr.simulate(pair, pair.place(), 1.0)
+
+
+def test_an_impact_without_a_solution_ends_the_run_and_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def singular(*_: Any) -> None:
+        np.linalg.inv(np.zeros((2, 2)))
+
+    monkeypatch.setattr(states, "plastic_impact", singular)
+    run = tr.simulate(shaken(on_separation="fly"), shaken().place(), 0.5)
+    assert run.status is Status.NOT_FINITE
+    assert run.transitions[-1]["reason"] == "Singular matrix"
+    assert len(run) > 2

@@ -133,7 +133,7 @@ class FlatPatch:
 
     def friction_use(self, wrench: FloatArray) -> float:
         """Return |f_t| / (mu fz) of Coulomb's round cone: at most 1 where it does not slip; inf where it pulls."""
-        f = np.asarray(wrench, dtype=float)[3:]
+        f = array("wrench", wrench, (6,))[3:]
         tangential, room = float(np.hypot(f[0], f[1])), self._mu * float(f[2])
         return tangential / room if room > 0 else (0.0 if tangential == 0.0 and f[2] == 0.0 else np.inf)
 
@@ -146,6 +146,8 @@ class FlatPatch:
         wrench, inf where there is one but no normal force.
         """
         w = np.asarray(wrenches, dtype=float)
+        if w.shape[-1:] != (6,):
+            raise InputError("wrenches", w.shape, "an array whose last dimension is 6")
         middle, normal = self.vertices.mean(axis=0), w[..., 5:]
         straight = self.rows @ np.array([middle[1], -middle[0], 0.0, 0.0, 0.0, 1.0])
         with np.errstate(all="ignore"):
@@ -161,7 +163,7 @@ class FlatPatch:
 
         Of a point: zero without a moment. Without a normal force: inf without a moment about x and y, else -inf.
         """
-        m, fz = np.asarray(wrench, dtype=float)[:2], float(np.asarray(wrench, dtype=float)[5])
+        m, fz = (w := array("wrench", wrench, (6,)))[:2], float(w[5])
         if fz <= 0:
             return -np.inf if np.any(m) else np.inf
         centre = np.array([-m[1], m[0]]) / fz

@@ -12,6 +12,7 @@ import numpy as np
 from trundle.checks import non_negative
 from trundle.contact.walls import FLAT, ROUND, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
+from trundle.numerics.expressions import HoldsExpressions
 from trundle.parameters import LARGEST, Length, Range, check_parameters, parameter
 from trundle.threads import cached_property
 
@@ -79,7 +80,7 @@ class SoftLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftTouch:
+class SoftTouch(HoldsExpressions):
     """A sphere near a surface: distance, frame and soft force, CasADi expressions.
 
     Parameters

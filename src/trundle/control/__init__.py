@@ -1,5 +1,6 @@
 """Controllers: linear-quadratic regulators on chart-free errors, what they sense and move, and inverse dynamics."""
 
+from trundle.arguments import guard
 from trundle.control.inverse_dynamics import InverseDynamics, InverseDynamicsPolicy, Limit, MotionQuantity, Task
 from trundle.control.preview import Preview, PreviewWeights
 from trundle.control.regulators import (
@@ -59,3 +60,5 @@ __all__ = [
     "nominal_path",
     "straight_walk",
 ]
+
+guard(__name__)

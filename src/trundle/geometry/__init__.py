@@ -1,5 +1,6 @@
 """Shapes: charts, support functions, level sets and signed distances of curves, surfaces and bodies."""
 
+from trundle.arguments import guard
 from trundle.geometry.boundary import Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel, Level
@@ -71,3 +72,5 @@ __all__ = [
     "check_convex",
     "check_regular",
 ]
+
+guard(__name__)

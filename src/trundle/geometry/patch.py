@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from trundle.numerics.expressions import HoldsExpressions
+
 
 @dataclass(frozen=True)
-class Patch:
+class Patch(HoldsExpressions):
     """Second-order local geometry of the boundary of a body, in the shape's frame (d = 2 or 3).
 
     Attributes

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import array, choice, integer, positive
+from trundle.checks import array, choice, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries import distance, locate, mass, mesh, sampling
 
 FloatArray = NDArray[np.float64]
+_FAR = 1e100
 
 
 class Shape(Boundary):
@@ -152,7 +153,9 @@ class Shape(Boundary):
         return mass.mass_properties(self, choice("kind", kind, ("solid", "shell")))
 
     def _points(self, key: str, points: object) -> FloatArray:
-        return array(key, points, (None, self.d), unit="m")
+        x = array(key, points, (None, self.d), unit="m")
+        number(key, float(np.abs(x).max(initial=0.0)), maximum=_FAR, unit="m")
+        return x
 
     def _place(self, around: object | None, radius: float | None) -> tuple[FloatArray | None, float | None]:
         center = None if around is None else array("around", around, (self.d,), unit="m")

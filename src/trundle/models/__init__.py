@@ -1,5 +1,6 @@
 """State manifolds and their rates: trees of bodies, rolling joints, rolling kinematics."""
 
+from trundle.arguments import guard
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.feet import Foot
@@ -72,3 +73,5 @@ __all__ = [
     "lock_joints",
     "robot_from_urdf",
 ]
+
+guard(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from trundle.checks import integer
 from trundle.errors import InputError
 
 COMPONENTS = {2: ("w", "vx", "vz"), 3: ("wx", "wy", "wz", "vx", "vy", "vz")}
@@ -34,7 +35,7 @@ def hand_freedoms(d: int, freedoms: str | Sequence[str | int] = "all", key: str 
     InputError
         If a name is not known, comes twice, or there is none.
     """
-    names, words = COMPONENTS[d], _WORDS[d]
+    names, words = COMPONENTS[integer("d", d, minimum=2, maximum=3)], _WORDS[d]
     if isinstance(freedoms, str) and freedoms in words:
         return words[freedoms]
     allowed = f"{', '.join(map(repr, words))}, or some of {', '.join(map(repr, names))}, each once"

@@ -185,8 +185,9 @@ class RollingPair:
         self, atlas: Atlas = ((0, 0),), contacts: Sequence[str] = ("contact",), resolve: str = "world"
     ) -> TreeModel:
         """Return the tree of this pair on the charts `atlas`, with one contact for each name; see `Tree.resolve`."""
-        names = self.names
-        rolling = None
+        if len(contacts) != len(atlas):
+            raise InputError("contacts", contacts, f"as many names as the atlas has charts: {len(atlas)}")
+        names, rolling = self.names, None
         if self.coordinates == "rolling":
             rolling = "pure" if self.law == "pure-rolling" else "rolling"
         tree = Tree(self.d, self.gravity, resolve)

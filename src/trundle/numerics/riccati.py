@@ -9,17 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
+from trundle.numerics.singular import finite, refused
 
 _TERMS = 12
 """Taylor terms of the exponential of a matrix of norm <= 1/2: the rest is below 1e-13."""
 _CYCLES, _SETTLED = 80, 1e-4
 """Most cycles of a periodic recursion, and the relative change below which it has settled."""
+_RESIDUAL = 1e-5
+"""Largest residual of an algebraic equation, over the sizes of its terms on the diagonal: the same in all units."""
+_EVEN = refused(
+    "A, B, Q, R", "of units, and for a time, in which the cost is finite and no part of it is lost to rounding"
+)
 _CHUNK = 32
 """Intervals treated at a time: their matrices stay in the processor's cache (10 times faster than all at once)."""
 
@@ -56,6 +63,7 @@ class GainSchedule:
         return (1 - s) * self.K[i] + s * self.K[i + 1]
 
 
+@_EVEN
 def regulator(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return K (n_u, n_x) and S (n_x, n_x) of the infinite horizon: u = -K x minimises int x'Q x + u'R u dt.
 
@@ -80,9 +88,11 @@ def regulator(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> tuple[F
     K = np.asarray(np.linalg.solve(R, B.T @ S), dtype=np.float64)
     if not np.max(np.linalg.eigvals(A - B @ K).real, initial=-np.inf) < 0:
         raise _unstable(A, B)
+    _held((Q,), (A.T, S), (S, A), (-K.T, R, K))
     return K, S
 
 
+@_EVEN
 def sampled_regulator(
     A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, period: float
 ) -> tuple[FloatArray, FloatArray]:
@@ -95,12 +105,15 @@ def sampled_regulator(
     A, B, Q, R = _constant(A, B, Q, R)
     F, G, Qd, Nd, Rd = discretized(A, B, Q, R, period)
     S = _algebraic(solve_discrete_are, F, G, Qd, Rd, s=Nd)
-    K = np.asarray(np.linalg.solve(Rd + G.T @ S @ G, G.T @ S @ F + Nd.T), dtype=np.float64)
+    cross = G.T @ S @ F + Nd.T
+    K = np.asarray(np.linalg.solve(Rd + G.T @ S @ G, cross), dtype=np.float64)
     if not np.max(np.abs(np.linalg.eigvals(F - G @ K)), initial=0.0) < 1:
         raise _unstable(A, B)
+    _held((Qd,), (F.T, S, F), (-cross.T, K), (-S,))
     return K, S
 
 
+@_EVEN
 def time_varying(
     times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike
 ) -> GainSchedule:
@@ -145,6 +158,7 @@ def time_varying(
     return GainSchedule(*_frozen(t, gain @ S_all, S_all), held=False)
 
 
+@_EVEN
 def sampled_time_varying(
     times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike
 ) -> GainSchedule:
@@ -178,6 +192,7 @@ def sampled_time_varying(
     return GainSchedule(*_frozen(t, np.array(gains), np.array(costs[::-1])), held=True)
 
 
+@_EVEN
 def periodic(
     A: Sequence[FloatArray], B: Sequence[FloatArray], Q: FloatArray, R: FloatArray, S: FloatArray, start: FloatArray
 ) -> FloatArray:
@@ -195,6 +210,11 @@ def periodic(
         Maps the state at the end of a cycle to its begin (the identity, or a mirror).
     start : (n_x, n_x)
         First guess of P.
+
+    Raises
+    ------
+    InputError
+        If P does not settle: no gain stabilises the system.
     """
     P, K = start, np.zeros((len(A), *B[0].T.shape))
     for _ in range(_CYCLES):
@@ -204,10 +224,15 @@ def periodic(
             P = Q[k] + A[k].T @ P @ (A[k] - B[k] @ K[k])
             P = (P + P.T) / 2
         if np.max(np.abs(P - before)) < _SETTLED * np.max(np.abs(P)):
-            break
-    return K
+            return K
+    raise InputError(
+        "A, B, Q, R",
+        f"no limit of P after {_CYCLES} cycles",
+        "a system that some gain stabilises, with weights that see it",
+    )
 
 
+@_EVEN
 def discretized(
     A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, period: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -217,6 +242,7 @@ def discretized(
     """
     A, B, Q, R = _constant(A, B, Q, R)
     F, G, Qd, Nd, Rd = _sampled(A[None], B[None], Q[None], R[None], np.array([positive("period", period)]))
+    finite(F, G, Qd, Nd, Rd)
     return F[0], G[0], Qd[0], Nd[0], Rd[0]
 
 
@@ -302,6 +328,14 @@ def _algebraic(
     return (S + S.T) / 2
 
 
+def _held(*terms: tuple[FloatArray, ...]) -> None:
+    """Raise `FloatingPointError` if a symmetric sum of products of matrices is not zero, in units of its diagonal."""
+    left = sum(reduce(np.matmul, term) for term in terms)
+    size = np.sqrt(np.diagonal(sum(reduce(np.matmul, map(np.abs, term)) for term in terms)))
+    if not np.all(np.abs(left) <= _RESIDUAL * np.outer(size, size)):
+        raise FloatingPointError("a solution lost to rounding")
+
+
 def _unstable(A: FloatArray, B: FloatArray) -> InputError:
     return InputError("A, B", (A.tolist(), B.tolist()), "a system that some gain stabilises, with weights that see it")
 
@@ -355,6 +389,7 @@ def _horizon(
 
 
 def _frozen(*arrays: FloatArray) -> tuple[FloatArray, ...]:
+    finite(*arrays)
     for value in arrays:
         value.setflags(write=False)
     return arrays

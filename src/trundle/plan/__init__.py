@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trundle.arguments import guard
 from trundle.plan.stances.equilibrium import Equilibrium, bearable, standing_still
 from trundle.plan.stances.pose import PoseSettings, Stance, StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances
@@ -42,3 +43,5 @@ __all__ = [
     "plan_stances",
     "standing_still",
 ]
+
+guard(__name__)

@@ -1,5 +1,6 @@
 """Optimal control problems: phases with dynamics, costs, constraints and durations."""
 
+from trundle.arguments import guard
 from trundle.problems.paths import PointPath
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
@@ -16,3 +17,5 @@ __all__ = [
     "continuous",
     "control_problem",
 ]
+
+guard(__name__)

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from trundle.checks import ArrayField, Converted, FloatArray, number, positive
 from trundle.errors import InputError
 from trundle.numerics.compiled.symbols import check_symbols
+from trundle.numerics.expressions import HoldsExpressions
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
+class Condition(HoldsExpressions):
     """lower <= expression <= upper, each entry.
 
     Parameters
@@ -54,7 +55,7 @@ class Condition:
 
 
 @dataclass(frozen=True, eq=False)
-class Phase:
+class Phase(HoldsExpressions):
     """x' = f(x, u) over a duration, with costs and constraints; what every back end of planning reads.
 
     Parameters

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
+from trundle.numerics.expressions import HoldsExpressions
 from trundle.problems.phase import Condition, Phase
 
 
@@ -62,7 +63,7 @@ def continuous(before: Phase, after: Phase, number: int) -> PhaseLinkage:
 
 
 @dataclass(frozen=True, eq=False)
-class OptimalControlProblem:
+class OptimalControlProblem(HoldsExpressions):
     """Phases in sequence. Costs add up; as a mean over the time of all phases where `mean` says so.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trundle.arguments import guard
 from trundle.records.plan import Plan, load_plan
 from trundle.records.policy import ContactSensing, Policy, tell_contacts
 from trundle.records.reference import Reference
@@ -31,3 +32,5 @@ __all__ = [
     "tree_view",
     "with_trials",
 ]
+
+guard(__name__)

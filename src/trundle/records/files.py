@@ -16,7 +16,7 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
-from trundle.records.sealed import read_sealed, reading, write_sealed
+from trundle.records.sealed import read_sealed, reading, typed, write_sealed
 from trundle.records.variables import check_dataset
 from trundle.records.views import view_of
 from trundle.status import Status
@@ -62,9 +62,12 @@ def write_record(record: Record, path: str | Path) -> Path:
     encoding = {name: {"_FillValue": None} for name in dataset.variables}
     # HDF5 writes to memory: on a disk that fills up it ends the process.
     memory = io.BytesIO()
-    with h5netcdf.File(memory, "w") as file:
-        dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
-        extra.dump_to_store(H5NetCDFStore(file, _GROUP, "a"))
+    try:
+        with h5netcdf.File(memory, "w") as file:
+            dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
+            extra.dump_to_store(H5NetCDFStore(file, _GROUP, "a"))
+    except (TypeError, ValueError) as error:
+        raise InputError("record", record.dataset.attrs, f"what a NetCDF file can hold ({error})", str(path)) from None
     return write_sealed(path, memory.getvalue())
 
 
@@ -87,7 +90,7 @@ def read_record(path: str | Path) -> Record:
         dataset = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, decode_times=False)
         extra = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, group=_GROUP)
         said = json.loads(str(extra["content"].values[()]))
-        status, feasible = Status.from_label(said["status"]), said["feasible"]
+        status, feasible = Status.from_label(said["status"]), typed(said, "feasible", bool)
         metadata, scene = _checked(said["metadata"]), _scene(said["scene"], extra)
         dataset = _plain(dataset)
         check_dataset(dataset, said.get("variables"), view_of(dataset))
@@ -95,39 +98,50 @@ def read_record(path: str | Path) -> Record:
 
 
 def _check_sizes(content: bytes) -> None:
-    """Refuse arrays that declare more than the file holds (trundle compresses nothing) before they get memory."""
+    """Refuse what leads to other files, and arrays that declare more than is there (trundle compresses nothing)."""
     import h5py
 
     sizes: list[int] = []
+    here: list[bool] = []
 
     def add(_name: str, item: h5py.Group | h5py.Dataset) -> None:
-        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in bytes(item.attrs.get("NAME", b"")):
+        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in item.attrs.get("NAME", b""):
             sizes.append(item.nbytes)
+            here.append(not (item.external or item.is_virtual))
 
     with h5py.File(io.BytesIO(content), "r") as file:
+        file.visititems_links(lambda _, link: here.append(isinstance(link, h5py.HardLink)))
         file.visititems(add)
+    if not all(here):
+        raise ValueError("it takes content from another file or place")
     if sum(sizes) > len(content):
         raise ValueError("it declares more than it holds")
 
 
 def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata, whose keys that every record knows (see `Trajectory`) are of their types, or None."""
-    for key, kind in _TYPES.items():
-        if not isinstance(metadata.get(key), kind | None):
-            raise InputError(f"metadata.{key}", metadata[key], f"of type {kind.__name__}")
+    """Return the metadata, whose keys that every record knows are of their types; texts and seed may be None."""
+    json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()
+    for key in _TYPES & metadata.keys():
+        try:
+            _ = (metadata[key] is None and _TYPES[key] in (str, int)) or typed(metadata, key, _TYPES[key])
+        except InputError as error:
+            raise error.within("metadata") from None
+    for change in metadata.get("transitions", ()):
+        texts = [change.get(key, "") for key in ("from", "to", "reason")] if isinstance(change, dict) else [None]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(change.get("time"), int | float):
+            raise InputError("metadata.transitions", change, "a table with time, from, to and reason of a change")
+    for key, seconds in metadata.get("wall_time", {}).items():
+        if not isinstance(seconds, int | float):
+            raise InputError(f"metadata.wall_time.{key}", seconds, "a number (s)")
     return metadata
 
 
-def _summary(record: Record) -> dict[str, str | int | None]:
-    known: dict[str, str | int | None] = {
-        "Conventions": "CF-1.10",
-        "kind": record.metadata.get("kind"),
-        "status": record.status.label,
-        "advice": record.status.advice,
-        "feasible": int(record.feasible),
-    }
-    known |= {key: record.metadata.get(key) for key in ("scenario", "seed", "version")}
-    return {key: known[key] for key in _SUMMARY if known[key] not in (None, "")}
+def _summary(record: Record) -> dict[str, str | int]:
+    status, said = record.status, record.metadata.get
+    seed = said("seed") if abs(said("seed") or 0) < 2**63 else None
+    values = ("CF-1.10", said("kind"), said("scenario"), status.label, status.advice, int(record.feasible))
+    known = zip(_SUMMARY, (*values, seed, said("version")), strict=True)
+    return {key: value for key, value in known if value not in (None, "")}
 
 
 def _group(record: Record) -> xarray.Dataset:
@@ -151,6 +165,9 @@ def _group(record: Record) -> xarray.Dataset:
     }
     try:
         text = json.dumps(content, allow_nan=False)
+        _checked(content["metadata"])
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InputError("metadata", dict(record.metadata), f"JSON values, all finite ({error})") from None
     arrays["content"] = xr.Variable((), text)
@@ -163,6 +180,7 @@ def _group(record: Record) -> xarray.Dataset:
 def _scene(entries: list[dict[str, Any]], extra: xarray.Dataset) -> tuple[SceneBody, ...]:
     bodies = []
     for i, entry in enumerate(entries):
+        _ = typed(entry, "name", str), typed(entry, "closed", bool), typed(entry, "shape", dict)
         faces = extra[f"faces_{i}"].values if f"faces_{i}" in extra else None
         bodies.append(SceneBody(vertices=extra[f"vertices_{i}"].values, faces=faces, **entry))
     return tuple(bodies)

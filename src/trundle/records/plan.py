@@ -12,12 +12,13 @@ import numpy as np
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 from trundle.records.reference import Reference
-from trundle.records.sealed import load_arrays, reading, save_arrays
+from trundle.records.sealed import load_arrays, reading, save_arrays, typed
 from trundle.records.trajectory import Trajectory
 from trundle.status import Status
 
 _FORMAT = 1
 _OF_REFERENCE = ("times", "states", "inputs")
+_WALL_TIMES = {"build", "solve", "replay"}
 
 
 @final
@@ -75,6 +76,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         times = array("times", self.times, (None,), unit="s")
+        if times.size == 0 or np.any(np.diff(times) < 0):
+            raise InputError("times", self.times, "at least one time, not decreasing (s)")
         object.__setattr__(self, "times", times)
         for name in ("states", "inputs"):
             object.__setattr__(self, name, array(name, getattr(self, name), (times.size, None)))
@@ -95,7 +98,7 @@ class Plan:
     @property
     def wall_time(self) -> float:
         """Time all of it took, s."""
-        return float(sum(entry.get(part, 0.0) for entry in self.history for part in ("build", "solve", "replay")))
+        return float(sum(entry.get(part, 0.0) for entry in self.history for part in _WALL_TIMES))
 
     @property
     def tracked(self) -> Reference:
@@ -171,10 +174,12 @@ def load_plan(path: str | Path) -> Plan:
             states=data["states"],
             inputs=data["inputs"],
             atlas=tuple((a, b) for a, b in content["atlas"]),
-            residuals=content["residuals"],
-            history=content["history"],
+            residuals={key: float(value) for key, value in content["residuals"].items()},
+            history=[
+                entry | {key: float(entry[key]) for key in _WALL_TIMES & entry.keys()} for entry in content["history"]
+            ],
             reference=_reference(content, data),
-            message=content["message"],
+            message=typed(content, "message", str),
         )
 
 

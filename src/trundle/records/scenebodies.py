@@ -58,9 +58,11 @@ class SceneBody:
         if (self.faces is None) == (d == 3 and self.role != "link"):
             raise InputError("faces", self.faces, "given for a body in space and left out in the plane")
         if self.faces is not None:
-            faces = np.array(self.faces, dtype=np.int64)
-            if faces.ndim != 2 or faces.shape[1] != 3 or faces.min() < 0 or faces.max() >= len(self.vertices):
-                raise InputError("faces", f"array of shape {faces.shape}", "(m, 3) indices of vertices")
+            given = np.asarray(self.faces)
+            right = given.dtype.kind in "iuf" and np.isin(given, np.arange(len(self.vertices))).all()
+            if given.ndim != 2 or given.shape[1] != 3 or not right:
+                raise InputError("faces", f"array of shape {given.shape}", "(m, 3) indices of vertices")
+            faces = given.astype(np.int64)
             faces.setflags(write=False)
             object.__setattr__(self, "faces", faces)
 

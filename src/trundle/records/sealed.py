@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import InputError
+from trundle.errors import InputError, TrundleError
 from trundle.records.whole import read_bytes, write_bytes
+
+T = TypeVar("T")
 
 MOST_BYTES = 4 * 1024**3
 _SEAL = b"\ntrundle-sha256:"
@@ -49,12 +50,20 @@ def reading(source: Path, what: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(error.key, error.value, error.allowed, str(source)) from None
-    except (
-        Exception
-    ) as error:  # libraries raise what they like on a broken file: one list of their errors is never whole
+        raise InputError(error.key, error.value, error.allowed, error.file or str(source)) from None
+    except (TrundleError, MemoryError):
+        raise  # of the machine, not of the file
+    except Exception as error:  # libraries raise what they like on a broken file: no list of their errors is whole
         text = str(error).splitlines()
         raise InputError("path", str(source), f"{what} ({text[0] if text else type(error).__name__})") from None
+
+
+def typed(table: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    """Return the value of a key; an `InputError` if it is of another type than `kind`."""
+    value = table[key]
+    if not isinstance(value, kind) or isinstance(value, bool) > issubclass(kind, bool):
+        raise InputError(key, value, f"of type {kind.__name__}")
+    return value
 
 
 def save_arrays(path: str | Path, content: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
@@ -78,12 +87,9 @@ def load_arrays(path: Path, form: int) -> tuple[dict[str, Any], dict[str, FloatA
 
 
 def _array(member: bytes) -> FloatArray:
-    """Return an array in numpy's format, whose declared size is compared with what is there before it gets memory."""
+    """Return an array in numpy's format; what it declares takes no memory but what is there."""
     file = io.BytesIO(member)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array in a format of its own")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    if math.prod(shape) * dtype.itemsize != len(member) - file.tell():
-        raise ValueError("an array that is not as long as it says")
-    file.seek(0)
-    return np.load(file, allow_pickle=False)
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if by_columns else "C")

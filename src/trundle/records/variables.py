@@ -162,7 +162,11 @@ def check_dataset(
     if "time" not in dataset.variables:
         raise InputError("time", "missing", "in a trajectory")
     _times(dataset["time"].values)
-    required = {name: v.dims for name, v in (view.variables if view else {}).items() if v.required}
+    for name, labels in LABELS.items():
+        if name in dataset.dims and tuple(dataset[name].values.tolist()) != labels:
+            raise InputError(name, dataset[name].values, f"the labels {', '.join(labels)}")
+    known = {} if view is None else view.variables
+    required = {name: v.dims for name, v in known.items() if v.required}
     for name, dims in {**required, **(written or {})}.items():
         if name not in dataset:
             raise InputError(name, "missing", "in this trajectory")
@@ -175,8 +179,13 @@ def check_dataset(
             continue
         if found[:1] != ("time",):
             raise InputError(str(name), found, "of dimensions ('time', ...)")
-        if variable.values.dtype.kind == "f" and not np.all(np.isfinite(variable.values)):
+        kind = variable.values.dtype.kind
+        if kind not in ("U" if name in _NAMES else "f" if name in known else "biufU"):
+            raise InputError(str(name), f"of type {variable.dtype}", "texts" if name in _NAMES else "numbers")
+        if kind == "f" and not np.all(np.isfinite(variable.values)):
             raise InputError(str(name), "not finite", "finite at all times")
+        if name in known and variable.attrs.get("units") != known[str(name)].units:
+            raise InputError(f"{name}.units", variable.attrs.get("units"), known[str(name)].units)
 
 
 def _check_names(view: View, given: Mapping[str, ArrayLike]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from trundle.checks import integer
 from trundle.records.variables import Variable, View
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ ROBOT = View(
 
 def tree_view(dimension: int) -> View:
     """Return the view of a tree of bodies in the plane (2) or in space (3)."""
-    return _TREES[dimension]
+    return _TREES[integer("dimension", dimension, minimum=2, maximum=3)]
 
 
 def view_of(dataset: xarray.Dataset) -> View | None:

@@ -63,23 +63,24 @@ def write_bytes(path: str | Path, content: bytes, mode: int = 0o666) -> Path:
     return target
 
 
-def append(handle: int, line: bytes, path: str | Path) -> None:
-    """Append a line to an open journal and force it to the disk; of a line that does not fit nothing stays."""
+def append(handle: int, line: bytes, path: str | Path, lasting: bool = True) -> None:
+    """Append a line to an open journal, forced to the disk if `lasting`; of a line that does not fit nothing stays."""
     with storing(path):
         end = os.fstat(handle).st_size
         try:
-            _write(handle, line)
+            _write(handle, line, lasting)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(handle, end)
             raise
 
 
-def _write(handle: int, content: bytes) -> None:
+def _write(handle: int, content: bytes, lasting: bool = True) -> None:
     left = memoryview(content)
     while left:
         left = left[os.write(handle, left) :]
-    os.fsync(handle)
+    if lasting:
+        os.fsync(handle)
 
 
 def kept_elsewhere(error: StorageError, name: str, write: Callable[[Path], object]) -> StorageError:
@@ -136,13 +137,16 @@ def read_bytes(path: Path, limit: int, key: str, shown: str, file: str | None = 
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode):
                 raise InputError(key, shown, "a regular file (it is a pipe or device)", file)
-            content = stream.read(limit + 1) if facts.st_size <= limit else None
+            # Not `limit` bytes: Python takes the memory for as many before it reads the first.
+            content = stream.read(facts.st_size + 1) if facts.st_size <= limit else None
     except IsADirectoryError:
         raise InputError(key, shown, "a regular file (it is a folder)", file) from None
     except InputError:
         raise
     except (OSError, ValueError) as error:
         raise InputError(key, shown, f"a file that can be read ({reason(error)})", file) from None
-    if content is None or len(content) > limit:
+    if content is None:
         raise InputError(key, shown, f"a file of at most {limit:,} bytes", file)
+    if len(content) > facts.st_size:
+        raise InputError(key, shown, "a file that nothing writes to while it is read", file)
     return content

@@ -6,6 +6,7 @@ Nothing here knows a kind of scenario: a system chooses what it shows of its run
 
 from __future__ import annotations
 
+from trundle.arguments import guard
 from trundle.report import style
 from trundle.report.files import trajectories, write_figures
 from trundle.report.metrics import QUANTITIES, general
@@ -36,3 +37,5 @@ __all__ = [
     "write_figures",
     "write_viewer",
 ]
+
+guard(__name__)

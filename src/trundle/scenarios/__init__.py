@@ -99,4 +99,4 @@ __all__ = [*_HOME_OF]  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+    return import_module("trundle.arguments").guarded(getattr(import_module(_HOME_OF[name]), name))

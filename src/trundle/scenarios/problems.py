@@ -80,7 +80,7 @@ class ScenarioError(InputError):
             lines.append(f"... and {len(self.problems) - _LINES} more")
         return "\n".join(lines)
 
-    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...], str | None]]:
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[object, ...]]:
         return type(self), (self.problems, self.file)
 
 

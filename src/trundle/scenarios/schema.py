@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as MISSING_DEFAULT
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from inspect import get_annotations
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from trundle import parameters as ranges
+from trundle.checks import choice
 from trundle.parameters import Parameter, Range, parameters_of
 from trundle.scenarios.problems import MISSING, Allowed, Problem, ScenarioError, Toml, suggestion
 from trundle.scenarios.system import names, system
@@ -203,11 +204,11 @@ def table_of(
     texts : mapping, optional
         Key -> sentence, where a file allows something else than the dataclass's sentence says.
     """
-    known = {one.name: one for one in parameters_of(owner)}
+    known = {one.name: one for one in parameters_of(owner)} if is_dataclass(owner) else {}
     chosen = keys if isinstance(keys, Mapping) else {name: name for name in (known if keys is None else keys)}
     fields: dict[str, Any] = {"type": (Literal[tag], ...)} if tag else {}  # pyright: ignore[reportInvalidTypeForm]
     for key, name in chosen.items():
-        one = known[name]
+        one = known[choice("keys", name, known)]
         one = replace(one, default=defaults.get(key, one.default), text=texts.get(key, one.text))
         fields[key] = _field_of(one, narrower.get(key))
     sentence = text or (owner.__doc__ or "").split("\n")[0]

@@ -40,9 +40,7 @@ STUCK = 30
 MAX_STEPS = 1_000_000
 """Longest run of steps of one integration, beyond those of a fixed step."""
 
-_SLIPS = 1e-9
-_ROUND = 1e-9
-_ACCURATE = 1e-7
+_SLIPS, _ROUND, _ACCURATE = 1e-9, 1e-9, 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _SUNK = 1e-9
 """How deep (m) a corner of a patch that should rise may sink before it lands again."""
@@ -129,7 +127,10 @@ class Runner:
             if isinstance(outcome, Status):
                 return outcome
             after, event, phase = outcome
-            following, reason = self.board.next(after, event, phase)
+            try:
+                following, reason = self.board.next(after, event, phase)
+            except np.linalg.LinAlgError as error:
+                following, reason = Status.NOT_FINITE, str(error)
             if isinstance(following, Status):
                 self._note(after, following.label, reason, event.contact)
                 return following

@@ -230,6 +230,20 @@ def test_limits_that_contradict_each_other_are_named_and_nothing_is_sent():
         assert all(np.all(np.isnan(error)) for error in command.task_errors().values())
 
 
+@pytest.mark.parametrize("form", ["force", "full"])
+@pytest.mark.parametrize("level", [0, 1])
+def test_contacts_that_contradict_each_other_are_no_success(form, level):
+    """With levels, the least squares of the contradiction passed for its solution."""
+    arrays = as_arrays(moving(0))
+    first, *rest = arrays["tasks"]
+    arrays["tasks"] = [first, *(tk.Task(t.name, t.A, t.target, level=level) for t in rest)]
+    assert solved(arrays, form=form).status is Status.SUCCESS
+    arrays["J"][1], arrays["b"].flat[1] = arrays["J"][0], arrays["b"].flat[0] + 5.0
+    command = solved(arrays, form=form)
+    assert command.status in (Status.NOT_CONVERGED, Status.CONFLICTING_LIMITS)
+    assert np.all(np.isnan(command.u))
+
+
 @pytest.mark.parametrize("form", ["torque", "force", "full"])
 @pytest.mark.parametrize("secondary", [False, True])
 def test_limits_with_a_price_give_way_by_the_least(form, secondary):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -76,3 +77,14 @@ def test_no_points_give_no_distances() -> None:
     s, gradient = tg.Sphere(1).distance(np.zeros((0, 3)))
     assert s.shape == (0,)
     assert gradient.shape == (0, 3)
+
+
+def test_a_formula_without_derivatives_at_a_point_has_its_distance_from_there() -> None:
+    ball = tg.ExpressionLevelSurface(lambda x, y, z: ca.log(x * x + y * y + z * z) - ca.log(0.01), 0.1)
+    np.testing.assert_allclose(ball.distance([[0.05, 0.0, 0.0], [0.0, 0.0, 0.0]])[0], [-0.05, -0.1])
+
+
+@pytest.mark.parametrize("name", ["rock", "superellipsoid", "ring"])
+def test_points_beyond_what_squares_hold_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="points"):
+        make(name).distance(np.full((1, make(name).d), 1e200))

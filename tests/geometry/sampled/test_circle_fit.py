@@ -100,3 +100,32 @@ def test_degenerate_points_are_refused(robust):
         fit_circle(bent, robust)
     except InputError:
         pass
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-6, 1e6, 1e150])
+def test_the_unit_and_the_origin_do_not_matter(unit):
+    points = arc(noise=0.001, seed=1)
+    points[7] += 5.0
+    for robust in (False, True):
+        here, there = fit_circle(points, robust), fit_circle(unit * points, robust)
+        assert there.radius == pytest.approx(unit * here.radius, rel=1e-6)
+        assert there.rms == pytest.approx(unit * here.rms, rel=1e-6)
+    far = fit_circle(points + 1e6, robust=True)
+    assert far.radius == pytest.approx(fit_circle(points, robust=True).radius, rel=1e-6)
+
+
+def test_a_fit_that_is_not_robust_shows_its_bad_point():
+    points = arc(count=200)
+    points[7] += 5.0
+    fit = fit_circle(points)
+    assert abs(fit.radius - 0.3) > 0.1
+    assert fit.rms > 0.005
+    assert fit_circle(points, robust=True).radius == pytest.approx(0.3, abs=1e-9)
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_points_on_few_places_and_at_the_centre(robust):
+    with pytest.raises(InputError, match="on too few places"):
+        fit_circle(np.repeat(arc(count=3), 50, axis=0), robust)
+    cross = np.vstack([np.eye(2), -np.eye(2), np.zeros((1, 2))])
+    assert np.isfinite(fit_circle(cross, robust).radius)

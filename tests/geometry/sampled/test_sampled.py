@@ -157,3 +157,17 @@ def test_bad_bodies_are_refused(points: Any, degree: int, match: str) -> None:
     with pytest.raises(InputError, match=match):
         tg.SampledSurface(points, degree)
     assert issubclass(ShapeError, InputError)
+
+
+def test_points_in_a_plane_are_no_body() -> None:
+    a = np.linspace(0.0, 6.0, 60)
+    with pytest.raises(ShapeError, match="spread all around the body"):
+        tg.SampledSurface(np.stack([np.cos(a), np.sin(a), np.zeros(60)], axis=1), degree=4)
+
+
+def test_one_bad_point_of_a_body_is_named_with_its_misfit() -> None:
+    e = directions(200)
+    points = 0.1 * e
+    points[5] *= 1.5
+    with pytest.raises(ShapeError, match=r"misfit 0\.0\d+ m"):
+        tg.SampledSurface(points, degree=4)

@@ -41,9 +41,9 @@ def refused(folder: Path, address: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("address", ["../meshes/a.stl", "package://legs/meshes/a.stl", "package://home/meshes/a.stl"])
+@pytest.mark.parametrize("address", ["../meshes/a.stl", "package://legs/meshes/a.stl", "package://robot/meshes/a.stl"])
 def test_a_mesh_is_found_beside_the_description_or_in_a_package(tmp_path: Path, address: str) -> None:
-    home = tmp_path / "home"
+    home = tmp_path / "robot"
     for folder in (home / "meshes", home / "legs" / "meshes"):
         folder.mkdir(parents=True)
         (folder / "a.stl").write_bytes(stl())
@@ -61,7 +61,7 @@ OUTSIDE += [f"package://{place}/secret.stl" for place in ("..", "x//{}", "x/../.
 @pytest.mark.parametrize("address", OUTSIDE)
 def test_no_mesh_outside_the_robots_folder_is_opened(tmp_path: Path, address: str) -> None:
     (tmp_path / "secret.stl").write_bytes(stl())
-    home = tmp_path / "home"
+    home = tmp_path / "robot"
     (home / "urdf").mkdir(parents=True)
     (home / "urdf" / "leak.stl").symlink_to(tmp_path / "secret.stl")
     assert "a file in the description's folder" in refused(home, address.format(tmp_path))
@@ -70,6 +70,10 @@ def test_no_mesh_outside_the_robots_folder_is_opened(tmp_path: Path, address: st
 def test_an_absolute_address_is_refused_even_inside_as_a_copy_would_not_find_it(tmp_path: Path) -> None:
     (tmp_path / "a.stl").write_bytes(stl())
     assert "by a relative name" in refused(tmp_path, f"file://{tmp_path}/a.stl")
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    assert "file name too long" in refused(tmp_path, "9" * 5000 + ".stl")
 
 
 def test_a_mesh_that_is_not_there_is_none(tmp_path: Path) -> None:

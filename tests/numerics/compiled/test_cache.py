@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
 import stat
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import casadi as ca
 import pytest
@@ -188,3 +191,87 @@ def test_a_lock_that_another_process_holds_is_named_and_not_waited_for_without_e
     (said,) = [record.getMessage() for record in caplog.records]
     assert str(lock) in said
     assert f"held by process {os.getpid()}" in said
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """Let the module remember no full disk and no folder of this process."""
+    for name, empty in (("_full", {}), ("_fallback", {}), ("_cleared", set())):
+        monkeypatch.setattr(cache, name, empty)
+
+
+def full(monkeypatch, code, *homes):
+    """Refuse what is written to files in the folders `homes`, and new ones."""
+    real_open, real_write = os.open, os.write
+
+    def refuse(name):
+        if any(str(name).startswith(str(home)) for home in homes):
+            raise OSError(code, os.strerror(code))
+
+    def opened(path, flags, *others, **named):
+        if flags & os.O_CREAT:
+            refuse(path)
+        return real_open(path, flags, *others, **named)
+
+    def written(handle, content):
+        refuse(os.readlink(f"/proc/self/fd/{handle}"))
+        return real_write(handle, content)
+
+    monkeypatch.setattr(os, "write", written)
+    if code == errno.EROFS:
+        monkeypatch.setattr(os, "open", opened)
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])
+def test_on_a_full_or_read_only_disk_a_temporary_folder_serves_and_it_is_said_once(
+    code, own_cache, monkeypatch, caplog
+):
+    cache.cache_directory()
+    full(monkeypatch, code, own_cache)
+    with caplog.at_level(logging.WARNING, logger="trundle"):
+        first = cache.fetch("f", KEY, build := Builder())
+        assert cache.fetch("f", KEY, build) == first
+        other = cache.fetch("g", KEY, build)
+    assert build.calls == (2 if code == errno.EROFS else 3)  # the first one twice, where its disk takes empty files
+    assert first.parent == other.parent != own_cache
+    assert cache.verified(first)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert str(own_cache) in said
+    assert os.strerror(code).lower() in said.lower()
+    assert "set TRUNDLE_CACHE" in said
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+@pytest.mark.usefixtures("fresh")
+def test_where_no_disk_has_room_functions_run_without_a_compiler(own_cache, tmp_path, monkeypatch, caplog):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    cache.cache_directory()
+    full(monkeypatch, errno.ENOSPC, tmp_path)
+    x = ca.SX.sym("x")
+    f = ca.Function("roomless", [x], [3 * x])
+    with caplog.at_level(logging.WARNING, logger="trundle"):
+        assert compile_function(f) is f
+        assert compile_function(f) is f
+    assert [record.getMessage() for record in caplog.records if "has no place" in record.getMessage()] != []
+    assert len(caplog.records) == 2
+    assert not [path for path in tmp_path.rglob("*") if path.suffix in (".so", ".part", ".c")]
+
+
+@pytest.mark.usefixtures("fresh")
+def test_threads_that_need_a_temporary_folder_share_one(own_cache, monkeypatch):
+    made = []
+    real = cache.scratch.lasting_scratch
+
+    def slow():
+        time.sleep(0.05)
+        made.append(real())
+        return made[-1]
+
+    monkeypatch.setattr(cache.scratch, "lasting_scratch", slow)
+    own_cache.write_text("no folder")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: cache.cache_directory(), range(8)))
+    assert set(found) == set(made)
+    assert len(made) == 1

@@ -370,3 +370,19 @@ def test_stages_about_any_motion(backend):
     assert np.isnan(lost.gap).all()
     with pytest.raises(InputError, match="inputs"):
         optimiser.linearise(x, u[:3], p)
+
+
+@pytest.mark.parametrize("power", [-12, -9, -6, 6, 12])
+def test_the_unit_of_the_cost_does_not_matter(backend, power):
+    """At 1e-9 the guess itself passed for the optimum."""
+
+    def problem(unit):
+        x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+        stage = Cost(ca.vertcat(x, u), unit * np.array([1.0, 0.1, 0.01]))
+        step = ca.vertcat(x[0] + 0.1 * x[1], x[1] + 0.1 * (u - ca.sin(x[0])))
+        return ControlProblem(x, u, ca.SX(0, 1), step, stage, Cost(x, 10.0 * unit), 20)
+
+    guess = Guess(np.full((20, 1), 0.5))
+    found, wanted = (Optimiser(problem(unit)).solve([1.0, 0.0], [], guess) for unit in (10.0**power, 1.0))
+    assert found.status is wanted.status is Status.SUCCESS
+    np.testing.assert_allclose(found.inputs, wanted.inputs, atol=1e-3)

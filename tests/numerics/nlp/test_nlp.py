@@ -212,6 +212,25 @@ def test_the_documented_residual_as_written():
     assert kkt_residual(program, z, m) == pytest.approx(max(stationarity, complementarity) / scale, rel=1e-12)
 
 
+@pytest.mark.parametrize("power", [-12, -9, -6, -3, 0, 6, 12])
+@pytest.mark.parametrize("name", ["quadratic", "quartic", "valley"])
+def test_the_unit_of_the_cost_does_not_matter(name, power):
+    """Minimise on x + y = 1; at 1e-9 every point passed for the optimum."""
+    costs = {
+        "quadratic": lambda x, y: (x - 3) ** 2 + 2 * (y + 1) ** 2,
+        "quartic": lambda x, y: (x - 3) ** 4 + (y + 1) ** 2,
+        "valley": lambda x, y: 100 * (y - x**2) ** 2 + (1 - x) ** 2,
+    }
+    at = {"quadratic": 7 / 3, "quartic": 2.4102454, "valley": 0.6187956}[name]
+    w = ca.SX.sym("w", 2)
+    f = ca.Function("f", [w], [10.0**power * costs[name](w[0], w[1])])
+    group = ElementGroup(f, np.array([[0, 1]]), sp.csc_matrix((1, 1)), np.ones(1))
+    program = Program(2, (group,), sp.csc_matrix(np.ones((1, 2))), np.ones(1), np.ones(1))
+    solution = solve(program, np.array([0.5, 0.5]))
+    assert solution.status is Status.SUCCESS
+    assert solution.z[0] == pytest.approx(at, rel=1e-3)
+
+
 def test_an_infeasible_program_is_no_success():
     program = integrator(41, free=True, distance=1.0, longest=1.0)  # needs 2 s
     solution = solve(program, np.full(program.size, 0.05))

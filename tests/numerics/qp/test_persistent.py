@@ -112,3 +112,15 @@ def test_places_must_be_right() -> None:
             PersistentQp(N, bad, good)
     with pytest.raises(InputError, match="layout"):
         program("dense")
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-6, 1.0, 1e6])
+def test_a_small_cost_has_its_minimum_or_is_no_success(unit: float) -> None:
+    """h = 1e-9 and g = -1e-9 have their minimum at 1; 0 passed for it."""
+    qp = program()
+    data = numbers(0) | {"E": np.zeros((EQUATIONS, N)), "e": np.zeros(EQUATIONS), "low": np.full(ROWS, -10.0)}
+    write(qp, data | {"h": np.full(N, unit), "g": np.full(N, -unit), "C": np.eye(N)[:ROWS], "x": np.full(N, -9.0)})
+    found = qp.solve()
+    if found.status is Status.SUCCESS:
+        np.testing.assert_allclose(found.x, np.ones(N), atol=1e-4)
+    assert found.status is Status.SUCCESS or unit < 1e-2

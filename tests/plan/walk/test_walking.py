@@ -8,7 +8,9 @@ from math import radians
 import numpy as np
 import pytest
 
+from trundle.errors import InputError
 from trundle.plan.walk.plan import load_walk
+from trundle.plan.walk.record import _angle_rates
 from trundle.plan.walk.walking import plan_walk
 from trundle.problems.gait import Gait
 
@@ -37,3 +39,10 @@ def test_the_swing_foot_lands_without_a_jerk_of_the_leg(plan):
     swing = plan.torque[plan.phase == 0]
     hip = np.abs(swing[:, plan.joints.index("right_hip_pitch")])
     assert hip[-1] <= np.max(hip[:-1])
+
+
+def test_rates_of_a_pelvis_that_looks_straight_up_are_refused():
+    omega = np.array([[0.1, 0.2, 0.3]])
+    assert np.all(np.isfinite(_angle_rates(np.array([[0.3, 1.57, 0.1]]), omega)))
+    with pytest.raises(InputError, match="base_quaternion"):
+        _angle_rates(np.array([[0.3, np.pi / 2, 0.1]]), omega)

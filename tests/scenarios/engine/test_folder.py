@@ -64,6 +64,33 @@ def test_what_the_user_adds_to_a_run_is_named_and_stays(tmp_path: Path, fast: No
     assert run(path, out, plots=False).exit_code == 0
 
 
+def test_a_folder_that_a_run_leaves_empty_is_not_in_the_way_of_the_next(tmp_path: Path, fast: None) -> None:
+    path, out = written(tmp_path, JUGGLING), tmp_path / "out"
+    run(path, out)
+    assert (out / "plots").is_dir()
+    for _ in range(2):
+        run(path, out, plots=False)
+        assert not (out / "plots").exists()
+    (out / "plots").mkdir()
+    refused(lambda: run(path, out), "'plots'")
+
+
+@pytest.mark.parametrize(
+    "line", ["a\0b", "\ud800", "x" * 5000, "", ".", "..", "/", "../mine", "/mine", "[" * 5000, '{"a": ']
+)
+def test_a_damaged_list_is_no_traceback_and_no_reason_to_remove_anything(line: str, tmp_path: Path, fast: None) -> None:
+    path, out = written(tmp_path, JUGGLING), tmp_path / "out"
+    (tmp_path / "mine").write_text("mine")
+    run(path, out, plots=False)
+    with (out / LIST).open("a") as file:
+        file.write((json.dumps(line) if line[:1] not in "[{" else line) + "\n")
+    try:
+        run(path, out, plots=False)
+    except InputError as error:
+        assert str(out) in str(error)  # noqa: PT017 - or it runs
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
 def test_a_folder_of_an_earlier_version_is_refused_with_what_to_do(tmp_path: Path, fast: None) -> None:
     path, out = written(tmp_path, JUGGLING), tmp_path / "out"
     run(path, out, plots=False)

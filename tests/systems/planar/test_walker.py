@@ -84,3 +84,10 @@ def test_a_walker_without_a_cycle_is_a_failed_run(tmp_path):
     result = run(load_scenario("passive-walker", ["cycle.durations=[5.0, 6.0]"]), tmp_path / "out", plots=False)
     assert result.exit_code == 1
     assert "no periodic stride" in result.summary["advice"]
+
+
+def test_a_walker_whose_touch_down_has_no_outcome_is_refused():
+    """A record that was edited: legs without inertia, their mass at the hip."""
+    numbers = {"leg": 0.9, "foot_radius": 0.2, "hip_mass": 3.0, "leg_mass": 2.0, "leg_center": 0.0, "leg_inertia": 0.0}
+    with pytest.raises(InputError, match="walker = 'singular matrix'"):
+        metrics_walker.after_impact(numbers, np.array([-0.3, 0.3]), np.array([-1.1, -0.7]))

@@ -229,3 +229,17 @@ def test_mutated_files_are_read_or_refused_in_good_order(tmp_path, seed):
         except InputError:
             radius = 0.0
         assert np.isfinite(radius)
+
+
+@pytest.mark.parametrize("fault", ["reversed", "repeated", "missing"])
+def test_a_time_that_does_not_ascend_is_refused_with_its_line(tmp_path, fault):
+    data = synthetic()
+    data[60:63, 0] = {"reversed": data[60:63, 0][::-1], "repeated": data[60, 0], "missing": np.nan}[fault]
+    with pytest.raises(InputError, match=r"line 6[23], TimeStamp: .* ascends \(s\)"):
+        fitted(file_of(tmp_path / "gait.txt", data))
+
+
+def test_a_hip_that_is_never_seen_leaves_no_leg(tmp_path):
+    data = synthetic()
+    data[:, 1:3] = np.nan
+    assert fitted(file_of(tmp_path / "gait.txt", data)).leg is None

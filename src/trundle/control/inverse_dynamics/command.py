@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.control.inverse_dynamics.assembly import AssembledProgram, ProgramLayout
+from trundle.numerics.qp.judging import FAINT
 from trundle.numerics.qp.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
 
@@ -23,6 +24,7 @@ _RANK = 1e-9
 """Singular values below this part of the largest leave a direction to the next level."""
 _HELD = 1e-6
 """A limit whose multiplier is below this part of the largest has no part in a conflict."""
+_WITHOUT = {Status.CONFLICTING_LIMITS: Status.CONFLICTING_LIMITS, Status.NOT_FINITE: Status.NOT_FINITE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,9 @@ def solve_program(layout: ProgramLayout, data: NumericProgram, solvers: Solvers,
 
 
 def _finite(data: NumericProgram) -> bool:
-    total = float(data.H.sum()) + float(data.g.sum()) + float(data.A.sum()) + float(data.x0.sum())
-    return math.isfinite(total) and float(data.low.sum()) < math.inf and float(data.high.sum()) > -math.inf
+    total = np.add.reduce  # half the time of the method `sum`: every tick comes here
+    size = total(data.H, axis=None) + total(data.g) + total(data.A, axis=None) + total(data.x0)
+    return math.isfinite(size) and bool(total(data.low) < math.inf and total(data.high) > -math.inf)
 
 
 def _found(
@@ -178,7 +181,12 @@ def _by_levels(
     n, equations = layout.n, layout.equations
     w, N = np.zeros(n), np.eye(n)
     if equations:
-        w, N = _solved(data.A[:equations], low[n : n + equations])
+        E, e = data.A[:equations], low[n : n + equations]
+        w, N = _solved(E, e)
+        size = np.abs(E) @ np.abs(w) + np.abs(e)
+        if np.any(np.abs(E @ w - e) > solvers.tolerance * np.maximum(size, FAINT * size.max())):
+            solution = solvers.whole.solve(data.H, data.g, data.A, low, high)
+            return None, replace(solution, status=_WITHOUT.get(solution.status, Status.NOT_CONVERGED))
     low, high = low[solvers.inside], high[solvers.inside]
     solution: QpSolution | None = None
     B = np.zeros((0, n))

@@ -193,11 +193,12 @@ class InverseDynamics:
         self._sizes = [symbols.shape[0] for symbols in given]
         self._buffers = PerThread(self._bind)
 
-    def _bind(self) -> tuple[list[FloatArray], AssembledProgram[FloatArray], BufferedCall]:
-        """Return the arrays that the function reads, those it writes and the solver takes as they are, and its call."""
-        arguments, data = [np.zeros(size) for size in self._sizes], self._blank()
+    def _bind(self) -> tuple[FloatArray, list[FloatArray], AssembledProgram[FloatArray], BufferedCall]:
+        """Return the array that the function reads, its parts, the arrays that the solver takes, and the call."""
+        given, data = np.zeros(sum(self._sizes)), self._blank()
+        arguments = np.split(given, np.cumsum(self._sizes)[:-1])
         results = [getattr(data, field.name) for field in dataclasses.fields(data)]
-        return arguments, data, BufferedCall(self._function, arguments, results)
+        return given, arguments, data, BufferedCall(self._function, arguments, results)
 
     def _blank(self) -> AssembledProgram[FloatArray]:
         layout, k = self.layout, sum(part.stop - part.start for part in self.layout.task_rows)
@@ -234,7 +235,7 @@ class InverseDynamics:
         touching: Sequence[float] | FloatArray = (),
     ) -> AssembledProgram:
         """Return the program's numbers; they are overwritten by the next call in the same thread."""
-        (x, r, u, on), data, evaluate = self._buffers()
+        _, (x, r, u, on), data, evaluate = self._buffers()
         x[:] = state
         if r.size:
             r[:] = reference
@@ -259,7 +260,7 @@ class InverseDynamics:
         """
         data = self.assemble(state, reference, last, touching)
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
-        finite = math.isfinite(sum(float(argument.sum()) for argument in self._buffers()[0]))
+        finite = math.isfinite(np.add.reduce(self._buffers()[0]))
         return solve_program(self.layout, data, self._solvers, finite)
 
     def inputs(self, u: FloatArray) -> FloatArray:

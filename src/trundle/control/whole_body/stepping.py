@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, non_negative, number
+from trundle.checks import FloatArray, integer, non_negative, number
 from trundle.contact.patch import PlacedPatch
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
@@ -18,6 +18,7 @@ from trundle.numerics.rotations import rotation_by, rotation_vector
 from trundle.threads import cached_property
 
 _SAMPLES = 33
+_MOST = 10_000  # steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +272,9 @@ def steps_ahead(
     the footholds keep their heights.
     """
     moves, places = [], dict(start)
-    for i in range(steps):
+    if not {"left_foot", "right_foot"} <= set(start):
+        raise InputError("start", sorted(start), "the places of 'left_foot' and 'right_foot'")
+    for i in range(integer("steps", steps, minimum=0, maximum=_MOST)):
         name, out = (("right_foot", -1.0), ("left_foot", 1.0))[i % 2]
         stride = length + stagger if i in (0, steps - 1) else 2 * length
         old = places[name]
@@ -296,7 +299,7 @@ def turn_in_place(
 
     The sole on the inner side goes first; footholds keep their heights.
     """
-    if steps < 2:
+    if integer("steps", steps, maximum=_MOST) < 2:
         raise InputError("steps", steps, "at least 2: each sole has to turn")
     names = ("left_foot", "right_foot") if yaw > 0 else ("right_foot", "left_foot")
     middle: FloatArray = np.mean([start[name].position for name in names], axis=0)

@@ -170,6 +170,8 @@ def _kkt(at: Values, y: FloatArray, x: FloatArray) -> FloatArray:
         matrix[:, :d, :d] = np.eye(d) + lam[:, None, None] * hessian
         matrix[:, :d, d] = matrix[:, d, :d] = gradient
         residual = np.concatenate([y - x + lam[:, None] * gradient, f[:, None]], axis=1)
+        lost = ~np.isfinite(matrix).all(axis=(1, 2))  # a formula without derivatives there
+        matrix[lost], residual[lost] = 0.0, np.nan
         step = -np.einsum("mij,mj->mi", np.linalg.pinv(matrix), residual)
         longest = np.maximum(np.linalg.norm(x - y, axis=1), 1e-3)
         factor = np.minimum(1.0, longest / np.maximum(np.linalg.norm(step[:, :d], axis=1), 1e-300))

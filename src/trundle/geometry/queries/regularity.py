@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.checks import integer
 from trundle.errors import ShapeError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.sampling import (
@@ -17,6 +18,9 @@ from trundle.geometry.queries.sampling import (
 )
 
 FloatArray = NDArray[np.float64]
+
+_MOST = 1_000_000
+"""Samples of a check."""
 
 
 def check_regular(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
@@ -89,7 +93,7 @@ def check_convex(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
     >>> import trundle as tr
     >>> tr.check_convex(tr.Sphere(0.1))  # silent
     """
-    bundle = shape.representations
+    bundle, n = shape.representations, integer("n", n, minimum=1, maximum=_MOST)
     size = shape.reference_length
     if bundle.support is not None and not bundle.hull:
         normals = directions(n, shape.d)

@@ -57,9 +57,9 @@ def fit_circle(
     """Fit a circle: min over c, r of sum w_i (|p_i - c| - r)^2, by Gauss-Newton from the algebraic circle.
 
     The algebraic circle solves |p|^2 = 2 c.p + (r^2 - |c|^2) by linear least squares; on a short arc with noise its
-    radius is too small, which the geometric fit mends. Weights are 1 or, ``robust``, Cauchy's
-    w = 1/(1 + (d/(2.385 s))^2), s = 1.4826 median |d|, found by iteration: points that do not belong to the arc count
-    little, and 5 % of the accuracy is lost where all do.
+    radius is too small, which the geometric fit mends. Weights are 1 (then one bad point of 200 can move the radius
+    anywhere: see `CircleFit.rms`) or, ``robust``, Cauchy's w = 1/(1 + (d/(2.385 s))^2), s = 1.4826 median |d|, found by
+    iteration: points that do not belong to the arc count little, and 5 % of the accuracy is lost where all do.
 
     Far or many such points draw the start after them. So the circle of least median |d| through three of the points
     (Rousseeuw 1984; `_TRIPLES` draws of a fixed seed) is a second start, whose weights end at d = 4.685 s: Tukey's
@@ -99,12 +99,16 @@ def fit_circle(
     J, d = _slopes(q, z)
     total = float(np.sum(w))
     information = J.T @ (w[:, None] * J)
-    if not np.all(np.isfinite(z)) or np.linalg.cond(information) > _SINGULAR:
+    if len(np.unique(p, axis=0)) < fewest or _singular(information):
         raise InputError("points", len(q), "points on an arc: these lie on a line, or on too few places")
     spread = np.asarray(np.linalg.inv(information), dtype=np.float64)
     spread = spread * float(w @ (d * d)) / max(total - 3.0, 1.0)
-    rms = size * float(np.sqrt(w @ (d * d) / total))
-    return CircleFit(middle + size * z[:2], size * float(z[2]), rms, size**2 * spread, w)
+    rms = float(np.sqrt(w @ (d * d) / total))
+    return CircleFit(middle + size * z[:2], size * float(z[2]), size * rms, size**2 * spread, w)
+
+
+def _singular(matrix: FloatArray) -> bool:
+    return not np.isfinite(matrix.sum()) or bool(np.linalg.cond(matrix) > _SINGULAR)
 
 
 def _settled(
@@ -180,7 +184,7 @@ def _weighted(q: FloatArray, w: FloatArray, z: FloatArray) -> FloatArray:
 
 def _slopes(q: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     away = q - z[:2]
-    length = np.linalg.norm(away, axis=1)
+    length = np.maximum(np.linalg.norm(away, axis=1), 1e-300)
     return np.column_stack([-away / length[:, None], -np.ones(len(q))]), length - z[2]
 
 

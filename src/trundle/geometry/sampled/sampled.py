@@ -81,7 +81,7 @@ class SampledCurve(Shape):
     An open curve is terrain, given to +x, material on its right (below): where x increases strictly it
     is the graph z(x) with u = x, else u is the length along the points' chords. A closed curve is the
     outline of a body; one given clockwise is turned round. The last point of a closed curve may repeat
-    the first.
+    the first. Nothing is smoothed: a bad point is a bump.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class SampledCurve(Shape):
 
 @dataclass(frozen=True)
 class HeightMap(Shape):
-    """Terrain z(x, y): tensor quintic spline through heights on a grid, material below.
+    """Terrain z(x, y): tensor quintic spline through heights on a grid, material below. A bad height is a bump.
 
     Parameters
     ----------
@@ -213,7 +213,8 @@ class HeightMap(Shape):
 class SampledSurface(Shape):
     """Star-shaped closed body through measured surface points, smooth everywhere.
 
-    r(e) = sum of real spherical harmonics up to `degree`, fitted to |x| over e = x/|x| by least squares.
+    r(e) = sum of real spherical harmonics up to `degree`, fitted to |x| over e = x/|x| by least squares: not robust,
+    so a fit that misses any point by more than `tolerance` is refused, with the point and its misfit.
 
     Parameters
     ----------
@@ -256,6 +257,7 @@ class SampledSurface(Shape):
             raise ShapeError("points", points[int(np.argmin(r))].tolist(), "seen from an origin inside the body")
         basis = np.stack(harmonics([*(points.T / r)], self.degree), axis=1)
         scale = np.linalg.norm(basis, axis=0)
+        scale[scale == 0.0] = 1.0  # a harmonic that no point sees
         fit, _, rank, singular = np.linalg.lstsq(basis / scale, r, rcond=None)
         if rank < needed or singular[-1] < 1e-6 * singular[0]:
             raise ShapeError("points", f"{len(points)} points", f"spread all around the body for degree {self.degree}")

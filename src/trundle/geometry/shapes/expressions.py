@@ -94,7 +94,7 @@ class ExpressionCurve(Shape):
     def __post_init__(self) -> None:
         object.__setattr__(self, "side", _side(self.side))
         _ranges("range", [self.range], 1)
-        _written("function", self.function, 1, 2)
+        object.__setattr__(self, "function", _written("function", self.function, 1, 2))  # which pickles
         object.__setattr__(self, "range", tuple(self.range))
         check_regular(self, "function")
 
@@ -136,7 +136,7 @@ class ExpressionSurface(Shape):
     def __post_init__(self) -> None:
         object.__setattr__(self, "side", _side(self.side))
         _ranges("ranges", self.ranges, 2)
-        _written("function", self.function, 2, 3)
+        object.__setattr__(self, "function", _written("function", self.function, 2, 3))  # which pickles
         object.__setattr__(self, "ranges", tuple(tuple(r) for r in self.ranges))
         check_regular(self, "function")
 
@@ -176,7 +176,7 @@ class ExpressionLevelSurface(LevelShape):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", length("size", self.size))
-        _written("function", self.function, 3, 1)
+        object.__setattr__(self, "function", _written("function", self.function, 3, 1))  # which pickles
         # A boundary that no ray from the origin grazes is regular.
         if not self.representations.charts:
             check_regular(self, "function")
@@ -213,7 +213,7 @@ class ExpressionBody(SupportShape):
     d = 3
 
     def __post_init__(self) -> None:
-        _written("function", self.function, 3, 1)
+        object.__setattr__(self, "function", _written("function", self.function, 3, 1))  # which pickles
         check_convex(self, "function")
 
     def support(self, u: ca.SX) -> ca.SX:

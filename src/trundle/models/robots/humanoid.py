@@ -23,16 +23,16 @@ from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
 from trundle.models.urdf.meshes import mesh_files
+from trundle.records.whole import read_bytes
 from trundle.threads import cached_property
 
+_BYTES = 1_000_000
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
 _TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures")
 
-_LEVEL = 0.95
-"""Of a unit axis: the least part along x or y of a joint that counts as an ankle about it."""
-_LEAST = 0.1
-"""Of half a sole's side: the least that an ankle must allow."""
+_LEVEL = 0.95  # of a unit axis: the least part along x or y of a joint that counts as an ankle about it
+_LEAST = 0.1  # of half a sole's side: the least that an ankle must allow
 
 
 @dataclass(frozen=True)
@@ -325,8 +325,8 @@ def load_humanoid(name: str | Path) -> Humanoid:
     if path.suffix != ".toml" or not path.is_file():
         raise InputError("robot", str(name), "a TOML file, or one of " + ", ".join(map(repr, HUMANOIDS)))
     try:
-        return _read(path.read_text(encoding="utf-8"), path.stem, path.parent)
-    except (OSError, UnicodeDecodeError) as error:
+        return _read(read_bytes(path, _BYTES, "robot", str(name)).decode("utf-8"), path.stem, path.parent)
+    except UnicodeDecodeError as error:
         raise InputError("robot", str(name), f"a text in UTF-8 that can be read ({error})") from None
     except InputError as error:
         raise error.within("", str(path)) if error.file is None else error from None
@@ -335,7 +335,7 @@ def load_humanoid(name: str | Path) -> Humanoid:
 def files_beside(path: Path) -> tuple[str, ...]:
     """Return the files that a robot's TOML file needs, the URDF and its meshes, by their names from its folder."""
     found = []
-    with suppress(OSError, ValueError, LookupError, TypeError):  # told where the robot is made
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):  # told where the robot is made
         source = tomllib.loads(path.read_text(encoding="utf-8"))["robot"]["urdf"]
         if inside("robot.urdf", source, [path.parent], "").is_file():
             found.append(path.parent / source)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, choice
 from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
@@ -303,7 +303,7 @@ class TreeModel(Multibody):
         Of any other body itself.
         """
         by_name = {spec.name: spec for spec in self._specs}
-        R, p, spec = np.eye(self.d), np.zeros(self.d), by_name[name]
+        R, p, spec = np.eye(self.d), np.zeros(self.d), by_name[choice("name", name, by_name)]
         while spec.welded:
             orientation = np.eye(self.d) if spec.orientation is None else np.asarray(spec.orientation)
             R, p = orientation @ R, np.asarray(spec.at) + orientation @ p

@@ -15,6 +15,7 @@ from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
 from trundle.models.tree.constrained import correction, solve
+from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import angular_cross, angular_size, dot
 
 PROXIMAL = 1e-6
@@ -26,7 +27,7 @@ _INDEPENDENT = {2: 2, 3: 1}
 
 
 @dataclass(frozen=True)
-class Body:
+class Body(HoldsExpressions):
     """A body with inertia: its frame, mass (kg), inertia about the centre of mass in body axes (kg m2).
 
     ``com`` (d,) m is the centre of mass in the body's frame; ``inertia`` is (k, k), or a number when it
@@ -41,7 +42,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class ContactConstraint:
+class ContactConstraint(HoldsExpressions):
     """A contact of the model: body A touches body B with the coordinates `s`."""
 
     name: str
@@ -53,7 +54,7 @@ class ContactConstraint:
 
 
 @dataclass(frozen=True)
-class Terms:
+class Terms(HoldsExpressions):
     """M nudot + h = S u + G'lam and J nudot + b = 0, with what they were made of.
 
     Attributes
@@ -81,7 +82,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Dynamics:
+class Dynamics(HoldsExpressions):
     """The equations of motion of a model in one mode, as expressions of (x, u).
 
     Attributes
@@ -111,7 +112,7 @@ class Dynamics:
     energy: ca.SX
 
 
-class Multibody(ABC):
+class Multibody(HoldsExpressions, ABC):
     """A model made of bodies and contacts.
 
     Contract for a subclass:

@@ -12,10 +12,11 @@ from trundle.errors import InputError
 from trundle.geometry.chart import Chart
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.rolling_joint import RollingJoint, rolling_motion
+from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import cross
 
 
-class RollingKinematics:
+class RollingKinematics(HoldsExpressions):
     """Contact coordinates of one surface on another when the relative motion is given (final).
 
     q = (u_A, u_B, psi): chart coordinates of the object A, of the hand B, and the angle between the contact

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, integer
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
@@ -196,7 +196,8 @@ class ContactSystem:
 
     def pair_of(self, contact: int) -> tuple[int, ...]:
         """Return the numbers of the contacts between the same two shapes as `contact`."""
-        return next(numbers for numbers in self.pairs if contact in numbers)
+        number = integer("contact", contact, minimum=0, maximum=len(self.contact_pairs) - 1)
+        return next(numbers for numbers in self.pairs if number in numbers)
 
     def proximity(self, contact: int) -> Proximity:
         """Return the finder of near points of the two shapes of a contact."""

@@ -159,6 +159,7 @@ class Articulated:
         self.joints = tuple(str(name) for name in self._model.names)[2:]
         self.nv = int(self._model.nv)
         self.nq = 7 + len(self.joints)
+        self._upper = np.tri(self.nv, dtype=bool).T
         if armature is not None:
             self._model.armature[6:] = array("armature", armature, (len(self.joints),), minimum=0.0, unit="kg m2")
         self.lower, self.upper, self.rate_limit, self.torque_limit = self._limits()
@@ -242,15 +243,17 @@ class Articulated:
         (wx, wy, wz), (vx, vy, vz) = ours[:3], ours[3:6]
         c[:3] = R.T @ (wz * vy - wy * vz, wx * vz - wz * vx, wy * vx - wx * vy)
         v_pin = T @ ours
-        M_pin = np.array(pin.crba(model, data, q_pin))
-        M_pin = np.triu(M_pin) + np.triu(M_pin, 1).T
+        M = pin.crba(model, data, q_pin)  # its upper triangle
+        M = np.where(self._upper, M, M.T)
+        M[:6] = T[:6, :6].T @ M[:6]  # the rest of T is the identity
+        M[:, :6] = M[:, :6] @ T[:6, :6]
         h_pin = np.array(pin.rnea(model, data, q_pin, v_pin, c))
         pin.computeJointJacobians(model, data, q_pin)
         pin.forwardKinematics(model, data, q_pin, v_pin, c)
         pin.updateFramePlacements(model, data)
         motions = tuple(self._motion(name, T) for name in frames)
         total = self._momentum(q_pin, v_pin, c, T) if momentum else None
-        return ArticulatedTerms(T.T @ M_pin @ T, T.T @ h_pin, motions, total)
+        return ArticulatedTerms(M, T.T @ h_pin, motions, total)
 
     def moved(self, q: ArrayLike, step: ArrayLike) -> FloatArray:
         """Return q displaced by `step` (nv,) = nu dt: the base turns by exp([w dt]) in the world."""

@@ -13,6 +13,7 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.urdf.joints import check_joint, check_structure
 from trundle.models.urdf.xml import MAX_BYTES, number_of, numbers_of, parse_xml
+from trundle.records.whole import read_bytes
 
 SLACK = 1e-3
 """Part of the largest principal moment by which rounded entries may break I1 + I2 >= I3 or fall below zero."""
@@ -90,11 +91,9 @@ def load_urdf(
     ('avatar_male', 'pelvis', 'revolute')
     """
     file = Path(path)
-    try:
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError("file", str(path), f"a file that can be read ({error.strerror})") from None
+    if file.is_dir():
+        raise InputError("file", str(path), "a file that can be read (it is a folder)")
+    data = read_bytes(file, MAX_BYTES, "file", str(path))
     try:
         return _checked(data, file, (file.parent, *map(Path, packages)), meshes, repair)
     except InputError as error:

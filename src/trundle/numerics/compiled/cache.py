@@ -16,6 +16,7 @@ from pathlib import Path
 from trundle import scratch
 from trundle.errors import StorageError, of_machine, reason
 from trundle.records.whole import write_bytes
+from trundle.threads import made_once
 
 SUFFIX = ".so"
 CHECKSUM_SUFFIX = ".sha256"
@@ -176,19 +177,19 @@ def _prepare(directory: Path) -> str:
 
 
 def _temporary_directory() -> Path:
+    if (gone := _fallback.get(os.getpid())) and not gone.is_dir():
+        _fallback.pop(os.getpid(), None)
+    return made_once(_fallback, os.getpid(), _new_temporary_directory)
+
+
+def _new_temporary_directory() -> Path:
+    try:
+        made = scratch.lasting_scratch()
+    except OSError as error:
+        raise StorageError(f"there is no temporary directory: {reason(error)}") from None
     process = os.getpid()
-    if process not in _fallback or not _fallback[process].is_dir():
-        try:
-            _fallback[process] = scratch.lasting_scratch()
-        except OSError as error:
-            raise StorageError(f"there is no temporary directory: {reason(error)}") from None
-        atexit.register(_remove_temporary, process)
-    return _fallback[process]
-
-
-def _remove_temporary(process: int) -> None:
-    if process == os.getpid():
-        shutil.rmtree(_fallback[process], ignore_errors=True)
+    atexit.register(lambda: process == os.getpid() and shutil.rmtree(made, ignore_errors=True))
+    return made
 
 
 @contextlib.contextmanager

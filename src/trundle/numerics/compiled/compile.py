@@ -11,11 +11,11 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, cast, overload
+from typing import cast
 
 import casadi as ca
 
@@ -125,7 +125,10 @@ def compile_library(
     """
     try:
         compiler = find_compiler()
-        return None if compiler is None else _build(compiler, name, sources, tuple(flags), build)
+        if compiler is None:
+            return None
+        key, make = _recipe(compiler, name, sources, tuple(flags))
+        return cache.fetch(name, key, make) if build else cache.find(name, key)
     except (OSError, StorageError) as error:
         if not of_machine(error):
             raise
@@ -251,18 +254,10 @@ def _renamed(function: ca.Function, name: str, dense: bool) -> ca.Function:
     return ca.Function(name, arguments, results, function.name_in(), function.name_out())
 
 
-@overload
-def _build(
-    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: Literal[True] = ...
-) -> Path: ...
-@overload
-def _build(
-    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: bool
-) -> Path | None: ...
-def _build(
-    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...], wanted: bool = True
-) -> Path | None:
-    """Return the library, built if it is `wanted` and not there."""
+def _recipe(
+    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...]
+) -> tuple[str, Callable[[Path], None]]:
+    """Return the digest of everything that a library depends on, and what builds it."""
     texts = {f"{name}.c": sources} if isinstance(sources, str) else dict(sources)
     digest = hashlib.sha256()
     machine = _processor() if any(flag.startswith(("-march=native", "-mtune=native")) for flag in flags) else ""
@@ -289,7 +284,7 @@ def _build(
             first = next((line for line in log.splitlines() if "error" in line), log[:200])
             raise CompileError(f"{compiler.path} could not compile {name}: {first}", log)
 
-    return cache.fetch(name, digest.hexdigest(), build) if wanted else cache.find(name, digest.hexdigest())
+    return digest.hexdigest(), build
 
 
 @lru_cache(maxsize=16)
@@ -311,7 +306,8 @@ def _search(cc: str, path: str, directory: str) -> tuple[Compiler | None, str]:
             if done.returncode != 0 or not done.stdout.strip():
                 raise CompileError(f"{executable} does not tell its version")
             compiler = Compiler((executable, *command[1:]), executable, done.stdout.strip())
-            ctypes.CDLL(str(_build(compiler, "trundle_probe", _PROBE, ("-O0",))))
+            key, build = _recipe(compiler, name := "trundle_probe", _PROBE, ("-O0",))
+            ctypes.CDLL(str(cache.fetch(name, key, build)))
         except (OSError, subprocess.SubprocessError, CompileError) as error:
             problem = f" that works ({error})"
             continue

@@ -4,6 +4,7 @@
 passes in C and `python` in NumPy behind one interface, `backend`; `check` recomputes the residuals of an answer.
 """
 
+from trundle.arguments import guard
 from trundle.numerics.ilqr.check import Recomputed, recompute
 from trundle.numerics.ilqr.ilqr import Optimiser
 from trundle.numerics.ilqr.solution import ControlSolution, Guess, Limits, cheapest
@@ -22,3 +23,5 @@ __all__ = [
     "recompute",
     "relaxed_barrier",
 ]
+
+guard(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -22,6 +22,8 @@ from trundle.threads import PerThread
 _ARMIJO = 1e-4
 _LARGEST_RHO = 1e8
 DEFAULT_LIMITS = Limits()
+_FAINT = 100.0
+"""Costs below 1/100 are judged by their own size, to this many tolerances."""
 _CLOSED = 1e-10
 """A gap this small, over max(1, |x|), counts as closed."""
 
@@ -39,6 +41,15 @@ class _Progress:
     ratio: float = 1.0
     gaps: float = 0.0
     largest_gap: float = 0.0
+    first: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first = self.cost
+
+    @property
+    def scale(self) -> float:
+        """What a decrease is compared with: |cost|, at least 1, but no more than `_FAINT` times what it is or was."""
+        return min(max(1.0, abs(self.cost)), _FAINT * max(abs(self.cost), abs(self.first)))
 
     def measure(self, gap: FloatArray) -> None:
         size = np.abs(gap)
@@ -87,6 +98,9 @@ class Optimiser:
         self.damping = number("damping", damping, minimum=0.0)
         self._backends = PerThread(partial(_make_backend, problem))
         _ = self._backend  # compiled now, not at the first tick
+
+    def __reduce__(self) -> tuple[type[Optimiser], tuple[ControlProblem, float]]:
+        return type(self), (self.problem, self.damping)
 
     @property
     def _backend(self) -> Backend:
@@ -197,7 +211,7 @@ class Optimiser:
                 continue
             at.decrease, at.gradient = -(core.slope_along + 0.5 * core.curvature), core.gradient
             closed = at.gaps == 0.0 or bool(np.all(np.abs(core.gap) <= _CLOSED * np.maximum(1.0, np.abs(core.x[1:]))))
-            if closed and at.rho <= 1.0 and (1.0 + at.rho) * at.decrease <= limits.tolerance * max(1.0, abs(at.cost)):
+            if closed and at.rho <= 1.0 and (1.0 + at.rho) * at.decrease <= limits.tolerance * at.scale:
                 return Status.SUCCESS
             if limits.iterations == 0:
                 return Status.ITERATION_LIMIT

@@ -23,7 +23,8 @@ class Limits:
     seconds : float
         Time budget; no iteration begins that would end later if it took as long as the one before.
     tolerance : float
-        Success: the step promises to lower the cost by at most this, over max(1, |cost|), and no gap is left.
+        Success: the step promises to lower the cost by at most this, over max(1, |cost|), but over no more than 100
+        times what the cost is or was, and no gap is left.
     halvings : int
         Most halvings of a step.
 

@@ -11,6 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.numerics.compiled.symbols import check_symbols
+from trundle.numerics.expressions import HoldsExpressions
 from trundle.threads import cached_property
 
 Scalar = ca.SX | FloatArray | float
@@ -56,7 +57,7 @@ def jacobian_forward(expression: ca.SX, z: ca.SX) -> ca.SX:
 
 
 @dataclass(frozen=True, eq=False)
-class MidpointJacobian:
+class MidpointJacobian(HoldsExpressions):
     """dx+ / d(x, u) of the explicit midpoint rule, in its factors (final).
 
         I + h (S_x (I + h/2 S_0) + [0 S_u])
@@ -117,7 +118,7 @@ def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Scalar) -> tuple[ca.SX, Midp
 
 
 @dataclass(frozen=True, eq=False)
-class Cost:
+class Cost(HoldsExpressions):
     """A cost of (x, u, p) whose parts the optimiser treats by their structure (final).
 
         L = smooth + 1/2 sum_i weights_i residual_i^2 + sum_j B(inequality_j; mu_j, delta_j, fade_j)
@@ -192,7 +193,7 @@ class Cost:
 
 
 @dataclass(frozen=True, eq=False)
-class ControlProblem:
+class ControlProblem(HoldsExpressions):
     """Minimise sum_k L(x_k, u_k, p_k) + E(x_N, p_N) with x_(k+1) = F(x_k, u_k, p_k) and x_0 given (final).
 
     References, weights, barrier widths and the mode of each stage are parameters: changing them compiles nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import threading
 import time
@@ -28,6 +29,9 @@ VIOLATION_FACTOR = 2.0
 """A success violates no bound by more than this many tolerances (IPOPT relaxes bounds by 0.1)."""
 KKT_FACTOR = 100.0
 """A success has a recomputed optimality residual of at most this many tolerances: IPOPT scales its own otherwise."""
+_SMALL, _GIVEN = 1e-6, 1e4
+"""Size of a cost below which IPOPT is given it as one of size 1; residuals of larger ones count over this many sizes,
+at most over 1."""
 _PUSHES = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
 _WARM = {"warm_start_init_point": "yes", "mu_init": 1e-6, **{f"warm_start_{push}": 1e-8 for push in _PUSHES}}
 _STATUSES = {
@@ -137,8 +141,6 @@ def solve(
     options : mapping, optional
         IPOPT's options by their names, over the ones chosen here.
 
-    Never a success that does not hold, never a silent NaN.
-
     Raises
     ------
     InputError
@@ -150,14 +152,16 @@ def solve(
     lam_z = array("multipliers.z", start.z, (program.size,))
     tolerance = positive("tolerance", tolerance)
     limit = integer("max_iterations", max_iterations, minimum=0)
-    chosen = _options(tolerance, limit, multipliers is not None, options or {})
+    floor, scaling = _scaled(program, guess)
+    chosen = _options(tolerance, limit, multipliers is not None, {**scaling, **(options or {})})
     began = time.perf_counter()
     watch = _Watch(program, progress)
     solver = _solver(program, watch, chosen)
     built = time.perf_counter() - began
     if not _finite_at(program, guess):
         left = _Left(guess, lam_c, lam_z, "not called: the program is not finite at the guess")
-        return _judge(program, left, Status.NOT_FINITE, tolerance, {"build": built, "solve": 0.0, "evaluation": 0.0})
+        times = {"build": built, "solve": 0.0, "evaluation": 0.0}
+        return _judge(program, left, Status.NOT_FINITE, tolerance, floor, times)
     began = time.perf_counter()
     left = _run(program, solver, watch, guess, lam_c, lam_z)
     if watch.raised is not None:
@@ -166,15 +170,16 @@ def solve(
         raise InputError("options", dict(options or {}), "options that this build of IPOPT has")
     times = {"build": built, "solve": time.perf_counter() - began, "evaluation": left.evaluation}
     status = Status.INTERRUPTED if watch.stopped else _STATUSES.get(left.solver_status, Status.NOT_CONVERGED)
-    return _judge(program, left, status, tolerance, times)
+    return _judge(program, left, status, tolerance, floor, times)
 
 
-def kkt_residual(program: Program, z: FloatArray, multipliers: Multipliers) -> float:
+def kkt_residual(program: Program, z: FloatArray, multipliers: Multipliers, floor: float = 1.0) -> float:
     """Return how far z (n,) and the multipliers are from optimality.
 
     The larger of max |grad f + (dc/dz)'lam_c + lam_z| and of the complementarity lam (distance to the bound
     that lam belongs to; |lam| if there is no such bound), both over
-    max(1, max |grad f|, max |lam|). Infinite if anything is not finite.
+    max(floor, max |grad f|, max |lam|). Infinite if anything is not finite. A `floor` below 1 is for costs whose
+    size is far below 1: `solve` takes one that makes the residual the same in any unit of such a cost.
     """
     with np.errstate(all="ignore"):
         slope = program.gradient(z)
@@ -186,7 +191,7 @@ def kkt_residual(program: Program, z: FloatArray, multipliers: Multipliers) -> f
         distance = np.where(lam > 0, upper - value, value - lower)
         distance = np.where(np.isfinite(distance), np.maximum(distance, 0.0), 1.0)
         everything = np.concatenate([stationary, lam * distance])
-        scale = max(1.0, *(float(np.max(np.abs(part), initial=0.0)) for part in (slope, lam)))
+        scale = max(floor, *(float(np.max(np.abs(part), initial=0.0)) for part in (slope, lam)))
         residual = float(np.max(np.abs(everything), initial=0.0)) / scale
     return residual if np.isfinite(residual) and np.all(np.isfinite(everything)) else float("inf")
 
@@ -303,7 +308,21 @@ def _run(
     return _Left(z, lam_c, lam_z, str(stats["return_status"]), int(stats["iter_count"]), float(evaluation))
 
 
-def _judge(program: Program, left: _Left, status: Status, tolerance: float, times: dict[str, float]) -> ProgramSolution:
+def _scaled(program: Program, z: FloatArray) -> tuple[float, dict[str, float]]:
+    """Return what residuals count over, and IPOPT's option for a small cost.
+
+    The size of a cost is the largest |df/dz_i| at z and |d2f/dz_i dz_j| max(1, |z|); 1 for one without slopes.
+    """
+    curved = program.hessian(z, 1.0, np.zeros(program.rows)).data
+    largest = [float(np.abs(part).max(initial=0.0)) for part in (program.gradient(z), curved)]
+    size = max(largest[0], largest[1] * max(1.0, float(np.abs(z).max(initial=0.0))))
+    size = size if 0.0 < size < math.inf else 1.0
+    return (size, {"obj_scaling_factor": 1.0 / size}) if size < _SMALL else (min(1.0, _GIVEN * size), {})
+
+
+def _judge(
+    program: Program, left: _Left, status: Status, tolerance: float, floor: float, times: dict[str, float]
+) -> ProgramSolution:
     """Decide the status from recomputed residuals; the solver's own status only names what went wrong."""
     finite = bool(np.all(np.isfinite(np.concatenate([left.z, left.lam_c, left.lam_z]))))
     lam_z = left.lam_z
@@ -314,7 +333,7 @@ def _judge(program: Program, left: _Left, status: Status, tolerance: float, time
     multipliers = Multipliers(left.lam_c, lam_z)
     objective = program.evaluate(left.z)[0]
     violation = float(np.max(program.violation(left.z), initial=0.0))
-    residual = kkt_residual(program, left.z, multipliers)
+    residual = kkt_residual(program, left.z, multipliers, floor)
     feasible = violation <= VIOLATION_FACTOR * tolerance
     if not finite or not np.isfinite([objective, violation]).all():
         status = Status.NOT_FINITE

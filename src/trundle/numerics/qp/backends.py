@@ -114,6 +114,10 @@ def backend(name: str, max_iterations: int | None = None) -> Backend:
     return partial(_qpsolvers, name)
 
 
+_EQUATION = np.int32(5)
+"""DAQP's mark of a row that is an equation and always active."""
+
+
 class _Daqp:
     """DAQP, a dual active-set solver for dense programs (Arnstroem, Bemporad, Axehill 2022)."""
 
@@ -129,8 +133,7 @@ class _Daqp:
     ) -> RawSolution:
         options = self._options
         low, high = limits.low, limits.high
-        sense = np.zeros(len(low), dtype=np.int32)
-        sense[low == high] = 5
+        sense = (low == high) * _EQUATION
         if start is not None:
             options = {**options, "primal_start": _writable(start.x), "dual_start": _writable(start.multipliers)}
         x, _, solver_status, info = self._solve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -45,37 +46,51 @@ def residuals(
     `ROUNDED` max_k |g_k|/sqrt(H_kk H_ii), and d_i at least min(`FAINT` max_k d_k sqrt(H_ii/H_kk), H_ii max_k |x_k|).
     What shows less than `sure` without raising, and at once for all bounds with multipliers, is returned as it is.
     """
-    n = len(x)
-    if not len(low):
+    n, k = len(x), len(low)
+    if not k:
         return 0.0, 0.0, 0.0, 0.0
     with np.errstate(all="ignore"):
-        value, bent = np.concatenate((x, A @ x)), H @ x
-        stationary = np.abs(A.T @ multipliers[n:] + multipliers[:n] + bent + g)
-        outside = np.maximum(np.maximum(low - value, value - high), 0.0)
-        free = multipliers == 0.0
-        bound = np.where(multipliers > 0.0, high, low)
-        bound[free] = 0.0  # an infinite bound that pushes nothing
-        quadratic, linear = float(x @ bent), float(x @ g)
-        gap = abs(quadratic + linear + float(multipliers @ bound))
-        primal, dual = float(outside.max()), float(stationary.max(initial=0.0))
-        if not primal + dual + gap < math.inf:  # NaN too
-            return math.inf, math.inf, math.inf, math.inf
+        M, table = _stacked(A, H, n), np.empty(2 * (n + k))
+        stationary, outside, ratios = table[:n], table[n : n + k], table[n + k :]
+        spans, size, slope = np.abs(M), np.abs(x), np.abs(g)
+        values, sizes = M @ x, spans @ size
+        value, bent, reach = values[:k], values[k:], sizes[:k]
+        np.abs(multipliers @ M[:k] + bent + g, out=stationary)
+        slopes = (force := np.abs(multipliers)) @ spans[:k] + sizes[k:] + slope
+        np.maximum(low - value, value - high, out=outside)
+        bound = np.where(multipliers > 0.0, high, np.where(multipliers < 0.0, low, value))
         apart = np.abs(value - bound)
-        apart[free] = 0.0
-        size, force, spans, slope = np.abs(x), np.abs(multipliers), abs(A), np.abs(g)
-        slopes = abs(H) @ size + slope + spans.T @ force[n:] + force[:n]
-        reach = np.concatenate((size, spans @ size))
-        error = max(_largest(stationary, slopes), _largest(np.maximum(apart, outside), reach))
-        error = max(error, _ratio(gap, quadratic + float(slope @ size)))
+        ratios[:n], ratios[n:] = stationary / slopes, np.maximum(apart, outside) / reach
+        quadratic = float(x @ bent)
+        gap = abs(quadratic + float(x @ g) + float(multipliers @ bound))  # NaN if any number is
+        dual, primal, error = np.fmax.reduceat(table, (0, n, n + k)).tolist()  # 0/0 does not count
+        dual, primal = dual if n else 0.0, max(primal, 0.0)
+        if not primal + dual + gap < math.inf:
+            return math.inf, math.inf, math.inf, math.inf
+        error = max(0.0, error, _ratio(gap, quadratic + float(slope @ size)))
         if error > sure:
             slopes, size = _raised(slopes, slope, size, H.diagonal())
-            reach = np.concatenate((size, spans @ size))
+            reach = spans[:k] @ size
             share = np.divide(1.0, slopes, out=np.zeros(n), where=slopes > 0.0)
-            idle = _idle(apart, reach + np.abs(bound), force * np.concatenate((share, spans @ share)))
-            reach += np.where(low > value, np.abs(low), np.where(high < value, np.abs(high), 0.0))
-            error = max(_largest(stationary, slopes), _largest(outside, reach), idle)
+            idle = np.minimum(force * (spans[:k] @ share), apart / (reach + np.abs(bound)))
+            reach = reach + np.where(low > value, np.abs(low), np.where(high < value, np.abs(high), 0.0))
+            error = float(np.fmax.reduce(np.concatenate((stationary / slopes, outside / reach, idle)), initial=0.0))
             error = max(error, _ratio(gap, quadratic + float(slope @ size)))
     return primal, dual, gap, error
+
+
+def _stacked(A: Matrix, H: Matrix, n: int) -> Matrix:
+    """Return (1, A, H), one below the other: unknowns, rows and slopes of the cost in few calls of numpy."""
+    if isinstance(A, np.ndarray) and isinstance(H, np.ndarray):
+        return np.concatenate((_identity(n), A, H))
+    from scipy import sparse
+
+    return sparse.vstack((sparse.identity(n), A, H), format="csr")
+
+
+@lru_cache(maxsize=16)
+def _identity(n: int) -> FloatArray:
+    return np.eye(n)
 
 
 def _raised(
@@ -90,19 +105,9 @@ def _raised(
     return slopes, np.maximum(size, np.maximum(least, ROUNDED * float((slope * curved).max(initial=0.0)) * curved))
 
 
-def _idle(apart: FloatArray, reach: FloatArray, share: FloatArray) -> float:
-    """Return the largest error of a multiplier whose bound is not reached: by its distance or by its share."""
-    return float(np.fmax.reduce(np.minimum(share, apart / reach), initial=0.0))
-
-
 def _ratio(part: float, whole: float) -> float:
     """Return part/whole; 0/0 is 0, a part of nothing infinite."""
     return part / whole if whole > 0.0 else math.inf if part else 0.0
-
-
-def _largest(part: FloatArray, whole: FloatArray) -> float:
-    """Return the largest ratio; 0/0, which is NaN, does not count."""
-    return float(np.fmax.reduce(part / whole, initial=0.0))
 
 
 def without_multipliers_at_infinity(answer: RawSolution, limits: ProgramBounds) -> RawSolution:

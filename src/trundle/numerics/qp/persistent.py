@@ -169,7 +169,7 @@ class PersistentQp:
         return math.isfinite(total) and float(self.low.sum()) < math.inf and float(self.x_lower.sum()) < math.inf
 
     def _judged(self, solver_status: str, began: float) -> QpSolution:
-        """Recompute the residuals, each over the largest of its terms and 1: the caller's units are even (class)."""
+        """Recompute the residuals, over their largest term and 1, of a cost its size below: units are even (class)."""
         result = self._solver.result
         x, y = np.array(result.x), np.array(result.y)
         s, z = -np.array(result.z_l), -np.array(result.z_bl)
@@ -201,8 +201,9 @@ class PersistentQp:
         if not primal + dual + gap < math.inf:
             return math.inf, math.inf, math.inf, math.inf
         size = max(1.0, float(np.abs(x).max()), float(np.abs(rows).max(initial=0.0)))
-        slope = max(1.0, float(np.abs(bent).max()), float(np.abs(self.g).max()))
-        cost = max(1.0, abs(quadratic), abs(linear))
+        steep = float(np.abs(self.g).max())
+        unit = min(1.0, max(float(self.h.max()), steep)) or 1.0  # the cost's own, where it is small
+        slope, cost = max(unit, float(np.abs(bent).max()), steep), max(unit, abs(quadratic), abs(linear))
         return primal, dual, gap, max(primal / size, dual / slope, gap / cost)
 
 

@@ -80,13 +80,17 @@ def _least(C: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray
         if float(np.abs(x - before).max(initial=0.0)) <= 1e-14 * max(1.0, float(np.abs(x).max(initial=0.0))):
             break
     value = C @ x
-    return x, value - np.clip(value, low, high)
+    return x, _outside(value, low, high)
+
+
+def _outside(value: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    return value - np.minimum(np.maximum(value, low), high)
 
 
 def _proximal_round(C: FloatArray, low: FloatArray, high: FloatArray, center: FloatArray) -> FloatArray | None:
     x, faint = center, _FAINT * np.eye(len(center))
     value = C @ x
-    s = value - np.clip(value, low, high)
+    s = _outside(value, low, high)
     here = 0.5 * float(s @ s)
     for _ in range(100):
         slope = C.T @ s + _FAINT * (x - center)
@@ -100,7 +104,7 @@ def _proximal_round(C: FloatArray, low: FloatArray, high: FloatArray, center: Fl
         while length > 1e-8:
             trial = x + length * step
             value = C @ trial
-            s_trial, moved = value - np.clip(value, low, high), trial - center
+            s_trial, moved = _outside(value, low, high), trial - center
             there = 0.5 * float(s_trial @ s_trial) + 0.5 * _FAINT * float(moved @ moved)
             if there <= here + 1e-4 * length * fall:
                 break

@@ -113,7 +113,8 @@ class QpSolution:
         |x'H x + g'x + support of the bounds under the multipliers|, in the cost's unit.
     error : float
         The largest residual relative to its own terms, the same in all units: see module
-        `trundle.numerics.qp.judging`. Of a `PersistentQp` relative to the largest of them and 1: its units are even.
+        `trundle.numerics.qp.judging`. Of a `PersistentQp` relative to the largest of them and 1: its units are even;
+        a cost below 1 counts by its own size.
     iterations : int
     time : float
         Wall time in s, with the recomputation.
@@ -214,23 +215,22 @@ class QpSolver:
             The caller has looked for NaN already (`finite_program`).
         """
         began = time.perf_counter()
-        with np.errstate(all="ignore"):
-            n, m = len(g), len(low) - len(g)
-            if not (finite or finite_program(H, g, A, low, high)):
-                return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
-            limits = ProgramBounds(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
-            if not n:
-                return self._explain(H, g, A, limits, RawSolution(g, np.zeros(m), 0, "no unknowns"), began)
-            answer = self._run(H, g, A, limits, start)
+        n, m = len(g), len(low) - len(g)
+        if not (finite or finite_program(H, g, A, low, high)):
+            return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
+        limits = ProgramBounds(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
+        if not n:
+            return self._explain(H, g, A, limits, RawSolution(g, np.zeros(m), 0, "no unknowns"), began)
+        answer = self._run(H, g, A, limits, start)
+        solution = self._held(H, g, A, limits, answer, began)
+        if solution.error > self.tolerance:
+            answer = without_multipliers_at_infinity(answer, limits)
             solution = self._held(H, g, A, limits, answer, began)
-            if solution.error > self.tolerance:
-                answer = without_multipliers_at_infinity(answer, limits)
-                solution = self._held(H, g, A, limits, answer, began)
-            if solution.error <= self.tolerance:
-                # DAQP's own word is enough that the cost is convex: it factorises H.
-                if (self.name == "daqp" and answer.solver_status == "exit flag 1") or bent_down(H) is None:
-                    return solution
-            return self._explain(H, g, A, limits, answer, began)
+        # DAQP's own word is enough that the cost is convex: it factorises H.
+        convex = self.name == "daqp" and answer.solver_status == "exit flag 1"
+        if solution.error <= self.tolerance and (convex or bent_down(H) is None):
+            return solution
+        return self._explain(H, g, A, limits, answer, began)
 
     def _held(
         self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
@@ -241,6 +241,7 @@ class QpSolver:
         spent = time.perf_counter() - began
         return QpSolution(x, multipliers, Status.SUCCESS, *judged, answer.iterations, spent, answer.solver_status)
 
+    @np.errstate(all="ignore")
     def _explain(
         self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
     ) -> QpSolution:
@@ -248,25 +249,22 @@ class QpSolver:
         n, m = len(g), len(limits.low) - len(g)
         x, multipliers, status, words = answer.x, answer.multipliers, Status.NOT_CONVERGED, answer.solver_status
         infeasible = not n or "infeasible" in words.lower() or words == "exit flag -1"
-        proof, down = conflict(A, limits) if infeasible else None, bent_down(H)
+        even = EvenProgram.of(H, g, A, limits)
+        proof, down = conflict(even.A, even.limits) if infeasible else None, bent_down(H)
         if proof is None and down is None:
-            for tried in second_tries(H, g, A, limits, answer, self._run) if n else [answer]:
+            for tried in second_tries(even, limits, answer, self._run) if n else [answer]:
                 solution = self._held(H, g, A, limits, tried, began)
                 if solution.error <= self.tolerance:
                     return solution
-        proof = proof if infeasible else conflict(A, limits)
-        if proof is None and n:
-            even = EvenProgram.of(H, g, A, limits)
-            proof = conflict(even.A, even.limits)
-            proof = None if proof is None else WarmStart(*even.back(*proof))
-            if down is not None:
-                words += ", but the cost is not convex: H is not positive semidefinite"
-                falls = any(recedes(dense(A), limits, sign * down) for sign in (1.0, -1.0))
-            else:
-                falls = descent(even.H, even.g, even.A, even.limits) is not None
-            status = Status.UNBOUNDED if falls else status
+        proof = proof if infeasible else conflict(even.A, even.limits)
         if proof is not None:
-            (x, multipliers), status = proof, Status.CONFLICTING_LIMITS
+            (x, multipliers), status = even.back(*proof), Status.CONFLICTING_LIMITS
+        elif down is not None:
+            words += ", but the cost is not convex: H is not positive semidefinite"
+            falls = any(recedes(dense(A), limits, sign * down) for sign in (1.0, -1.0))
+            status = Status.UNBOUNDED if falls else status
+        elif n and descent(even.H, even.g, even.A, even.limits) is not None:
+            status = Status.UNBOUNDED
         if not np.all(np.isfinite(x)):
             return unsolved(n, m, status, words, began)
         judged = residuals(H, g, A, limits.low, limits.high, x, multipliers)
@@ -308,6 +306,7 @@ def solve_qp(
     return solution
 
 
+@np.errstate(all="ignore")
 def finite_program(H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: FloatArray) -> bool:
     """Tell whether no value is NaN, H, g and A are finite, and no bound is infinite on the wrong side.
 

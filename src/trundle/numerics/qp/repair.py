@@ -41,9 +41,9 @@ class EvenProgram:
         low, high = (np.concatenate((side[:n] / d, side[n:] * e)) for side in (limits.low, limits.high))
         ends = np.abs(np.concatenate((low, high)))
         ends = ends[np.isfinite(ends) & (ends > 0.0)]
-        steep = float(np.abs(g).max())
+        steep = float(np.abs(g).max(initial=0.0))
         step = max(steep if np.any(H) else 0.0, float(np.median(ends)) if len(ends) else 0.0) or 1.0
-        cost = 1.0 / (max(step * step * float(np.abs(H).max()), step * steep) or 1.0)
+        cost = 1.0 / (max(step * step * float(np.abs(H).max(initial=0.0)), step * steep) or 1.0)
         even = ProgramBounds(low / step, high / step, limits.equal)
         return cls(cost * step * step * H, cost * step * g, A, even, units, step, cost)
 
@@ -86,7 +86,7 @@ class EvenProgram:
             z = np.concatenate((x, multipliers[active]))
             factors = lu_factor(K + np.diag(np.repeat((_SHIFT, -_SHIFT), (n, k))))
             for _ in range(_REFINEMENTS):
-                z = z + lu_solve(factors, right - K @ z)
+                z = z + lu_solve(factors, right - K @ z, check_finite=False)
             x, multipliers = z[:n], np.zeros(len(low))
             multipliers[active] = z[n:]
             yield x, multipliers
@@ -96,17 +96,15 @@ def even_units(matrix: FloatArray) -> FloatArray:
     """Return units (k,) in which the largest entry of each row of a symmetric matrix is about one."""
     size, units = np.abs(matrix), np.ones(len(matrix))
     for _ in range(_ROUNDS):
-        largest = (units[:, None] * size * units).max(axis=0)
+        largest = (units[:, None] * size * units).max(axis=0, initial=0.0)
         units = units / np.sqrt(np.where(largest > 0.0, largest, 1.0))
     return units
 
 
-def second_tries(
-    H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, run: Backend
-) -> Iterator[RawSolution]:
+def second_tries(even: EvenProgram, limits: ProgramBounds, answer: RawSolution, run: Backend) -> Iterator[RawSolution]:
     """Return further candidates: of the answer's active set, then by `run`, DAQP and PIQP in even units."""
-    even = EvenProgram.of(H, g, A, limits)
-    n, low, high = len(g), limits.low[: len(g)], limits.high[: len(g)]
+    n = len(even.g)
+    low, high = limits.low[:n], limits.high[:n]
 
     def own(found: tuple[FloatArray, FloatArray], words: str, iterations: int) -> RawSolution:
         x, multipliers = even.back(*found)

@@ -206,7 +206,7 @@ class Shooting:
         if len({p.name for p in known}) < len(known):
             raise InputError("parameters", [p.name for p in known], "names that differ")
         object.__setattr__(self, "parameters", known)
-        integer("samples", self.samples, minimum=0)
+        integer("samples", self.samples, minimum=0, maximum=1_000_000)
         integer("starts", self.starts, minimum=1)
         integer("wanted", self.wanted, minimum=1)
         integer("seed", self.seed, minimum=0)

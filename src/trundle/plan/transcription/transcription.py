@@ -22,6 +22,8 @@ METHODS = ("trapezoid", "hermite-simpson", "shooting")
 """Inputs are linear between nodes."""
 MIDPOINT = "midpoint"
 """Inputs are constant on intervals."""
+MOST_NODES = 10_000
+"""Of a plan: an argument that asks for more is a mistake, and would fill the memory."""
 
 
 @dataclass(frozen=True, eq=False)

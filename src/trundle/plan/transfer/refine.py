@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, choice, integer, non_negative
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
-from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
+from trundle.plan.transcription.transcription import MOST_NODES, NodeTrajectory, Transcription
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.guess import KINDS, built_in, from_plan, perturbed
 from trundle.plan.transfer.judge import Judgement, best_of, judge, start_fault
@@ -92,7 +92,7 @@ def plan(
         max_refinements, max_iterations, tolerance, starts, seed,
         None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
     )  # fmt: skip
-    formulation, count = Formulation(task), integer("nodes", nodes, minimum=2)
+    formulation, count = Formulation(task), integer("nodes", nodes, minimum=2, maximum=MOST_NODES)
     return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
 
 

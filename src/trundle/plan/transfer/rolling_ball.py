@@ -18,7 +18,7 @@ from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.nlp.nlp import ProgramSolution, solve
 from trundle.numerics.space import cross
 from trundle.parameters import Duration, Gravity, NonNegative, check_parameters, parameter
-from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
+from trundle.plan.transcription.transcription import MOST_NODES, NodeTrajectory, Transcription
 from trundle.problems import Condition, OptimalControlProblem, Phase
 from trundle.status import Status
 from trundle.threads import cached_property
@@ -214,7 +214,7 @@ class BallPlan:
 
         Their means are those of the plan: with D w' = tau, the angular velocity is the planned one at the ends.
         """
-        task, count = self.task, integer("parts", parts, minimum=1)
+        task, count = self.task, integer("parts", parts, minimum=1, maximum=MOST_NODES)
         fine = np.linspace(0.0, self.times[-1], (len(self.times) - 1) * count + 1)
         if task.model == "dynamic":
             at = np.column_stack([np.interp(fine, self.times, u) for u in self.inputs.T])
@@ -241,7 +241,7 @@ def plan_ball(task: BallTransfer, *, nodes: int = 100, starts: int = 4, seed: in
     SimulationError
         If none leads to a plan.
     """
-    mesh = _mesh(task, integer("nodes", nodes, minimum=4))
+    mesh = _mesh(task, integer("nodes", nodes, minimum=4, maximum=MOST_NODES))
     random = np.random.default_rng(integer("seed", seed, minimum=0))
     # Detours are found on a coarse mesh: the fine one starts at the best of them.
     coarse = Transcription(task.problem, [np.linspace(0.0, 1.0, min(nodes, 40) + 1)])

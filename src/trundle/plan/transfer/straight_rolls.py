@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray, array, integer, positive, rotation
-from trundle.errors import InputError
 from trundle.status import Status
 
 _TOLERANCE = 1e-8
@@ -65,9 +64,8 @@ def roll_straight(
     r = positive("radius", radius, "m")
     goal = array("displacement", displacement, (2,), unit="m") / r
     R = Rotation.from_matrix(rotation("turn", turn, 3))
-    count = integer("rolls", rolls, minimum=3)
-    if integer("starts", starts, minimum=1) > 10_000:
-        raise InputError("starts", starts, "from 1 to 10000")
+    count = integer("rolls", rolls, minimum=3, maximum=1000)
+    integer("starts", starts, minimum=1, maximum=10_000)
     rng = np.random.default_rng(seed)
     reach = 10.0 + 2.0 * float(np.linalg.norm(goal))
     best, shortest = rng.normal(size=2 * count), np.inf

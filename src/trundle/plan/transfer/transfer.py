@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, choice, number, positive
+from trundle.checks import FloatArray, array, choice, integer, number, positive
 from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rigid_body import Hand
@@ -153,7 +153,7 @@ class HandLimits:
 
     def acceleration(self, d: int) -> FloatArray:
         """Return the bound of each component of the twist derivative, angular first."""
-        k = 1 if d == 2 else 3
+        k = {2: 1, 3: 3}[integer("d", d, minimum=2, maximum=3)]
         return np.array([self.angular_acceleration] * k + [self.linear_acceleration] * d)
 
 

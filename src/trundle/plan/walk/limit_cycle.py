@@ -151,7 +151,10 @@ class StrideMap:
         done = self._strode(self._with_slopes, np.concatenate([array("y", y, (4,)), np.eye(4).ravel()]))
         after, D, g, f, _ = (np.asarray(v) for v in self._ends(done.x_end[:4]))
         Phi = done.x_end[4:].reshape(4, 4, order="F")
-        at_landing = np.eye(4) - f @ g / float((g @ f)[0, 0])
+        closing = float((g @ f)[0, 0])
+        if not closing < 0.0:
+            raise SimulationError("the swing foot touches the ground without speed", Status.NOT_FINITE)
+        at_landing = np.eye(4) - f @ g / closing
         return after.ravel(), done.t_end, D @ at_landing @ Phi
 
 
@@ -206,7 +209,7 @@ def limit_cycle(
     SimulationError
         If no cycle was found.
     """
-    count, unit = integer("nodes", nodes, minimum=4), walker.time_unit
+    count, unit = integer("nodes", nodes, minimum=4, maximum=10_000), walker.time_unit
     low, high = array("durations", durations, (2,), above=0.0)
     if low >= high:
         raise InputError("durations", durations, "ascending (sqrt(leg/gravity))")

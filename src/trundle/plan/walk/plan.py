@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from trundle.checks import FloatArray, array, integer
-from trundle.records.sealed import load_arrays, reading, save_arrays
+from trundle.errors import InputError
+from trundle.records.sealed import load_arrays, reading, save_arrays, typed
 from trundle.status import Status
 
 _FORMAT = 1
@@ -138,11 +139,29 @@ def load_walk(path: str | Path) -> WalkPlan:
     source = Path(path)
     with reading(source, "the plan of a walk"):
         content, data = load_arrays(source, _FORMAT)
-        arrays: dict[str, Any] = {name: data[name] for name in _ARRAYS if name != "mirror"}
-        arrays |= {"mirror": data.get("mirror")} | {name: data.get(name, np.zeros(0)) for name in _FURTHER}
-        labels: dict[str, Any] = {key: tuple(content[key]) for key in ("phases", "joints")}
-        labels |= {key: content[key] for key in ("statistics", "settings")}
+        labels: dict[str, Any] = {key: tuple(typed(content, key, list)) for key in ("phases", "joints")}
+        labels |= {key: typed(content, key, dict) for key in ("statistics", "settings")}
+        arrays = _checked({name: np.zeros(0) for name in _FURTHER[1:]} | data, labels["phases"], labels["joints"])
         return WalkPlan(**arrays, **labels, status=Status.from_label(content["status"]))
+
+
+def _checked(data: Mapping[str, FloatArray], phases: tuple[str, ...], joints: tuple[str, ...]) -> dict[str, Any]:
+    """Return the arrays of a plan, of the shapes that belong together."""
+    for key, names in (("phases", phases), ("joints", joints)):
+        if not all(isinstance(name, str) for name in names):
+            raise InputError(key, names, "texts")
+    N, n = len(data["times"]) - 1, len(joints) + 6
+    shapes: dict[str, tuple[int | None, ...]] = dict.fromkeys(("force", "moment", "point"), (N, 2, 3))
+    shapes |= {"times": (N + 1,), "q": (N + 1, n), "nu": (N + 1, n), "acceleration": (N, n), "torque": (N, n - 6)}
+    shapes |= {"standing": (N, 2), "phase": (N,), "mirror": (n, n), "gravity": (3,), "z": (None,), "dual": (None,)}
+    given = {name: data[name] for name in shapes if name != "mirror" or name in data}
+    floats = {name: array(name, v.view(np.uint8) if v.dtype == bool else v, shapes[name]) for name, v in given.items()}
+    for key, most in (("standing", 1), ("phase", len(phases) - 1)):
+        if not np.isin(floats[key], np.arange(most + 1)).all():
+            raise InputError(key, floats[key], f"whole numbers from 0 to {most}")
+    if N < 1 or np.any(np.diff(floats["times"]) < 0) or floats["times"][-1] == floats["times"][-2]:
+        raise InputError("times", floats["times"], "at least two times, not decreasing, the last after all others (s)")
+    return {"mirror": None} | floats | {key: given[key] for key in ("standing", "phase")}
 
 
 def repeat(plan: WalkPlan, steps: int) -> WalkPlan:

@@ -21,6 +21,8 @@ from trundle.records import ROBOT, Trajectory, make_dataset
 from trundle.status import Status
 
 _FRICTION_SLACK = 1e-6
+_LOCKED = 1e-6
+"""Cosine of the pitch below which yaw and roll cannot be told apart."""
 
 
 def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
@@ -125,6 +127,8 @@ def _angle_rates(angles: FloatArray, omega: FloatArray) -> FloatArray:
     axes[:, 0, 1], axes[:, 1, 1] = -np.sin(yaw), np.cos(yaw)
     axes[:, 0, 2], axes[:, 1, 2] = np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw)
     axes[:, 2, 2] = -np.sin(pitch)
+    if np.any(np.abs(np.cos(pitch)) < _LOCKED):
+        raise InputError("base_quaternion", "a pelvis that looks straight up or down", "less than 90 degrees of pitch")
     return np.asarray(np.linalg.solve(axes, omega[:, :, None])[:, :, 0], dtype=np.float64)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from trundle.scratch import try_lock
 LIST = ".trundle.jsonl"
 DATA = "data"
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{12}\.part")
+_NO_NAME = re.compile("[\0\ud800-\udc7f\udd00-\udfff]|^[./]*$")
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -37,8 +37,8 @@ class OwnedFolder:
         self._kind, self._handle = kind, handle
         self.kinds: set[str] = set()
         self.names: set[str] = set()
-        for line in _lines(handle):
-            if isinstance(line, str) and Path(line).parts and not {"..", "/"} & set(Path(line).parts):
+        for line in _lines(handle, path):
+            if isinstance(line, str) and not _NO_NAME.search(line) and not {"..", "/"} & set(Path(line).parts):
                 self.names.add(line)
             elif isinstance(line, dict) and line.get("folder") != "report":
                 self.kinds.add(str(line.get("folder")))
@@ -73,6 +73,8 @@ class OwnedFolder:
                 if (self.path / name).resolve() not in keep:
                     (self.path / name).unlink(missing_ok=True)
                     self.names.discard(name)
+                    with suppress(OSError):  # not empty
+                        os.removedirs((self.path / name).parent)
             os.ftruncate(self._handle, 0)
         self.begin()
         for name in sorted(self.names):
@@ -86,27 +88,26 @@ class OwnedFolder:
             if here == Path():
                 inner[:], files = [n for n in inner if n not in beside], [n for n in files if n not in (*beside, LIST)]
             for name in sorted((*inner, *files)):
-                path, known = here / name, str(here / name)
-                part = _PART.fullmatch(name)
+                path, known, part = self.path / here / name, str(here / name), _PART.fullmatch(name)
                 if part and str(here / part[1]) in self.names:
-                    (self.path / path).unlink()
-                    continue
-                mode = (self.path / path).lstat().st_mode
-                if not (known in self.names and stat.S_ISREG(mode)) and not (known in folders and stat.S_ISDIR(mode)):
+                    path.unlink()
+                elif path.is_symlink() or known not in (
+                    self.names if path.is_file() else folders if path.is_dir() else ()
+                ):
                     return known
         return None
 
     def _append(self, line: object) -> None:
-        append(self._handle, (json.dumps(line) + "\n").encode(), self.path / LIST)
+        append(self._handle, (json.dumps(line) + "\n").encode(), self.path / LIST, lasting=False)
 
 
-def _lines(handle: int) -> list[object]:
-    found = []
-    for line in os.pread(handle, 10_000_000, 0).splitlines():
-        try:
+def _lines(handle: int, folder: Path) -> list[object]:
+    found: list[object] = []
+    with storing(folder / LIST, "--out", "a folder that can be written to"):
+        content = os.pread(handle, 10_000_000, 0)
+    for line in content.splitlines():
+        with suppress(ValueError, RecursionError):  # cut off by a kill, before its file was begun; or damaged
             found.append(json.loads(line))
-        except ValueError:
-            continue  # cut off by a kill, before its file was begun
     return found
 
 
@@ -135,15 +136,15 @@ def owned(out: str | Path, kind: str, earlier: str, beside: Collection[str] | No
         writing to it.
     """
     folder = Path(out)
-    if LIST not in made(folder) and beside is not None:
-        others = sorted(made(folder) - set(beside))
-        if others:
-            raise InputError("--out", str(out), f"a new or empty folder, or {earlier}, without {_not_ours(others[0])}")
+    here = made(folder)
+    others = sorted(here - set(here if beside is None or LIST in here else beside))
+    if others:
+        raise InputError("--out", str(out), f"a new or empty folder, or {earlier}, without {_not_ours(others[0])}")
     with storing(folder / LIST, "--out", "a folder that can be written to"):
         handle = os.open(folder / LIST, _FLAGS, 0o644)
     try:
         if try_lock(handle) is False:
-            heads = [line for line in _lines(handle) if isinstance(line, dict)] or [{}]
+            heads = [line for line in _lines(handle, folder) if isinstance(line, dict)] or [{}]
             by = f"{heads[-1].get('folder', kind)} is writing to (process {heads[-1].get('process', 'unknown')} is)"
             raise InputError("--out", str(out), f"a folder that no other {by}")
         known = OwnedFolder(folder, kind, handle)
@@ -197,17 +198,13 @@ def made(folder: Path) -> set[str]:
 
 
 def _fresh(name: str) -> Path:
-    base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    folder, number = base, 1
+    folder = base = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    number = 1
     while True:
-        with storing(folder, "--out", "a folder that can be created"):
-            try:
-                folder.mkdir(parents=True)
-            except FileExistsError:
-                number += 1
-                folder = base.with_name(f"{base.name}-{number}")
-            else:
-                return folder
+        with storing(folder, "--out", "a folder that can be created"), suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+        folder = base.with_name(f"{base.name}-{(number := number + 1)}")
 
 
 def write_scenario(folder: Path, scenario: Scenario, target: Callable[[str], Path] | None = None) -> None:
@@ -216,12 +213,13 @@ def write_scenario(folder: Path, scenario: Scenario, target: Callable[[str], Pat
     What stands there already as it should is left alone; `target` is told the names of the files, see `OwnedFolder`.
     """
     names, copies = _layout(folder, scenario)
+    place = target or folder.joinpath
     for name, source, shown in copies:
         if (folder / name).resolve() != source.resolve():
             content = read_bytes(source, CSV_BYTES, "file", shown, scenario.file)
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(target(name) if target else folder / name, content)
-    path, text = target("scenario.toml") if target else folder / "scenario.toml", _resolved(scenario, names)
+            write_bytes(place(name), content)
+    path, text = place("scenario.toml"), _resolved(scenario, names)
     if not path.is_file() or path.read_bytes() != text:
         write_bytes(path, text)
 

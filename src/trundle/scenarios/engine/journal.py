@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 
 from trundle.errors import InputError
+from trundle.records.sealed import MOST_BYTES
 from trundle.records.whole import append, read_bytes, storing
 from trundle.scenarios.engine.sweep_points import Point, Row
 from trundle.scenarios.problems import Toml
 
-_MOST_BYTES = 4 * 1024**3
+ROW_BYTES = 1_000_000  # of a row on average, at most
 _SEAL = "sha256"
 _TEXT, _NUMBER, _OPTIONAL = "a text", "a finite number", "a finite number or null"
+_TYPES = {_TEXT: (str,), "true or false": (bool,), _NUMBER: (int, float), _OPTIONAL: (int, float, NoneType)}
 _KEYS = {"status": _TEXT, "feasible": "true or false", "message": _TEXT, "seed": _OPTIONAL, "wall_time": _NUMBER}
 
 
@@ -48,7 +51,7 @@ def opened(path: Path, points: Sequence[Point]) -> Iterator[Journal]:
     with storing(path):
         handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        content = read_bytes(path, _MOST_BYTES, "path", str(path))
+        content = read_bytes(path, min(MOST_BYTES, ROW_BYTES * (len(points) + 1)), "path", str(path))
         whole = content[: content.rfind(b"\n") + 1]
         with storing(path):
             os.ftruncate(handle, len(whole))
@@ -82,20 +85,14 @@ def _row(line: bytes, points: Sequence[Point], known: dict[int, Row]) -> Row:
     values: dict[str, Toml] = json.loads(json.dumps({"run": number} | dict(points[number].values)))
     for key in (*row, *values, *_KEYS):
         if key in values:
-            allowed, right = f"{values[key]}, as --over asks for", key in row and row[key] == values[key]
+            allowed = f"{values[key]}, as --over asks for"
+            right = key in row and json.dumps(row[key]) == json.dumps(values[key])
         else:
             allowed = _KEYS.get(key, _OPTIONAL if key.startswith("metric.") else _TEXT)
-            known_key = key in _KEYS or key.startswith(("metric.", "part."))
-            right = known_key and key in row and _is(allowed, row[key])
+            right = (key in _KEYS or key.startswith(("metric.", "part."))) and type(row.get(key, ())) in _TYPES[allowed]
+            right = right and (type(row[key]) not in (int, float) or abs(row[key]) <= sys.float_info.max)
         if not right:
             raise InputError(key, row.get(key, "missing"), allowed)
     if seal != _digest(row):
         raise InputError(_SEAL, seal, "the checksum of the row: it is damaged, or was edited")
     return row
-
-
-def _is(allowed: str, value: Toml) -> bool:
-    if allowed in (_NUMBER, _OPTIONAL):
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        return number or (value is None and allowed is _OPTIONAL)
-    return isinstance(value, str if allowed is _TEXT else bool)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from trundle.errors import InputError, MissingExtraError
 from trundle.records import Trajectory
+from trundle.records.sealed import reading
 from trundle.records.whole import storing
 from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
 from trundle.report import figures as figures_of_kit
@@ -59,6 +60,8 @@ def write_report(
         held.enter_context(_drawing)
         if target is None and (plots or viewer) and (folder / "trajectory.nc").is_file():
             target = held.enter_context(owned(folder, "report", "that of a run", beside=None)).target
+            # Of records that another program wrote nobody knows what a system's own metadata are.
+            held.enter_context(reading(folder, "the folder of a run whose record has what its figures need"))
         name, found = target or folder.joinpath, trajectories(folder)
         runs = RunSet(found[""], {name: run for name, run in found.items() if name})
         if viewer:

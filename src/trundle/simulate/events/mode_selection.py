@@ -170,6 +170,8 @@ def _closed(chosen: Sequence[ModeChoice]) -> int:
 
 def _agrees(M: FloatArray, free: FloatArray, chosen: Sequence[ModeChoice]) -> bool:
     """Whether forces and accelerations are those of the laws; `free` (nv,) is nudot without contacts."""
+    if not np.all(np.isfinite(free)):
+        return False
     nudot = free
     rows, bias = np.vstack([c.rows for c in chosen]), np.concatenate([c.bias for c in chosen])
     asked = rows @ free + bias

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.numerics.singular import refused
 from trundle.records import Trajectory
 from trundle.report import Count, MetricGroup, Quantity
 
@@ -73,7 +74,8 @@ def after_impact(walker: Mapping[str, float], angle: Array, rate: Array) -> Arra
 
     kept = momenta(rate[0] * _turned(-feet[0]), rate)
     columns = [momenta(w[1] * _turned(-feet[1]), w) for w in np.eye(2)]
-    w = np.linalg.solve(np.stack(columns, axis=1), kept)
+    with refused("walker", "masses and lengths for which a touch-down has one outcome"):
+        w = np.linalg.solve(np.stack(columns, axis=1), kept)
     return np.array([angle[1], w[1], w[0]])
 
 

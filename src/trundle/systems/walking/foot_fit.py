@@ -232,7 +232,7 @@ def _tangency(data: GaitData, circle: CircleFit, points: FloatArray, used: np.nd
 
 
 def _leg(data: GaitData, circle: CircleFit, used: np.ndarray) -> float | None:
-    if data.hip is None:
+    if data.hip is None or not np.isfinite(data.hip[used]).all(axis=1).any():
         return None
     reach = np.linalg.norm(data.hip[used] - data.ankle[used], axis=1)
     return float(np.nanmedian(reach)) + float(circle.radius - circle.center[1])

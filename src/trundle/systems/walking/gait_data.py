@@ -18,6 +18,8 @@ ROWS = 1_000_000
 _FEWEST = 20
 _FASTEST, _SLACK = 25.0, 0.05
 """Fastest that a marker can move (m/s; a sprinter's foot: 20), and how far (m) its noise can put it from there."""
+_LARGEST = 1e100
+"""Beyond any number: squares of it can still be computed."""
 _TALL = 5.0
 """Largest distance (m) of knee and ankle marker, as a median; if it is larger, the data are not in metres."""
 
@@ -78,8 +80,11 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
     force, moment = columns(f"{plate}.ForY", f"{plate}.MomZ").T
     if len(rows) < _FEWEST:
         raise InputError("DATA", f"{shown}: {len(rows)} rows", f"a file of at least {_FEWEST} rows under their names")
-    if not np.all(np.isfinite(time)) or not np.all(np.diff(time) > 0):
-        raise InputError("DATA", shown, "a file whose TimeStamp is a number in every row and ascends (s)")
+    late = np.diff(time, prepend=-np.inf) > 0
+    if not np.all(late):
+        row = int(np.argmin(late))
+        what = f"{shown}, line {lines[row]}, TimeStamp: {time[row]:g}"
+        raise InputError("DATA", what, "a time that is a number in every row and ascends (s)")
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.where(force > 0, moment / force, np.nan)
     used = np.column_stack([force, moment, *markers.values()])
@@ -144,6 +149,7 @@ def _number(field: str, name: str, line: int, shown: str) -> float:
         value = float(field)
     except ValueError:
         value = float("inf")
-    if not np.isfinite(value) or "_" in field:
-        raise InputError("DATA", f"{shown}, line {line}, {name}: {field[:40]}", "a finite number, or NaN where missing")
+    if not abs(value) < _LARGEST or "_" in field:
+        allowed = f"a finite number, less than {_LARGEST:g} in size, or NaN where missing"
+        raise InputError("DATA", f"{shown}, line {line}, {name}: {field[:40]}", allowed)
     return value

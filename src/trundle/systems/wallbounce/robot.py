@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
@@ -26,6 +25,9 @@ from trundle.parameters import (
     check_parameters,
     parameter,
 )
+from trundle.records.whole import read_bytes
+from trundle.scenarios.files import TOML_BYTES
+from trundle.scenarios.scenario import read_toml
 
 __all__ = ["BalancerState", "BallBalancer", "FloorLoad"]
 
@@ -77,18 +79,15 @@ class FloorLoad(NamedTuple):
     normal: ca.SX
 
 
-def _table(text: str, file: str) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(text).get("robot")
-    except tomllib.TOMLDecodeError as error:
-        raise InputError("file", file, f"a TOML file: {error}") from None
+def _table(content: bytes, file: str) -> dict[str, Any]:
+    table = read_toml(content, file).get("robot")
     if not isinstance(table, dict):
         raise InputError("file", file, "a table [robot]")
     return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
 
 
 _NUMBERS = _table(
-    files("trundle.systems.wallbounce").joinpath("robots/ball_balancer.toml").read_text("utf-8"), "ball_balancer.toml"
+    files("trundle.systems.wallbounce").joinpath("robots/ball_balancer.toml").read_bytes(), "ball_balancer.toml"
 )
 
 
@@ -142,11 +141,7 @@ class BallBalancer:
         InputError
             If the file is no such file or a key or number is wrong; it names the file.
         """
-        try:
-            text = Path(path).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError("file", str(path), f"a readable file: {error}") from None
-        table = _table(text, str(path))
+        table = _table(read_bytes(Path(path), TOML_BYTES, "file", str(path)), str(path))
         known = [entry.name for entry in fields(cls)]
         for key in table:
             if key not in known:

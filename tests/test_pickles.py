@@ -1,0 +1,128 @@
+"""Every public object and error travels: to another process by pickle, and as a copy."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import copy
+import inspect
+import multiprocessing
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import trundle as tr
+from tests.recording import NAMES, PUBLIC, recorded
+from trundle.plan.stances.pose import StanceError
+from trundle.scenarios.problems import Problem, ScenarioError
+
+OF_THE_EXAMPLE = {"Actuated", "Delayed", "Part", "Noisy", "PlayThenHold", "Sensed", "Switching"}
+"""They hold what an example defines, a policy's class or a function, which pickle cannot find: copied only."""
+
+
+def through(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+WAYS = {"pickle": through, "deepcopy": copy.deepcopy}
+
+
+def shown(value: object) -> str:
+    """The characters of an object's repr without addresses, in order: a set has none."""
+    return "".join(sorted(re.sub(r"0x[0-9a-f]+", "0x", repr(value))))
+
+
+def test_every_public_name_is_found_again() -> None:
+    for name in NAMES:
+        if isinstance(PUBLIC[name], type) or inspect.isfunction(PUBLIC[name]):
+            assert through(PUBLIC[name]) is PUBLIC[name], name
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_instance_of_every_public_class_travels(way: str) -> None:
+    classes = {name for name in tr.__all__ if isinstance(PUBLIC.get(name), type)}
+    objects = recorded().objects
+    assert classes - set(objects) <= {"Shape", "ShapeError", "StorageError", "TrundleError"}, "no instance was recorded"
+    for name, one in objects.items():
+        if way == "deepcopy" or name not in OF_THE_EXAMPLE:
+            other = WAYS[way](one)
+            assert type(other) is type(one)
+            assert shown(other) == shown(one), name
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "error",
+    [
+        tr.InputError("a.b", -1.0, "> 0 (m)", "a.toml"), tr.InputError("f", lambda: 0, "a number"),
+        tr.InputError("f", (x for x in [1]), "a number"), tr.InputError("n", 10**5000, "an integer"),
+        tr.ShapeError("shape", tr.Sphere(0.1), "flat"), tr.MissingExtraError("mujoco", "sim"),
+        tr.CompileError("cc failed", "line 3"), tr.StorageError("full"), tr.TrundleError("that"),
+        tr.SimulationError("it slipped", tr.Status.SLIPPED, None), StanceError("no pose", {"left": 0.1}),
+        ScenarioError([Problem("a.b", -1.0, "must be > 0")], "a.toml"),
+    ],
+    ids=lambda error: type(error).__name__,
+)  # fmt: skip
+def test_every_error_travels_with_its_words(error: Exception, way: str) -> None:
+    other = WAYS[way](error)
+    assert type(other) is type(error)
+    assert str(other) == str(error)
+    assert len(str(error)) < 300
+    assert {**vars(other), "value": ""} == {**vars(error), "value": ""}
+
+
+def moved(pair: tr.RollingPair, start: Any) -> np.ndarray:
+    return tr.simulate(pair, start, duration=0.1)["object_position"]
+
+
+class Push:
+    """A policy that pickle finds."""
+
+    period = 0.01
+
+    def reset(self) -> None: ...
+
+    def __call__(self, time: float, state: np.ndarray) -> np.ndarray:
+        return np.array([time])
+
+
+def test_what_holds_a_policy_travels_with_it() -> None:
+    late, noisy = tr.Delayed(Push(), delay=0.01, first=[0.0]), tr.Noisy(Push(), deviation=0.1, seed=1)
+    for one in (late, noisy, tr.Actuated(Push(), 1, gain=1.01)):
+        other = through(one)
+        for policy in (one, other):
+            policy.reset()
+        found = [[policy(0.01 * k, np.zeros(2)).tolist() for k in range(3)] for policy in (one, other)]
+        assert found[0] == found[1]
+
+
+def control() -> tr.Optimiser:
+    x, u, p = (ca.SX.sym(name) for name in "xup")
+    stage, end = tr.Cost(residual=u), tr.Cost(residual=x - p, weights=10.0)
+    return tr.Optimiser(tr.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10), damping=0.5)
+
+
+def test_what_holds_expressions_computes_the_same_in_its_new_place() -> None:
+    guess = tr.Guess(np.zeros((10, 1)), np.zeros((11, 1)))
+    optimiser = control()
+    found = [one.solve([0.0], [1.0], guess).states for one in (optimiser, through(optimiser), copy.deepcopy(optimiser))]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    slope = tr.ExpressionCurve(lambda u: (u, 0.3 * u**2), range=(-2.0, 2.0))
+    np.testing.assert_array_equal(through(slope).sample(5)[0], slope.sample(5)[0])
+    touch = tr.SoftTouch.at([0.45, 0.0, 1.0], [-0.2, 0, 0], 0.03, tr.Wall([0, 0, 0], [1, 0, 0]))
+    assert float(through(touch).distance) == float(touch.distance)
+
+
+@pytest.mark.slow
+def test_models_travel_to_processes_that_start_anew() -> None:
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), 0.1), tr.Hand(tr.Plane()))
+    start = pair.place(object_angular_velocity=(1.0, 2.0, 0.0))
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        there: Callable[..., Any] = pool.submit(moved, pair, start).result
+        np.testing.assert_allclose(there(), moved(pair, start), atol=1e-12)

@@ -53,7 +53,7 @@ class CompiledMode:
         self.system, self.mode, self.held, self.method = system, mode, held, method
         self.model: TreeModel = system.model(mode.atlas)
         self._t = ca.SX.sym("t")
-        inputs, u = self._inputs(held)
+        inputs, self._u = self._inputs(held)
         self.input_count = inputs.shape[0]
         n, d = len(mode.laws), self.model.d
         onsets, signs = ca.SX.sym("onset", d, n), ca.SX.sym("sign", n)
@@ -70,13 +70,12 @@ class CompiledMode:
         projection = self._projection(laws, signs) if method.stabilization == "projection" and moving else None
         self.integrator = Integrator(
             OdeSystem(
-                rate=self._function("rate", self.dynamics.xdot, u),
-                margins=self._function("margins", ca.vertcat(*margins.values()), u) if margins else None,
-                projection=None if projection is None else self._function("projection", projection, u),
+                rate=self.function("rate", self.dynamics.xdot),
+                margins=self.function("margins", ca.vertcat(*margins.values())) if margins else None,
+                projection=None if projection is None else self.function("projection", projection),
             ),
             method=method.name,
         )
-        self._u = u
         self._outputs: ca.Function | None = None
 
     def _inputs(self, held: bool) -> tuple[ca.SX, ca.SX]:
@@ -192,10 +191,11 @@ class CompiledMode:
         contact = next(i for i, contact_pair in enumerate(self.system.contact_pairs) if contact_pair.contact == name)
         return sum(LAWS[self.mode.laws[i]].touching for i in self.system.pair_of(contact)) > 1
 
-    def _function(self, name: str, expression: ca.SX, u: ca.SX) -> ca.Function:
-        plain = ca.Function(name, [self.model.x, self.model.u, self._kept], [expression])
-        substituted = plain(self.model.x, u, self._kept)
-        return ca.Function(name, [self._t, self.model.x, self._p], [substituted], {"cse": True})
+    def function(self, name: str, *expressions: ca.SX) -> ca.Function:
+        """Return (t, x, p) -> expressions of the model's x and u."""
+        plain = ca.Function(name, [self.model.x, self.model.u, self._kept], list(expressions))
+        substituted = plain.call([self.model.x, self._u, self._kept])
+        return ca.Function(name, [self._t, self.model.x, self._p], substituted, {"cse": True})
 
     def parameters(
         self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | FloatArray | None = None
@@ -219,7 +219,7 @@ class CompiledMode:
             self._output_names = tuple(expressions)
             sizes = [e.shape[0] for e in expressions.values()]
             self._output_ends = np.cumsum([0, *sizes])
-            function = self._function("outputs", ca.vertcat(*expressions.values()), self._u)
+            function = self.function("outputs", ca.vertcat(*expressions.values()))
             self._outputs = compile_function(function) if self.integrator.compiled and len(t) > 200 else function
         values = np.asarray(self._outputs(t[None, :], x.T, p.T)).T
         ends = self._output_ends

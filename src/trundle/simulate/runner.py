@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,12 +15,14 @@ from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
 from trundle.simulate.compiled_mode import CompiledMode, projected
-from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, chatters, cycles, recontact
+from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, cycles, recontact
 from trundle.simulate.events.chart_transition import has_neighbour
 from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.record import Log, Segment
 from trundle.simulate.record.log import Transition
+from trundle.simulate.stepping import NAME as TIME_STEPPING
+from trundle.simulate.stepping import Stepping
 from trundle.status import Status
 
 WATCH_STEP = 5e-3
@@ -34,8 +36,10 @@ WATCH_SPAN = 0.25
 
 NO_LOOKS: FloatArray = np.zeros(0)
 
-STUCK = 30
-"""Transitions in a row without progress in time that end a run."""
+MANY, RECENT = 12, 1e-5
+"""So many transitions within so short a time (s) are no progress."""
+
+_UNDECIDED = (Status.JAMMED, Status.SECOND_CONTACT, Status.NOT_FINITE, Status.STEP_TOO_SMALL)
 
 MAX_STEPS = 1_000_000
 """Longest run of steps of one integration, beyond those of a fixed step."""
@@ -71,6 +75,7 @@ class Runner:
         )
         self.log = Log(controlled=policy is not None, accurate=accurate, period=self.period)
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
+        self.stepping = Stepping(self)
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
         self._held: FloatArray | None = None
@@ -120,7 +125,7 @@ class Runner:
 
     def _through(self, now: HybridState, duration: float) -> Status:
         """Go from mode to mode."""
-        stuck, since, settled = 0, -1.0, -1.0
+        settled = -1.0
         here: list[HybridState] = []
         while now.t < duration:
             outcome = self._mode(now, duration)
@@ -129,34 +134,69 @@ class Runner:
             after, event, phase = outcome
             try:
                 following, reason = self.board.next(after, event, phase)
+                if self._stiff(after, following):
+                    following = Status.STEP_TOO_SMALL
             except np.linalg.LinAlgError as error:
                 following, reason = Status.NOT_FINITE, str(error)
             if isinstance(following, Status):
-                self._note(after, following.label, reason, event.contact)
-                return following
-            self._note(after, following.mode.label, reason, event.contact)
+                following = self._over(after, event, [*here, after], duration, following, reason)
+                if isinstance(following, Status):
+                    return following
+                here = []
+            else:
+                self._note(after, following.mode.label, reason, event.contact)
             if self.until is not None and self.until(after.mode, following.mode):
                 return Status.SUCCESS
-            stuck = stuck + 1 if following.t - since < 1e-12 else 0
-            since, here = following.t, [*here, following] if stuck else [following]
-            if cycles(here):
-                following, status = self._settled(here, settled)
-                if status is not None:
-                    return status
-                here, settled = [], following.t
-            if stuck > STUCK or chatters(self.log.transitions):
-                return Status.STEP_TOO_SMALL if stuck > STUCK else Status.JAMMED
+            here = [*(one for one in here if following.t - one.t < RECENT), following]
+            at_once = [one for one in here if following.t - one.t < 1e-12]
+            if cycles(at_once) or len(here) > MANY:
+                together = self.board.settle(at_once) if following.t - settled > 1e-12 else None
+                if together is not None:
+                    settled = following.t
+                    self._note(following, together.mode.label, "the forces of all contacts were decided together")
+                    following, here = together, []
+                else:
+                    reason = "transitions follow each other without progress"
+                    following = self._over(following, None, here, duration, Status.STEP_TOO_SMALL, reason)
+                    if isinstance(following, Status):
+                        return following
+                    here = []
             now = following
         return Status.SUCCESS
 
-    def _settled(self, here: list[HybridState], settled: float) -> tuple[HybridState, Status | None]:
-        """Decide all contacts together where transitions undo each other, once at a time; else that is the end."""
-        together = self.board.settle(here) if here[-1].t - settled > 1e-12 else None
-        if together is None:
-            self._note(here[-1], Status.SECOND_CONTACT.label, "one transition undoes the other")
-            return here[-1], Status.SECOND_CONTACT
-        self._note(here[-1], together.mode.label, "the forces of all contacts were decided together")
-        return together, None
+    def _stiff(self, before: HybridState, after: HybridState | Status) -> bool:
+        """Whether a slip in space begins beside other contacts: its direction turns with their forces, at once."""
+        if self.system.d == 2 or isinstance(after, Status) or not self.stepping.possible(before):
+            return False
+        begun = [b for a, b in zip(before.mode.laws, after.mode.laws, strict=True) if a != b and LAWS[a].touching]
+        return "sliding" in begun and sum(LAWS[law].touching for law in after.mode.laws) > 1
+
+    def _over(
+        self,
+        now: HybridState,
+        event: Event | None,
+        here: Sequence[HybridState],
+        duration: float,
+        status: Status,
+        reason: str,
+    ) -> HybridState | Status:
+        """Go on in time steps where events end, if they can; else that is how the run ends."""
+        contact = None if event is None else event.contact
+        if status not in _UNDECIDED or not self.stepping.possible(now):
+            self._note(now, status.label, reason, contact)
+            return status
+        touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
+        self._note(now, TIME_STEPPING, reason, contact)
+        following = self.stepping.over(now, touched | ({contact} if contact is not None else set()), duration)
+        if isinstance(following, Status):
+            self._note(now, following.label, reason, contact)
+        else:
+            note: Transition = {
+                "time": following.t, "from": TIME_STEPPING, "to": following.mode.label,
+                "reason": "the contacts stay as they are",
+            }  # fmt: skip
+            self.log.transitions.append(note)
+        return following
 
     def _begin(self, now: HybridState) -> HybridState | Status:
         """Decide the first mode: a body may start with a slip, or on a line or a face."""
@@ -208,7 +248,7 @@ class Runner:
         gaps = {f"{self.board.name(i)}.gap" for corners in self.system.patches for i in corners}
         brief = _BRIEF
         while now.t < duration:
-            self._ask(now)
+            self.ask(now)
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
             looked = needed or watch.full
@@ -285,7 +325,7 @@ class Runner:
         contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
         return margin.startswith(("chart", "data")) and has_neighbour(contact_pair, margin)
 
-    def _ask(self, now: HybridState) -> None:
+    def ask(self, now: HybridState) -> None:
         """Call the policy when its time has come, once each time."""
         if self.policy is None:
             return

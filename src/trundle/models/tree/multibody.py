@@ -292,7 +292,7 @@ class Multibody(HoldsExpressions, ABC):
         return Dynamics(
             x=self.x,
             u=self.u,
-            xdot=self.state_rate(nudot, terms.kin, _rates(terms.kin, mode)),
+            xdot=self.state_rate(nudot, terms.kin, rates_of(terms.kin, mode)),
             nudot=nudot,
             lam=lam,
             forces=tuple(forces),
@@ -361,6 +361,6 @@ def _resolved_inertia(body: Body) -> ca.SX:
     return body.motion.R @ ca.SX(ca.DM(body.inertia)) @ body.motion.R.T
 
 
-def _rates(kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
-    """Rates of all contact coordinates; a contact that is apart keeps its own until it is found again."""
+def rates_of(kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
+    """Return the rates of all contact coordinates; a contact that is apart keeps its own until it is found again."""
     return ca.vertcat(*(k.rates if law.touching else ca.SX(*k.rates.shape) for k, law in zip(kin, mode, strict=True)))

@@ -1,0 +1,182 @@
+"""Time stepping: Moreau's scheme on the contact rows of a system, over instants that events cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS, PureRolling, is_own
+from trundle.models.tree.multibody import rates_of
+from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import velocities_changed
+from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
+from trundle.simulate.events.states import rolling_law
+from trundle.simulate.events.transitions import EventHandler, HybridState
+from trundle.simulate.mode import Mode
+
+FIRST_STEP, LONGEST_STEP = 1e-6, 1e-4
+"""s. Each step is a fourth longer than the one before."""
+_GROWTH, _SAME = 1.25, 5
+CLEAR_SLIP = 1e-5
+"""Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
+_NOTHING, _OPENS, _SLIPS = 1e-12, 1e-10, 1e-9
+_FAR = 1e-6
+"""Residual of Coulomb's law with which no step is taken."""
+
+
+class _Touching(PureRolling):
+    """All rows of a contact that may slip and open: its coordinates follow the moving contact point."""
+
+    slipping = True
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """M nudot = f, and of each contact J, b and velocity (normal first), its gap, its spin row; numbers."""
+
+    M: FloatArray
+    f: FloatArray
+    J: FloatArray
+    b: FloatArray
+    velocity: FloatArray
+    gap: FloatArray
+    spin: FloatArray
+    spin_b: FloatArray
+    spin_rate: FloatArray
+
+
+class TimeStepping:
+    """Steps of a system whose contacts may slip, stick, open and close within each step (Moreau 1988; Jean 1999):
+
+        M (nu' - nu) = h f + J'L,   v = J nu' + h b + n gap / h,   (L, v) obey Coulomb's law,
+
+    positions with the mean velocity. Of first order, and without a stiff direction of slips that begin or end.
+
+    Parameters
+    ----------
+    board : EventHandler
+    now : HybridState
+    contacts : sequence of int
+        Those that may touch: the other ones stay apart.
+    """
+
+    def __init__(self, board: EventHandler, now: HybridState, contacts: Sequence[int]) -> None:
+        self.board, self.system, self.now = board, board.system, now
+        self.contacts = tuple(contacts)
+        self.phase = board.phase_of(now.mode)
+        sticky = self.system.rules.on_slip == "ignore"
+        frictions = [joined.friction for joined in self.phase.model.constraints]
+        self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
+        pure = self.system.d == 3 and rolling_law(self.system) == "pure-rolling"
+        self.pure = np.array([pure and frictions[i].torsional == 0.0 for i in self.contacts])
+        self.spins = self.pure & np.array([now.mode.laws[i] == "pure-rolling" for i in self.contacts])
+        self.h, self.same, self.begin = FIRST_STEP, 0, now.t
+        self.slowest = np.inf
+
+    @staticmethod
+    def possible(system: ContactSystem, laws: Sequence[str]) -> bool:
+        """Return whether all of the system's rows are those of Coulomb's law."""
+        minimal = any(name.endswith(".relative_velocity") for name in system.model().layout)
+        return not minimal and not any(is_own(law) for law in laws)
+
+    def step(self, longest: float) -> HybridState | None:
+        """Take one step of at most `longest` (s); return the state after it, or None where no forces were found."""
+        h = min(self.h, longest)
+        now, u = self.now, self.board.inputs(self.now.t)
+        p = self.phase.parameters(u)
+        terms = self._terms(now.t, now.x, p)
+        jump, found, opens = self._impulses(terms, h)
+        if not found.residual < _FAR or not np.all(np.isfinite(jump)):
+            return None
+        x = velocities_changed(self.system, now.mode.atlas, now.x, jump)
+        middle = velocities_changed(self.system, now.mode.atlas, now.x, jump / 2)
+        x = x + h * np.asarray(self._function("drift")(now.t + h / 2, middle, p)).ravel()
+        if not np.all(np.isfinite(x)):
+            return None
+        self._read(found, opens, now.t + h, x)
+        self.h = min(self.h * _GROWTH, LONGEST_STEP)
+        return self.now
+
+    def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
+        values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
+        M, f, J, b, velocity, gap, spin, spin_b, spin_rate = values
+        return _Terms(M, f.ravel(), J, b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel())
+
+    def _impulses(self, terms: _Terms, h: float) -> tuple[FloatArray, ContactImpulses, FloatArray]:
+        """Return the jump of nu (nv,), the impulses and velocities, and the speeds (m,) at which gaps open."""
+        d = self.system.d
+        inverse = np.linalg.inv(terms.M)
+        nudot = inverse @ terms.f
+        held = self.spins
+        if np.any(held):
+            C = terms.spin[held]
+            lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, hermitian=True)
+            nudot = nudot - lever @ (C @ nudot + terms.spin_b[held] + terms.spin_rate[held] / h)
+            inverse = inverse - lever @ C @ inverse
+        free = terms.velocity + h * (terms.J @ nudot + terms.b)
+        free[::d] += np.maximum(terms.gap, 0.0) / h
+        push = inverse @ terms.J.T
+        found = contact_impulses(terms.J @ push, free.reshape(-1, d), self.friction)
+        return h * nudot + push @ found.impulses.ravel(), found, found.velocities[:, 0]
+
+    def _read(self, found: ContactImpulses, opens: FloatArray, t: float, x: FloatArray) -> None:
+        """Take what the contacts did in a step as the mode it ends in."""
+        laws = ["separated"] * len(self.now.mode.laws)
+        onsets = np.zeros_like(self.now.onsets)
+        largest = float(np.abs(found.impulses).max(initial=0.0))
+        slips = np.linalg.norm(found.velocities[:, 1:], axis=1)
+        for k, i in enumerate(self.contacts):
+            if found.impulses[k, 0] <= _NOTHING * largest and opens[k] > _OPENS:
+                continue
+            sliding = slips[k] > _SLIPS and np.isfinite(self.friction[k])
+            self.spins[k] = self.pure[k] and not sliding
+            laws[i] = "sliding" if sliding else "pure-rolling" if self.pure[k] else "rolling"
+        mode = replace(self.now.mode, laws=tuple(laws), rest=False)
+        self.same = self.same + 1 if mode == self.now.mode else 0
+        self.slowest = float(min((slips[k] for k, i in enumerate(self.contacts) if laws[i] == "sliding"), default=np.inf))
+        self.now = HybridState(t, x, mode, onsets)
+
+    def settled(self, least: float) -> HybridState | None:
+        """Return where events can go on from, or None: the same laws for some steps and at least a time `least` (s),
+        no slip so slow that its direction turns at once, and forces and gaps that agree with the laws."""
+        now = self.now
+        if self.same < _SAME or now.t - self.begin < least or self.slowest < CLEAR_SLIP:
+            return None
+        phase = self.board.phase_of(now.mode)
+        p = phase.parameters(self.board.inputs(now.t))
+        x = projected(phase, now.t, now.x, p)
+        values = phase.margin_values(now.t, x, p)
+        names = [self.board.name(i) for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
+        forces = (values.get(f"{name}.{what}", 0.0) for name in names for what in ("normal_force", "friction"))
+        if not all(value >= 0.0 for value in forces):
+            return None
+        gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
+        return replace(now, x=x, unarmed=gaps)
+
+    def _function(self, name: str) -> ca.Function:
+        atlas, held = self.now.mode.atlas, self.phase.held
+        key = ("time stepping", atlas, self.contacts, held)
+        return self.system.kept(key, lambda: _functions(self.phase, self.contacts))[name]
+
+
+def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Function]:
+    """(t, x, p) -> terms, and (t, x, p) -> x' at constant velocities."""
+    model, d = phase.model, phase.model.d
+    laws = [_Touching() if i in contacts else LAWS["separated"] for i in range(len(model.constraints))]
+    terms = model.terms(laws)
+    rows: list[list[ca.SX]] = [[], [], [], [], [], [], []]
+    for i in contacts:
+        k, at = terms.kin[i], terms.split[i]
+        axes = ca.horzcat(k.n, k.T).T
+        J, b, velocity = terms.J[at, :], terms.b[at], terms.velocity[at]
+        parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], ca.dot(k.n, k.gap), J[d:, :], b[d:], velocity[d:]]
+        for gathered, part in zip(rows, parts, strict=True):
+            gathered.append(part)
+    drift = model.state_rate(ca.SX(model.nv, 1), terms.kin, rates_of(terms.kin, laws))
+    outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows)]
+    return {"terms": phase.function("terms", *outputs), "drift": phase.function("drift", drift)}

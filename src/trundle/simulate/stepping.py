@@ -1,0 +1,88 @@
+"""Stepping over: a run that events cannot take further goes on in time steps for a short while."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trundle.contact.laws import LAWS
+from trundle.models.tree.system import ContactSystem
+from trundle.simulate.events.time_stepping import TimeStepping
+from trundle.simulate.events.transitions import HybridState
+from trundle.simulate.record import Segment
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.simulate.runner import Runner
+
+NAME = "time stepping"
+"""What transitions call it."""
+LEAST = 1e-5
+"""s, of the shortest such while; the next one is twice as long where it follows at once."""
+
+
+class Stepping:
+    """Takes a run over instants that events cannot decide; remembers how long the last while had to be."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self._least, self._until = LEAST, -np.inf
+
+    def possible(self, now: HybridState) -> bool:
+        """Return whether the contacts of a state obey Coulomb's law and may slip and come apart."""
+        rules = self.runner.system.rules
+        return (
+            TimeStepping.possible(self.runner.system, now.mode.laws)
+            and rules.on_slip != "stop"
+            and rules.on_separation != "ignore"
+            and not now.mode.rest
+        )
+
+    def over(self, now: HybridState, touched: set[int], duration: float) -> HybridState | Status:
+        """Return the state from which events go on, or how the run ended. ``touched``: contacts that touched lately."""
+        runner = self.runner
+        begin = now.t
+        follows_at_once = begin - self._until < 10.0 * self._least
+        self._least = 2.0 * self._least if follows_at_once else LEAST
+        steps = TimeStepping(runner.board, now, sorted(touched | set(nearby(runner.system))))
+        after: HybridState | None = None
+        while after is None:
+            if now.t >= duration:
+                self._until = now.t
+                return now
+            runner.ask(now)
+            _, until = runner.inputs(now.t)
+            samples = runner.samples[np.searchsorted(runner.samples, now.t, side="right") :]
+            until = min(until, duration, float(samples[0]) if samples.size else np.inf)
+            following = steps.step(until - now.t if until - now.t > 1e-12 else np.inf)
+            if following is None:
+                return Status.NOT_FINITE
+            now = following
+            if samples.size and now.t >= samples[0] - 1e-12:
+                self._record(now, float(samples[0]))
+            if self._came_apart(now):
+                return Status.SEPARATED
+            if runner.progress is not None:
+                runner.progress(now.t)
+            after = steps.settled(self._least)
+        self._until = now.t
+        return after
+
+    def _record(self, now: HybridState, t: float) -> None:
+        phase = self.runner.phase(now.mode)
+        p = phase.parameters(self.runner.inputs(now.t)[0], now.onsets)
+        self.runner.log.segments.append(Segment(phase, np.array([t]), np.array(now.x)[None], p[None]))
+
+    def _came_apart(self, now: HybridState) -> bool:
+        """Whether two bodies came apart that the user's rules keep together."""
+        system = self.runner.system
+        if system.rules.on_separation == "fly":
+            return False
+        return not all(any(LAWS[now.mode.laws[i]].touching for i in pair) for pair in system.pairs)
+
+
+def nearby(system: ContactSystem) -> list[int]:
+    """Return the contacts that know their gap at a distance."""
+    sizes = [joined.contact.size for joined in system.model().constraints]
+    return [i for i, pair in enumerate(system.contact_pairs) if sizes[i] == 0 and pair.ahead is None]

@@ -10,8 +10,7 @@ import pytest
 import trundle as tr
 from trundle.models.rigid_body import HandMotion
 from trundle.simulate.events import states
-from trundle.simulate.events.impact import plastic_impact
-from trundle.simulate.events.impact_sets import Candidate
+from trundle.simulate.events.impact import Candidate, plastic_impact
 from trundle.status import Status
 
 Z = np.array([0.0, 0.0, 1.0])

@@ -8,11 +8,8 @@ import pytest
 import trundle as tr
 from trundle.contact.laws import SLIP_END
 from trundle.simulate.compiled_mode import CompiledMode
-from trundle.simulate.events.chatter import chatters
-from trundle.simulate.events.impact import plastic_impact
-from trundle.simulate.events.impact_cone import cone_laws
-from trundle.simulate.events.impact_sets import Candidate
-from trundle.simulate.events.transitions import JAM, TRANSITIONS
+from trundle.simulate.events.impact import Candidate, plastic_impact
+from trundle.simulate.events.transitions import TRANSITIONS
 from trundle.simulate.mode import Method, Mode
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -52,17 +49,6 @@ def test_a_landing_on_the_fourth_foot_is_decided(mu: float) -> None:
         assert gain < 0
 
 
-def test_cones_know_what_sets_know() -> None:
-    """The projections find the law of a single contact that slides, with its direction."""
-    contact = Candidate(np.eye(3), np.array([1.0, 0.5, -1.0]), UP, 0.2)
-    found = cone_laws(np.diag([1.0, 1.0, 2.0]), {0: contact})
-    assert found is not None
-    laws, ways = found
-    assert laws == {0: "sliding"}
-    np.testing.assert_allclose(ways[0], np.array([1.0, 0.5, 0.0]) / np.sqrt(1.25), atol=1e-9)
-    assert cone_laws(np.eye(3), {0: Candidate(np.eye(3), contact.velocity, UP, np.inf)}) is None
-
-
 def test_an_inaccurate_run_sees_a_slip_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A ball that slides and spins sideways: it rolls at last, at any tolerance, at the same time."""
     monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
@@ -80,12 +66,3 @@ def test_an_inaccurate_run_sees_a_slip_end(monkeypatch: pytest.MonkeyPatch) -> N
     assert phase.margins == ("contact.normal_force", "contact.slip_speed", f"contact.{SLIP_END}")
     held = CompiledMode(pair.system, Mode(("sliding",), ((0, 0),)), True, Method(relative_tolerance=1e-7))
     assert held.margins == phase.margins, "a walk's policy cuts it into pieces of 4 ms: in one of them a foot may stop"
-
-
-def test_chatter_is_told_from_a_busy_run() -> None:
-    jam = {"time": 0.5, "reason": JAM}
-    other = {"time": 0.5, "reason": "the gap closed"}
-    assert chatters([jam, other] * 12)
-    assert not chatters([jam, other] * 11)
-    assert not chatters([other] * 100)
-    assert not chatters([{**jam, "time": 1e-3 * i} for i in range(40)])

@@ -15,14 +15,14 @@ from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
 from trundle.simulate.compiled_mode import CompiledMode, projected
-from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, cycles, recontact
+from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, recontact
 from trundle.simulate.events.chart_transition import has_neighbour
 from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
+from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.record import Log, Segment
 from trundle.simulate.record.log import Transition
-from trundle.simulate.stepping import NAME as TIME_STEPPING
-from trundle.simulate.stepping import Stepping
+from trundle.simulate.stepping import STEPPING, Stepping
 from trundle.status import Status
 
 WATCH_STEP = 5e-3
@@ -36,10 +36,10 @@ WATCH_SPAN = 0.25
 
 NO_LOOKS: FloatArray = np.zeros(0)
 
-MANY, RECENT = 12, 1e-5
+_MANY, _RECENT = 12, 1e-5
 """So many transitions within so short a time (s) are no progress."""
-
-_UNDECIDED = (Status.JAMMED, Status.SECOND_CONTACT, Status.NOT_FINITE, Status.STEP_TOO_SMALL)
+_ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
+"""How an integration ends where forces grow without bound or turn at once."""
 
 MAX_STEPS = 1_000_000
 """Longest run of steps of one integration, beyond those of a fixed step."""
@@ -125,77 +125,62 @@ class Runner:
 
     def _through(self, now: HybridState, duration: float) -> Status:
         """Go from mode to mode."""
-        settled = -1.0
         here: list[HybridState] = []
         while now.t < duration:
             outcome = self._mode(now, duration)
             if isinstance(outcome, Status):
                 return outcome
             after, event, phase = outcome
-            try:
-                following, reason = self.board.next(after, event, phase)
-                if self._stiff(after, following):
-                    following = Status.STEP_TOO_SMALL
-            except np.linalg.LinAlgError as error:
-                following, reason = Status.NOT_FINITE, str(error)
-            if isinstance(following, Status):
-                following = self._over(after, event, [*here, after], duration, following, reason)
-                if isinstance(following, Status):
-                    return following
+            following, reason = self._next(after, event, phase)
+            if isinstance(following, HybridState) and self.board.indeterminate(following):
+                following, reason = Undecided(Status.JAMMED), INDETERMINATE
+            here = [*(one for one in here if after.t - one.t < _RECENT), after]
+            if isinstance(following, HybridState):
+                self._note(after, following.mode.label, reason, event)
+                if len(here) > _MANY or _was_there(following, here):
+                    reason = "transitions follow each other without progress"
+                    after, following, event = following, Undecided(Status.SECOND_CONTACT), None
+            if isinstance(following, Undecided):
+                following = self._over(after, event, here, duration, following.status, reason)
                 here = []
-            else:
-                self._note(after, following.mode.label, reason, event.contact)
+            elif isinstance(following, Status):
+                self._note(after, following.label, reason, event)
+            if isinstance(following, Status):
+                return following
             if self.until is not None and self.until(after.mode, following.mode):
                 return Status.SUCCESS
-            here = [*(one for one in here if following.t - one.t < RECENT), following]
-            at_once = [one for one in here if following.t - one.t < 1e-12]
-            if cycles(at_once) or len(here) > MANY:
-                together = self.board.settle(at_once) if following.t - settled > 1e-12 else None
-                if together is not None:
-                    settled = following.t
-                    self._note(following, together.mode.label, "the forces of all contacts were decided together")
-                    following, here = together, []
-                else:
-                    reason = "transitions follow each other without progress"
-                    following = self._over(following, None, here, duration, Status.STEP_TOO_SMALL, reason)
-                    if isinstance(following, Status):
-                        return following
-                    here = []
             now = following
         return Status.SUCCESS
 
-    def _stiff(self, before: HybridState, after: HybridState | Status) -> bool:
-        """Whether a slip in space begins beside other contacts: its direction turns with their forces, at once."""
-        if self.system.d == 2 or isinstance(after, Status) or not self.stepping.possible(before):
-            return False
-        begun = [b for a, b in zip(before.mode.laws, after.mode.laws, strict=True) if a != b and LAWS[a].touching]
-        return "sliding" in begun and sum(LAWS[law].touching for law in after.mode.laws) > 1
+    def _next(self, after: HybridState, event: Event | Undecided, phase: CompiledMode) -> tuple[Following, str]:
+        """Return what follows an event, and the reason for the record."""
+        if isinstance(event, Undecided):
+            return event, "the forces grew without bound"
+        try:
+            return self.board.next(after, event, phase)
+        except np.linalg.LinAlgError as error:
+            return Undecided(Status.NOT_FINITE), str(error)
 
     def _over(
         self,
         now: HybridState,
-        event: Event | None,
+        event: Event | Undecided | None,
         here: Sequence[HybridState],
         duration: float,
         status: Status,
         reason: str,
     ) -> HybridState | Status:
-        """Go on in time steps where events end, if they can; else that is how the run ends."""
-        contact = None if event is None else event.contact
-        if status not in _UNDECIDED or not self.stepping.possible(now):
-            self._note(now, status.label, reason, contact)
-            return status
-        touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
-        self._note(now, TIME_STEPPING, reason, contact)
-        following = self.stepping.over(now, touched | ({contact} if contact is not None else set()), duration)
+        """Go on in time steps where events end, if that can be; else that is how the run ends."""
+        following: HybridState | Status = status
+        if self.board.steps(now):
+            touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
+            self._note(now, STEPPING, reason, event)
+            touched |= {event.contact} if isinstance(event, Event) else set()
+            following = self.stepping.over(now, touched, duration)
         if isinstance(following, Status):
-            self._note(now, following.label, reason, contact)
+            self._note(now, following.label, reason, event)
         else:
-            note: Transition = {
-                "time": following.t, "from": TIME_STEPPING, "to": following.mode.label,
-                "reason": "the contacts stay as they are",
-            }  # fmt: skip
-            self.log.transitions.append(note)
+            self._note(following, following.mode.label, "the contacts stay as they are", mode=STEPPING)
         return following
 
     def _begin(self, now: HybridState) -> HybridState | Status:
@@ -238,7 +223,7 @@ class Runner:
     def _parameters(self, now: HybridState) -> FloatArray:
         return self.phase(now.mode).parameters(self.inputs(now.t)[0], now.onsets)
 
-    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event, CompiledMode]:
+    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, CompiledMode]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
         watch = ContactDetector(self.system, now.mode, now.unarmed)
@@ -280,7 +265,7 @@ class Runner:
                 self._keep(phase, done, p, ended=end is not None)
             self.log.count(phase, done, lasted=end is None or lasted)
             if done.status is not Status.SUCCESS:
-                return self._failed(now, done.status)
+                return self._failed(now, done, phase)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
                 self._note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
@@ -296,13 +281,16 @@ class Runner:
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
 
-    def _failed(self, now: HybridState, status: Status) -> Status:
-        """Return how the run ends where a mode cannot go on; two contacts of a body may hold what cannot be held."""
+    def _failed(
+        self, now: HybridState, done: Integration, phase: CompiledMode
+    ) -> Status | tuple[HybridState, Event | Undecided, CompiledMode]:
+        """Return how the run ends where a mode cannot go on, or that no law of it decides."""
         twice = any(sum(LAWS[now.mode.laws[i]].touching for i in pair) > 1 for pair in self.system.pairs)
-        if status is not Status.NOT_FINITE or not twice:
+        status = Status.SECOND_CONTACT if twice and done.status is Status.NOT_FINITE else done.status
+        if done.status not in _ENDLESS or not self.board.steps(now):
             return status
-        self._note(now, Status.SECOND_CONTACT.label, "two contacts of a body cannot be held together")
-        return Status.SECOND_CONTACT
+        good = bool(np.all(np.isfinite(done.x_end)))
+        return (replace(now, t=done.t_end, x=done.x_end) if good else now), Undecided(status), phase
 
     def _armed(self, phase: CompiledMode, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
@@ -425,11 +413,18 @@ class Runner:
         one = (np.array([now.t]), np.array(now.x)[None], self._parameters(now)[None])
         self.log.segments.append(Segment(self.phase(now.mode), *one))
 
-    def _note(self, at: HybridState, following: str, reason: str, contact: int | None = None) -> None:
-        note: Transition = {"time": at.t, "from": at.mode.label, "to": following, "reason": reason}
-        if contact is not None and len(self.system.pairs) > 1:
-            note["contact"] = self.board.name(contact)
+    def _note(
+        self, at: HybridState, following: str, reason: str, event: Event | Undecided | None = None, mode: str = ""
+    ) -> None:
+        note: Transition = {"time": at.t, "from": mode or at.mode.label, "to": following, "reason": reason}
+        if isinstance(event, Event) and len(self.system.pairs) > 1:
+            note["contact"] = self.board.name(event.contact)
         self.log.transitions.append(note)
+
+
+def _was_there(now: HybridState, here: Sequence[HybridState]) -> bool:
+    """Whether transitions at one instant have led back to where they began."""
+    return any(one.mode == now.mode and one.unarmed == now.unarmed and now.t - one.t < 1e-12 for one in here)
 
 
 def _period(policy: Policy) -> float:

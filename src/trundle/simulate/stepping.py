@@ -16,7 +16,7 @@ from trundle.status import Status
 if TYPE_CHECKING:
     from trundle.simulate.runner import Runner
 
-NAME = "time stepping"
+STEPPING = "time stepping"
 """What transitions call it."""
 LEAST = 1e-5
 """s, of the shortest such while; the next one is twice as long where it follows at once."""
@@ -28,16 +28,6 @@ class Stepping:
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self._least, self._until = LEAST, -np.inf
-
-    def possible(self, now: HybridState) -> bool:
-        """Return whether the contacts of a state obey Coulomb's law and may slip and come apart."""
-        rules = self.runner.system.rules
-        return (
-            TimeStepping.possible(self.runner.system, now.mode.laws)
-            and rules.on_slip != "stop"
-            and rules.on_separation != "ignore"
-            and not now.mode.rest
-        )
 
     def over(self, now: HybridState, touched: set[int], duration: float) -> HybridState | Status:
         """Return the state from which events go on, or how the run ended. ``touched``: contacts that touched lately."""

@@ -1,14 +1,13 @@
 """Events of hybrid simulation: detection, and the transition that each one causes.
 
 `contact_detection` and `recontact` find touch-downs that no margin sees; `transitions` holds the table (law, margin) ->
-transition and its `EventHandler`. Impacts are in `impact`, which falls back on `impact_sets` (enumeration) and
-`impact_cone` (projection); `mode_selection` chooses the laws of several contacts from their forces and accelerations,
-`chart_transition` hands a contact to the next chart, `chatter` ends runs that make no progress.
+transition and its `EventHandler`. `impact` lets several contacts stick, slide and part at once; `coulomb` solves
+Coulomb's law for them. `time_stepping` goes on where events do not decide, `chart_transition` hands a contact to the
+next chart.
 """
 
 from __future__ import annotations
 
-from trundle.simulate.events.chatter import chatters, cycles
 from trundle.simulate.events.contact_detection import ContactDetector, PairDetector
 from trundle.simulate.events.recontact import recontact
 from trundle.simulate.events.transitions import Event, EventHandler, HybridState
@@ -19,7 +18,5 @@ __all__ = [
     "EventHandler",
     "HybridState",
     "PairDetector",
-    "chatters",
-    "cycles",
     "recontact",
 ]

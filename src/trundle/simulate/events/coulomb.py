@@ -10,6 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 
 _NEWTON, _SWEEPS, _HALVINGS = 60, 200, 12
+_MU_STEPS, _STICKY, _RANDOM = 21, 10.0, 60
 _EXACT = 1e-10
 """Largest residual of an answer, of the velocities and impulses there are."""
 
@@ -44,8 +45,9 @@ def contact_impulses(D: FloatArray, before: FloatArray, friction: FloatArray) ->
         0 <= L_n,  0 <= v_n,  L_n v_n = 0,   |L_t| <= mu L_n,   v_t = 0 or L_t = -mu L_n v_t / |v_t|.
 
     Zeros of the natural map F = L - P(L - r v) (Alart & Curnier 1991), P onto L_n >= 0 and the disc of radius
-    mu max(0, L_n - r v_n), by a damped generalised Newton iteration. Started from rest, from contacts that all stick,
-    and, where that fails, from projected sweeps contact by contact. Nothing is raised: `residual` says what holds.
+    mu max(0, L_n - r v_n), by a damped generalised Newton iteration. Started from contacts that all stick, from no
+    impulses, and, where that fails, from projected sweeps contact by contact, from friction that grows from nothing in
+    steps, and at random (always the same). Nothing is raised: `residual` says what holds.
 
     Parameters
     ----------
@@ -76,12 +78,20 @@ class _Problem:
 
     def starts(self) -> Iterator[FloatArray]:
         """Yield first guesses, those that cost little first."""
-        yield np.zeros(self.m * self.d)
         yield np.linalg.lstsq(self.D, -self.v0, rcond=1e-10)[0]
+        yield np.zeros(self.m * self.d)
         L = np.zeros(self.m * self.d)
         for _ in range(5):
             L = self.swept(L)
             yield L
+        L = np.zeros(self.m * self.d)
+        for part in np.linspace(0.0, 1.0, _MU_STEPS):
+            L = _Problem(self.D, self.v0, part * np.minimum(self.mu, _STICKY), self.d).newton(L)
+        yield L
+        random = np.random.default_rng(0)
+        size = float(np.abs(self.v0).max()) / max(float(np.abs(self.D).max()), 1e-300)
+        for _ in range(_RANDOM):
+            yield size * random.normal(size=self.m * self.d)
 
     def swept(self, L: FloatArray) -> FloatArray:
         """Return the impulses after projections contact by contact."""
@@ -128,17 +138,13 @@ class _Problem:
             if merit <= (1e-15 * (1e-300 + float(np.max(np.abs(L), initial=0.0)))) ** 2:
                 break
             step = np.linalg.lstsq(slope, -F, rcond=1e-13)[0]
-            part, better = 1.0, False
-            for _ in range(_HALVINGS):
-                trial = L + part * step
-                F_trial, slope_trial = self.residual(trial)
+            for part in 0.5 ** np.arange(_HALVINGS):
+                F_trial, slope_trial = self.residual(L + part * step)
                 if float(F_trial @ F_trial) < merit:
-                    better = True
+                    L, F, slope = L + part * step, F_trial, slope_trial
                     break
-                part /= 2
-            if not better:
+            else:
                 break
-            L, F, slope = trial, F_trial, slope_trial
         return L
 
     def judged(self, L: FloatArray) -> ContactImpulses:

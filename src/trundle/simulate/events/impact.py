@@ -2,46 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
-from trundle.simulate.events.impact_cone import cone_laws
-from trundle.simulate.events.impact_sets import Candidate, Impact, checked, inside, some_of
+from trundle.simulate.events.coulomb import contact_impulses
 from trundle.simulate.force_distribution import distributed_impulses
 
 REST_SPEED = 1e-3
 """Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
 _NO_BLOW = 1e-12
 """Speed (m/s) that is round-off: such a touch closes the contact and changes nothing."""
+_AGREES = 1e-9
 
 
-def plastic_impact(
-    M: FloatArray, contacts: dict[int, Candidate], new: int, patches: Sequence[Sequence[int]] = ()
-) -> Impact:
+@dataclass(frozen=True)
+class Candidate:
+    """One contact that takes part in an impact.
+
+    Attributes
+    ----------
+    J : (d, nv)
+        Rows of the relative velocity of the material points, world.
+    velocity : (d,) m/s
+        That velocity before the impact.
+    n : (d,)
+        Unit normal, out of B.
+    mu : float
+    spin : (nv,), or None
+        Row of the relative spin about n, for pure rolling.
+    spin_rate : float, rad/s
+    """
+
+    J: FloatArray
+    velocity: FloatArray
+    n: FloatArray
+    mu: float
+    spin: FloatArray | None = None
+    spin_rate: float = 0.0
+
+    @property
+    def axes(self) -> FloatArray:
+        """Return the axes (d, d) of the contact as rows, the normal first."""
+        if len(self.n) == 2:
+            return np.array([self.n, [self.n[1], -self.n[0]]])
+        t = np.cross(self.n, np.eye(3)[int(np.argmin(np.abs(self.n)))])
+        t /= np.linalg.norm(t)
+        return np.array([self.n, t, np.cross(self.n, t)])
+
+
+@dataclass(frozen=True)
+class Impact:
+    """Outcome of an impact.
+
+    Attributes
+    ----------
+    jump : (nv,)
+        Change of the velocities.
+    laws : dict of contact number -> "rolling", "spinning" (rolling, but a spin that should stop goes on) or "sliding"
+        Contacts that stay closed.
+    impulses : dict of contact number -> (d,) N s, world, on A
+    decided : bool
+        False where no impulses were found that agree with Coulomb's law.
+    rests : bool
+        Whether the speeds were too small to go on rocking, and all contacts stay closed.
+    """
+
+    jump: FloatArray
+    laws: dict[int, str]
+    impulses: dict[int, FloatArray]
+    decided: bool = True
+    rests: bool = False
+
+
+def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact:
     """Return the outcome of an impact at the contact `new` while the others were closed.
 
-    nu+ = nu + M^-1 J'L with the relative velocity of the material points zero after, L = -(J M^-1 J')^-1 v
-    (theory, "Collisions and sliding"). First only the new contact takes part: it is accepted if the others come apart.
-    Otherwise all stay closed, if their impulses fit the cones. Otherwise some come apart or slide: of all sets of
-    rolling, sliding and leaving contacts the first is taken whose impulses and velocities agree with it. An impulse
-    outside the cone of the new contact alone is replaced by one on its edge, with the direction of the slip AFTER the
-    impact and zero normal velocity.
+    nu+ = nu + M^-1 J'L with impulses and velocities after it that obey Coulomb's law (`contact_impulses`; theory,
+    "Collisions and sliding"). First only the new contact takes part: it is accepted if the others come apart. Otherwise
+    all stay closed and roll, if their impulses fit the cones. Otherwise some come apart or slide.
 
     Parameters
     ----------
     M : (nv, nv)
     contacts : dict of contact number -> Candidate
         The new contact and those that were closed.
-    patches : sequence of sequence of int
-        Contacts that are the corners of one rectangle.
     """
     if all(float(np.linalg.norm(c.velocity)) < _NO_BLOW for c in contacts.values()):
         return held_impact(M, contacts)
-    alone = _single(M, contacts[new], new)
+    alone = _by_coulomb(M, {new: contacts[new]})
     others = [i for i in contacts if i != new]
     leaving = [float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ alone.jump)) for i in others]
     if not others or (alone.decided and all(speed > REST_SPEED for speed in leaving)):
@@ -50,13 +101,7 @@ def plastic_impact(
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
     if alone.decided and all(speed > -REST_SPEED for speed in leaving):
         return replace(together, decided=True, rests=True)
-    return together if together.decided else some_of(M, contacts, new, patches) or _by_cones(M, contacts) or together
-
-
-def _by_cones(M: FloatArray, contacts: dict[int, Candidate]) -> Impact | None:
-    """Return the impact that the projections onto the cones lead to, if its impulses and velocities agree."""
-    found = cone_laws(M, contacts)
-    return None if found is None else checked(M, contacts, *found)
+    return together if together.decided else _by_coulomb(M, contacts)
 
 
 def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
@@ -67,85 +112,63 @@ def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     return replace(_together(M, contacts), decided=True, rests=True)
 
 
-def _single(M: FloatArray, c: Candidate, number: int) -> Impact:
-    rows, before = c.J, c.velocity
-    if c.spin is not None:
-        rows, before = np.vstack([c.J, c.spin]), np.append(c.velocity, c.spin_rate)
-    jump, impulse = _close(M, rows, before)
-    push = impulse[: len(c.n)]
-    if inside(c, push, 1e-15):
-        return Impact(jump, {number: "rolling"}, {number: push})
-    if c.spin is not None:
-        # To stop the spin as well would take a push outside the cone: the spin goes on, friction permitting.
-        without = _single(M, replace(c, spin=None), number)
-        return replace(without, laws={number: "spinning"}) if "rolling" in without.laws.values() else without
-    spread = c.J @ np.linalg.solve(M, c.J.T)
-    if float(np.linalg.norm(c.velocity)) < _NO_BLOW:
-        return Impact(jump, {number: "rolling"}, {number: push})
-    for e in _slips_after(c, spread):
-        edge = c.n - c.mu * e
-        impulse = edge * (-float(c.n @ c.velocity) / float(c.n @ spread @ edge))
-        # The work of the impulse is its product with the mean velocity. Large friction can make it pull, or reverse
-        # the slip and feed energy in: no such impact exists.
-        gain = float(impulse @ (c.velocity + spread @ impulse / 2))
-        if float(c.n @ impulse) >= 0 and gain <= 0:
-            sliding = np.asarray(np.linalg.solve(M, c.J.T @ impulse), dtype=np.float64)
-            return Impact(sliding, {number: "sliding"}, {number: impulse})
-    return Impact(jump, {number: "rolling"}, {number: push}, decided=False)
+def _by_coulomb(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
+    """Return the impact that Coulomb's law gives; a spin that should stop does so at the contacts that roll."""
+    held = [i for i, c in contacts.items() if c.spin is not None]
+    while True:
+        found = _with_spins(M, contacts, held)
+        slid = [i for i in held if found.laws.get(i) != "rolling"]
+        if not slid and found.decided:
+            break
+        if not held:
+            return found
+        held = [i for i in held if i not in slid] if slid else []
+    free = [i for i, c in contacts.items() if c.spin is not None and i not in held]
+    return replace(
+        found, laws={i: "spinning" if i in free and law == "rolling" else law for i, law in found.laws.items()}
+    )
+
+
+def _with_spins(M: FloatArray, contacts: dict[int, Candidate], held: Sequence[int]) -> Impact:
+    """Return the impact with the spins of some contacts stopped."""
+    numbers, cs = list(contacts), list(contacts.values())
+    inverse = np.linalg.inv(M)
+    first = np.zeros(len(M))
+    spins = [c.spin for i, c in contacts.items() if i in held and c.spin is not None]
+    if spins:
+        C = np.vstack(spins)
+        lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, hermitian=True)
+        first = -lever @ np.array([contacts[i].spin_rate for i in held])
+        inverse = inverse - lever @ C @ inverse
+    J = np.vstack([c.axes @ c.J for c in cs])
+    before = np.concatenate([c.axes @ (c.velocity + c.J @ first) for c in cs]).reshape(len(cs), -1)
+    found = contact_impulses(J @ inverse @ J.T, before, np.array([c.mu for c in cs]))
+    jump = first + inverse @ J.T @ found.impulses.ravel()
+    scale = max(float(np.abs(before).max()), _NO_BLOW)
+    laws = {}
+    for i, push, after in zip(numbers, found.impulses, found.velocities, strict=True):
+        if push[0] > 0.0 or after[0] <= _AGREES * scale:
+            laws[i] = "sliding" if float(np.linalg.norm(after[1:])) > _AGREES * scale else "rolling"
+    pushes = {i: c.axes.T @ push for i, c, push in zip(numbers, cs, found.impulses, strict=True)}
+    return Impact(jump, laws, {i: pushes[i] for i in laws}, found.residual <= _AGREES)
 
 
 def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
+    """Return the impact with all contacts closed and rolling: the smallest impulses that do it, shared by the cones."""
     numbers = list(contacts)
-    rows = np.vstack([contacts[i].J for i in numbers])
-    before = np.concatenate([contacts[i].velocity for i in numbers])
-    jump, impulse = _close(M, rows, before)
-    normals, frictions = [contacts[i].n for i in numbers], [contacts[i].mu for i in numbers]
-    shares = distributed_impulses(rows, normals, impulse, frictions)
-    pushes = dict(zip(numbers, shares, strict=True))
-    round_off = 1e-9 * max(float(np.linalg.norm(impulse)), 1e-12)
-    decided = all(inside(contacts[i], push, round_off) for i, push in pushes.items())
-    return Impact(jump, dict.fromkeys(numbers, "rolling"), pushes, decided)
+    rows = np.vstack([c.J for c in contacts.values()])
+    before = np.concatenate([c.velocity for c in contacts.values()])
+    spread = np.linalg.solve(M, rows.T)
+    impulse = -np.linalg.pinv(rows @ spread, rcond=1e-10, hermitian=True) @ before
+    normals, frictions = [c.n for c in contacts.values()], [c.mu for c in contacts.values()]
+    pushes = dict(zip(numbers, distributed_impulses(rows, normals, impulse, frictions), strict=True))
+    round_off = _AGREES * max(float(np.linalg.norm(impulse)), 1e-12)
+    decided = all(_inside(contacts[i], push, round_off) for i, push in pushes.items())
+    return Impact(spread @ impulse, dict.fromkeys(numbers, "rolling"), pushes, decided)
 
 
-def _close(M: FloatArray, rows: FloatArray, before: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the jump that makes rows @ nu + ... zero, and its impulses (smallest ones where redundant)."""
-    spread = rows @ np.linalg.solve(M, rows.T)
-    impulse = -np.linalg.pinv(spread, rcond=1e-10, hermitian=True) @ before
-    return np.asarray(np.linalg.solve(M, rows.T @ impulse), dtype=np.float64), impulse
-
-
-def _slips_after(c: Candidate, spread: FloatArray) -> Iterator[FloatArray]:
-    """Yield the directions e such that the slip after an impulse L (n - mu e) is along e."""
-
-    def after(e: FloatArray) -> FloatArray:
-        edge = c.n - c.mu * e
-        closing = float(c.n @ spread @ edge)
-        if closing == 0.0:
-            return np.zeros_like(e)  # no impulse along this edge stops the approach
-        left = c.velocity - spread @ edge * (float(c.n @ c.velocity) / closing)
-        return left - c.n * float(c.n @ left)
-
-    if len(c.n) == 2:
-        tangent = np.array([c.n[1], -c.n[0]])
-        yield from (e for e in (tangent, -tangent) if float(e @ after(e)) > 0)
-        return
-    before = c.velocity - c.n * float(c.n @ c.velocity)
-    length = float(np.linalg.norm(before))
-    t1 = before / length if length > 0 else np.cross(c.n, np.eye(3)[int(np.argmin(np.abs(c.n)))])
-    t1 = t1 / np.linalg.norm(t1)
-    t2 = np.cross(c.n, t1)
-
-    def direction(angle: float) -> FloatArray:
-        return np.cos(angle) * t1 + np.sin(angle) * t2
-
-    def turned(angle: float) -> float:
-        e = direction(angle)
-        return float(c.n @ np.cross(e, after(e)))
-
-    angles = np.linspace(-np.pi, np.pi, 181)
-    values = [turned(a) for a in angles]
-    for low, high, left, right in zip(angles, angles[1:], values, values[1:], strict=False):
-        if left * right <= 0.0:
-            root = float(brentq(turned, low, high, xtol=1e-15))
-            if float(direction(root) @ after(direction(root))) > 0:
-                yield direction(root)
+def _inside(c: Candidate, push: FloatArray, round_off: float) -> bool:
+    """Whether an impulse (d,), N s, lies inside the friction cone of a contact, but for a `round_off`."""
+    normal = float(c.n @ push)
+    tangential = float(np.linalg.norm(push - normal * c.n))
+    return normal >= -round_off and (np.isinf(c.mu) or tangential <= c.mu * normal + round_off)

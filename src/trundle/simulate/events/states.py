@@ -10,8 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import touch_function
-from trundle.simulate.events.impact import held_impact, plastic_impact
-from trundle.simulate.events.impact_sets import Candidate, Impact
+from trundle.simulate.events.impact import Candidate, Impact, held_impact, plastic_impact
 
 _TWO_SIDED = 0.1
 
@@ -58,7 +57,7 @@ def impact_at(
         M = mass
         mu = np.inf if sticky else model.constraints[i].friction.mu
         candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
-    return held_impact(M, candidates) if held else plastic_impact(M, candidates, new, system.patches)
+    return held_impact(M, candidates) if held else plastic_impact(M, candidates, new)
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:

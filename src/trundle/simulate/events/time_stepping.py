@@ -9,15 +9,13 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, PureRolling, is_own
+from trundle.contact.laws import LAWS, PureRolling
 from trundle.models.tree.multibody import rates_of
-from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.states import rolling_law
 from trundle.simulate.events.transitions import EventHandler, HybridState
-from trundle.simulate.mode import Mode
 
 FIRST_STEP, LONGEST_STEP = 1e-6, 1e-4
 """s. Each step is a fourth longer than the one before."""
@@ -51,7 +49,7 @@ class _Terms:
 
 
 class TimeStepping:
-    """Steps of a system whose contacts may slip, stick, open and close within each step (Moreau 1988; Jean 1999):
+    """Steps of a system whose contacts may slip, stick, open and close within each step (Moreau 1988; Jean 1999).
 
         M (nu' - nu) = h f + J'L,   v = J nu' + h b + n gap / h,   (L, v) obey Coulomb's law,
 
@@ -78,12 +76,6 @@ class TimeStepping:
         self.h, self.same, self.begin = FIRST_STEP, 0, now.t
         self.slowest = np.inf
 
-    @staticmethod
-    def possible(system: ContactSystem, laws: Sequence[str]) -> bool:
-        """Return whether all of the system's rows are those of Coulomb's law."""
-        minimal = any(name.endswith(".relative_velocity") for name in system.model().layout)
-        return not minimal and not any(is_own(law) for law in laws)
-
     def step(self, longest: float) -> HybridState | None:
         """Take one step of at most `longest` (s); return the state after it, or None where no forces were found."""
         h = min(self.h, longest)
@@ -105,7 +97,9 @@ class TimeStepping:
     def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
         values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
         M, f, J, b, velocity, gap, spin, spin_b, spin_rate = values
-        return _Terms(M, f.ravel(), J, b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel())
+        return _Terms(
+            M, f.ravel(), J, b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel()
+        )
 
     def _impulses(self, terms: _Terms, h: float) -> tuple[FloatArray, ContactImpulses, FloatArray]:
         """Return the jump of nu (nv,), the impulses and velocities, and the speeds (m,) at which gaps open."""
@@ -138,14 +132,24 @@ class TimeStepping:
             laws[i] = "sliding" if sliding else "pure-rolling" if self.pure[k] else "rolling"
         mode = replace(self.now.mode, laws=tuple(laws), rest=False)
         self.same = self.same + 1 if mode == self.now.mode else 0
-        self.slowest = float(min((slips[k] for k, i in enumerate(self.contacts) if laws[i] == "sliding"), default=np.inf))
+        self.slowest = float(
+            min((slips[k] for k, i in enumerate(self.contacts) if laws[i] == "sliding"), default=np.inf)
+        )
         self.now = HybridState(t, x, mode, onsets)
 
     def settled(self, least: float) -> HybridState | None:
-        """Return where events can go on from, or None: the same laws for some steps and at least a time `least` (s),
-        no slip so slow that its direction turns at once, and forces and gaps that agree with the laws."""
+        """Return where events can go on from, or None.
+
+        That is after the same laws for some steps and at least a time `least` (s), with no slip so slow that its
+        direction turns at once, and forces that agree with the laws.
+        """
         now = self.now
-        if self.same < _SAME or now.t - self.begin < least or self.slowest < CLEAR_SLIP:
+        if (
+            self.board.indeterminate(now)
+            or self.same < _SAME
+            or now.t - self.begin < least
+            or self.slowest < CLEAR_SLIP
+        ):
             return None
         phase = self.board.phase_of(now.mode)
         p = phase.parameters(self.board.inputs(now.t))

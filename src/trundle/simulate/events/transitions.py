@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, SLIP_END
+from trundle.contact.laws import LAWS, SLIP_END, is_own
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import velocities_changed
+from trundle.models.tree.touching import touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
-from trundle.simulate.events.impact import REST_SPEED
-from trundle.simulate.events.mode_selection import select_modes
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import Hold, can_rest
 from trundle.simulate.events.states import (
     cone_margin,
     impact_at,
-    normal_speed,
     rolling_law,
     slip_and_spin,
     slip_directions,
@@ -31,12 +28,11 @@ from trundle.status import Status
 _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
-_NO_SPIN = _SAME = 1e-9
+_NO_SPIN = 1e-9
 _STILL = 1e-14
 """Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
-JAM = "the slip jammed and stopped"
 _ROLLS = ("rolling", "pure-rolling")
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
@@ -65,7 +61,18 @@ class Event:
     charts: tuple[int, int] | None = None
 
 
-Resolve = Callable[["EventHandler", HybridState, Event, CompiledMode], "HybridState | Status"]
+@dataclass(frozen=True)
+class Undecided:
+    """An event after which no one contact decides; ``status``: how the run ends where time steps cannot go on."""
+
+    status: Status
+    reason: str = ""
+
+
+PAINLEVE = "no force agrees with sliding (Painleve's paradox)"
+INDETERMINATE = "more than one motion agrees with sliding (Painleve's paradox)"
+Following = HybridState | Status | Undecided
+Resolve = Callable[["EventHandler", HybridState, Event, CompiledMode], Following]
 
 
 class EventHandler:
@@ -92,7 +99,7 @@ class EventHandler:
         self.system, self.phase_of, self.inputs, self.ignored = system, phase_of, inputs, ignored
         self.weight = float(system.physics["mass"]) * (float(np.linalg.norm(system.physics["gravity"])) or 1.0)
 
-    def next(self, now: HybridState, event: Event, phase: CompiledMode) -> tuple[HybridState | Status, str]:
+    def next(self, now: HybridState, event: Event, phase: CompiledMode) -> tuple[Following, str]:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         family = event.margin.split("_")[0] if event.margin.startswith(("chart", "data", "extent")) else event.margin
@@ -102,37 +109,30 @@ class EventHandler:
             family = "normal_force"
         reason, resolve = TRANSITIONS.get((law, family)) or _other(law, family)
         following = resolve(self, now, event, phase)
-        stays = isinstance(following, HybridState) and following.mode.laws[event.contact] != "separated"
-        return following, JAM if stays and resolve is _separate and law == "sliding" else reason
+        return following, following.reason or reason if isinstance(following, Undecided) else reason
 
-    def settle(self, here: Sequence[HybridState]) -> HybridState | None:
-        """Return how the last of the instants `here` of one time goes on, decided for all contacts at once, or None.
+    def steps(self, now: HybridState) -> bool:
+        """Return whether time steps can go on: Coulomb's law at all contacts, which may slip and come apart."""
+        rules, layout = self.system.rules, self.system.model(now.mode.atlas).layout
+        minimal = any(name.endswith(".relative_velocity") for name in layout)
+        strict = rules.on_slip == "stop" or rules.on_separation == "ignore"
+        return not (minimal or strict or now.mode.rest or any(is_own(law) for law in now.mode.laws))
 
-        Margins decide one contact after the other; of several that share a body each may take back what the other
-        one did. Contacts that touched at one of these instants and that do not move apart are decided together.
+    def indeterminate(self, now: HybridState) -> bool:
+        """Return whether a push along n - mu e of the one contact, which slides, makes it approach.
+
+        n'D (n - mu e) < 0 with D = J M^-1 J' (Painleve): where sliding has a force, other motions agree, too.
         """
-        now = here[-1]
-        model, atlas = self.system.model(now.mode.atlas), now.mode.atlas
-        if any(one.mode.atlas != atlas for one in here):
-            return None
-        touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
-        closed = [i for i in sorted(touched) if normal_speed(self.system, atlas, now.x, i) <= _SAME]
-        phase = self.phase_of(now.mode)
-        p = phase.parameters(self.inputs(now.t), now.onsets)
-        u = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])["input"][0]
-        found = select_modes(self.system, atlas, now.x, u, closed, self.system.rules.on_slip == "ignore")
-        if found is None:
-            return None
-        names = {"rolling": rolling_law(self.system)}
-        laws = tuple(
-            names.get(law, law) for law in (found.laws.get(i, "separated") for i in range(len(model.constraints)))
-        )
-        onsets = np.zeros_like(now.onsets)
-        for i, onset in found.onsets.items():
-            onsets[i] = onset
-        born = {i: law for i, law in found.laws.items() if law == "separated" or i in found.onsets}
-        unarmed = frozenset(f"{self.name(i)}.{_BORN_ZERO[law]}" for i, law in born.items())
-        return HybridState(now.t, now.x, Mode(laws, atlas), onsets, unarmed)
+        touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
+        if len(touching) != 1 or now.mode.laws[touching[0]] != "sliding" or not self.steps(now):
+            return False
+        i, atlas = touching[0], now.mode.atlas
+        J, v, n, _, _, M, *_ = (np.asarray(a) for a in touch_function(self.system, atlas, i)(now.x))
+        slip = v.ravel() - n.ravel() * float(n.ravel() @ v.ravel())
+        speed = float(np.linalg.norm(slip))
+        e = slip / speed if speed > _NO_SPIN else now.onsets[i]
+        push = J.T @ (n.ravel() - self.system.model(atlas).constraints[i].friction.mu * e)
+        return float(n.ravel() @ J @ np.linalg.solve(M, push)) < 0.0
 
     def _at_the_tip(self, now: HybridState, event: Event, phase: CompiledMode) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
@@ -156,15 +156,12 @@ def _stop(status: Status) -> Resolve:
     return lambda board, now, event, phase: status
 
 
-def _separate(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
+def _separate(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.rules.on_separation != "fly":
         return Status.SEPARATED
-    if any(event.contact in corners for corners in board.system.patches):
-        # Of a patch several corners let go at once.
-        together = board.settle([now])
-        if together is not None and together.mode.laws[event.contact] == "separated":
-            return together
+    if any(event.contact in corners for corners in board.system.patches) and board.steps(now):
+        return Undecided(Status.SECOND_CONTACT)  # of a patch several corners let go at once
     mode = board.with_law(now, event.contact, "separated")
     gap = f"{board.name(event.contact)}.gap"
     after = HybridState(now.t, now.x, mode, now.onsets, frozenset({gap}))
@@ -172,24 +169,9 @@ def _separate(board: EventHandler, now: HybridState, event: Event, phase: Compil
         # Corners of a patch that come apart at one instant all have gaps that are still zero.
         others = {name for name in now.unarmed if name.endswith(".gap") and not _falls_in(board, after, name)}
         return replace(after, unarmed=after.unarmed | others)
-    if board.system.rules.on_slip == "slide":
-        if now.mode.laws[event.contact] != "sliding":
-            return _start_sliding(board, now, event.contact, phase)
-        return _stopped_by_a_jam(board, now, event, phase) if board.system.d == 3 else Status.JAMMED
-    return Status.JAMMED
-
-
-def _stopped_by_a_jam(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
-    """A slip in space whose force has grown without bound stops: an impact without approach.
-
-    Sliding has n'D (n - mu e) = 0 there, D = J M^-1 J' (Painleve). A slip that comes to rest may turn so far and stops
-    without an impulse. In the plane only too much friction leads there: the run says so and ends.
-    """
-    after = _landed(board, now, event)
-    if isinstance(after, HybridState) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):
-        return _resting(board, after)
-    slip = slip_and_spin(board.system, now.mode.atlas, now.x, event.contact)[1]
-    return _stick(board, now, event, phase) if float(np.linalg.norm(slip)) < REST_SPEED else Status.JAMMED
+    if board.system.rules.on_slip == "slide" and now.mode.laws[event.contact] != "sliding":
+        return _start_sliding(board, now, event.contact, phase)
+    return Undecided(Status.JAMMED, PAINLEVE)
 
 
 def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
@@ -203,17 +185,20 @@ def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
     return flight.margin_values(soon.t_end, soon.x_end, p)[gap] < -_CLOSES
 
 
-def _slip(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
+def _slip(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     if board.system.rules.on_slip != "slide":
         return Status.SLIPPED
     return _start_sliding(board, now, event.contact, phase)
 
 
-def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> HybridState:
+def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> Following:
     """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
 
-    Corners of one patch are of one rigid body: they start together.
+    Corners of one patch are of one rigid body: they start together. In space a slip that starts beside other contacts
+    turns with their forces at once: no explicit integrator can begin with it.
     """
+    if board.system.d == 3 and sum(LAWS[law].touching for law in now.mode.laws) > 1 and board.steps(now):
+        return Undecided(Status.STEP_TOO_SMALL)
     corners = next((corners for corners in board.system.patches if contact in corners), (contact,))
     starting = [i for i in corners if now.mode.laws[i] in _ROLLS]
     onsets, mode = np.array(now.onsets), now.mode
@@ -247,13 +232,13 @@ def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[st
     return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i]) > 0)
 
 
-def _spin(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
+def _spin(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     if board.system.rules.on_slip != "slide":
         return Status.SPUN
     return HybridState(now.t, now.x, board.with_law(now, event.contact, "rolling"), now.onsets)
 
 
-def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
+def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not."""
     mode = board.with_law(now, event.contact, _law_after_slip(board.system, now, event.contact))
     rolling = board.phase_of(mode)
@@ -277,22 +262,22 @@ def _without(onsets: FloatArray, contact: int) -> FloatArray:
     return np.where(np.arange(len(onsets))[:, None] == contact, 0.0, onsets)
 
 
-def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
+def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """A gap closed: plastic impact of the new contact with those that are closed.
 
     Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
     stays closed.
     """
     after = _landed(board, now, event)
-    if isinstance(after, Status):
+    if not isinstance(after, HybridState):
         return after
     opened = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and after.mode.laws[i] == "separated"]
     if any(_falls_in(board, after, f"{board.name(i)}.gap") for i in opened):
         after = _landed(board, now, event, held=True)
-    return after if isinstance(after, Status) else _resting(board, after)
+    return _resting(board, after) if isinstance(after, HybridState) else after
 
 
-def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> HybridState | Status:
+def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:
     system, contact, rule = board.system, event.contact, board.system.rules.on_slip
     atlas, x = now.mode.atlas, np.array(now.x)
     if event.coordinates is not None and event.charts is not None:
@@ -302,7 +287,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     closed += landing_with(board.system, now.mode, now.x, contact)
     impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
     if not impact.decided:
-        return Status.SECOND_CONTACT if closed else Status.JAMMED
+        return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)
     if rule == "stop" and "sliding" in impact.laws.values():
         return Status.SLIPPED
     if rule == "ignore" and not impact.rests:
@@ -347,7 +332,7 @@ def _base_is_still(board: EventHandler, now: HybridState) -> bool:
     )
 
 
-def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
+def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
     after = neighbouring_chart(

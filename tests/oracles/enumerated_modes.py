@@ -10,10 +10,10 @@ from itertools import chain, product
 import casadi as ca
 import numpy as np
 
+from tests.oracles.enumerated_impacts import closed_sets, grouped
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.simulate.events.impact_sets import closed_sets, grouped
 from trundle.simulate.events.states import slip_and_spin
 from trundle.simulate.force_distribution import cone_sides, internal_forces, largest_margin
 

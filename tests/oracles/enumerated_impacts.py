@@ -4,68 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.simulate.events.impact import Candidate, Impact
 from trundle.simulate.force_distribution import cone_sides, internal_forces, largest_margin
 
 _MOST = 800
 """Sets of laws beyond which there are too many to try."""
 _TURNS = 200
 _AGREES = 1e-9
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One contact that takes part in an impact.
-
-    Attributes
-    ----------
-    J : (d, nv)
-        Rows of the relative velocity of the material points, world.
-    velocity : (d,) m/s
-        That velocity before the impact.
-    n : (d,)
-        Unit normal, out of B.
-    mu : float
-    spin : (nv,), or None
-        Row of the relative spin about n, for pure rolling.
-    spin_rate : float, rad/s
-    """
-
-    J: FloatArray
-    velocity: FloatArray
-    n: FloatArray
-    mu: float
-    spin: FloatArray | None = None
-    spin_rate: float = 0.0
-
-
-@dataclass(frozen=True)
-class Impact:
-    """Outcome of an impact.
-
-    Attributes
-    ----------
-    jump : (nv,)
-        Change of the velocities.
-    laws : dict of contact number -> "rolling", "spinning" (rolling, but a spin that should stop goes on) or "sliding"
-        Contacts that stay closed.
-    impulses : dict of contact number -> (d,) N s, world, on A
-    decided : bool
-        False where no consistent set of contacts was found; the jump is then the one with all closed.
-    rests : bool
-        Whether the speeds were too small to go on rocking, and all contacts stay closed.
-    """
-
-    jump: FloatArray
-    laws: dict[int, str]
-    impulses: dict[int, FloatArray]
-    decided: bool = True
-    rests: bool = False
 
 
 def inside(c: Candidate, push: FloatArray, round_off: float) -> bool:

@@ -260,8 +260,8 @@ class Runner:
                     instant, end = back
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
             lasted = done.t_end > now.t
-            # Forces under a new input that end a mode at once never acted.
-            if not (end is not None and not lasted and self.policy is not None and self.log.segments):
+            # Forces that end a mode at once never acted.
+            if not (end is not None and not lasted and self.log.segments):
                 self._keep(phase, done, p, ended=end is not None)
             self.log.count(phase, done, lasted=end is None or lasted)
             if done.status is not Status.SUCCESS:

@@ -194,10 +194,10 @@ def _slip(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
 def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> Following:
     """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
 
-    Corners of one patch are of one rigid body: they start together. In space a slip that starts beside other contacts
-    turns with their forces at once: no explicit integrator can begin with it.
+    Corners of one patch are of one rigid body: they start together. In space the slip's direction turns with the forces
+    at once: no explicit integrator can begin with it.
     """
-    if board.system.d == 3 and sum(LAWS[law].touching for law in now.mode.laws) > 1 and board.steps(now):
+    if board.system.d == 3 and board.steps(now):
         return Undecided(Status.STEP_TOO_SMALL)
     corners = next((corners for corners in board.system.patches if contact in corners), (contact,))
     starting = [i for i in corners if now.mode.laws[i] in _ROLLS]

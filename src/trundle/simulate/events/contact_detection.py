@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import abscissae, contact_points, points_on_first
+from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.compiled_mode import data_ranges
 from trundle.simulate.events.exclusion import exclusion
 from trundle.simulate.events.transitions import Event
@@ -115,7 +115,7 @@ class PairDetector:
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which the bodies overlap away from the contacts, or None."""
         proximity = self._proximity
-        known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
+        known = np.stack([on_A for on_A, _ in self._points(states)], axis=1)
         R, p = self.system.relative_pose(states, self.touching[0], self.mode.atlas)
         for k in np.flatnonzero(proximity.suspicious(R, p, known)):
             for near in proximity.local_minima(R[k], p[k], below=-_OVERLAPS):
@@ -163,12 +163,12 @@ class PairDetector:
 
     def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
         """Return the first instant at which something touched, and the event, or None; see `Watch.touched`."""
-        contact = self.apart[0]
-        if self._excluded(states):
+        contact, points = self.apart[0], self._points(states)
+        if len(points) == 1 and self._excluded(points[0][1]):
             return None
         known = np.zeros((len(times), 0, self.system.d))
-        if self.touching:
-            known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
+        if points:
+            known = np.stack([on_A for on_A, _ in points], axis=1)
         R, p = self.system.relative_pose(states, contact, self.mode.atlas)
         suspects = self._proximity.suspicious(R, p, known)
         for k in range(1, len(times)):
@@ -179,17 +179,18 @@ class PairDetector:
                 return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
         return None
 
-    def _excluded(self, states: FloatArray) -> bool:
-        """Whether the shapes leave no room for another contact while the states (N, n_x) are passed through."""
-        if len(self.touching) != 1:
-            return False
+    def _points(self, states: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the points of each closed contact at the states (N, n_x): (N, d) on A and on B."""
+        return [points_on_both(self.system, self.mode.atlas, states, i) for i in self.touching]
+
+    def _excluded(self, on_B: FloatArray) -> bool:
+        """Whether the shapes leave no room for another contact while the only one passes the points (N, d) of B."""
         contact_pair = self.system.contact_pairs[self.touching[0]]
         key = ("exclusion", contact_pair.shape_A, contact_pair.shape_B)
         shapes = self.system.kept(key, lambda: exclusion(contact_pair.shape_A, contact_pair.shape_B))
         if shapes.always or shapes.bend is None:
             return shapes.always
-        path = abscissae(self.system, self.mode.atlas, states, self.touching[0])
-        return shapes.excludes(float(np.min(path)), float(np.max(path)))
+        return shapes.excludes(float(np.min(on_B[:, 0])), float(np.max(on_B[:, 0])))
 
     def _instant(self, t0: float, t1: float, state_at: StateAt, after: Approach) -> tuple[float, Event]:
         def look(t: float) -> Approach:

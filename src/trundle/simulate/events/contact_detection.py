@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
@@ -14,11 +14,11 @@ from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.compiled_mode import data_ranges
 from trundle.simulate.events.exclusion import exclusion
+from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
 
 _NEAR = 4.0
-_TIME_ROUND_OFF = 1e-13
 _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
@@ -193,20 +193,19 @@ class PairDetector:
         return shapes.excludes(float(np.min(on_B[:, 0])), float(np.max(on_B[:, 0])))
 
     def _instant(self, t0: float, t1: float, state_at: StateAt, after: Approach) -> tuple[float, Event]:
+        @cache
         def look(t: float) -> Approach:
             return self.nearest(state_at(t)) or Approach(1.0, after.coordinates, after.charts, 1.0)
 
         low = next((float(t) for t in np.linspace(t1, t0, 9)[1:] if look(float(t)).gap > 0), None)
         if low is None and look(t0).speed > 0:
             # It has just left this place and is back already: in between it was farthest where the speed is zero.
-            low = float(brentq(lambda t: look(t).speed, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
-        instant = t0 if low is None else low
-        if low is not None and look(low).gap > 0:
-            instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+            low = crossing(lambda t: look(t).speed, t0, t1)
+        instant = t0 if low is None else crossing(lambda t: look(t).gap, low, t1)
         floor = min(look(t0).gap, 0.0) - _TOUCHED
         if not self._armed and look(t0 if low is None else low).gap < _TOUCHED and after.gap < floor:
             # It came apart and falls back without ever being away, but by round-off: it lands where that is sure.
-            instant = float(brentq(lambda t: look(t).gap - floor, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+            instant = crossing(lambda t: look(t).gap - floor, t0, t1)
         found = self.nearest(state_at(instant)) or after
         deep = found.gap < -_DEEP * self.system.contact_pairs[self.apart[0]].shape_A.reference_length
         return instant, Event(self.apart[0], "overlap" if deep else "touch", found.coordinates, found.charts)

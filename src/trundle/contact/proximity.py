@@ -12,8 +12,7 @@ from scipy.spatial import cKDTree
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.numerics.compiled import BufferedCall, batched
-from trundle.threads import PerThread
+from trundle.numerics.compiled import BufferedFunction, batched
 
 _SAMPLES = {2: 512, 3: 2000}
 _NEIGHBOURS = {2: 2, 3: 8}
@@ -135,25 +134,8 @@ def _measure(B: Shape, count: int) -> Callable[[FloatArray], FloatArray]:
     x = ca.SX.sym("x", B.d)
     f, gradient = level.value_and_gradient(x)
     distance = f / ca.sqrt(ca.fmax(ca.dot(gradient, gradient), 1e-12))
-    function = batched(ca.Function("measure", [x], [distance], {"cse": True}), count)
-
-    def bound() -> tuple[FloatArray, FloatArray, BufferedCall]:
-        """Return what a thread calls it through."""
-        given, found = np.zeros((B.d, count)), np.zeros(count)
-        return given, found, BufferedCall(function, [given], [found])
-
-    buffers = PerThread(bound)
-
-    def measure(points: FloatArray) -> FloatArray:
-        given, found, call = buffers()
-        gaps = np.empty((len(points), count))
-        for pose, row in zip(points, gaps, strict=True):
-            given[:] = pose
-            call()
-            row[:] = found
-        return gaps
-
-    return measure
+    call = BufferedFunction(batched(ca.Function("measure", [x], [distance], {"cse": True}), count))
+    return lambda points: np.array([call(pose.ravel())[0] for pose in points])
 
 
 _CHART_SAMPLES = 20_000

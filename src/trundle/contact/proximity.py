@@ -51,21 +51,15 @@ class Proximity:
     """
 
     def __init__(self, A: Shape, B: Shape) -> None:
-        self.A, self.B = A, B
-        points, normals = A.sample(_SAMPLES[A.d])
+        self.B = B
+        points, _ = A.sample(_SAMPLES[A.d])
         self.points: FloatArray = np.ascontiguousarray(points)
-        self.normals: FloatArray = normals
         tree = cKDTree(points)
         spacing, index = tree.query(points, k=_NEIGHBOURS[A.d] + 1)
         self._neighbours = index[:, 1:]
         self.spacing = float(np.median(spacing[:, 1]))
         self._columns = np.ascontiguousarray(self.points.T)
         self._measure = _measure(B, len(points))
-
-    @property
-    def one_contact_only(self) -> bool:
-        """See `one_contact_only`."""
-        return one_contact_only(self.A, self.B)
 
     def gaps(self, R_B_A: FloatArray, p_B_A: FloatArray) -> FloatArray:
         """Return approximate signed distances (m,) of A's samples to B, for A's shape at (R, p) in B's frame."""

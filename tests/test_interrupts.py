@@ -152,7 +152,7 @@ for k in range(int(sys.argv[2])):
 """
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [4, pytest.param(60, marks=pytest.mark.slow)])
 def test_the_command_line_leaves_a_record_every_time(tmp_path: Path, count: int) -> None:
     """From the first step over recording to saving; every other run is interrupted twice."""
     command = [sys.executable, "-c", _CHILDREN, str(tmp_path), str(count)]

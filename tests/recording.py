@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -60,6 +61,8 @@ tr.Box((0.1, 0.2, 0.3)).bundle(); tr.Capsule(0.1, 0.2).bundle(); tr.Disc(0.1, 0.
 tr.Ellipsoid((0.1, 0.2, 0.3)).polar_chart(); tr.Sphere(0.1).polar_chart(); sine.rate(0.1, sine.parameters(0.1)[0])
 """
 """Calls that no example makes."""
+OWN = (str(Path(tr.__file__).parent), "<string>")
+"""Where objects come from: trundle's functions, and constructors of dataclasses."""
 
 
 @dataclass
@@ -99,21 +102,27 @@ def recorded() -> Recorded:
         found.names.setdefault(function, []).append(name)
     classes = {PUBLIC[name]: name for name in NAMES if isinstance(PUBLIC[name], type)}
 
-    def note(frame: Any, event: str, value: Any) -> None:
-        function = known.get(id(frame.f_code))
-        if function is not None and event == "call":
-            found.calls.setdefault(function, dict(frame.f_locals))
-        own = frame.f_locals.get("self") if event == "return" and frame.f_code.co_varnames[:1] == ("self",) else value
+    def note(frame: Any, event: str, value: Any) -> Any:
+        code = frame.f_code
+        if event == "call":
+            function = known.get(id(code))
+            if function is not None:
+                found.calls.setdefault(function, dict(frame.f_locals))
+            frame.f_trace_lines = False
+            return note if code.co_filename.startswith(OWN) else None
+        own = frame.f_locals.get("self") if event == "return" and code.co_varnames[:1] == ("self",) else value
         if event == "return" and type(own) in classes:
             found.objects.setdefault(classes[type(own)], own)
+        return note
 
     texts = [(inspect.getdoc(PUBLIC[name]) or "", vars(sys.modules[PUBLIC[name].__module__])) for name in NAMES]
     sources = [("".join(e.source for e in doctest.DocTestParser().get_examples(t)), v) for t, v in texts if t]
+    before = sys.gettrace()
     for source, names in [*sources, (MORE, {"ca": ca, "np": np})]:
-        sys.setprofile(note)
+        sys.settrace(note)
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(tr.TrundleError):
                 exec(source, {**names, "tr": tr})
         finally:
-            sys.setprofile(None)
+            sys.settrace(before)
     return found

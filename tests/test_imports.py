@@ -41,6 +41,7 @@ FLOORS = {
     "errors": 1,
     "status": 1,
     "threads": 1,
+    "interrupts": 1,
     "checks": 1,
     "arguments": 1,
     "parameters": 1,

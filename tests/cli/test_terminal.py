@@ -64,7 +64,8 @@ def test_a_folder_of_any_name_is_printed_as_text(tmp_path: Path, capfd: pytest.C
         ("report", folder / "out"), ("report", folder / "nowhere"), ("check", folder),
         ("check", folder / "nowhere.toml"),
         ("run", file, "--set", f"{name}=1"), ("run", file, "--out", file), ("run", name), (name,), ("list", name),
-        ("run", file, "--seed", name), ("run", file, "--allow-path", folder / "nowhere", "--out", folder / "out"),
+        ("run", file, "--seed", name),
+        ("run", file, "--allow-path", folder / "nowhere", "--out", folder / "out", "--no-plots"),
         ("sweep", file, "--over", f"{name}=1:2:3", "--out", folder / "sweep"), ("run", f"--{name}"), ("show", name),
     ):  # fmt: skip
         trundle(*arguments)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trundle.geometry as tg
-from trundle.contact.proximity import Proximity
+from trundle.contact.proximity import Proximity, one_contact_only
 
 EYE = np.eye(3)
 
@@ -45,12 +45,12 @@ def test_a_second_contact_is_suspected_only_away_from_the_known_one():
 
 
 def test_shapes_that_touch_at_one_point_only():
-    assert Proximity(tg.Sphere(1), tg.Plane()).one_contact_only
-    assert Proximity(tg.Sphere(1), tg.Ellipsoid([1, 2, 3])).one_contact_only
-    assert not Proximity(tg.Sphere(1), tg.Dish([2, 2, 3])).one_contact_only
-    assert Proximity(tg.Torus(2, 1), tg.Plane()).one_contact_only  # its hull touches a plane
-    assert not Proximity(tg.Torus(2, 1), tg.Sphere(1)).one_contact_only
-    assert not Proximity(tg.FourierRadius(1, [0, 0.4]), tg.Line()).one_contact_only
+    assert one_contact_only(tg.Sphere(1), tg.Plane())
+    assert one_contact_only(tg.Sphere(1), tg.Ellipsoid([1, 2, 3]))
+    assert not one_contact_only(tg.Sphere(1), tg.Dish([2, 2, 3]))
+    assert one_contact_only(tg.Torus(2, 1), tg.Plane())  # its hull touches a plane
+    assert not one_contact_only(tg.Torus(2, 1), tg.Sphere(1))
+    assert not one_contact_only(tg.FourierRadius(1, [0, 0.4]), tg.Line())
 
 
 def test_gaps_are_signed_distances_of_the_samples_to_first_order():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -11,6 +12,7 @@ from scipy.spatial import cKDTree
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
+from trundle.numerics.compiled import BufferedFunction, batched
 
 _SAMPLES = {2: 512, 3: 2000}
 _NEIGHBOURS = {2: 2, 3: 8}
@@ -49,24 +51,23 @@ class Proximity:
     """
 
     def __init__(self, A: Shape, B: Shape) -> None:
-        self.A, self.B = A, B
-        points, normals = A.sample(_SAMPLES[A.d])
+        self.B = B
+        points, _ = A.sample(_SAMPLES[A.d])
         self.points: FloatArray = np.ascontiguousarray(points)
-        self.normals: FloatArray = normals
         tree = cKDTree(points)
         spacing, index = tree.query(points, k=_NEIGHBOURS[A.d] + 1)
         self._neighbours = index[:, 1:]
         self.spacing = float(np.median(spacing[:, 1]))
-        self._measure = _measure(B)
-
-    @property
-    def one_contact_only(self) -> bool:
-        """See `one_contact_only`."""
-        return one_contact_only(self.A, self.B)
+        self._columns = np.ascontiguousarray(self.points.T)
+        self._measure = _measure(B, len(points))
 
     def gaps(self, R_B_A: FloatArray, p_B_A: FloatArray) -> FloatArray:
         """Return approximate signed distances (m,) of A's samples to B, for A's shape at (R, p) in B's frame."""
-        return self._measure(self.points @ R_B_A.T + p_B_A)
+        return self._gaps(R_B_A[None], p_B_A[None])[0]
+
+    def _gaps(self, R_B_A: FloatArray, p_B_A: FloatArray) -> FloatArray:
+        """Return the same (N, m) for N poses."""
+        return self._measure(R_B_A @ self._columns + p_B_A[:, :, None])
 
     def suspicious(self, R_B_A: FloatArray, p_B_A: FloatArray, known: FloatArray) -> FloatArray:
         """Return which of N poses may touch somewhere else than at `known`: (N,) of bool.
@@ -75,9 +76,7 @@ class Proximity:
         A sample that is nearer than its neighbours, away from the known contacts, and nearer than a
         quarter of the sample spacing, is suspicious; between samples the distance cannot fall further.
         """
-        count, m = len(p_B_A), len(self.points)
-        in_B = np.einsum("nij,mj->nmi", R_B_A, self.points) + p_B_A[:, None]
-        gaps = self._measure(in_B.reshape(count * m, -1)).reshape(count, m)
+        count, gaps = len(p_B_A), self._gaps(R_B_A, p_B_A)
         near = np.nonzero(gaps < self.spacing / 4)
         if not near[0].size:
             return np.zeros(count, dtype=bool)
@@ -120,21 +119,23 @@ def one_contact_only(A: Shape, B: Shape) -> bool:
     return b.flat or (not a.hull and b.support is not None and not b.hull)
 
 
-def _measure(B: Shape):
-    """Return points (m, d) in B's frame -> approximate signed distance (m,)."""
+def _measure(B: Shape, count: int) -> Callable[[FloatArray], FloatArray]:
+    """Return points (N, d, `count`) in B's frame -> approximate signed distances (N, count)."""
     level = B.representations.level
     if level is None:
-        return _from_samples(B)
+        of_points = _from_samples(B)
+        return lambda points: of_points(np.swapaxes(points, 1, 2).reshape(-1, B.d)).reshape(-1, count)
     x = ca.SX.sym("x", B.d)
     f, gradient = level.value_and_gradient(x)
-    function = ca.Function("measure", [x], [f / ca.sqrt(ca.fmax(ca.dot(gradient, gradient), 1e-12))])
-    return lambda points: np.asarray(function(points.T)).ravel()
+    distance = f / ca.sqrt(ca.fmax(ca.dot(gradient, gradient), 1e-12))
+    call = BufferedFunction(batched(ca.Function("measure", [x], [distance], {"cse": True}), count))
+    return lambda points: np.array([call(pose.ravel())[0] for pose in points])
 
 
 _CHART_SAMPLES = 20_000
 
 
-def _from_samples(B: Shape):
+def _from_samples(B: Shape) -> Callable[[FloatArray], FloatArray]:
     """Return the measure of a shape known by charts only: the height over the tangent plane of the nearest sample.
 
     Exact projections cost some 60 us a point; this one microsecond, and near the boundary it is right to second

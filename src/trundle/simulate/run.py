@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from trundle import interrupts
 from trundle.checks import FloatArray, array, choice, number
 from trundle.errors import InputError
 from trundle.models.rolling_pair import RollingPair
@@ -19,6 +20,7 @@ from trundle.simulate.events import HybridState
 from trundle.simulate.mode import Method, Mode, Stabilization
 from trundle.simulate.record import record
 from trundle.simulate.runner import Runner
+from trundle.status import Status
 
 _SAMPLES, _STEPS = 1_000_000, 100_000_000
 
@@ -93,11 +95,18 @@ def _recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
     runner.phase(first.mode)
-    with held_alone(runner.policy):
+    with held_alone(runner.policy), interrupts.held() as outermost:
         built = clock.perf_counter()
         status = runner.run(first, duration)
-    done = clock.perf_counter()
-    return record(runner.system, runner.log, status, {"build": built - begin, "simulate": done - built}, done)
+        done = clock.perf_counter()
+        wall_time = {"build": built - begin, "simulate": done - built}
+        run = record(runner.system, runner.log, status, wall_time, done)
+        try:
+            if outermost:  # else who holds the interrupt saves the record first
+                interrupts.check()
+        except KeyboardInterrupt:
+            return replace(run, status=Status.INTERRUPTED)
+        return run
 
 
 def _kinds(model: object, initial: object, policy: object, progress: object) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from trundle import interrupts
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS, SLIP_END
 from trundle.errors import InputError
@@ -85,7 +86,7 @@ class Runner:
         """Return the compiled phase of a mode; it lives as long as the system."""
         held = self.policy is not None
         key = ("phase", mode, held, self.method.name, self.method.stabilization, self.method.end_speed)
-        return self.system.kept(key, lambda: CompiledMode(self.system, mode, held, self.method))
+        return self.system.kept(key, interrupts.opened()(lambda: CompiledMode(self.system, mode, held, self.method)))
 
     def inputs(self, t: float) -> tuple[FloatArray, float]:
         """Return the input parameters valid at `t` and the time until which they are."""
@@ -99,11 +100,12 @@ class Runner:
             until = min(until, end)
         return np.concatenate(values), until
 
+    @interrupts.held()
     def run(self, now: HybridState, duration: float) -> Status:
         """Integrate from `now` to `duration`; return how it ended."""
         try:
             if self.policy is not None:
-                self.policy.reset()
+                interrupts.opened()(self.policy.reset)()
             begun = self._begin(now)
             status = begun if isinstance(begun, Status) else self._kicked(begun, duration)
         except KeyboardInterrupt:
@@ -233,14 +235,13 @@ class Runner:
         gaps = {f"{self.board.name(i)}.gap" for corners in self.system.patches for i in corners}
         brief = _BRIEF
         while now.t < duration:
+            interrupts.check()
             self.ask(now)
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
-            corner = np.array(
-                [not a and name in gaps for a, name in zip(armed, phase.margins, strict=True)], dtype=bool
-            )
+            corner = np.array([not a and name in gaps for a, name in zip(armed, phase.margins, strict=True)], bool)
             longest = _BRIEF if light else WATCH_SPAN if looked else np.inf
             stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
             brief *= 2.0
@@ -294,9 +295,7 @@ class Runner:
 
     def _armed(self, phase: CompiledMode, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
-        armed = np.array(
-            [name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], dtype=bool
-        )
+        armed = np.array([name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], bool)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
         p = self._parameters(now)
@@ -323,7 +322,8 @@ class Runner:
             state.setflags(write=False)
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             begin = clock.perf_counter()
-            answer = self.policy(now.t, state)
+            with interrupts.opened():
+                answer = self.policy(now.t, state)
             self.log.calls.append(clock.perf_counter() - begin)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
             self._tick = tick
@@ -374,7 +374,6 @@ class Runner:
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
-            """Return the state at the time `t` (s)."""
             if t <= now.t:
                 return now.x
             done = phase.integrator.integrate(
@@ -387,6 +386,8 @@ class Runner:
                 step=self.method.step,
                 watched=np.zeros(len(phase.margins), dtype=bool),
             )
+            if done.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
             return done.x_end
 
         return state

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trundle import interrupts
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.events.time_stepping import TimeStepping
@@ -41,6 +42,7 @@ class Stepping:
             if now.t >= duration:
                 self._until = now.t
                 return now
+            interrupts.check()
             runner.ask(now)
             _, until = runner.inputs(now.t)
             samples = runner.samples[np.searchsorted(runner.samples, now.t, side="right") :]

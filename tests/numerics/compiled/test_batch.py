@@ -34,6 +34,20 @@ def test_values_are_bitwise_those_of_single_points(count):
         assert sparse[0, k] == float(one[1][1, 0])
 
 
+def test_a_function_that_calls_another_one():
+    x = ca.SX.sym("x", 2)
+    spline = ca.interpolant("spline", "bspline", [np.linspace(-4, 4, 9)], np.sin(np.linspace(-4, 4, 9)))
+    sparse = ca.SX(2, 2)
+    sparse[1, 0] = x[1] ** 2
+    function = ca.Function("measured", [x, ca.SX(0, 1)], [x[1] - spline(x[0]), sparse])
+    points, found, rest = np.random.default_rng(3).normal(size=(2, 5)), np.zeros((1, 5)), np.zeros((1, 5))
+    BufferedCall(batched(function, 5), [points, np.zeros(0)], [found, rest])()
+    for k in range(5):
+        one = function(points[:, k], [])
+        assert found[0, k] == float(one[0])
+        assert rest[0, k] == float(one[1][1, 0])
+
+
 def test_inputs_are_read_at_every_call():
     x = ca.SX.sym("x")
     given, found = np.array([[1.0, 2.0, 3.0]]), np.zeros((1, 3))

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import trundle as tr
+from trundle.simulate.events.contact_detection import ContactDetector
+from trundle.simulate.events.recontact import DEPTH, crossing, recontact
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.runner import Runner
 from trundle.status import Status
 
 
@@ -34,3 +39,49 @@ def test_a_hop_that_is_cut_off_lands_again() -> None:
     assert [t["reason"] for t in run.transitions] == ["the contact force reached zero", "the gap closed"]
     assert run["mode"][-1, 0] == "rolling"
     assert abs(run["contact_force"][-1, 0, 2] - 2 * 9.81) < 1e-6
+
+
+def test_a_crossing_is_where_the_value_is_zero_or_an_end_that_only_round_off_keeps_from_it() -> None:
+    assert crossing(lambda t: np.cos(t), 0.0, 3.0) == pytest.approx(np.pi / 2, abs=1e-13)
+    assert crossing(lambda t: 1.0 - t + 1e-16, 0.0, 1.0) == 1.0
+    assert crossing(lambda t: -1e-18 - t, 0.0, 1.0) == 0.0
+
+
+def test_a_touch_that_another_integration_misses_by_round_off_is_none_the_less_one() -> None:
+    """A look sees the place 1e-13 m deep; the state integrated to that time has it as high."""
+    ball = tr.RigidBody(tr.Circle(0.2), 1.0, 0.02)
+    pair = tr.RollingPair(ball, tr.Ground(tr.Line(0.0, 0.0)), contact="chart", on_slip="slide", on_separation="fly")
+    start, layout = pair.place(angle=0.3), pair.system.model().layout
+
+    def falling(t: float, error: float) -> np.ndarray:
+        x = np.array(start.x)
+        x[layout["body.position"].start + 1] += 1e-3 - t + error
+        x[layout["body.velocity"].start + 1] = -1.0
+        return x
+
+    watch, times = ContactDetector(pair.system, Mode(("separated",), start.atlas)), np.array([0.0, 5e-4, 1e-3])
+    found = watch.touched(times, np.stack([falling(t, -1e-13) for t in times]), lambda t: falling(t, 1e-13))
+    assert found is not None
+    assert found[0] == pytest.approx(1e-3, abs=1e-12)
+
+
+def test_a_recontact_that_another_integration_misses_by_round_off_is_none_the_less_one() -> None:
+    """The same of a gap that was never open: at the end of the interval it is as deep as where it lands."""
+    ball = tr.RigidBody(tr.Circle(0.2), 1.0, 0.02)
+    pair = tr.RollingPair(ball, tr.Ground(tr.Line(0.0, 0.0)), on_slip="slide", on_separation="fly")
+    start, layout = pair.place(), pair.system.model().layout
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    phase = runner.phase(Mode(("separated",), start.atlas))
+    p = phase.parameters(np.zeros(0))
+    done = phase.integrator.integrate(0.0, start.x, 0.0, p)
+
+    def sunk(depth: float) -> np.ndarray:
+        x = np.array(start.x)
+        x[layout["body.position"].start + 1] -= depth
+        return x
+
+    ended = type(done)(**vars(done) | {"t_end": 1.0, "x_end": sunk(DEPTH * (1 + 1e-7))})
+    armed = np.zeros(len(phase.margins), dtype=bool)
+    found = recontact(pair.system, phase, 0.0, ended, p, armed, lambda t: sunk(DEPTH * (t - 1e-7)))
+    assert found is not None
+    assert found[0] == 1.0

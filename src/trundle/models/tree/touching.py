@@ -44,14 +44,12 @@ def contact_points(
     return tuple(np.asarray(v).ravel() for v in values[6:9])  # type: ignore[return-value]
 
 
-def points_on_first(system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int) -> FloatArray:
-    """Return the contact's points (N, d), m, in the frame of A's shape at the states (N, n_x)."""
-    return np.asarray(touch_function(system, atlas, contact)(states.T)[6]).T
-
-
-def abscissae(system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int) -> FloatArray:
-    """Return the contact's first coordinate (N,), m, in the frame of B's shape at the states (N, n_x)."""
-    return np.asarray(touch_function(system, atlas, contact)(states.T)[7])[0]
+def points_on_both(
+    system: ContactSystem, atlas: Atlas, states: FloatArray, contact: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the contact's points (N, d), m, in the frames of A's and of B's shape at the states (N, n_x)."""
+    values = touch_function(system, atlas, contact)(states.T)
+    return np.asarray(values[6]).T, np.asarray(values[7]).T
 
 
 def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump: FloatArray) -> FloatArray:

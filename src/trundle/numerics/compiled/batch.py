@@ -13,7 +13,7 @@ def batched(function: ca.Function, count: int) -> ca.Function:
     """Return the function of `count` points, whose every instruction works on all of them: bitwise the same values.
 
     CasADi's virtual machine spends most of its time on reading an instruction; over 25 points this is four times
-    faster than ``function.map(25)``.
+    faster than ``function.map(25)``, which serves where a function calls another one (splines of measured shapes).
 
     Parameters
     ----------
@@ -28,7 +28,13 @@ def batched(function: ca.Function, count: int) -> ca.Function:
         are the nonzeros of `function`.
     """
     n = integer("count", count, minimum=1)
-    given = [ca.MX.sym(f"i{i}", n, function.nnz_in(i)) for i in range(function.n_in())]
+    name, given = (
+        f"{function.name()}_batch",
+        [ca.MX.sym(f"i{i}", n, function.nnz_in(i)) for i in range(function.n_in())],
+    )
+    if any(function.instruction_id(k) == ca.OP_CALL for k in range(function.n_instructions())):
+        of_points = _of_nonzeros(function).map(n).call([symbol.T for symbol in given])
+        return ca.Function(name, given, [result.T for result in of_points])
     columns = [ca.horzsplit(symbol) if symbol.numel() else [] for symbol in given]
     found = [[ca.MX()] * function.nnz_out(i) for i in range(function.n_out())]
     work: dict[int, ca.MX] = {}
@@ -46,4 +52,11 @@ def batched(function: ca.Function, count: int) -> ca.Function:
         else:
             work[to[0]] = ca.MX.binary(code, work[of[0]], work[of[1]])
     results = [ca.horzcat(*(e if e.shape[0] == n else ca.repmat(e, n, 1) for e in part)) for part in found]
-    return ca.Function(f"{function.name()}_batch", given, results)
+    return ca.Function(name, given, results)
+
+
+def _of_nonzeros(function: ca.Function) -> ca.Function:
+    """Return the function of the nonzeros of its inputs, as columns, to those of its outputs."""
+    symbols = [ca.SX.sym(f"i{i}", function.nnz_in(i)) for i in range(function.n_in())]
+    results = function.call([ca.SX(function.sparsity_in(i), symbol) for i, symbol in enumerate(symbols)])
+    return ca.Function(function.name(), symbols, [result.nz[:] for result in results])

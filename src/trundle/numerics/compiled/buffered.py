@@ -54,11 +54,12 @@ class BufferedFunction:
     Parameters
     ----------
     function : casadi.Function
-        Dense vectors in, vectors out.
+        Dense inputs, column by column; vectors out.
     """
 
     def __init__(self, function: ca.Function) -> None:
-        self.function = ca.Function("buffered", *_dense(function))
+        dense = all(function.sparsity_out(i).is_dense() for i in range(function.n_out()))
+        self.function = function if dense else ca.Function("buffered", *_dense(function))
         self._buffers = PerThread(self._bind)
 
     def __call__(self, *values: FloatArray) -> list[FloatArray]:

@@ -275,7 +275,10 @@ def _recipe(
         files = sorted(file for file in texts if file.endswith(".c"))
         command = [*compiler.command, *flags, *LINK_FLAGS, "-o", target.name, *files, "-lm"]
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
+        # In a group of its own: Ctrl-C in a terminal would end the compiler, and look like a fault of the source.
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", process_group=0
+        )
         if done.returncode != 0 or not target.is_file():
             log = done.stdout + done.stderr
             for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):

@@ -15,6 +15,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import CompileError
+from trundle.interrupts import check, opened
 from trundle.numerics.compiled.compile import NativeFunction, compile_library
 from trundle.numerics.ode.tableaus import Tableau, tableau
 
@@ -210,7 +211,10 @@ class NativeRun:
             while self.state.status == RUNNING:
                 self._core.run(state)
                 if progress is not None:
-                    progress(self.state.t)
+                    with opened():
+                        progress(self.state.t)
+                if self.state.status == RUNNING:
+                    check()
         except KeyboardInterrupt:
             return False
         return True

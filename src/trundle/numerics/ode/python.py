@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.interrupts import check, held, opened
 from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.ode.events import dip, first_zero
 from trundle.numerics.ode.native import (
@@ -74,6 +75,7 @@ class PythonRun:
             event=-1,
         )
 
+    @held()
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""
         state = self.state
@@ -86,8 +88,11 @@ class PythonRun:
                     if progress is not None and (
                         state.status != RUNNING or time.monotonic() - last_call > SLICE_SECONDS
                     ):
-                        progress(state.t)
+                        with opened():
+                            progress(state.t)
                         last_call = time.monotonic()
+                    if state.status == RUNNING:
+                        check()
         except KeyboardInterrupt:
             return False
         except _NotFiniteError:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from trundle import __version__
 from trundle.checks import integer
 from trundle.errors import MissingExtraError, SimulationError, StorageError, TrundleError
+from trundle.interrupts import check, held, opened
 from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
@@ -181,15 +182,16 @@ def _do_all(
     outcomes: dict[str, tuple[Status, str]] = {}
     for part in parts_to_run:
         name, begin = part.name, time.perf_counter()
-        outcomes[name], trajectory = _do(part, progress, late=bool(outcomes))
-        times[name] = time.perf_counter() - begin
-        RUN.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
-        if trajectory is not None:
-            own = trajectory.metadata.get("wall_time", {})
-            times[name] = own.get(part.phase, times[name])
-            clock.add("build", own.get("build", 0.0))
-            done[name] = _labelled(trajectory, scenario, part.phase, times[name])
-            outcomes[name] = _saved(done[name], folder, name, outcomes[name])
+        with held():  # until it is saved
+            outcomes[name], trajectory = _do(part, progress, late=bool(outcomes))
+            times[name] = time.perf_counter() - begin
+            RUN.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
+            if trajectory is not None:
+                own = trajectory.metadata.get("wall_time", {})
+                times[name] = own.get(part.phase, times[name])
+                clock.add("build", own.get("build", 0.0))
+                done[name] = _labelled(trajectory, scenario, part.phase, times[name])
+                outcomes[name] = _saved(done[name], folder, name, outcomes[name])
         if part.phase == "solve" or not name:
             clock.add(part.phase, times[name])
         if outcomes[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
@@ -211,9 +213,10 @@ def _do_all(
         metrics, entries, interrupted = {}, {}, True
     for name, hint in hints.items():
         RUN.warning("acceptance.%s: no metric of this run; %s", name, hint)
-    summary = _summary(scenario, outcomes, entries, done, times, clock)
-    if folder is not None:
-        files.write_summary(folder.target("summary.json"), summary)
+    with held():
+        summary = _summary(scenario, outcomes, entries, done, times, clock)
+        if folder is not None:
+            files.write_summary(folder.target("summary.json"), summary)
     meanings = {name: metric.meaning for name, metric in metrics.items()}
     return Result(folder.path if folder else Path(), summary, main, parts, interrupted, meanings, hints)
 
@@ -224,8 +227,10 @@ def _saved(
     """Save a trajectory and return the outcome of its run: interrupted, if an interrupt came while it was written."""
     file = f"trajectory-{name}.nc" if name else "trajectory.nc"
     try:
-        if folder is not None:
-            trajectory.save(folder.target(file))
+        with held():
+            if folder is not None:
+                trajectory.save(folder.target(file))
+            check()
     except StorageError as error:
         raise kept_elsewhere(error, file, trajectory.save) from None
     except KeyboardInterrupt:
@@ -239,13 +244,15 @@ def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status
     An error of a `late` part does not end the run, so the results of earlier parts are kept.
     """
     share = (lambda done: progress(part.name or part.phase, done)) if progress else None
+    trajectory = None
     try:
-        trajectory = part.run(share)
+        with opened():
+            trajectory = part.run(share)
     except SimulationError as error:
         RUN.warning("%s", error)
         return (error.status, str(error)), error.result
     except KeyboardInterrupt:
-        return (Status.INTERRUPTED, ""), None
+        return (Status.INTERRUPTED, ""), trajectory
     except TrundleError as error:
         if not late:
             raise

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import abscissae, contact_points, points_on_first
+from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.compiled_mode import data_ranges
 from trundle.simulate.events.exclusion import exclusion
+from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
 
 _NEAR = 4.0
-_TIME_ROUND_OFF = 1e-13
 _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
@@ -115,7 +115,7 @@ class PairDetector:
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which the bodies overlap away from the contacts, or None."""
         proximity = self._proximity
-        known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
+        known = np.stack([on_A for on_A, _ in self._points(states)], axis=1)
         R, p = self.system.relative_pose(states, self.touching[0], self.mode.atlas)
         for k in np.flatnonzero(proximity.suspicious(R, p, known)):
             for near in proximity.local_minima(R[k], p[k], below=-_OVERLAPS):
@@ -163,12 +163,12 @@ class PairDetector:
 
     def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
         """Return the first instant at which something touched, and the event, or None; see `Watch.touched`."""
-        contact = self.apart[0]
-        if self._excluded(states):
+        contact, points = self.apart[0], self._points(states)
+        if len(points) == 1 and self._excluded(points[0][1]):
             return None
         known = np.zeros((len(times), 0, self.system.d))
-        if self.touching:
-            known = np.stack([points_on_first(self.system, self.mode.atlas, states, i) for i in self.touching], axis=1)
+        if points:
+            known = np.stack([on_A for on_A, _ in points], axis=1)
         R, p = self.system.relative_pose(states, contact, self.mode.atlas)
         suspects = self._proximity.suspicious(R, p, known)
         for k in range(1, len(times)):
@@ -179,33 +179,33 @@ class PairDetector:
                 return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
         return None
 
-    def _excluded(self, states: FloatArray) -> bool:
-        """Whether the shapes leave no room for another contact while the states (N, n_x) are passed through."""
-        if len(self.touching) != 1:
-            return False
+    def _points(self, states: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the points of each closed contact at the states (N, n_x): (N, d) on A and on B."""
+        return [points_on_both(self.system, self.mode.atlas, states, i) for i in self.touching]
+
+    def _excluded(self, on_B: FloatArray) -> bool:
+        """Whether the shapes leave no room for another contact while the only one passes the points (N, d) of B."""
         contact_pair = self.system.contact_pairs[self.touching[0]]
         key = ("exclusion", contact_pair.shape_A, contact_pair.shape_B)
         shapes = self.system.kept(key, lambda: exclusion(contact_pair.shape_A, contact_pair.shape_B))
         if shapes.always or shapes.bend is None:
             return shapes.always
-        path = abscissae(self.system, self.mode.atlas, states, self.touching[0])
-        return shapes.excludes(float(np.min(path)), float(np.max(path)))
+        return shapes.excludes(float(np.min(on_B[:, 0])), float(np.max(on_B[:, 0])))
 
     def _instant(self, t0: float, t1: float, state_at: StateAt, after: Approach) -> tuple[float, Event]:
+        @cache
         def look(t: float) -> Approach:
             return self.nearest(state_at(t)) or Approach(1.0, after.coordinates, after.charts, 1.0)
 
         low = next((float(t) for t in np.linspace(t1, t0, 9)[1:] if look(float(t)).gap > 0), None)
         if low is None and look(t0).speed > 0:
             # It has just left this place and is back already: in between it was farthest where the speed is zero.
-            low = float(brentq(lambda t: look(t).speed, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
-        instant = t0 if low is None else low
-        if low is not None and look(low).gap > 0:
-            instant = float(brentq(lambda t: look(t).gap, low, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+            low = crossing(lambda t: look(t).speed, t0, t1)
+        instant = t0 if low is None else crossing(lambda t: look(t).gap, low, t1)
         floor = min(look(t0).gap, 0.0) - _TOUCHED
         if not self._armed and look(t0 if low is None else low).gap < _TOUCHED and after.gap < floor:
             # It came apart and falls back without ever being away, but by round-off: it lands where that is sure.
-            instant = float(brentq(lambda t: look(t).gap - floor, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15))
+            instant = crossing(lambda t: look(t).gap - floor, t0, t1)
         found = self.nearest(state_at(instant)) or after
         deep = found.gap < -_DEEP * self.system.contact_pairs[self.apart[0]].shape_A.reference_length
         return instant, Event(self.apart[0], "overlap" if deep else "touch", found.coordinates, found.charts)

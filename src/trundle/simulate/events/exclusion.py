@@ -12,6 +12,7 @@ from trundle.checks import FloatArray
 from trundle.geometry import Dish, Tube
 from trundle.geometry.chart import Chart
 from trundle.geometry.shape import Shape
+from trundle.numerics.compiled import batched
 
 _SAFETY = 0.95
 _GRID = {2: 2001, 3: 61}
@@ -35,7 +36,7 @@ class Exclusion:
     size : float, m
         Diameter of the body.
     bend : callable, or None
-        Terrain in the plane: curvature (n,), 1/m, at abscissae (n,), m.
+        Terrain in the plane: curvature (201,), 1/m, at abscissae (201,), m.
     """
 
     least: float
@@ -105,12 +106,12 @@ def _curvatures(chart: Chart, offset: float = 0.0) -> FloatArray:
 
 
 def _bend(B: Shape) -> Callable[[FloatArray], FloatArray] | None:
-    """Return x (n,) -> curvature (n,) of the terrain z(x) towards its free side, z''/(1 + z'^2)^(3/2)."""
+    """Return x (_WINDOW,) -> curvature (_WINDOW,) of the terrain z(x) towards its free side, z''/(1 + z'^2)^(3/2)."""
     height = B.representations.height
     if height is None:
         return None
     x = ca.SX.sym("x")
     z = height(x)
     slope = ca.jacobian(z, x)
-    function = ca.Function("bend", [x], [ca.jacobian(slope, x) / (1 + slope**2) ** 1.5])
-    return lambda points: np.asarray(function(points[None])).ravel()
+    function = batched(ca.Function("bend", [x], [ca.jacobian(slope, x) / (1 + slope**2) ** 1.5]), _WINDOW)
+    return lambda points: np.asarray(function(points)).ravel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,6 +17,17 @@ from trundle.simulate.events.transitions import Event
 DEPTH = 1e-7
 """m, at which such a contact lands."""
 _TIME_ROUND_OFF = 1e-13
+
+
+def crossing(value: Callable[[float], float], t0: float, t1: float) -> float:
+    """Return when `value`, positive at t0, reaches zero; where round-off alone keeps it from that, t0 or t1 itself.
+
+    What was seen at t1 on the way of a longer integration is there again but for round-off.
+    """
+    at = cache(value)
+    if not at(t0) > 0:
+        return t0
+    return float(brentq(at, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15)) if at(t1) < 0 else t1
 
 
 def recontact(
@@ -55,7 +67,7 @@ def recontact(
             """Return how far the gap is above the depth at which it lands."""
             return phase.margin_values(t, state_at(t), p)[name] + DEPTH
 
-        instant = float(brentq(above, begin, done.t_end, xtol=_TIME_ROUND_OFF)) if above(begin) > 0 else begin
+        instant = crossing(above, begin, done.t_end)
         contact = [contact_pair.contact for contact_pair in system.contact_pairs].index(name.split(".", 1)[0])
         found.append((instant, Event(contact, "gap")))
     return min(found, key=lambda one: one[0], default=None)

@@ -18,6 +18,7 @@ from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.signals import Constant, Signal
 from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
 from trundle.errors import InputError
+from trundle.interrupts import held
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
@@ -78,9 +79,10 @@ class TrackExperiment:
         inner = None if self.controller is None else self._sampled(self.controller)
         policy = None if inner is None else self._wrapped(inner)
         plant, start = self.plant
-        run = simulate(plant, start, **settings(tables), policy=policy, progress=progress)
-        run = replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
-        return run if inner is None else replace(run, status=_ended(run.status, inner.statuses))
+        with held():
+            run = simulate(plant, start, **settings(tables), policy=policy, progress=progress)
+            run = replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+            return run if inner is None else replace(run, status=_ended(run.status, inner.statuses))
 
     @cached_property
     def plant(self) -> tuple[RollingTree, Start]:

@@ -14,6 +14,7 @@ from scipy.optimize import bisect
 from trundle import geometry
 from trundle.contact import FlatPatch
 from trundle.errors import InputError
+from trundle.interrupts import held
 from trundle.models import Foot, Hand, RollingTree, Start, robot_from_urdf
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.body_shapes import avatar_scene
@@ -88,6 +89,7 @@ class RobotRun:
         """Yield the simulation as the only part."""
         yield Part("", self.run)
 
+    @held()
     def run(self, share: PartProgress | None) -> Trajectory:
         """Return the record of kind `walking`: joint torques are those of springs and dampers."""
         from trundle.systems.walking.record import as_walking

@@ -14,6 +14,7 @@ from trundle.checks import Converted, array, choice, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
 from trundle.contact.laws import SEPARATED, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
+from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.models.placement import (
@@ -27,7 +28,7 @@ from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
-from trundle.parameters import NonNegative, Range, check_parameters, parameter
+from trundle.parameters import Fraction, NonNegative, Range, check_parameters, parameter
 from trundle.threads import cached_property
 
 Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
@@ -52,6 +53,12 @@ class RollingPair:
     gravity : (3,) m/s2, or a number in the plane (downwards)
     on_slip : "stop", "slide" or "ignore"
     on_separation : "stop", "fly" or "ignore"
+    restitution : float
+        Of impacts, 0 (plastic) to 1: of a body that flies and lands (``on_separation="fly"``).
+    hypothesis : "newton" or "poisson"
+        Whether speeds or impulses are given back; they differ where friction couples the normal and the slip.
+    bounce_speed : float, m/s
+        Slower approaches end the bouncing.
     coordinates : "pose" or "rolling"
         ``"rolling"`` uses contact coordinates and relative angular velocity as states (20 or 19
         numbers on a hand, 9 in the plane): for planning and control. It needs charts and knows only rolling.
@@ -81,6 +88,9 @@ class RollingPair:
     gravity: Converted[float | Sequence[float] | None, tuple[float, ...]] = Converted(None)
     on_slip: OnSlip = parameter("stop", "when the friction cone is left")
     on_separation: OnSeparation = parameter("stop", "when the force reaches zero")
+    restitution: Fraction = parameter(PLASTIC.restitution, "of impacts, 0 (plastic) to 1")
+    hypothesis: Hypothesis = parameter(PLASTIC.hypothesis, "whether an impact gives back speeds or impulses")
+    bounce_speed: NonNegative = parameter(PLASTIC.bounce_speed, "m/s, slower approaches do not bounce")
     coordinates: str = "pose"
     contact: str = "auto"
 
@@ -134,6 +144,7 @@ class RollingPair:
                 center_A=self.body.shape_origin,
                 form=self.contact,
                 extent=tuple(np.ravel(self.base.extent)) if isinstance(self.base, Hand) and self.base.extent else None,
+                restitution=Restitution(self.restitution, self.hypothesis, self.bounce_speed),
             )
             for name in ("contact", _SECOND)[:count]
         )

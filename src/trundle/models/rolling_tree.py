@@ -13,6 +13,7 @@ from trundle.checks import FloatArray, array, non_negative, number, quaternion
 from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.proximity import one_contact_only
+from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
@@ -37,7 +38,7 @@ SECOND = "-second"
 class Part:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
-    Friction and law are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
+    Friction, law and restitution are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
     foot of which it is a corner.
     """
 
@@ -49,6 +50,7 @@ class Part:
     law: str | None = None
     ahead: float | None = None
     patch: str | None = None
+    restitution: float | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class RollingTree:
         Name of the body that has the terrain's shape; the tree's first one unless given.
     moving : Hand, optional
         How that body moves, where it is a prescribed one.
+    restitution : Restitution
+        Of impacts of parts that have none of their own.
 
     Examples
     --------
@@ -99,6 +103,7 @@ class RollingTree:
     origins: Mapping[str, tuple[float, ...]]
     base: str = ""
     moving: Hand | None = None
+    restitution: Restitution = PLASTIC
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
@@ -134,7 +139,11 @@ class RollingTree:
         base = self.base or self.tree.specs[0].name
         if part.ahead is not None and form != "support":
             raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
-        return ContactPair(name, part.body, base, part.shape, terrain, part.center, form, ahead=part.ahead)
+        bounce = self.restitution
+        if part.restitution is not None:
+            bounce = replace(bounce, restitution=part.restitution)
+        shapes = (part.shape, terrain)
+        return ContactPair(name, part.body, base, *shapes, part.center, form, ahead=part.ahead, restitution=bounce)
 
     @cached_property
     def system(self) -> ContactSystem:

@@ -13,6 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, integer
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
+from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
@@ -80,6 +81,7 @@ class ContactPair:
         Width of B along its axes.
     ahead : float m, or None
         The contact touches down only where its point is so far ahead, along x, of every closed one.
+    restitution : Restitution
     """
 
     contact: str
@@ -91,6 +93,7 @@ class ContactPair:
     form: str
     extent: tuple[float, ...] | None = None
     ahead: float | None = None
+    restitution: Restitution = PLASTIC
 
 
 LOCKED = 1e-4

@@ -1,0 +1,181 @@
+"""Coulomb's law at several contacts at once: the cone complementarity problem of impulses and velocities after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trundle.checks import FloatArray
+
+_NEWTON, _SWEEPS, _HALVINGS = 60, 200, 12
+_MU_STEPS, _STICKY, _RANDOM = 21, 10.0, 60
+_EXACT = 1e-10
+"""Largest residual of an answer, of the velocities and impulses there are."""
+
+
+@dataclass(frozen=True)
+class ContactImpulses:
+    """What the contacts push and do.
+
+    Attributes
+    ----------
+    impulses : (m, d) N s
+        In each contact's axes, the normal first.
+    velocities : (m, d) m/s
+        After them.
+    residual : float
+        How far they are from Coulomb's law, of the largest velocity and impulse.
+    """
+
+    impulses: FloatArray
+    velocities: FloatArray
+    residual: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the law holds."""
+        return self.residual <= _EXACT
+
+
+def contact_impulses(
+    D: FloatArray, before: FloatArray, friction: FloatArray, least: FloatArray | None = None
+) -> ContactImpulses:
+    """Return impulses L (m, d) and velocities v = before + D L (m, d) of m contacts that obey Coulomb's law.
+
+        0 <= L_n,  0 <= v_n,  L_n v_n = 0,   |L_t| <= mu L_n,   v_t = 0 or L_t = -mu L_n v_t / |v_t|.
+
+    Zeros of the natural map F = L - P(L - r v) (Alart & Curnier 1991), P onto L_n >= 0 and the disc of radius
+    mu max(0, L_n - r v_n), by a damped generalised Newton iteration. Started from contacts that all stick, from no
+    impulses, and, where that fails, from projected sweeps contact by contact, from friction that grows from nothing in
+    steps, and at random (always the same). Nothing is raised: `residual` says what holds.
+
+    Parameters
+    ----------
+    D : (m d, m d)
+        Symmetric, positive semidefinite: J M^-1 J'.
+    before : (m, d) m/s
+        In each contact's axes, the normal first.
+    friction : (m,)
+        inf: contacts that touch do not slip.
+    least : (m,) N s, optional
+        Normal impulses that are given at least: L_n - least in place of L_n in the first three conditions.
+    """
+    m, d = before.shape
+    least = np.zeros(m) if least is None else least
+    problem = _Problem(
+        np.asarray(D, dtype=np.float64), before.ravel(), np.asarray(friction, dtype=np.float64), d, least
+    )
+    best = problem.judged(np.zeros(m * d))
+    for start in problem.starts():
+        found = problem.judged(problem.newton(start))
+        if found.residual < best.residual:
+            best = found
+        if best.exact:
+            break
+    return best
+
+
+class _Problem:
+    def __init__(self, D: FloatArray, v0: FloatArray, mu: FloatArray, d: int, least: FloatArray) -> None:
+        self.D, self.v0, self.mu, self.d, self.m, self.least = D, v0, mu, d, len(mu), least
+        blocks = [D[i * d : (i + 1) * d, i * d : (i + 1) * d] for i in range(self.m)]
+        self.r = np.repeat([1.0 / max(float(np.linalg.eigvalsh(b)[-1]), 1e-300) for b in blocks], d)
+
+    def starts(self) -> Iterator[FloatArray]:
+        """Yield first guesses, those that cost little first."""
+        yield np.asarray(np.linalg.lstsq(self.D, -self.v0, rcond=1e-10)[0], dtype=np.float64)
+        yield np.zeros(self.m * self.d)
+        L = np.zeros(self.m * self.d)
+        for _ in range(5):
+            L = self.swept(L)
+            yield L
+        L = np.zeros(self.m * self.d)
+        for part in np.linspace(0.0, 1.0, _MU_STEPS):
+            L = _Problem(self.D, self.v0, part * np.minimum(self.mu, _STICKY), self.d, self.least).newton(L)
+        yield L
+        random = np.random.default_rng(0)
+        size = float(np.abs(self.v0).max()) / max(float(np.abs(self.D).max()), 1e-300)
+        for _ in range(_RANDOM):
+            yield size * random.normal(size=self.m * self.d)
+
+    def swept(self, L: FloatArray) -> FloatArray:
+        """Return the impulses after projections contact by contact."""
+        L = np.array(L)
+        for _ in range(_SWEEPS):
+            for i in range(self.m):
+                at = slice(i * self.d, (i + 1) * self.d)
+                L[at] = self.projected(i, L[at] - self.r[at] * (self.v0[at] + self.D[at] @ L))
+        return L
+
+    def projected(self, i: int, push: FloatArray) -> FloatArray:
+        """Return P of one contact."""
+        normal = max(float(self.least[i]), float(push[0]))
+        if normal == 0.0:
+            return np.zeros(self.d)
+        size, room = float(np.linalg.norm(push[1:])), self.mu[i] * normal
+        return np.concatenate([[normal], push[1:] * (1.0 if size <= room else room / size)])
+
+    def residual(self, L: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return F and its generalised Jacobian."""
+        d, n = self.d, self.m * self.d
+        trial = L - self.r * (self.v0 + self.D @ L)
+        slope = np.eye(n) - self.r[:, None] * self.D
+        P, dP = np.zeros(n), np.zeros((n, n))
+        for i in range(self.m):
+            a, t = i * d, slice(i * d + 1, (i + 1) * d)
+            if trial[a] > self.least[i]:
+                P[a], dP[a] = trial[a], slope[a]
+            elif self.least[i] > 0.0:
+                P[a] = self.least[i]
+            else:
+                continue
+            size, room = float(np.linalg.norm(trial[t])), self.mu[i] * P[a]
+            if size <= room:
+                P[t], dP[t] = trial[t], slope[t]
+            else:
+                e = trial[t] / size
+                P[t] = room * e
+                dP[t] = self.mu[i] * np.outer(e, dP[a]) + room / size * (slope[t] - np.outer(e, e @ slope[t]))
+        return L - P, np.eye(n) - dP
+
+    def newton(self, L: FloatArray) -> FloatArray:
+        """Return where the iteration from a guess ends."""
+        F, slope = self.residual(L)
+        for _ in range(_NEWTON):
+            merit = float(F @ F)
+            if merit <= (1e-15 * (1e-300 + float(np.max(np.abs(L), initial=0.0)))) ** 2:
+                break
+            step = np.linalg.lstsq(slope, -F, rcond=1e-13)[0]
+            for part in 0.5 ** np.arange(_HALVINGS):
+                F_trial, slope_trial = self.residual(L + part * step)
+                if float(F_trial @ F_trial) < merit:
+                    L, F, slope = L + part * step, F_trial, slope_trial
+                    break
+            else:
+                break
+        return L
+
+    def judged(self, L: FloatArray) -> ContactImpulses:
+        """Return an answer with its residual: each condition for itself, not the map that was solved."""
+        d = self.d
+        pushes = np.array([self.inside(i, L[i * d : (i + 1) * d]) for i in range(self.m)])
+        v = (self.v0 + self.D @ pushes.ravel()).reshape(self.m, d)
+        speed = max(float(np.abs(self.v0).max(initial=0.0)), float(np.abs(v).max(initial=0.0)), 1e-300)
+        push = max(float(np.abs(pushes).max(initial=0.0)), 1e-300)
+        worst = 0.0
+        for v_i, L_i, mu, least in zip(v, pushes, self.mu, self.least, strict=True):
+            slip, room = float(np.linalg.norm(v_i[1:])), mu * L_i[0] if L_i[0] > 0.0 else 0.0
+            worst = max(worst, -v_i[0] / speed, min((L_i[0] - least) / push, v_i[0] / speed))
+            if np.isinf(room):
+                worst = max(worst, slip / speed)
+            elif room > 0.0:
+                # Of the push on the edge against the slip: |L_t + room v_t / |v_t||, or no slip.
+                edge = float(np.linalg.norm(L_i[1:] + (room / slip) * v_i[1:])) / push if slip > 0.0 else 0.0
+                worst = max(worst, min(edge, slip / speed))
+        return ContactImpulses(pushes, v, worst)
+
+    def inside(self, i: int, push: FloatArray) -> FloatArray:
+        """Return the push put into its cone."""
+        return self.projected(i, push)

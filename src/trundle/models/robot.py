@@ -13,8 +13,9 @@ from trundle.contact.laws import start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
+from trundle.models.part_contacts import SECOND
 from trundle.models.rigid_body import Ground, RigidBody
-from trundle.models.rolling_tree import SECOND, Part, RollingTree
+from trundle.models.rolling_tree import Part, RollingTree
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree

@@ -124,6 +124,8 @@ class CompiledMode:
                 value = sign_of[contact] * value
             if margin == "gap":
                 value = self._or_behind(contact, value)
+                if (value := self._or_face(contact, value)) is None:
+                    continue
             margins[name] = value - self._least(contact, margin)
         for constraint, contact_pair, law in zip(
             self.model.constraints, self.system.contact_pairs, self.mode.laws, strict=True
@@ -138,6 +140,21 @@ class CompiledMode:
                 {f"{constraint.name}.{name}": value for name, value in _data_margins(contact_pair, on_B).items()}
             )
         return margins
+
+    def _or_face(self, contact: str, gap: ca.SX) -> ca.SX | None:
+        """Return a gap that stays open for a rim that lies flat, and for points of its face where it does not.
+
+        None: the rim touches, and its roundness tells when the face does.
+        """
+        number = [pair.contact for pair in self.system.contact_pairs].index(contact)
+        rim = self.system.rims.get(number, number)
+        if rim not in self.system.faces:
+            return gap
+        if rim != number and LAWS[self.mode.laws[rim]].touching:
+            return None
+        constraint = self.model.constraints[rim]
+        roundness = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["roundness"] - _POINT
+        return ca.fmax(gap, -roundness if rim == number else roundness)
 
     def _or_behind(self, contact: str, gap: ca.SX) -> ca.SX:
         """Return a gap that stays open while the contact is not far enough ahead of every closed one."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.rolling_tree import SECOND, RollingTree
+from trundle.models.part_contacts import SECOND
+from trundle.models.rolling_tree import RollingTree
 from trundle.numerics.rotations import rotation_plane
 from trundle.records import Policy, tell_contacts
 

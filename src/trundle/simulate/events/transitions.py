@@ -16,7 +16,7 @@ from trundle.simulate.events.chart_transition import has_neighbour, neighbouring
 from trundle.simulate.events.impact import REST_SPEED
 from trundle.simulate.events.mode_selection import select_modes
 from trundle.simulate.events.patches import landing_with
-from trundle.simulate.events.rest import Hold, can_rest
+from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import (
     cone_margin,
     impact_at,
@@ -32,10 +32,10 @@ _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
 _NO_SPIN = _SAME = 1e-9
-_STILL = 1e-14
-"""Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
+_NEWTON = 4
+"""Steps that turn a tilt of 0.1 rad to round-off."""
 JAM = "the slip jammed and stopped"
 _ROLLS = ("rolling", "pure-rolling")
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
@@ -187,7 +187,7 @@ def _stopped_by_a_jam(board: EventHandler, now: HybridState, event: Event, phase
     """
     after = _landed(board, now, event)
     if isinstance(after, HybridState) and LAWS[after.mode.laws[event.contact]].name.endswith("rolling"):
-        return _resting(board, after)
+        return resting(board, after)
     slip = slip_and_spin(board.system, now.mode.atlas, now.x, event.contact)[1]
     return _stick(board, now, event, phase) if float(np.linalg.norm(slip)) < REST_SPEED else Status.JAMMED
 
@@ -289,7 +289,23 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     opened = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and after.mode.laws[i] == "separated"]
     if any(_falls_in(board, after, f"{board.name(i)}.gap") for i in opened):
         after = _landed(board, now, event, held=True)
-    return after if isinstance(after, Status) else _resting(board, after)
+    return after if isinstance(after, Status) else resting(board, after)
+
+
+def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
+    """A rim lies flat: the points of its face land in its place, if it has such."""
+    face = board.system.faces.get(event.contact)
+    if face is None:
+        return Status.NOT_A_POINT_CONTACT
+    apart = replace(now, mode=board.with_law(now, event.contact, "separated"))
+    after = _land(board, apart, Event(face[0], "gap"), phase)
+    if isinstance(after, Status) or any(after.mode.laws[i] == "separated" for i in face):
+        return after
+    flat, x = board.phase_of(after.mode), after.x
+    p = flat.parameters(board.inputs(now.t), after.onsets)
+    for _ in range(_NEWTON):
+        x = projected(flat, now.t, x, p)
+    return replace(after, x=x)
 
 
 def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> HybridState | Status:
@@ -318,35 +334,6 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     return HybridState(now.t, x, mode, slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
 
-def _resting(board: EventHandler, now: HybridState) -> HybridState:
-    """Two contacts lock a planar body: on a base that stays still it rests for good if its forces fit the cones."""
-    locked = len(now.mode.laws) > 1 and all(law == "rolling" for law in now.mode.laws)
-    if board.system.d != 2 or not locked or not _base_is_still(board, now):
-        return now
-    if board.system.model(now.mode.atlas).nv > 3:
-        return now  # a tree goes on moving about its joints
-    phase = board.phase_of(now.mode)
-    p = phase.parameters(board.inputs(now.t), now.onsets)
-    out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
-    sticky = board.system.rules.on_slip == "ignore"
-    holds = []
-    for joined in phase.model.constraints:
-        point, normal, force = (out[f"{joined.name}.{what}"][0] for what in ("point", "normal", "force"))
-        holds.append(Hold(point, normal, force, np.inf if sticky else joined.friction.mu))
-    return replace(now, mode=replace(now.mode, rest=True)) if can_rest(holds) else now
-
-
-def _base_is_still(board: EventHandler, now: HybridState) -> bool:
-    """Whether the ground, or a hand that neither turns nor moves nor will: under a policy nobody knows."""
-    if board.system.motions and board.phase_of(now.mode).held:
-        return False
-    layout = board.system.model(now.mode.atlas).layout
-    return all(
-        motion.is_still(now.t) and not np.any(np.abs(now.x[layout[f"{name}.twist"]]) > _STILL)
-        for name, motion in board.system.motions.items()
-    )
-
-
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
@@ -362,7 +349,7 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Compile
 _TOUCHING: dict[str, tuple[str, Resolve]] = {
     "normal_force": ("the contact force reached zero", _separate),
     "curvature": ("the relative curvature reached zero", _stop(Status.CURVATURE_LOCKED)),
-    "roundness": ("the contact is no longer a point", _stop(Status.NOT_A_POINT_CONTACT)),
+    "roundness": ("the contact is no longer a point", _onto_face),
     "chart": ("the chart's edge was reached", _rechart),
     "data": ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
     "extent": ("the contact left the hand", _stop(Status.OFF_THE_HAND)),

@@ -129,6 +129,11 @@ class RollingTree:
         return part_contacts(self.parts, self.terrain, self.base or self.tree.specs[0].name, self.restitution)
 
     @property
+    def part_of(self) -> tuple[int, ...]:
+        """Numbers of the parts of the contacts."""
+        return tuple(part for part, _ in self._owned)
+
+    @property
     def _contact_pairs(self) -> tuple[ContactPair, ...]:
         return tuple(pair for _, pair in self._owned)
 
@@ -279,7 +284,7 @@ class RollingTree:
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
-        touching = [self._laws[part].name for part, _ in self._owned]
+        touching = [self._laws[part].name for part in self.part_of]
         laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.contact_pairs)))
         start = Start(x, atlas, laws)
         for i in closed:

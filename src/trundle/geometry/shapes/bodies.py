@@ -19,7 +19,7 @@ from trundle.geometry.chart import TURN, Chart, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import FACE_POINTS, corners, rim_points
-from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes3, length, length_or_zero, lengths
+from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes2, Sizes3, length, length_or_zero, lengths
 from trundle.geometry.shapes.surfaces import Sphere, round_about_z
 from trundle.geometry.support import EllipsoidSupport
 from trundle.parameters import Range as Numbers
@@ -179,7 +179,7 @@ class Disc(Shape):
             charts = (build.chart(3, rim, 1, (TURN, half)), *faces)
 
         def distance(x: ca.SX) -> ca.SX:
-            out = ca.fmax(ca.sqrt(x[0] ** 2 + x[1] ** 2) - r, 0)
+            out = ca.fmax(ca.sqrt(x[0] ** 2 + x[1] ** 2 + 1e-300) - r, 0)  # off zero, where its derivative is 0/0
             return ca.sqrt(out**2 + x[2] ** 2) - rho
 
         return Representations(
@@ -344,7 +344,7 @@ class Box(Shape):
     0.3
     """
 
-    half_extents: Sequence[float]
+    half_extents: Sizes2 | Sizes3 = field(metadata={"text": "m, along the axes"})
 
     def __post_init__(self) -> None:
         size = 2 if np.shape(np.asarray(self.half_extents, dtype=object)) == (2,) else 3

@@ -48,8 +48,9 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         changed(JUGGLING, object__shape={"type": "spere", "radius": 1.0}),
-        "object.shape.type = \"spere\": must be one of 'box', 'capsule', 'circle', 'cylinder', 'disc', 'ellipse', 'ellipsoid', "
-        "'fourier', 'rectangle', 'samples', 'sphere', 'spline', 'superellipsoid', 'torus'; did you mean 'sphere'?",
+        "object.shape.type = \"spere\": must be one of 'box', 'capsule', 'circle', 'cylinder', 'disc', 'ellipse', "
+        "'ellipsoid', 'fourier', 'rectangle', 'samples', 'sphere', 'spline', 'superellipsoid', "
+        "'torus'; did you mean 'sphere'?",
     ),
     (
         changed(JUGGLING, object__shape={"type": "torus", "major": 0.1, "minor": 0.2}),

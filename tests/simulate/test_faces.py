@@ -1,5 +1,6 @@
 """Bodies on lines and faces: blocks that rest, rock, tip and slide, cylinders that roll, discs that settle."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -167,6 +168,30 @@ def test_a_disc_that_falls_lands_on_its_face(flat: float) -> None:
     assert tilt[-1] < 1e-7
     assert run["body_position"][-1, 0, 2] == pytest.approx(0.002, abs=1e-9)
     assert loses(run)
+
+
+@pytest.mark.parametrize("rounding", [0.0, 0.01])
+def test_a_wheel_from_an_expression_ends_as_a_disc(rounding: float) -> None:
+    def support(x, y, z):
+        return 0.1 * ca.sqrt(x**2 + y**2) + rounding * ca.sqrt(x**2 + y**2 + z**2)
+
+    runs = []
+    for shape in (tr.ExpressionBody(support), tr.Disc(0.1, rounding)):
+        robot = tr.Robot(gravity=[0.0, 0.0, -G], on_slip="slide", on_separation="fly")
+        robot.free(1.0, [0.0025, 0.0025, 0.005], shape=shape, name="body")
+        robot.terrain(tr.Plane(), friction=2.0)
+        tree = robot.finish()
+        start = tree.place(body=(0.0, 0.0, 0.01 + rounding, *about(0, 0.1)), tolerance=0.1)
+        runs.append(tr.simulate(tree, start, duration=0.1))
+    wheel, disc = runs
+    assert wheel.status is disc.status is tr.Status.SUCCESS
+    ends = [[(one["reason"], one["to"]) for one in run.metadata["transitions"]] for run in runs]
+    assert ends[0] == ends[1]
+    np.testing.assert_allclose(wheel["body_position"][-1], disc["body_position"][-1], atol=1e-9)
+
+
+def test_smooth_bodies_have_no_faces() -> None:
+    assert not tr.ExpressionBody(lambda x, y, z: ca.sqrt(x**2 + y**2 + 2 * z**2)).representations.pieces
 
 
 def test_a_pair_with_a_box_lies_on_a_hand_that_tilts_it_off() -> None:

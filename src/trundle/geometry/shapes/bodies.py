@@ -18,7 +18,7 @@ from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import TURN, Chart, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-from trundle.geometry.shapes.corners import FACE_POINTS, corners, rim_points
+from trundle.geometry.shapes.corners import FACE_POINTS, FACE_TILT, corners, rim_points
 from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes2, Sizes3, length, length_or_zero, lengths
 from trundle.geometry.shapes.surfaces import Sphere, round_about_z
 from trundle.geometry.support import EllipsoidSupport
@@ -29,8 +29,6 @@ Exponents = Annotated[
     float | Sequence[float], Numbers("one number or two, p and q, each from 1.01 to 100", 1.01, 100.0, length=2)
 ]
 Tilt = Annotated[float, Numbers("an angle from 1e-9 to 0.1 (rad)", 1e-9, 0.1)]
-FACE_TILT = 1e-3
-"""Tilt in rad below which a disc or a torus counts as lying on its face."""
 
 
 def tilt(n: ca.SX, flat: float = FACE_TILT) -> ca.SX:

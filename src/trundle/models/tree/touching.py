@@ -66,6 +66,18 @@ def lies_flat(system: ContactSystem, x: FloatArray, contact: int) -> bool:
     return float(system.kept(("roundness", rim), build)(x)) <= _POINT
 
 
+def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:
+    """Return the contacts of the points of the face that a rim turns to the flat at the state `x`."""
+    pair = system.contact_pairs[rim]
+    pieces = pair.shape_A.representations.pieces
+    R, _ = system.relative_pose(x, rim)
+    down = -(R.T @ contact_points(system, system.first_atlas, x, rim)[2])
+    axis = int(np.argmax(np.abs(down)))
+    levels = {i: np.sign(down[axis]) * pieces[system.contact_pairs[i].piece or 0].at[axis] for i in system.faces[rim]}
+    highest = max(levels.values()) - _LEVEL * pair.shape_A.reference_length
+    return [i for i, level in levels.items() if level >= highest]
+
+
 def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None = None) -> list[int]:
     """Return those of the `contacts` (default: all) of one shape that are the next ones to touch, at the state `x`."""
     numbers = list(range(len(system.contact_pairs)) if contacts is None else contacts)

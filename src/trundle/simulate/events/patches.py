@@ -6,7 +6,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import contact_points, lies_flat, touch_function
+from trundle.models.tree.touching import contact_points, face_below, lies_flat, touch_function
 from trundle.simulate.mode import Mode
 
 _AT_ONCE, _APPROACHES = 1e-9, 1e-9
@@ -16,7 +16,8 @@ _AT_ONCE, _APPROACHES = 1e-9, 1e-9
 def landing_with(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> list[int]:
     """Return the other corners of patches that reach the ground together with the `contact`, itself a corner."""
     if contact in system.rims and lies_flat(system, x, contact):
-        return [i for i in system.faces[system.rims[contact]] if i != contact and mode.laws[i] == "separated"]
+        face = face_below(system, x, system.rims[contact])
+        return [i for i in face if i != contact and mode.laws[i] == "separated"]
     if not any(contact in corners for corners in system.patches):
         return []
     others = [i for corners in system.patches for i in corners if i != contact and mode.laws[i] == "separated"]

@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SLIP_END
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import velocities_changed
+from trundle.models.tree.touching import face_below, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
 from trundle.simulate.events.impact import REST_SPEED
@@ -294,9 +294,9 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
 
 def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     """A rim lies flat: the points of its face land in its place, if it has such."""
-    face = board.system.faces.get(event.contact)
-    if face is None:
+    if event.contact not in board.system.faces:
         return Status.NOT_A_POINT_CONTACT
+    face = face_below(board.system, now.x, event.contact)
     apart = replace(now, mode=board.with_law(now, event.contact, "separated"))
     after = _land(board, apart, Event(face[0], "gap"), phase)
     if isinstance(after, Status) or any(after.mode.laws[i] == "separated" for i in face):

@@ -214,6 +214,13 @@ class CompiledMode:
         substituted = plain(self.model.x, u, self._kept)
         return ca.Function(name, [self._t, self.model.x, self._p], [substituted], {"cse": True})
 
+    def _unseen(self) -> list[int]:
+        """Return pieces that do not touch while another one of their shape does: records show that one."""
+        on = [LAWS[law].touching for law in self.mode.laws]
+        groups = [numbers for numbers in self.system.patches if any(on[i] for i in numbers)]
+        pairs = self.system.contact_pairs
+        return [i for numbers in groups for i in numbers[1:] if not on[i] and pairs[i].piece is not None]
+
     def parameters(
         self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | FloatArray | None = None
     ) -> FloatArray:
@@ -232,7 +239,7 @@ class CompiledMode:
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray) -> dict[str, FloatArray]:
         """Return the quantities of `_output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size)."""
         if self._outputs is None:
-            expressions = output_expressions(self.model, self.dynamics, self.forces)
+            expressions = output_expressions(self.model, self.dynamics, self.forces, self._unseen())
             self._output_names = tuple(expressions)
             sizes = [e.shape[0] for e in expressions.values()]
             self._output_ends = np.cumsum([0, *sizes])

@@ -48,8 +48,9 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         changed(JUGGLING, object__shape={"type": "spere", "radius": 1.0}),
-        "object.shape.type = \"spere\": must be one of 'capsule', 'circle', 'disc', 'ellipse', 'ellipsoid', "
-        "'fourier', 'samples', 'sphere', 'spline', 'superellipsoid', 'torus'; did you mean 'sphere'?",
+        "object.shape.type = \"spere\": must be one of 'box', 'capsule', 'circle', 'cylinder', 'disc', 'ellipse', "
+        "'ellipsoid', 'fourier', 'rectangle', 'samples', 'sphere', 'spline', 'superellipsoid', "
+        "'torus'; did you mean 'sphere'?",
     ),
     (
         changed(JUGGLING, object__shape={"type": "torus", "major": 0.1, "minor": 0.2}),
@@ -173,6 +174,9 @@ def test_integers_stand_for_numbers(tmp_path: Path) -> None:
     assert isinstance(scenario.resolved()["object"]["mass"], float)
 
 
+BOUNCING = {"restitution": 0.0, "hypothesis": "newton", "bounce_speed": 1e-3}
+
+
 def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
     data = load_scenario(written(tmp_path, JUGGLING)).resolved()
     assert data["object"]["inertia"] == "solid"
@@ -183,6 +187,7 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
         "torsional_friction": 0.0,
         "on_slip": "stop",
         "on_separation": "stop",
+        **BOUNCING,
     }
     assert data["simulation"] == {
         "gravity": [0.0, 0.0, -9.81],
@@ -191,7 +196,7 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
         "relative_tolerance": 1e-10,
     }
     planar = load_scenario(written(tmp_path, PLANAR)).resolved()
-    assert planar["contact"] == {"friction": 1.0, "on_slip": "ignore", "on_separation": "stop"}
+    assert planar["contact"] == {"friction": 1.0, "on_slip": "ignore", "on_separation": "stop", **BOUNCING}
     assert planar["simulation"]["step"] == 0.001
     assert planar["simulation"]["stabilization"] == "projection"
 

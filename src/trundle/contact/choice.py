@@ -59,13 +59,28 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     raise InputError("contact", f"{form} ({type(A).__name__} on {type(B).__name__})", allowed)
 
 
+def pieces_of(A: Shape, form: str) -> tuple[int | None, ...]:
+    """Return the numbers of the pieces with which shape A touches in a contact of this `form`; None: as a whole."""
+    count = len(A.representations.pieces) if form == "support" else 0
+    return tuple(range(count)) or (None,)
+
+
 def make_contact(
-    A: Shape, B: Shape, form: str, center_A: tuple[float, ...] = (), atlas: tuple[int, int] = (0, 0)
+    A: Shape,
+    B: Shape,
+    form: str,
+    center_A: tuple[float, ...] = (),
+    atlas: tuple[int, int] = (0, 0),
+    piece: int | None = None,
 ) -> Contact:
-    """Return the contact of shape A on shape B.
+    """Return the contact of shape A, or of one of its pieces, on shape B.
 
     ``center_A`` (d,), m: origin of A's shape in its body's frame; ``atlas``: which charts to use.
     """
+    if piece is not None:
+        part = A.representations.pieces[piece]
+        a, at = part.shape.representations, tuple(c + x for c, x in zip(center_A, part.at, strict=True))
+        return SupportContact(a.support, at, a.roundness)  # pyright: ignore[reportArgumentType]
     a, b = A.representations, B.representations
     if form == "support" and a.support is not None:
         return SupportContact(a.support, center_A, a.roundness)

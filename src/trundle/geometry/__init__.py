@@ -9,7 +9,7 @@ from trundle.geometry.queries.regularity import check_convex, check_regular
 from trundle.geometry.sampled.sampled import HeightMap, SampledCurve, SampledSurface
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.abstract import ChartShape, DistanceShape, LevelShape, SupportShape
-from trundle.geometry.shapes.bodies import Box, Capsule, Disc, Superellipsoid
+from trundle.geometry.shapes.bodies import Box, Capsule, Cylinder, Disc, Superellipsoid
 from trundle.geometry.shapes.curves import Arc, Circle, CurveSum, Ellipse, FourierRadius, Line, Parabola, Sinusoid
 from trundle.geometry.shapes.expressions import (
     ExpressionBody,
@@ -19,7 +19,7 @@ from trundle.geometry.shapes.expressions import (
 )
 from trundle.geometry.shapes.revolution import Revolution
 from trundle.geometry.shapes.rounding import Polytope, Rounded
-from trundle.geometry.shapes.surfaces import Cylinder, Dish, Ellipsoid, Plane, Point, Sphere, Torus, Tube
+from trundle.geometry.shapes.surfaces import Dish, Ellipsoid, Plane, Point, Sphere, Torus, Tube
 from trundle.geometry.support import EllipsoidSupport, ExpressionSupport, Support
 
 __all__ = [

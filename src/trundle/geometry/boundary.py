@@ -39,6 +39,25 @@ class SupportLike(Protocol):
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A simpler convex body, a part of another one.
+
+    Attributes
+    ----------
+    shape : Boundary
+        With the same axes.
+    at : (d,) m
+        Its origin in the shape of which it is a part.
+    face : tuple of int
+        Of a disc: numbers of the pieces with which its face touches, in place of its rim, once its roundness is zero.
+    """
+
+    shape: Boundary
+    at: tuple[float, ...]
+    face: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Representations:
     """The representations a shape has; a contact picks the ones that suit it.
 
@@ -61,6 +80,9 @@ class Representations:
     roundness : ca.Function or None
         Outward normal n (d,) -> a dimensionless number that changes sign exactly where a contact with
         a plane stops being a point (face of a disc, side of a capsule); None: nowhere.
+    pieces : tuple of Piece
+        Bodies that touch in points and whose convex hull this one is: on a flat they touch in its place, so that it
+        rests on lines and faces.
     """
 
     charts: tuple[Chart, ...] = ()
@@ -71,6 +93,7 @@ class Representations:
     distance: ca.Function | None = None
     height: ca.Function | None = None
     roundness: ca.Function | None = None
+    pieces: tuple[Piece, ...] = ()
 
 
 def without_caches(owner: object) -> dict[str, object]:

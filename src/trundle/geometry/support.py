@@ -12,6 +12,8 @@ from trundle.checks import array, positive
 from trundle.geometry.patch import Patch
 from trundle.threads import cached_property
 
+_NOTHING = 1e-300
+
 
 class Support(ABC):
     """A convex body by its support function h(n) = max over the body of n.x (theory, "Surfaces").
@@ -106,7 +108,8 @@ class EllipsoidSupport:
             return r * n, r * (ca.SX.eye(d) - n @ n.T)
         B = self._squares()
         Bn = B * n
-        s = ca.sqrt(ca.dot(Bn, n))
+        # Of a disc s is zero on its face: there the point is the middle.
+        s = ca.sqrt(ca.dot(Bn, n) + (_NOTHING if 0.0 in self.semi_axes else 0.0))
         x = Bn / s
         radii = (ca.diag(B) - x @ x.T) / s
         if self.rounding:

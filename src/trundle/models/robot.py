@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, non_negative, number
 from trundle.contact.laws import start_laws
+from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
+from trundle.models.part_contacts import SECOND
 from trundle.models.rigid_body import Ground, RigidBody
-from trundle.models.rolling_tree import SECOND, Part, RollingTree
+from trundle.models.rolling_tree import Part, RollingTree
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
@@ -65,6 +67,7 @@ class Robot:
     _origins: dict[str, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)
     _terrain: Shape | None = field(default=None, init=False, repr=False)
     _friction: float = field(default=1.0, init=False, repr=False)
+    _restitution: Restitution = field(default=PLASTIC, init=False, repr=False)
 
     def __post_init__(self) -> None:
         choice("law", self.law, start_laws())
@@ -86,6 +89,7 @@ class Robot:
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
         friction: float | None = None,
+        restitution: float | None = None,
         actuated: bool = False,
         name: str = "base",
     ) -> Link:
@@ -104,6 +108,8 @@ class Robot:
             Where the shape's origin is in the body's frame.
         friction : float, optional
             Coulomb's coefficient with the terrain, the terrain's own unless given.
+        restitution : float, optional
+            Of impacts, likewise.
         actuated : bool
             Whether an external torque (N m; (3,) in space, world) is an input.
         """
@@ -111,7 +117,7 @@ class Robot:
         moments = self._moments(mass, inertia, shape, com, shape_at)
         link = self._tree.free(mass, moments, name=name, actuated=actuated)
         self._origins[name] = tuple(-c + 0.0 for c in com)
-        self.attach(link, shape, at=shape_at, friction=friction)
+        self.attach(link, shape, at=shape_at, friction=friction, restitution=restitution)
         return link
 
     def revolute(
@@ -198,6 +204,7 @@ class Robot:
         *,
         at: Sequence[float] | None = None,
         friction: float | None = None,
+        restitution: float | None = None,
         name: str | None = None,
         ahead: float | None = None,
     ) -> Link:
@@ -220,15 +227,37 @@ class Robot:
         place = tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
         mu = None if friction is None else non_negative("friction", friction)
         least = None if ahead is None else number("ahead", ahead, unit="m")
-        self._parts.append(Part(label, link.name, shape, place, mu, ahead=least))
+        e = None if restitution is None else number("restitution", restitution, minimum=0.0, maximum=1.0)
+        self._parts.append(Part(label, link.name, shape, place, mu, ahead=least, restitution=e))
         return link
 
-    def terrain(self, shape: Shape | Ground, friction: float = 1.0) -> None:
-        """Say what wheels and feet roll on, and Coulomb's coefficient of those that have none of their own."""
+    def terrain(
+        self,
+        shape: Shape | Ground,
+        friction: float = 1.0,
+        restitution: float = PLASTIC.restitution,
+        hypothesis: Hypothesis = PLASTIC.hypothesis,
+        bounce_speed: float = PLASTIC.bounce_speed,
+    ) -> None:
+        """Say what wheels and feet roll on, and the coefficients of those that have none of their own.
+
+        Parameters
+        ----------
+        shape : Shape or Ground
+        friction : float
+            Coulomb's coefficient.
+        restitution : float
+            Of impacts, 0 (plastic) to 1.
+        hypothesis : "newton" or "poisson"
+            Whether impacts give back speeds or impulses.
+        bounce_speed : float, m/s
+            Slower approaches do not bounce.
+        """
         ground = shape if isinstance(shape, Ground) else Ground(shape)
         if ground.shape.d != self._tree.d:
             raise InputError("terrain", type(ground.shape).__name__, f"a shape of dimension {self._tree.d}")
         self._terrain, self._friction = ground.shape, non_negative("friction", friction)
+        self._restitution = Restitution(restitution, hypothesis, bounce_speed)
 
     def finish(self) -> RollingTree:
         """Return the robot as `simulate`, `plan` and controllers take it.
@@ -248,6 +277,7 @@ class Robot:
             law=self.law,
             rules=Rules(self.on_slip, self.on_separation),
             origins=self._origins,
+            restitution=self._restitution,
         )
 
     def _jointed(

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import Converted, array, choice, number
-from trundle.contact.choice import contact_coordinates, contact_form, make_contact
+from trundle.contact.choice import contact_coordinates, contact_form, make_contact, pieces_of
 from trundle.contact.laws import SEPARATED, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
+from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.models.placement import (
@@ -26,8 +27,9 @@ from trundle.models.placement import (
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
+from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel
-from trundle.parameters import NonNegative, Range, check_parameters, parameter
+from trundle.parameters import Fraction, NonNegative, Range, check_parameters, parameter
 from trundle.threads import cached_property
 
 Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
@@ -52,6 +54,12 @@ class RollingPair:
     gravity : (3,) m/s2, or a number in the plane (downwards)
     on_slip : "stop", "slide" or "ignore"
     on_separation : "stop", "fly" or "ignore"
+    restitution : float
+        Of impacts, 0 (plastic) to 1: of a body that flies and lands (``on_separation="fly"``).
+    hypothesis : "newton" or "poisson"
+        Whether speeds or impulses are given back; they differ where friction couples the normal and the slip.
+    bounce_speed : float, m/s
+        Slower approaches end the bouncing.
     coordinates : "pose" or "rolling"
         ``"rolling"`` uses contact coordinates and relative angular velocity as states (20 or 19
         numbers on a hand, 9 in the plane): for planning and control. It needs charts and knows only rolling.
@@ -81,6 +89,9 @@ class RollingPair:
     gravity: Converted[float | Sequence[float] | None, tuple[float, ...]] = Converted(None)
     on_slip: OnSlip = parameter("stop", "when the friction cone is left")
     on_separation: OnSeparation = parameter("stop", "when the force reaches zero")
+    restitution: Fraction = parameter(PLASTIC.restitution, "of impacts, 0 (plastic) to 1")
+    hypothesis: Hypothesis = parameter(PLASTIC.hypothesis, "whether an impact gives back speeds or impulses")
+    bounce_speed: NonNegative = parameter(PLASTIC.bounce_speed, "m/s, slower approaches do not bounce")
     coordinates: str = "pose"
     contact: str = "auto"
 
@@ -122,8 +133,7 @@ class RollingPair:
     @cached_property
     def system(self) -> ContactSystem:
         """The models of this pair in all modes and charts."""
-        names = self.names
-        count = self._contact_count
+        names, contacts, pieces = self.names, self._contacts, self._pieces
         contact_pairs = tuple(
             ContactPair(
                 contact=name,
@@ -134,10 +144,12 @@ class RollingPair:
                 center_A=self.body.shape_origin,
                 form=self.contact,
                 extent=tuple(np.ravel(self.base.extent)) if isinstance(self.base, Hand) and self.base.extent else None,
+                restitution=Restitution(self.restitution, self.hypothesis, self.bounce_speed),
+                piece=piece,
             )
-            for name in ("contact", _SECOND)[:count]
+            for name, piece in zip(contacts, pieces, strict=True)
         )
-        laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (count - 1))
+        laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (len(contacts) - 1))
         return ContactSystem(
             view="pair" if names[0] == "object" else "tree",
             build=self.model,
@@ -145,6 +157,7 @@ class RollingPair:
             start_laws=laws,
             rules=Rules(self.on_slip, self.on_separation),
             motions={names[1]: self.base.motion} if isinstance(self.base, Hand) else {},
+            patches=(tuple(range(len(pieces))),) if pieces[0] is not None else (),
             physics={
                 "law": self.law,
                 "friction": self.friction,
@@ -162,13 +175,22 @@ class RollingPair:
 
     def model(self, atlas: Atlas | None = None) -> TreeModel:
         """Return the equations of motion on the charts `atlas` (default: the first chart of every shape)."""
-        count = self._contact_count
-        return self.tree(atlas or ((0, 0),) * count, ("contact", _SECOND)[:count])
+        names = self._contacts
+        return self.tree(atlas or ((0, 0),) * len(names), names)
+
+    @cached_property
+    def _contacts(self) -> tuple[str, ...]:
+        """Names of the contacts: of pieces, or of a second place where the same shapes may touch."""
+        count = len(pieces_of(self.body.shape, self.contact))
+        if count > 1:
+            return ("contact", *(f"contact-{k}" for k in range(2, count + 1)))
+        alone = self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape)
+        return ("contact",) if alone else ("contact", _SECOND)
 
     @property
-    def _contact_count(self) -> int:
-        alone = self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape)
-        return 1 if alone else 2
+    def _pieces(self) -> tuple[int | None, ...]:
+        pieces = pieces_of(self.body.shape, self.contact)
+        return pieces if len(pieces) > 1 else (None,) * len(self._contacts)
 
     def __getstate__(self) -> dict[str, object]:
         return without_caches(self)
@@ -193,8 +215,10 @@ class RollingPair:
         tree = Tree(self.d, self.gravity, resolve)
         base = tree.prescribed(names[1]) if isinstance(self.base, Hand) else tree.ground(names[1])
         body = tree.free(self.body.mass, self.body.moments, rolling=rolling, name=names[0])
-        for name, charts in zip(contacts, atlas, strict=True):
-            contact = make_contact(self.body.shape, self.base.shape, self.contact, self.body.shape_origin, charts)
+        pieces = self._pieces if len(contacts) == len(self._contacts) else (None,) * len(contacts)
+        shapes = (self.body.shape, self.base.shape)
+        for name, charts, piece in zip(contacts, atlas, pieces, strict=True):
+            contact = make_contact(*shapes, self.contact, self.body.shape_origin, charts, piece)
             tree.contact(contact, body, base, mu=self.friction, torsional=self.torsional_friction, name=name)
         return tree.finish()
 
@@ -255,4 +279,7 @@ class RollingPair:
         for name, value in values.items():
             x[model.layout[name]] = value
         x.setflags(write=False)
-        return Start(x, atlas)
+        if not system.patches:
+            return Start(x, atlas)
+        touching = lowest(system, x)
+        return Start(x, atlas, tuple(self.law if i in touching else SEPARATED.name for i in range(len(atlas))))

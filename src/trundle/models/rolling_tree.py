@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, number, quaternion
-from trundle.contact.choice import contact_form, make_contact
+from trundle.contact.choice import make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
-from trundle.contact.proximity import one_contact_only
+from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane
+from trundle.models.part_contacts import part_contacts
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
@@ -25,20 +26,19 @@ from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
+from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.threads import cached_property
 
 _NEAR = 0.1
-SECOND = "-second"
-"""What the name of a part's second contact ends in."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
-    Friction and law are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
-    foot of which it is a corner.
+    Friction, law and restitution are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
+    foot of which it is a corner. ``whole``: touches in one point, not with its pieces.
     """
 
     name: str
@@ -49,6 +49,8 @@ class Part:
     law: str | None = None
     ahead: float | None = None
     patch: str | None = None
+    restitution: float | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class RollingTree:
         Name of the body that has the terrain's shape; the tree's first one unless given.
     moving : Hand, optional
         How that body moves, where it is a prescribed one.
+    restitution : Restitution
+        Of impacts of parts that have none of their own.
 
     Examples
     --------
@@ -99,6 +103,7 @@ class RollingTree:
     origins: Mapping[str, tuple[float, ...]]
     base: str = ""
     moving: Hand | None = None
+    restitution: Restitution = PLASTIC
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
@@ -117,29 +122,25 @@ class RollingTree:
         return self.tree.d
 
     @cached_property
-    def _contact_pairs(self) -> tuple[ContactPair, ...]:
-        """One contact for each part, then second ones of shapes that can touch twice."""
+    def _owned(self) -> tuple[tuple[int, ContactPair], ...]:
+        """The contacts, each with the number of its part."""
         if self.terrain is None:
             return ()
-        first = [self._contact_pair(part, part.name, self.terrain) for part in self.parts]
-        second = [
-            self._contact_pair(part, part.name + SECOND, self.terrain)
-            for part in self.parts
-            if not one_contact_only(part.shape, self.terrain)
-        ]
-        return (*first, *second)
+        return part_contacts(self.parts, self.terrain, self.base or self.tree.specs[0].name, self.restitution)
 
-    def _contact_pair(self, part: Part, name: str, terrain: Shape) -> ContactPair:
-        form = contact_form(part.shape, terrain)
-        base = self.base or self.tree.specs[0].name
-        if part.ahead is not None and form != "support":
-            raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
-        return ContactPair(name, part.body, base, part.shape, terrain, part.center, form, ahead=part.ahead)
+    @property
+    def part_of(self) -> tuple[int, ...]:
+        """Numbers of the parts of the contacts."""
+        return tuple(part for part, _ in self._owned)
+
+    @property
+    def _contact_pairs(self) -> tuple[ContactPair, ...]:
+        return tuple(pair for _, pair in self._owned)
 
     @cached_property
     def system(self) -> ContactSystem:
         """The models of this robot in all modes and charts."""
-        laws: list[Law] = [law_named(part.law or self.law) for part in self.parts]
+        laws = self._laws
         masses = [spec.mass for spec in self.tree.specs if spec.mass > 0]
         frictions = {part.name: self._friction(part) for part in self.parts}
         return ContactSystem(
@@ -164,15 +165,24 @@ class RollingTree:
             },
         )
 
+    @property
+    def _laws(self) -> list[Law]:
+        return [law_named(part.law or self.law) for part in self.parts]
+
     def _patches(self) -> tuple[tuple[int, ...], ...]:
-        """Return the numbers of the contacts of each flat patch, where the ground is flat."""
-        if not isinstance(self.terrain, Plane):
-            return ()
+        """Return the numbers of the contacts of each flat patch, where the ground is flat, and of shapes in pieces."""
         together: dict[str, list[int]] = {}
         for i, part in enumerate(self.parts):
-            if part.patch is not None:
+            if part.patch is not None and isinstance(self.terrain, Plane):
                 together.setdefault(part.patch, []).append(i)
+        for i, part in enumerate(self.parts):
+            if len(pieces := self._pieces(i)) > 1:
+                together[part.name] = pieces
         return tuple(tuple(corners) for corners in together.values())
+
+    def _pieces(self, part: int) -> list[int]:
+        """Return the contacts of the pieces of a part; of one that touches as a whole, its first contact."""
+        return [k for k, (i, pair) in enumerate(self._owned) if i == part and (k == i or pair.piece is not None)]
 
     def _friction(self, part: Part) -> float:
         return self.friction if part.friction is None else part.friction
@@ -180,17 +190,15 @@ class RollingTree:
     def model(self, atlas: Atlas | None = None) -> TreeModel:
         """Return the equations of motion on the charts `atlas` (default: the first chart of every shape)."""
         numbers = {spec.name: i for i, spec in enumerate(self.tree.specs)}
-        frictions = {part.body: Friction(self._friction(part)) for part in self.parts}
-        by_name = {part.name: Friction(self._friction(part)) for part in self.parts}
         contacts = [
             ContactSpec(
                 m.contact,
-                make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts),
+                make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts, m.piece),
                 numbers[m.body_A],
                 numbers[m.body_B],
-                by_name.get(m.contact, by_name.get(m.contact.removesuffix(SECOND), frictions[m.body_A])),
+                Friction(self._friction(self.parts[i])),
             )
-            for m, charts in zip(self._contact_pairs, atlas or ((0, 0),) * len(self._contact_pairs), strict=True)
+            for (i, m), charts in zip(self._owned, atlas or ((0, 0),) * len(self._owned), strict=True)
         ]
         return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts)
 
@@ -263,8 +271,8 @@ class RollingTree:
             If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
         """
         system = self.system
-        closed = self._closed(contacts)
         x = self._given(positions, rates or {})
+        closed = [i for part in self._closed(contacts) for i in lowest(system, x, self._pieces(part))]
         model = system.model()
         kept = {i for name in self._known("hold", hold) for i in self._columns(model, name)}
         reach = [
@@ -276,7 +284,7 @@ class RollingTree:
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
-        touching = [law.name for law in system.start_laws]
+        touching = [self._laws[part].name for part in self.part_of]
         laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.contact_pairs)))
         start = Start(x, atlas, laws)
         for i in closed:

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from trundle import geometry
+from trundle.geometry.shapes.sizes import Sizes2, Sizes3
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, DataFile, ParameterTable, Table, fault, table_of
 
@@ -51,6 +52,14 @@ class DiscTable(table_of(geometry.Disc, tag="disc")):
 
 class CapsuleTable(table_of(geometry.Capsule, tag="capsule")):
     """A cylinder along z with half spheres at its ends."""
+
+
+class BoxTable(table_of(geometry.Box, tag="box", narrower={"half_extents": Sizes3})):
+    """A box about its centre, axes along x, y and z."""
+
+
+class RectangleTable(table_of(geometry.Box, tag="rectangle", narrower={"half_extents": Sizes2})):
+    """A rectangle about its centre, axes along x and z."""
 
 
 class CylinderTable(table_of(geometry.Cylinder, tag="cylinder")):
@@ -129,7 +138,9 @@ class SumTable(ParameterTable):
     )
 
 
-OutlineCurve = Annotated[CircleTable | EllipseTable | FourierTable | OutlineSplineTable, Field(discriminator="type")]
+OutlineCurve = Annotated[
+    CircleTable | EllipseTable | FourierTable | RectangleTable | OutlineSplineTable, Field(discriminator="type")
+]
 GroundCurve = Annotated[
     LineTable | ParabolaTable | SinusoidTable | ArcTable | SumTable | GroundSplineTable, Field(discriminator="type")
 ]
@@ -141,9 +152,12 @@ ObjectShape = Annotated[
     | TorusTable
     | DiscTable
     | CapsuleTable
+    | CylinderTable
+    | BoxTable
     | SurfaceSamplesTable
     | CircleTable
     | EllipseTable
+    | RectangleTable
     | FourierTable
     | OutlineSplineTable,
     Field(discriminator="type"),
@@ -168,7 +182,9 @@ HandShape = Annotated[
     | GroundSplineTable,
     Field(discriminator="type"),
 ]
-_PLANAR = frozenset({"circle", "ellipse", "fourier", "spline", "line", "parabola", "sinusoid", "arc", "sum"})
+_PLANAR = frozenset(
+    {"circle", "ellipse", "fourier", "rectangle", "spline", "line", "parabola", "sinusoid", "arc", "sum"}
+)
 
 
 def is_planar(shape: Table) -> bool:

@@ -123,6 +123,8 @@ class CompiledMode:
                 value = sign_of[contact] * value
             if margin == "gap":
                 value = self._or_behind(contact, value)
+                if (value := self._or_face(contact, value)) is None:
+                    continue
             margins[name] = value - self._least(contact, margin)
         for constraint, contact_pair, law in zip(
             self.model.constraints, self.system.contact_pairs, self.mode.laws, strict=True
@@ -137,6 +139,21 @@ class CompiledMode:
                 {f"{constraint.name}.{name}": value for name, value in _data_margins(contact_pair, on_B).items()}
             )
         return margins
+
+    def _or_face(self, contact: str, gap: ca.SX) -> ca.SX | None:
+        """Return a gap that stays open for a rim that lies flat, and for points of its face where it does not.
+
+        None: the rim touches, and its roundness tells when the face does.
+        """
+        number = [pair.contact for pair in self.system.contact_pairs].index(contact)
+        rim = self.system.rims.get(number, number)
+        if rim not in self.system.faces:
+            return gap
+        if rim != number and LAWS[self.mode.laws[rim]].touching:
+            return None
+        constraint = self.model.constraints[rim]
+        roundness = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["roundness"] - _POINT
+        return ca.fmax(gap, -roundness if rim == number else roundness)
 
     def _or_behind(self, contact: str, gap: ca.SX) -> ca.SX:
         """Return a gap that stays open while the contact is not far enough ahead of every closed one."""
@@ -197,6 +214,13 @@ class CompiledMode:
         substituted = plain.call([self.model.x, self._u, self._kept])
         return ca.Function(name, [self._t, self.model.x, self._p], substituted, {"cse": True})
 
+    def _unseen(self) -> list[int]:
+        """Return pieces that do not touch while another one of their shape does: records show that one."""
+        on = [LAWS[law].touching for law in self.mode.laws]
+        groups = [numbers for numbers in self.system.patches if any(on[i] for i in numbers)]
+        pairs = self.system.contact_pairs
+        return [i for numbers in groups for i in numbers[1:] if not on[i] and pairs[i].piece is not None]
+
     def parameters(
         self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | FloatArray | None = None
     ) -> FloatArray:
@@ -215,7 +239,7 @@ class CompiledMode:
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray) -> dict[str, FloatArray]:
         """Return the quantities of `_output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size)."""
         if self._outputs is None:
-            expressions = output_expressions(self.model, self.dynamics, self.forces)
+            expressions = output_expressions(self.model, self.dynamics, self.forces, self._unseen())
             self._output_names = tuple(expressions)
             sizes = [e.shape[0] for e in expressions.values()]
             self._output_ends = np.cumsum([0, *sizes])

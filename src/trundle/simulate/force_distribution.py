@@ -14,8 +14,6 @@ from trundle.numerics.space import dot
 
 _TINY = 1e-20  # where e is normal to both surfaces, nothing is tangential and c stays zero
 _FLAT = 1e-9  # cosine of the angle between e and the side of a cone under which c does not matter
-_SIGNS = ((1.0, -1.0, -1.0, 1.0), (1.0, 1.0, -1.0, -1.0))
-"""Sides of the corners of a patch along x and y."""
 _SIDES = 12
 """Of the pyramid that stands for a cone where pushes are shared by a linear program."""
 _FAR, _INSIDE = 1e4, 1e-3  # of the forces: how large c may be, and how far inside the cones it is kept
@@ -44,26 +42,30 @@ def distributed_forces(
     forces = list(dynamics.forces)
     for numbers in pairs:
         rolling = [i for i in numbers if laws[i] in ("rolling", "pure-rolling")]
-        if len(rolling) == 2:
+        if len(rolling) == 2 and (model.d == 2 or tuple(numbers) not in patches):
             _share(model, dynamics, rolling, forces)
     for corners in patches:
         rolling = [i for i in corners if laws[i] in ("rolling", "pure-rolling")]
-        if len(rolling) > 1:
+        if len(rolling) > 1 and model.d == 3:
             _share_patch(model, dynamics, rolling, forces)
     return tuple(forces)
 
 
 def _share_patch(model: TreeModel, dynamics: Dynamics, corners: Sequence[int], forces: list[ca.SX]) -> None:
-    """Share the force of a rectangle among those of its corners that roll, without any effect on the motion.
+    """Share the force of a convex polygon among those of its corners that roll, without any effect on the motion.
 
-    Four corners s = (s_x, s_y), entries +-1, have the normal forces N (1 + s_x x)(1 + s_y y)/4 with the centre of
-    pressure at (x, y) of the half lengths: none pulls while that is inside. The tangential force T and the moment M
-    about the normal n through the centre of pressure c go to the corners by their loads N_i,
+    With the centre of pressure c four and more corners p_i have normal forces N_i in proportion to
+
+        area(p_i-1, p_i, p_i+1) prod_(j not i-1, i) area(c, p_j, p_j+1)     (Wachspress 1975),
+
+    of a rectangle N (1 +- x)(1 +- y)/4: none pulls while c is inside. The tangential force T and the moment M about the
+    normal n through c go to the corners by their loads,
 
         t_i = N_i (T/N + M/(sum N_j |p_j - c|^2) n x (p_i - c)),
 
     so that without a moment all have the same use of friction.
     """
+    corners = _around(model, corners)
     n, points = dynamics.kin[corners[0]].n, []
     for i in corners:
         joined = model.constraints[i]
@@ -71,10 +73,9 @@ def _share_patch(model: TreeModel, dynamics: Dynamics, corners: Sequence[int], f
     loads = [dot(n, forces[i]) for i in corners]
     total = sum(loads[1:], loads[0])
     total = ca.if_else(ca.fabs(total) > _TINY, total, _TINY)
-    if len(corners) == 4:
-        along, across = (sum(sign * load for sign, load in zip(signs, loads, strict=True)) for signs in _SIGNS)
-        loads = [(total + a * along) * (total + b * across) / (4 * total) for a, b in zip(*_SIGNS, strict=True)]
     center = sum((load * p for load, p in zip(loads, points, strict=True)), ca.SX(3, 1)) / total
+    if len(corners) > 3:
+        loads = _loads(points, center, n, total)
     arms = [p - center for p in points]
     tangential = [forces[i] - dot(n, forces[i]) * n for i in corners]
     moment = sum((dot(n, ca.cross(r, t)) for r, t in zip(arms, tangential, strict=True)), ca.SX(1, 1))
@@ -82,6 +83,32 @@ def _share_patch(model: TreeModel, dynamics: Dynamics, corners: Sequence[int], f
     slide, turn = sum(tangential, ca.SX(3, 1)) / total, moment / ca.if_else(ca.fabs(spread) > _TINY, spread, _TINY)
     for i, load, r in zip(corners, loads, arms, strict=True):
         forces[i] = load * (n + slide + turn * ca.cross(n, r))
+
+
+def _around(model: TreeModel, corners: Sequence[int]) -> list[int]:
+    """Return the corners of a polygon in order about it."""
+    at = np.array([model.constraints[i].contact.center for i in corners])  # pyright: ignore[reportAttributeAccessIssue]
+    if len(corners) < 4:
+        return list(corners)
+    plane = (at - at.mean(axis=0)) @ np.linalg.svd(at - at.mean(axis=0))[2][:2].T
+    return [corners[k] for k in np.argsort(np.arctan2(plane[:, 1], plane[:, 0]))]
+
+
+def _loads(points: Sequence[ca.SX], center: ca.SX, n: ca.SX, total: ca.SX) -> list[ca.SX]:
+    """Return the normal forces at the corners of a convex polygon, in order, with a `total` and its `center`."""
+    m = len(points)
+
+    def area(a: ca.SX, b: ca.SX, c: ca.SX) -> ca.SX:
+        return dot(n, ca.cross(b - a, c - a))
+
+    sides = [area(center, points[j], points[(j + 1) % m]) for j in range(m)]
+    weights = []
+    for i in range(m):
+        weight = area(points[i - 1], points[i], points[(i + 1) % m])
+        for j in (j for j in range(m) if j not in (i, (i - 1) % m)):
+            weight = weight * sides[j] / ca.fmax(ca.fabs(area(*points[:3])), _TINY)
+        weights.append(weight)
+    return [total * weight / sum(weights[1:], weights[0]) for weight in weights]
 
 
 def _share(model: TreeModel, dynamics: Dynamics, rolling: Sequence[int], forces: list[ca.SX]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import casadi as ca
@@ -12,13 +13,16 @@ from trundle.models.tree.tree import TreeModel
 from trundle.numerics.space import dot, lever
 
 
-def output_expressions(model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX, ...]) -> dict[str, ca.SX]:
+def output_expressions(
+    model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX, ...], unseen: Collection[int] = ()
+) -> dict[str, ca.SX]:
     """Return what the recorder keeps, in world axes: body poses and twists, contact points, forces, gap, slip, energy.
 
     Names are ``<body>.position`` (frame origin), ``<body>.rotation``, ``<body>.angular_velocity``,
     ``<body>.velocity``, ``<contact>.point`` (on B), ``.on_A``, ``.on_B`` (body frames),
     ``.normal``, ``.force``, ``.moment``, ``.gap``, ``.slip``, ``energy``, ``input``. The velocities of a body
-    in minimal coordinates, which cannot slip by construction, are those of its pose along the motion.
+    in minimal coordinates, which cannot slip by construction, are those of its pose along the motion. The contacts
+    `unseen` are left out.
     """
     W = model.to_world
     motions = {name: _seen(model, dynamics, name, motion) for name, motion in model.motions.items()}
@@ -28,7 +32,8 @@ def output_expressions(model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX
         out[f"{name}.position"], out[f"{name}.velocity"] = W @ motion.p, W @ motion.v
         out[f"{name}.angular_velocity"] = motion.w if model.d == 2 else W @ motion.w
         out[f"{name}.rotation"] = ca.vec(W @ motion.R)
-    for joined, k, force, moment in zip(model.constraints, dynamics.kin, forces, dynamics.moments, strict=True):
+    of_contacts = zip(model.constraints, dynamics.kin, forces, dynamics.moments, strict=True)
+    for joined, k, force, moment in (parts for i, parts in enumerate(of_contacts) if i not in unseen):
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
         A, B, c = seen.get(id(joined.A), joined.A), seen.get(id(joined.B), joined.B), joined.name
         vrel = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)

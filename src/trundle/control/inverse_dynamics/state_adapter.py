@@ -8,7 +8,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.rolling_tree import SECOND, RollingTree
+from trundle.models.rolling_tree import RollingTree
 from trundle.numerics.rotations import rotation_plane
 from trundle.records import Policy, tell_contacts
 
@@ -48,11 +48,8 @@ class ModelStateAdapter:
                 keys = ("position", "orientation", "velocity", "angular_velocity")
                 self._free.append((arm, *(here[f"{name}.{key}"] for key in keys)))
         parts = {part.name: i for i, part in enumerate(model.parts)}
-        self._part_of = [
-            parts[contact_pair.contact.removesuffix(SECOND)] for contact_pair in plant.system.contact_pairs
-        ]
-        contacts = [contact_pair.contact for contact_pair in model.system.contact_pairs]
-        self._seen = [(parts[name.removesuffix(SECOND)], 2 if name.endswith(SECOND) else 1) for name in contacts]
+        self._part_of = [parts[plant.parts[part].name] for part in plant.part_of]
+        self._seen = [(part, model.part_of[: i + 1].count(part)) for i, part in enumerate(model.part_of)]
 
     @property
     def period(self) -> float | None:

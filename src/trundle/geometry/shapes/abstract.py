@@ -14,6 +14,7 @@ from trundle.geometry.chart import TURN, ExpressionChart, Range
 from trundle.geometry.queries.sampling import call, directions, numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build, star
+from trundle.geometry.shapes.corners import FACE_TILT, with_faces
 
 
 class ChartShape(Shape):
@@ -67,10 +68,13 @@ class SupportShape(Shape):
         values = np.linalg.eigvalsh(np.nan_to_num(radii).reshape(-1, d, d))
         # The smallest eigenvalue is the zero along n.
         smooth = bool(np.isfinite(radii).all() and values[:, 1].min() > 1e-4 * values[:, -1].max())
+        pieces = with_faces(body, FACE_TILT) if d == 3 else ()
+        if pieces:
+            body = pieces[0].shape.representations.support or body
         if not smooth:
-            return Representations(support=body)
+            return Representations(support=body, pieces=pieces)
         if d == 3:
-            return Representations(charts=build.by_normal(body), support=body)
+            return Representations(charts=build.by_normal(body), support=body, pieces=pieces)
 
         def outline(u: ca.SX) -> ca.SX:
             return body.point_and_radii(ca.vertcat(ca.cos(u), ca.sin(u)))[0]

@@ -1,23 +1,26 @@
-"""Convex bodies given by their support functions: superellipsoid, disc, capsule, box."""
+"""Convex bodies given by their support functions: superellipsoid, disc, capsule, cylinder, box."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product as product_of
 from typing import Annotated
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import array
+from trundle.checks import array, number
 from trundle.errors import ShapeError
-from trundle.geometry.boundary import Representations
+from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import TURN, Chart, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes3, length, length_or_zero, lengths
+from trundle.geometry.shapes.corners import FACE_POINTS, FACE_TILT, corners, rim_points
+from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes2, Sizes3, length, length_or_zero, lengths
+from trundle.geometry.shapes.surfaces import Sphere, round_about_z
 from trundle.geometry.support import EllipsoidSupport
 from trundle.parameters import Range as Numbers
 from trundle.parameters import parameter
@@ -25,13 +28,12 @@ from trundle.parameters import parameter
 Exponents = Annotated[
     float | Sequence[float], Numbers("one number or two, p and q, each from 1.01 to 100", 1.01, 100.0, length=2)
 ]
-FACE_TILT = 1e-3
-"""Tilt in rad below which a disc or a torus counts as lying on its face."""
+Tilt = Annotated[float, Numbers("an angle from 1e-9 to 0.1 (rad)", 1e-9, 0.1)]
 
 
-def tilt(n: ca.SX) -> ca.SX:
-    """Return sin(angle between `n` and the z axis) - FACE_TILT: the roundness of a flat body of revolution."""
-    return ca.sqrt(n[0] ** 2 + n[1] ** 2) - FACE_TILT
+def tilt(n: ca.SX, flat: float = FACE_TILT) -> ca.SX:
+    """Return sin(angle between `n` and the z axis) - `flat`: the roundness of a flat body of revolution."""
+    return ca.sqrt(n[0] ** 2 + n[1] ** 2) - flat
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,9 @@ def _exponents(value: ArrayLike) -> tuple[float, float]:
 class Disc(Shape):
     """Coin in the plane z = 0 about its centre: all points within `rounding` of a flat disc.
 
-    Rolls on its rim; with ``rounding = 0`` the rim is a sharp edge. On its face it touches in more than
-    a point: ``roundness`` ends a simulation at a tilt of 1e-3 rad.
+    Rolls on its rim; with ``rounding = 0`` the rim is a sharp edge. On a flat it lands on its face at the tilt `flat`:
+    an impact after which eight points of its edge touch, with the friction of a ring. Elsewhere ``roundness`` ends a
+    simulation there.
 
     Parameters
     ----------
@@ -136,6 +139,8 @@ class Disc(Shape):
         Of the flat disc.
     rounding : float, m
         Radius of the rim's section, not negative.
+    flat : float, rad
+        Tilt under which it lies on its face.
 
     Examples
     --------
@@ -146,11 +151,13 @@ class Disc(Shape):
 
     radius: Size = field(metadata={"text": "m"})
     rounding: SizeOrZero = parameter(0.0, "m")
+    flat: Tilt = parameter(FACE_TILT, "rad, tilt under which it lies on its face")
     d = 3
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", length("radius", self.radius))
         object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
+        object.__setattr__(self, "flat", number("flat", self.flat, minimum=1e-9, maximum=0.1, unit="rad"))
 
     def bundle(self) -> Representations:
         """Return support, signed distance and roundness; with rounding also charts of the rim and the faces."""
@@ -170,14 +177,15 @@ class Disc(Shape):
             charts = (build.chart(3, rim, 1, (TURN, half)), *faces)
 
         def distance(x: ca.SX) -> ca.SX:
-            out = ca.fmax(ca.sqrt(x[0] ** 2 + x[1] ** 2) - r, 0)
+            out = ca.fmax(ca.sqrt(x[0] ** 2 + x[1] ** 2 + 1e-300) - r, 0)  # off zero, where its derivative is 0/0
             return ca.sqrt(out**2 + x[2] ** 2) - rho
 
         return Representations(
             charts=charts,
             support=EllipsoidSupport((r, r, 0.0), rho),
             distance=build.function("distance", 3, distance),
-            roundness=build.function("roundness", 3, tilt),
+            roundness=build.function("roundness", 3, lambda n: tilt(n, self.flat)),
+            pieces=(Piece(self, (0.0, 0.0, 0.0), tuple(range(1, FACE_POINTS + 1))), *rim_points(r, 0.0, rho)),
         )
 
     @property
@@ -190,7 +198,7 @@ class Disc(Shape):
 class Capsule(Shape):
     """Cylinder about the z axis with hemispherical ends, origin in its middle.
 
-    On a flat its side touches along a line: ``roundness`` = n_z changes sign there. On a convex hand (sphere,
+    On a flat it touches with the balls at its ends, so it lies and rolls on its side. On a convex hand (sphere,
     ellipsoid) the side touches in a point and rolls.
 
     Parameters
@@ -244,6 +252,7 @@ class Capsule(Shape):
             level=build.level(3, distance),
             distance=build.function("distance", 3, distance),
             roundness=build.function("roundness", 3, lambda n: n[2]) if half else None,
+            pieces=tuple(Piece(Sphere(r), (0.0, 0.0, z)) for z in (-half, half)) if half else (),
         )
 
     @property
@@ -253,8 +262,74 @@ class Capsule(Shape):
 
 
 @dataclass(frozen=True)
+class Cylinder(Shape):
+    """Cylinder about the z axis, material inside: endless, or a body about its middle.
+
+    On a flat a body of finite length touches with the rims of its ends, and with eight points of its faces: it stands,
+    topples, and rolls on its side.
+
+    Parameters
+    ----------
+    radius : float, m
+    length : float, m, optional
+        Endless without it.
+    flat : float, rad
+        Tilt under which it lies on its face.
+
+    Examples
+    --------
+    >>> tr.Cylinder(radius=0.5).distance([[2.0, 0.0, 7.0]])[0].round(12).tolist()
+    [1.5]
+    >>> tr.Cylinder(radius=0.5, length=2.0).distance([[0.0, 0.0, 7.0]])[0].tolist()
+    [6.0]
+    """
+
+    radius: Size = field(metadata={"text": "m"})
+    length: Size | None = parameter(None, "m; endless if left out")
+    flat: Tilt = parameter(FACE_TILT, "rad, tilt under which it lies on its face")
+    d = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", length("radius", self.radius))
+        if self.length is not None:
+            object.__setattr__(self, "length", length("length", self.length))
+        object.__setattr__(self, "flat", number("flat", self.flat, minimum=1e-9, maximum=0.1, unit="rad"))
+
+    def bundle(self) -> Representations:
+        """Return chart (angle, z), level set and signed distance; of a body support, distance, roundness and pieces."""
+        if self.length is None:
+            return round_about_z(self.radius, 1)
+        r, half = self.radius, self.length / 2
+
+        def distance(x: ca.SX) -> ca.SX:
+            out, up = ca.sqrt(x[0] ** 2 + x[1] ** 2 + 1e-300) - r, ca.fabs(x[2]) - half
+            # The square root is kept off zero, where its derivative would be 0/0; inside it counts nothing.
+            beyond = ca.sqrt(ca.fmax(out, 0) ** 2 + ca.fmax(up, 0) ** 2 + 1e-300)
+            return ca.if_else(ca.fmax(out, up) > 0, beyond, ca.fmax(out, up))
+
+        rim, count, pieces = Disc(r, flat=self.flat), FACE_POINTS + 1, ()
+        for k, z in enumerate((-half, half)):
+            face = tuple(range(k * count + 1, (k + 1) * count))
+            pieces += (Piece(rim, (0.0, 0.0, z), face), *rim_points(r, z))
+        return Representations(
+            support=build.support(3, lambda u: r * ca.norm_2(u[:2]) + half * ca.fabs(u[2])),
+            distance=build.function("distance", 3, distance),
+            roundness=build.function("roundness", 3, lambda n: tilt(n, self.flat) * n[2]),
+            pieces=pieces,
+        )
+
+    @property
+    def reference_length(self) -> float:
+        """The radius, of a body at least half its length, m."""
+        return max(self.radius, (self.length or 0.0) / 2)
+
+
+@dataclass(frozen=True)
 class Box(Shape):
-    """Rectangle (d = 2) or box (d = 3) about its centre; round its edges with `Rounded` to roll it.
+    """Rectangle (d = 2) or box (d = 3) about its centre.
+
+    On a flat it touches with its corners: it lands, rests, tips and slides on them, on edges and faces. Elsewhere round
+    its edges with `Rounded` to roll it.
 
     Parameters
     ----------
@@ -267,7 +342,7 @@ class Box(Shape):
     0.3
     """
 
-    half_extents: Sequence[float]
+    half_extents: Sizes2 | Sizes3 = field(metadata={"text": "m, along the axes"})
 
     def __post_init__(self) -> None:
         size = 2 if np.shape(np.asarray(self.half_extents, dtype=object)) == (2,) else 3
@@ -297,6 +372,7 @@ class Box(Shape):
             support=build.support(d, lambda u: ca.dot(size, ca.fabs(u))),
             distance=build.function("distance", d, distance),
             roundness=build.function("roundness", d, product),
+            pieces=corners(np.array(list(product_of(*((-a, a) for a in self.half_extents))))),
         )
 
     @property

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError, ShapeError
-from trundle.geometry.boundary import Representations, SupportLike
+from trundle.geometry.boundary import Piece, Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart
 from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
+from trundle.geometry.shapes.corners import corners as corner_pieces
 from trundle.geometry.shapes.sizes import coordinates, length
 from trundle.geometry.support import EllipsoidSupport
 
@@ -71,6 +72,7 @@ class Rounded(Shape):
             level=level,
             distance=distance,
             roundness=base.roundness,
+            pieces=tuple(Piece(Rounded(p.shape, r), p.at, p.face) for p in base.pieces),  # type: ignore[arg-type]
         )
 
     @property
@@ -95,7 +97,10 @@ def _offset(chart: Chart, r: float, d: int) -> ExpressionChart:
 
 @dataclass(frozen=True)
 class Polytope(Shape):
-    """Convex hull of points; round its edges with `Rounded` to roll it.
+    """Convex hull of points.
+
+    On a flat it touches with its corners: it lands, rests, tips and slides on them, on edges and faces. Elsewhere round
+    its edges with `Rounded` to roll it.
 
     Parameters
     ----------
@@ -155,6 +160,7 @@ class Polytope(Shape):
             distance=build.function("distance", self.d, lambda x: hull_distance(vertices, x)),
             support=build.support(self.d, lambda u: _largest([ca.dot(v, u) for v in corners])),
             roundness=build.function("roundness", self.d, lead),
+            pieces=corner_pieces(vertices),
         )
 
     @property

@@ -117,17 +117,19 @@ class Point(Shape):
     ----------
     size : float, m
         Of its picture, a small ball, and of tolerances: a point has none.
+    d : int
+        Dimension, 2 or 3.
     """
 
     size: float = 0.01
-    d = 3
+    d: int = 3
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", length("size", self.size))
 
     def bundle(self) -> Representations:
         """Return the support h = 0."""
-        return Representations(support=EllipsoidSupport((0.0, 0.0, 0.0)))
+        return Representations(support=EllipsoidSupport((0.0,) * self.d))
 
     @property
     def reference_length(self) -> float:
@@ -225,7 +227,9 @@ class Dish(Shape):
         return polar_chart((a, b, c), -1)
 
 
-def _round(radius: float, out: int) -> Representations:
+def round_about_z(radius: float, out: int) -> Representations:
+    """Return chart (angle, z), level set and signed distance of an endless cylinder, `out` = -1: of a tube."""
+
     def point(u: ca.SX) -> ca.SX:
         return ca.vertcat(radius * ca.cos(u[0]), radius * ca.sin(u[0]), u[1])
 
@@ -237,36 +241,6 @@ def _round(radius: float, out: int) -> Representations:
         level=build.level(3, lambda x: out * (across(x) - radius**2) / (2 * radius)),
         distance=build.function("distance", 3, lambda x: out * (ca.sqrt(across(x)) - radius)),
     )
-
-
-@dataclass(frozen=True)
-class Cylinder(Shape):
-    """Endless cylinder about the z axis, material inside.
-
-    Parameters
-    ----------
-    radius : float, m
-
-    Examples
-    --------
-    >>> tr.Cylinder(radius=0.5).distance([[2.0, 0.0, 7.0]])[0].round(12).tolist()
-    [1.5]
-    """
-
-    radius: Size = field(metadata={"text": "m"})
-    d = 3
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-
-    def bundle(self) -> Representations:
-        """Return chart (angle, z), level set and signed distance."""
-        return _round(self.radius, 1)
-
-    @property
-    def reference_length(self) -> float:
-        """The radius, m."""
-        return self.radius
 
 
 @dataclass(frozen=True)
@@ -291,7 +265,7 @@ class Tube(Shape):
 
     def bundle(self) -> Representations:
         """Return chart (angle, z), level set and signed distance."""
-        return _round(self.radius, -1)
+        return round_about_z(self.radius, -1)
 
     @property
     def reference_length(self) -> float:

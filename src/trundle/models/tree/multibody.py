@@ -17,6 +17,7 @@ from trundle.models.tree.composite import Branch, composite_inertia
 from trundle.models.tree.constrained import correction, solve
 from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import angular_cross, angular_size, dot
+from trundle.threads import cached_property, made_once
 
 PROXIMAL = 1e-6
 """Size, in parts of 1/mass, of the term that makes the multipliers of redundant contacts unique."""
@@ -235,10 +236,8 @@ class Multibody(HoldsExpressions, ABC):
         M, h = self.inertia_terms()
         parts: list[tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]] = []
         kins, split, at, pushed = [], [], 0, False
-        for constraint, law in zip(self.constraints, mode, strict=True):
-            k = kinematics(
-                constraint.contact, constraint.A, constraint.B, constraint.s, slipping=law.slipping, align=align
-            )
+        for i, (constraint, law) in enumerate(zip(self.constraints, mode, strict=True)):
+            k = self._kinematics(i, law.slipping, align)
             rows = law.rows(k, constraint.friction)
             JA, JB = ca.vertcat(constraint.A.Jw, constraint.A.Jv), ca.vertcat(constraint.B.Jw, constraint.B.Jv)
             J = rows.LA @ JA - rows.LB @ JB
@@ -254,6 +253,19 @@ class Multibody(HoldsExpressions, ABC):
             for i, n in enumerate((self.nv, self.nv, 1, 1, 1))
         )
         return Terms(M, h, self.S, J, b, G if pushed else None, velocity, position, tuple(kins), tuple(split))
+
+    def _kinematics(self, contact: int, slipping: bool, align: float) -> Kinematics:
+        """Return the kinematics of a contact, made once: modes of many contacts share most of them."""
+
+        def made() -> Kinematics:
+            c = self.constraints[contact]
+            return kinematics(c.contact, c.A, c.B, c.s, slipping=slipping, align=align)
+
+        return made_once(self._made, (contact, slipping, align), made)
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, bool, float], Kinematics]:
+        return {}
 
     def dynamics(self, mode: Sequence[Law], *, align: float = 0.0, baumgarte: float = 0.0) -> Dynamics:
         """Return the constrained dynamics in the mode `mode` (one law a contact).

@@ -13,6 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, integer
 from trundle.contact.laws import Law
 from trundle.contact.proximity import Proximity
+from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
@@ -80,6 +81,9 @@ class ContactPair:
         Width of B along its axes.
     ahead : float m, or None
         The contact touches down only where its point is so far ahead, along x, of every closed one.
+    restitution : Restitution
+    piece : int or None
+        Which piece of A touches; None: A as a whole.
     """
 
     contact: str
@@ -91,6 +95,8 @@ class ContactPair:
     form: str
     extent: tuple[float, ...] | None = None
     ahead: float | None = None
+    restitution: Restitution = PLASTIC
+    piece: int | None = None
 
 
 LOCKED = 1e-4
@@ -120,7 +126,7 @@ class ContactSystem:
     records_joints : bool
         Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     patches : tuple of tuple of int
-        Contacts that are the corners of one rectangle on a plane, in order about it.
+        Contacts of one rigid body on a flat that land and let go together: corners of a sole, pieces of a shape.
     """
 
     view: str
@@ -198,6 +204,22 @@ class ContactSystem:
         """Return the numbers of the contacts between the same two shapes as `contact`."""
         number = integer("contact", contact, minimum=0, maximum=len(self.contact_pairs) - 1)
         return next(numbers for numbers in self.pairs if number in numbers)
+
+    @cached_property
+    def faces(self) -> Mapping[int, tuple[int, ...]]:
+        """Contacts of rims that may come to lie on a face -> contacts of that face's points."""
+        found: dict[int, tuple[int, ...]] = {}
+        for numbers in self.pairs:
+            pieces = {self.contact_pairs[i].piece: i for i in numbers}
+            for piece, i in pieces.items():
+                if piece is not None and (face := self.contact_pairs[i].shape_A.representations.pieces[piece].face):
+                    found[i] = tuple(pieces[k] for k in face)
+        return MappingProxyType(found)
+
+    @cached_property
+    def rims(self) -> Mapping[int, int]:
+        """Contacts of the points of a face -> the contact of its rim."""
+        return MappingProxyType({i: rim for rim, face in self.faces.items() for i in face})
 
     def proximity(self, contact: int) -> Proximity:
         """Return the finder of near points of the two shapes of a contact."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas, ContactSystem
+
+_POINT = 2e-9
+"""Roundness up to which a rim lies flat: where its margin ends a mode, and round-off."""
+_LEVEL = 1e-6
+"""Difference in height, in sizes of the shape, of points that lie on the same line or face."""
 
 
 def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
@@ -50,6 +57,48 @@ def points_on_both(
     """Return the contact's points (N, d), m, in the frames of A's and of B's shape at the states (N, n_x)."""
     values = touch_function(system, atlas, contact)(states.T)
     return np.asarray(values[6]).T, np.asarray(values[7]).T
+
+
+def lies_flat(system: ContactSystem, x: FloatArray, contact: int) -> bool:
+    """Return whether a rim, or that of a face's point, is so level at the state `x` that its face touches."""
+    rim = system.rims.get(contact, contact)
+    if rim not in system.faces:
+        return False
+
+    def build() -> ca.Function:
+        model = system.model()
+        constraint = model.constraints[rim]
+        limits = constraint.contact.limits(constraint.A, constraint.B, constraint.s)
+        return ca.Function("roundness", [model.x], [limits["roundness"]])
+
+    return float(system.kept(("roundness", rim), build)(x)) <= _POINT
+
+
+def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:
+    """Return the contacts of the points of the face that a rim turns to the flat at the state `x`."""
+    pair = system.contact_pairs[rim]
+    pieces = pair.shape_A.representations.pieces
+    R, _ = system.relative_pose(x, rim)
+    down = -(R.T @ contact_points(system, system.first_atlas, x, rim)[2])
+    axis = int(np.argmax(np.abs(down)))
+    levels = {i: np.sign(down[axis]) * pieces[system.contact_pairs[i].piece or 0].at[axis] for i in system.faces[rim]}
+    highest = max(levels.values()) - _LEVEL * pair.shape_A.reference_length
+    return [i for i, level in levels.items() if level >= highest]
+
+
+def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None = None) -> list[int]:
+    """Return those of the `contacts` (default: all) of one shape that are the next ones to touch, at the state `x`."""
+    numbers = list(range(len(system.contact_pairs)) if contacts is None else contacts)
+    if len(numbers) == 1:
+        return numbers
+    numbers = [i for i in numbers if i not in (system.rims if not lies_flat(system, x, i) else system.faces)]
+    gaps = []
+    for i in numbers:
+        R, p = system.relative_pose(x, i)
+        on_A, on_B, normal = contact_points(system, system.first_atlas, x, i)
+        gaps.append(float(normal @ (p + R @ on_A - on_B)))
+    reach = _LEVEL * system.contact_pairs[numbers[0]].shape_A.reference_length
+    return [i for i, gap in zip(numbers, gaps, strict=True) if gap <= min(gaps) + reach]
 
 
 def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump: FloatArray) -> FloatArray:

@@ -184,9 +184,11 @@ def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int)
     if isinstance(foot.shape, FlatPatch):
         raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
     if orientation is None:
-        return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law)
+        return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law, whole=True)
     spec = BodySpec(Fixed(3), f"{name}-frame", parent=number + offset, at=_vector(place.p), orientation=orientation)
-    return Part(name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law)
+    return Part(
+        name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law, whole=True
+    )
 
 
 def _vector(values: FloatArray) -> tuple[float, float, float]:

@@ -103,14 +103,15 @@ class PairDetector:
     @property
     def needed(self) -> bool:
         """Whether anything can happen that the compiled margins do not see."""
-        if not self.apart or self.mode.rest:
+        if not self.apart or self.mode.rest or self.system.contact_pairs[self.apart[0]].piece is not None:
             return False
         return bool(self.touching) or self.system.contact_pairs[self.apart[0]].form != "support"
 
     @property
     def full(self) -> bool:
         """Whether every contact the system can follow is closed, though a body in space could touch once more."""
-        return not self.apart and len(self.touching) > 1 and self.system.d == 3
+        whole = bool(self.touching) and self.system.contact_pairs[self.touching[0]].piece is None
+        return whole and not self.apart and len(self.touching) > 1 and self.system.d == 3
 
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which the bodies overlap away from the contacts, or None."""

@@ -39,8 +39,10 @@ class ContactImpulses:
         return self.residual <= _EXACT
 
 
-def contact_impulses(D: FloatArray, before: FloatArray, friction: FloatArray) -> ContactImpulses:
-    """Return impulses L (m, d) and velocities v = before + D L (m, d) of m contacts that obey Coulomb's law:
+def contact_impulses(
+    D: FloatArray, before: FloatArray, friction: FloatArray, least: FloatArray | None = None
+) -> ContactImpulses:
+    """Return impulses L (m, d) and velocities v = before + D L (m, d) of m contacts that obey Coulomb's law.
 
         0 <= L_n,  0 <= v_n,  L_n v_n = 0,   |L_t| <= mu L_n,   v_t = 0 or L_t = -mu L_n v_t / |v_t|.
 
@@ -57,9 +59,14 @@ def contact_impulses(D: FloatArray, before: FloatArray, friction: FloatArray) ->
         In each contact's axes, the normal first.
     friction : (m,)
         inf: contacts that touch do not slip.
+    least : (m,) N s, optional
+        Normal impulses that are given at least: L_n - least in place of L_n in the first three conditions.
     """
     m, d = before.shape
-    problem = _Problem(np.asarray(D, dtype=np.float64), before.ravel(), np.asarray(friction, dtype=np.float64), d)
+    least = np.zeros(m) if least is None else least
+    problem = _Problem(
+        np.asarray(D, dtype=np.float64), before.ravel(), np.asarray(friction, dtype=np.float64), d, least
+    )
     best = problem.judged(np.zeros(m * d))
     for start in problem.starts():
         found = problem.judged(problem.newton(start))
@@ -71,14 +78,14 @@ def contact_impulses(D: FloatArray, before: FloatArray, friction: FloatArray) ->
 
 
 class _Problem:
-    def __init__(self, D: FloatArray, v0: FloatArray, mu: FloatArray, d: int) -> None:
-        self.D, self.v0, self.mu, self.d, self.m = D, v0, mu, d, len(mu)
+    def __init__(self, D: FloatArray, v0: FloatArray, mu: FloatArray, d: int, least: FloatArray) -> None:
+        self.D, self.v0, self.mu, self.d, self.m, self.least = D, v0, mu, d, len(mu), least
         blocks = [D[i * d : (i + 1) * d, i * d : (i + 1) * d] for i in range(self.m)]
         self.r = np.repeat([1.0 / max(float(np.linalg.eigvalsh(b)[-1]), 1e-300) for b in blocks], d)
 
     def starts(self) -> Iterator[FloatArray]:
         """Yield first guesses, those that cost little first."""
-        yield np.linalg.lstsq(self.D, -self.v0, rcond=1e-10)[0]
+        yield np.asarray(np.linalg.lstsq(self.D, -self.v0, rcond=1e-10)[0], dtype=np.float64)
         yield np.zeros(self.m * self.d)
         L = np.zeros(self.m * self.d)
         for _ in range(5):
@@ -86,7 +93,7 @@ class _Problem:
             yield L
         L = np.zeros(self.m * self.d)
         for part in np.linspace(0.0, 1.0, _MU_STEPS):
-            L = _Problem(self.D, self.v0, part * np.minimum(self.mu, _STICKY), self.d).newton(L)
+            L = _Problem(self.D, self.v0, part * np.minimum(self.mu, _STICKY), self.d, self.least).newton(L)
         yield L
         random = np.random.default_rng(0)
         size = float(np.abs(self.v0).max()) / max(float(np.abs(self.D).max()), 1e-300)
@@ -104,7 +111,7 @@ class _Problem:
 
     def projected(self, i: int, push: FloatArray) -> FloatArray:
         """Return P of one contact."""
-        normal = max(0.0, float(push[0]))
+        normal = max(float(self.least[i]), float(push[0]))
         if normal == 0.0:
             return np.zeros(self.d)
         size, room = float(np.linalg.norm(push[1:])), self.mu[i] * normal
@@ -118,16 +125,19 @@ class _Problem:
         P, dP = np.zeros(n), np.zeros((n, n))
         for i in range(self.m):
             a, t = i * d, slice(i * d + 1, (i + 1) * d)
-            if trial[a] <= 0.0:
+            if trial[a] > self.least[i]:
+                P[a], dP[a] = trial[a], slope[a]
+            elif self.least[i] > 0.0:
+                P[a] = self.least[i]
+            else:
                 continue
-            P[a], dP[a] = trial[a], slope[a]
-            size, room = float(np.linalg.norm(trial[t])), self.mu[i] * trial[a]
+            size, room = float(np.linalg.norm(trial[t])), self.mu[i] * P[a]
             if size <= room:
                 P[t], dP[t] = trial[t], slope[t]
             else:
                 e = trial[t] / size
                 P[t] = room * e
-                dP[t] = self.mu[i] * np.outer(e, slope[a]) + room / size * (slope[t] - np.outer(e, e @ slope[t]))
+                dP[t] = self.mu[i] * np.outer(e, dP[a]) + room / size * (slope[t] - np.outer(e, e @ slope[t]))
         return L - P, np.eye(n) - dP
 
     def newton(self, L: FloatArray) -> FloatArray:
@@ -155,9 +165,9 @@ class _Problem:
         speed = max(float(np.abs(self.v0).max(initial=0.0)), float(np.abs(v).max(initial=0.0)), 1e-300)
         push = max(float(np.abs(pushes).max(initial=0.0)), 1e-300)
         worst = 0.0
-        for v_i, L_i, mu in zip(v, pushes, self.mu, strict=True):
+        for v_i, L_i, mu, least in zip(v, pushes, self.mu, self.least, strict=True):
             slip, room = float(np.linalg.norm(v_i[1:])), mu * L_i[0] if L_i[0] > 0.0 else 0.0
-            worst = max(worst, -v_i[0] / speed, min(L_i[0] / push, v_i[0] / speed))
+            worst = max(worst, -v_i[0] / speed, min((L_i[0] - least) / push, v_i[0] / speed))
             if np.isinf(room):
                 worst = max(worst, slip / speed)
             elif room > 0.0:

@@ -1,4 +1,4 @@
-"""Flat patches: corners that reach the ground at one instant land together."""
+"""Flat patches: corners that reach the ground at one instant land together, and so do the points of a round face."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import contact_points, touch_function
+from trundle.models.tree.touching import contact_points, face_below, lies_flat, touch_function
 from trundle.simulate.mode import Mode
 
 _AT_ONCE, _APPROACHES = 1e-9, 1e-9
@@ -15,10 +15,13 @@ _AT_ONCE, _APPROACHES = 1e-9, 1e-9
 
 def landing_with(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> list[int]:
     """Return the other corners of patches that reach the ground together with the `contact`, itself a corner."""
+    if contact in system.rims and lies_flat(system, x, contact):
+        face = face_below(system, x, system.rims[contact])
+        return [i for i in face if i != contact and mode.laws[i] == "separated"]
     if not any(contact in corners for corners in system.patches):
         return []
     others = [i for corners in system.patches for i in corners if i != contact and mode.laws[i] == "separated"]
-    return [i for i in others if _lands(system, mode, x, i)]
+    return [i for i in others if i not in system.rims and _lands(system, mode, x, i)]
 
 
 def _lands(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> bool:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+
+if TYPE_CHECKING:
+    from trundle.simulate.events.transitions import EventHandler, HybridState
 
 _REACH = 1e3
+_STILL = 1e-14
+"""Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 
 
 @dataclass(frozen=True)
@@ -49,3 +56,33 @@ def can_rest(holds: list[Hold]) -> bool:
         worst, bounds=(-_REACH * size, _REACH * size), method="bounded", options={"xatol": 1e-9 * size}
     )
     return bool(-best.fun >= -1e-9 * size)
+
+
+def resting(board: EventHandler, now: HybridState) -> HybridState:
+    """Two contacts lock a planar body: on a base that stays still it rests for good if its forces fit the cones."""
+    touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
+    locked = len(touching) > 1 and all(now.mode.laws[i] == "rolling" for i in touching)
+    if board.system.d != 2 or not locked or not _base_is_still(board, now):
+        return now
+    if board.system.model(now.mode.atlas).nv > 3:
+        return now  # a tree goes on moving about its joints
+    phase = board.phase_of(now.mode)
+    p = phase.parameters(board.inputs(now.t), now.onsets)
+    out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
+    sticky = board.system.rules.on_slip == "ignore"
+    holds = []
+    for joined in (phase.model.constraints[i] for i in touching):
+        point, normal, force = (out[f"{joined.name}.{what}"][0] for what in ("point", "normal", "force"))
+        holds.append(Hold(point, normal, force, np.inf if sticky else joined.friction.mu))
+    return replace(now, mode=replace(now.mode, rest=True)) if can_rest(holds) else now
+
+
+def _base_is_still(board: EventHandler, now: HybridState) -> bool:
+    """Whether the ground, or a hand that neither turns nor moves nor will: under a policy nobody knows."""
+    if board.system.motions and board.phase_of(now.mode).held:
+        return False
+    layout = board.system.model(now.mode.atlas).layout
+    return all(
+        motion.is_still(now.t) and not np.any(np.abs(now.x[layout[f"{name}.twist"]]) > _STILL)
+        for name, motion in board.system.motions.items()
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import touch_function
+from trundle.simulate.events.bouncing import bouncing_impact
 from trundle.simulate.events.impact import Candidate, Impact, held_impact, plastic_impact
 
 _TWO_SIDED = 0.1
@@ -44,7 +45,7 @@ def impact_at(
     sticky: bool = False,
     held: bool = False,
 ) -> Impact:
-    """Return the plastic impact at the contact `new` of the state `x`, with the contacts `closed`.
+    """Return the impact, plastic or with a bounce, at the contact `new` of the state `x`, with the contacts `closed`.
 
     ``sticky``: friction has no limit. ``held``: all contacts stay closed.
     """
@@ -57,7 +58,10 @@ def impact_at(
         M = mass
         mu = np.inf if sticky else model.constraints[i].friction.mu
         candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
-    return held_impact(M, candidates) if held else plastic_impact(M, candidates, new)
+    if held:
+        return held_impact(M, candidates)
+    restitution = {i: system.contact_pairs[i].restitution for i in candidates}
+    return bouncing_impact(M, candidates, restitution) or plastic_impact(M, candidates, new)
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:

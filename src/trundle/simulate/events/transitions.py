@@ -10,11 +10,11 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SLIP_END, is_own
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import touch_function, velocities_changed
+from trundle.models.tree.touching import face_below, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
 from trundle.simulate.events.patches import landing_with
-from trundle.simulate.events.rest import Hold, can_rest
+from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import (
     cone_margin,
     impact_at,
@@ -29,10 +29,10 @@ _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
 _NO_SPIN = 1e-9
-_STILL = 1e-14
-"""Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
+_NEWTON = 4
+"""Steps that turn a tilt of 0.1 rad to round-off."""
 _ROLLS = ("rolling", "pure-rolling")
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
@@ -274,7 +274,23 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     opened = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and after.mode.laws[i] == "separated"]
     if any(_falls_in(board, after, f"{board.name(i)}.gap") for i in opened):
         after = _landed(board, now, event, held=True)
-    return _resting(board, after) if isinstance(after, HybridState) else after
+    return resting(board, after) if isinstance(after, HybridState) else after
+
+
+def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+    """A rim lies flat: the points of its face land in its place, if it has such."""
+    if event.contact not in board.system.faces:
+        return Status.NOT_A_POINT_CONTACT
+    face = face_below(board.system, now.x, event.contact)
+    apart = replace(now, mode=board.with_law(now, event.contact, "separated"))
+    after = _land(board, apart, Event(face[0], "gap"), phase)
+    if not isinstance(after, HybridState) or any(after.mode.laws[i] == "separated" for i in face):
+        return after
+    flat, x = board.phase_of(after.mode), after.x
+    p = flat.parameters(board.inputs(now.t), after.onsets)
+    for _ in range(_NEWTON):
+        x = projected(flat, now.t, x, p)
+    return replace(after, x=x)
 
 
 def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:
@@ -303,35 +319,6 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     return HybridState(now.t, x, mode, slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
 
-def _resting(board: EventHandler, now: HybridState) -> HybridState:
-    """Two contacts lock a planar body: on a base that stays still it rests for good if its forces fit the cones."""
-    locked = len(now.mode.laws) > 1 and all(law == "rolling" for law in now.mode.laws)
-    if board.system.d != 2 or not locked or not _base_is_still(board, now):
-        return now
-    if board.system.model(now.mode.atlas).nv > 3:
-        return now  # a tree goes on moving about its joints
-    phase = board.phase_of(now.mode)
-    p = phase.parameters(board.inputs(now.t), now.onsets)
-    out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
-    sticky = board.system.rules.on_slip == "ignore"
-    holds = []
-    for joined in phase.model.constraints:
-        point, normal, force = (out[f"{joined.name}.{what}"][0] for what in ("point", "normal", "force"))
-        holds.append(Hold(point, normal, force, np.inf if sticky else joined.friction.mu))
-    return replace(now, mode=replace(now.mode, rest=True)) if can_rest(holds) else now
-
-
-def _base_is_still(board: EventHandler, now: HybridState) -> bool:
-    """Whether the ground, or a hand that neither turns nor moves nor will: under a policy nobody knows."""
-    if board.system.motions and board.phase_of(now.mode).held:
-        return False
-    layout = board.system.model(now.mode.atlas).layout
-    return all(
-        motion.is_still(now.t) and not np.any(np.abs(now.x[layout[f"{name}.twist"]]) > _STILL)
-        for name, motion in board.system.motions.items()
-    )
-
-
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
@@ -347,7 +334,7 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Compile
 _TOUCHING: dict[str, tuple[str, Resolve]] = {
     "normal_force": ("the contact force reached zero", _separate),
     "curvature": ("the relative curvature reached zero", _stop(Status.CURVATURE_LOCKED)),
-    "roundness": ("the contact is no longer a point", _stop(Status.NOT_A_POINT_CONTACT)),
+    "roundness": ("the contact is no longer a point", _onto_face),
     "chart": ("the chart's edge was reached", _rechart),
     "data": ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
     "extent": ("the contact left the hand", _stop(Status.OFF_THE_HAND)),

@@ -157,8 +157,11 @@ def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> 
     laws, n = phase.mode.laws, len(segment.times)
     out = phase.outputs(segment.times, segment.states, segment.parameters)
     contact_pairs = system.contact_pairs
+    firsts = [contact_pairs[system.pair_of(i)[0]].contact for i in slots]
+    names = [contact_pairs[i].contact for i in slots]
+    names = [name if f"{name}.gap" in out else first for name, first in zip(names, firsts, strict=True)]
     contact = {
-        quantity: np.stack([out[f"{contact_pairs[i].contact}.{quantity}"] for i in slots], axis=1)
+        quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1)
         if slots
         else np.zeros((n, 0, system.d))
         for quantity in OF_CONTACT

@@ -124,7 +124,8 @@ class HandTable(table_of(Hand, ["rpy", "extent"], narrower={"extent": Extent})):
     motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the hand's twist")
 
 
-CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation")
+_BOUNCING = ("restitution", "hypothesis", "bounce_speed")
+CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation", *_BOUNCING)
 
 
 class ContactTable(table_of(RollingPair, CONTACT, narrower={"law": RollingLaw})):

@@ -94,7 +94,10 @@ class TerrainTable(Table):
     curve: GroundCurve = Field(description="the terrain's profile, world")
 
 
-class PlanarContactTable(table_of(RollingPair, ["friction", "on_separation"])):
+_CONTACT = ("friction", "on_separation", "restitution", "hypothesis", "bounce_speed")
+
+
+class PlanarContactTable(table_of(RollingPair, _CONTACT)):
     """Contact with the terrain: friction, and what happens at slip and separation."""
 
     on_slip: Literal["stop", "slide", "ignore"] = Field(default="ignore", description="when the friction cone is left")

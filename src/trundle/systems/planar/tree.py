@@ -39,7 +39,8 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
                 shared |= {"actuated": table.driven, "axis": table.axis}
                 links[table.name] = robot.prismatic(links[table.parent], table.at, table.mass, table.inertia, **shared)
     with error_context("terrain", scenario):
-        robot.terrain(shape_of(scenario, tables.terrain.curve, "terrain.curve"), contact.friction)
+        ground = shape_of(scenario, tables.terrain.curve, "terrain.curve")
+        robot.terrain(ground, contact.friction, contact.restitution, contact.hypothesis, contact.bounce_speed)
     with error_context("terrain", scenario, {"contact": "terrain.curve"}):
         tree = robot.finish()
     return tree, start_of(scenario, tree, "initial.positions")

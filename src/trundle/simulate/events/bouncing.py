@@ -1,0 +1,90 @@
+"""Impacts that give back: Newton's and Poisson's hypotheses with Coulomb friction, without energy from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.restitution import Hypothesis, Restitution
+from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
+from trundle.simulate.events.impact import Candidate, Impact
+
+_AGREES = 1e-9
+_HALVINGS = 40
+_ROUND_OFF = 1e-13
+
+
+def bouncing_impulses(
+    D: FloatArray, before: FloatArray, friction: FloatArray, restitution: FloatArray, hypothesis: Hypothesis = "newton"
+) -> ContactImpulses:
+    """Return impulses L (m, d) and velocities v = before + D L (m, d) of an impact with the coefficients e (m,).
+
+    Coulomb's law as in `contact_impulses`, with along the normals, w = min(before_n, 0),
+
+        Newton:   0 <= L_n,  0 <= v_n + e w,  L_n (v_n + e w) = 0;
+        Poisson:  L = L_c + L_r,  L_c those of the impact with e = 0,  0 <= L_r,n - e L_c,n,  0 <= v_n,
+                  (L_r,n - e L_c,n) v_n = 0  (Glocker & Pfeiffer 1995).
+
+    Kinetic energy never grows, sum L . (before + v) / 2 <= 0. With e = 0 that follows from Coulomb's law; where
+    friction would feed energy in, every e is multiplied by the largest factor in [0, 1] with which it does not.
+    """
+    plastic = contact_impulses(D, before, friction)
+
+    def bounced(part: float) -> ContactImpulses:
+        e = part * np.asarray(restitution, dtype=np.float64)
+        if hypothesis == "poisson":
+            again = contact_impulses(D, plastic.velocities, friction, least=e * plastic.impulses[:, 0])
+            residual = max(plastic.residual, again.residual)
+            return ContactImpulses(plastic.impulses + again.impulses, again.velocities, residual)
+        shift = np.zeros_like(before)
+        shift[:, 0] = e * np.minimum(before[:, 0], 0.0)
+        found = contact_impulses(D, before + shift, friction)
+        return ContactImpulses(found.impulses, found.velocities - shift, found.residual)
+
+    def good(found: ContactImpulses) -> bool:
+        size = float(np.sum(np.abs(found.impulses) * (np.abs(before) + np.abs(found.velocities))))
+        work = float(np.sum(found.impulses * (before + found.velocities))) / 2
+        return found.residual <= _AGREES and work <= _ROUND_OFF * size
+
+    best = bounced(1.0)
+    if good(best):
+        return best
+    low, high, best = 0.0, 1.0, plastic
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        found = bounced(middle)
+        if good(found):
+            low, best = middle, found
+        else:
+            high = middle
+    return best
+
+
+def bouncing_impact(
+    M: FloatArray, contacts: Mapping[int, Candidate], restitutions: Mapping[int, Restitution]
+) -> Impact | None:
+    """Return the impact of `contacts` that give back, or None where none approaches fast enough to bounce.
+
+    All contacts take part at once; a spin about the normal goes on.
+    """
+    numbers, cs = list(contacts), list(contacts.values())
+    axes = [c.axes for c in cs]
+    before = np.array([R @ c.velocity for R, c in zip(axes, cs, strict=True)])
+    e = np.array([restitutions[i].after(-v) for i, v in zip(numbers, before[:, 0], strict=True)])
+    if not np.any(e > 0.0):
+        return None
+    J = np.vstack([R @ c.J for R, c in zip(axes, cs, strict=True)])
+    spread = np.linalg.solve(M, J.T)
+    hypothesis = restitutions[numbers[int(np.argmax(e))]].hypothesis
+    found = bouncing_impulses(J @ spread, before, np.array([c.mu for c in cs]), e, hypothesis)
+    close = _AGREES * float(np.abs(before).max())
+    laws = {
+        i: "rolling" if float(np.linalg.norm(v[1:])) <= close else "sliding"
+        for i, v in zip(numbers, found.velocities, strict=True)
+        if v[0] <= close
+    }
+    laws |= {i: "spinning" for i, law in laws.items() if law == "rolling" and contacts[i].spin_rate != 0.0}
+    pushes = {i: R.T @ L for i, R, L in zip(numbers, axes, found.impulses, strict=True)}
+    return Impact(spread @ found.impulses.ravel(), laws, pushes, found.residual <= _AGREES)

@@ -1,0 +1,89 @@
+"""Bodies that bounce: times of a ball in closed form, an end in finite time, spin that friction turns into speed."""
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from trundle.errors import InputError
+from trundle.models import Start
+
+G, H, R = 9.81, 1.0, 0.1
+
+
+def dropped(pair: tr.RollingPair, height: float = H, spin: float = 0.0, speed: float = 0.0) -> Start:
+    """Return the start in the air, `height` (m) above the ground."""
+    start = pair.place()
+    x, layout = np.array(start.x), pair.system.model().layout
+    name = pair.names[0]
+    x[layout[f"{name}.position"]][-1] += height
+    x[layout[f"{name}.velocity"].start] = speed
+    x[layout[f"{name}.angular_velocity"].stop - (1 if pair.d == 2 else 2)] = spin
+    return Start(x, start.atlas, ("separated",) * len(pair.system.contact_pairs))
+
+
+def ball(d: int, **given) -> tr.RollingPair:
+    body = tr.RigidBody(tr.Circle(R) if d == 2 else tr.Sphere(R), mass=0.4)
+    base = tr.Ground(tr.Line() if d == 2 else tr.Plane())
+    return tr.RollingPair(body, base, on_slip="slide", on_separation="fly", **given)
+
+
+@pytest.mark.parametrize("hypothesis", ["newton", "poisson"])
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_dropped_ball_bounces_at_the_times_of_the_closed_form_and_ends_in_finite_time(d, hypothesis):
+    e = 0.7
+    pair = ball(d, restitution=e, hypothesis=hypothesis)
+    run = tr.simulate(pair, dropped(pair), duration=4.0)
+    assert run.status is tr.Status.SUCCESS
+    v = np.sqrt(2 * G * H)
+    landings = np.array([one["time"] for one in run.metadata["transitions"] if one["reason"] == "the gap closed"])
+    expected = v / G + 2 * v / G * np.cumsum([0.0, *e ** np.arange(1, len(landings))])
+    np.testing.assert_allclose(landings, expected, rtol=1e-9)
+    total = v / G * (1 + e) / (1 - e)
+    left = 2 * 1e-3 / G * 1 / (1 - e)  # of the bounces slower than bounce_speed
+    assert total - left < landings[-1] <= total
+    assert run.metadata["transitions"][-1]["to"] == "rolling"
+    assert np.all(np.diff(run["energy"]) <= 1e-9)
+
+
+def test_a_ball_with_backspin_comes_back():
+    e, mu, w, u = 0.8, 0.5, 60.0, 1.0
+    pair = ball(2, restitution=e, friction=mu)
+    run = tr.simulate(pair, dropped(pair, spin=w, speed=u), duration=0.6)
+    after = run["body_velocity"][-1].ravel()
+    # It sticks: u+ - R w+ ... with inertia m R^2/2 a third of the slip's speed goes to the translation.
+    slip = u + R * w
+    stick = slip / 3
+    slide = mu * (1 + e) * np.sqrt(2 * G * H)
+    assert after[0] == pytest.approx(u - min(stick, slide), rel=1e-9)
+    assert after[0] < 0.0
+
+
+def test_restitution_of_one_keeps_the_energy():
+    pair = ball(3, restitution=1.0)
+    run = tr.simulate(pair, dropped(pair), duration=3.0)
+    energy = run["energy"]
+    assert np.ptp(energy) < 1e-9 * energy[0]
+    assert len(run.metadata["transitions"]) == 3
+
+
+def test_parts_of_a_robot_have_their_own_restitution():
+    heights = []
+    for e in (None, 0.5):
+        robot = tr.Robot(gravity=G, on_slip="slide", on_separation="fly")
+        robot.free(0.4, 0.002, shape=tr.Circle(R), restitution=e, name="ball")
+        robot.terrain(tr.Line(), restitution=0.9)
+        tree = robot.finish()
+        start = Start(tree.given_state(ball=(0.0, H + R, 0.0)), ((0, 0),), ("separated",))
+        run = tr.simulate(tree, start, duration=0.8)
+        heights.append(float(run["body_velocity"][-1, 0, 1]))
+    v = np.sqrt(2 * G * H)
+    assert heights == pytest.approx([e * v - G * (0.8 - v / G) for e in (0.9, 0.5)], rel=1e-9)
+
+
+@pytest.mark.parametrize("given", [{"restitution": 1.1}, {"restitution": float("nan")}, {"hypothesis": "stronge"}])
+def test_values_out_of_range_are_refused(given):
+    with pytest.raises(InputError, match=next(iter(given))):
+        ball(2, **given)
+    robot = tr.Robot(gravity=G)
+    with pytest.raises(InputError, match=next(iter(given))):
+        robot.terrain(tr.Line(), **given)

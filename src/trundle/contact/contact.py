@@ -143,6 +143,8 @@ class Kinematics:
         Change of the contact coordinates that cancels, to first order, what drifts along an integration:
         the misalignment, or, where A's point follows from B's normal, the tangential part of the gap,
         (I + radii_A K_B)^-1 T'gap.
+    wB : (k,)
+        Angular velocity of B.
     """
 
     LA: ca.SX
@@ -160,6 +162,7 @@ class Kinematics:
     sA: ca.SX
     sB: ca.SX
     shift: ca.SX
+    wB: ca.SX
 
     @property
     def n(self) -> ca.SX:
@@ -176,9 +179,26 @@ class Kinematics:
         """Tangential part (d,) of vrel, m/s."""
         return self.vrel - self.n * dot(self.n, self.vrel)
 
+    @property
+    def distance(self) -> ca.SX:
+        """Gap n'gap, m; negative inside."""
+        return dot(self.n, self.gap)
+
+    @property
+    def slip_at_A(self) -> ca.SX:
+        """Slip (d,), m/s, of the material points of both bodies that are at A's contact point, at any gap."""
+        return self.slip - cross(self.wB, self.n) * self.distance
+
 
 def kinematics(
-    contact: Contact, A: Motion, B: Motion, s: ca.SX, *, slipping: bool = False, align: float = 0.0
+    contact: Contact,
+    A: Motion,
+    B: Motion,
+    s: ca.SX,
+    *,
+    slipping: bool = False,
+    align: float = 0.0,
+    distant: bool = False,
 ) -> Kinematics:
     """Return the kinematics of a touch.
 
@@ -191,12 +211,18 @@ def kinematics(
 
         bias = a_A + al_A x r_A + w_A x (w_A x r_A + S_A) - the same of B.
 
+    At a gap g the points are the nearest ones, gap = g n, and what touches A is the surface parallel to B's:
+
+        K_B -> K_g = (I + g K_B)^-1 K_B,  vrel -> vrel - g w_B x n,  S_B = T (I + g K_B)^-1 T'(S_A + vrel - g w_B x n).
+
     Parameters
     ----------
     slipping : bool
         Count the slip in the motion of the contact points (sliding contacts).
     align : float, 1/s
         Feedback that removes misalignment of the coordinates along an integration.
+    distant : bool
+        The contact points are nearest ones at any gap (with `slipping`).
     """
     tA, tB = contact.touch(A, B, s)
     n, T, wrel = tB.n, tB.T, A.w - B.w
@@ -204,20 +230,31 @@ def kinematics(
     wr_A, wr_B = arm_A @ A.w, arm_B @ B.w
     vrel = A.v + wr_A - B.v - wr_B
     misalignment = T.T @ (tA.n + n)
-    K_B = None if tB.flat else _operator(tB, T)
+    gap = (A.p - B.p) + (tA.r - tB.r)
+    K_B, spread, moving = None if tB.flat else _operator(tB, T), None, vrel
+    if distant:
+        moving = vrel - cross(B.w, n) * dot(n, gap)
+    if distant and K_B is not None:
+        spread = inverse(ca.SX.eye(contact.d - 1) + dot(n, gap) * K_B)
+        K_B = spread @ K_B
     rhs = T.T @ cross(wrel, n)
     if slipping and K_B is not None:
-        rhs -= K_B @ (T.T @ vrel)
+        rhs -= K_B @ (T.T @ moving)
     if align:
         rhs -= align * misalignment
     solve, closer, curvature = _relative_curvature(tA, K_B, T)
     sA = T @ solve(rhs)
-    sB = sA + T @ (T.T @ vrel) if slipping else sA
+    sB = sA + T @ (T.T @ moving) if slipping else sA
     ndot = cross(B.w, n)
     if K_B is not None:
         ndot = ndot + T @ (K_B @ (T.T @ sB))
-    gap = (A.p - B.p) + (tA.r - tB.r)
-    fix = T @ (closer @ (T.T @ gap) if tA.follows else solve(-misalignment))
+    fix = fix_B = T @ (closer @ (T.T @ gap) if tA.follows else solve(-misalignment))
+    if distant:
+        if not tA.follows and K_B is not None:
+            fix = T @ solve(-misalignment - K_B @ (T.T @ gap))
+        fix_B = fix if tA.follows else fix + T @ (T.T @ gap)
+    if spread is not None:
+        sB, fix_B = T @ (spread @ (T.T @ sB)), T @ (spread @ (T.T @ fix_B))
     unit = ca.SX.eye(contact.d)
     return Kinematics(
         LA=ca.horzcat(arm_A, unit),
@@ -234,7 +271,8 @@ def kinematics(
         rates=ca.vertcat(tA.rates(sA), tB.rates(sB)),
         sA=sA,
         sB=sB,
-        shift=ca.vertcat(tA.rates(fix), tB.rates(fix)),
+        shift=ca.vertcat(tA.rates(fix), tB.rates(fix_B)),
+        wB=B.w,
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import Converted, array, choice, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
-from trundle.contact.laws import SEPARATED, Law, law_named, start_laws
+from trundle.contact.laws import SEPARATED, Friction, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -27,7 +27,7 @@ from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
-from trundle.parameters import NonNegative, Range, check_parameters, parameter
+from trundle.parameters import NonNegative, Positive, Range, check_parameters, parameter, parameter_of
 from trundle.threads import cached_property
 
 Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
@@ -49,6 +49,16 @@ class RollingPair:
         Coulomb coefficient.
     torsional_friction : float, m
         Bound of the moment of pure rolling, per normal force; 0: unbounded.
+    rolling_friction, drilling_friction : float, m
+        Bounds of the moments against rolling and against a spin about the normal, per normal force; see `Friction`.
+    rolling_viscosity, drilling_viscosity : float, N m s
+        Moments against them per rate.
+    adhesion : float, N
+        Pull that the contact can bear.
+    stiffness : float, N/m^1.5
+        Of the law ``"hunt-crossley"``, a force of depth and speed instead of a constraint.
+    dissipation : float, s/m
+        Of the same law.
     gravity : (3,) m/s2, or a number in the plane (downwards)
     on_slip : "stop", "slide" or "ignore"
     on_separation : "stop", "fly" or "ignore"
@@ -83,6 +93,13 @@ class RollingPair:
     on_separation: OnSeparation = parameter("stop", "when the force reaches zero")
     coordinates: str = "pose"
     contact: str = "auto"
+    rolling_friction: Lever = parameter_of(Friction, "rolling")
+    drilling_friction: Lever = parameter_of(Friction, "drilling")
+    rolling_viscosity: NonNegative = parameter_of(Friction, "rolling_viscous")
+    drilling_viscosity: NonNegative = parameter_of(Friction, "drilling_viscous")
+    adhesion: NonNegative = parameter_of(Friction, "adhesion")
+    stiffness: Positive = parameter_of(Friction, "stiffness")
+    dissipation: NonNegative = parameter_of(Friction, "dissipation")
 
     def __post_init__(self) -> None:
         if not isinstance(self.body, RigidBody):
@@ -113,6 +130,14 @@ class RollingPair:
     def d(self) -> int:
         """Dimension, 2 or 3."""
         return self.body.shape.d
+
+    @property
+    def surface(self) -> Friction:
+        """The coefficients of the contact."""
+        moments = (self.rolling_friction, self.drilling_friction, self.rolling_viscosity, self.drilling_viscosity)
+        return Friction(
+            self.friction, self.torsional_friction, *moments, self.adhesion, self.stiffness, self.dissipation
+        )
 
     @property
     def names(self) -> tuple[str, str]:
@@ -152,6 +177,7 @@ class RollingPair:
                 "gravity": self.gravity,
                 "mass": self.body.mass,
                 "inertia": self._inertia(),
+                **({"resisting": ["contact"]} if self.surface.dissipates else {}),
             },
         )
 
@@ -195,7 +221,7 @@ class RollingPair:
         body = tree.free(self.body.mass, self.body.moments, rolling=rolling, name=names[0])
         for name, charts in zip(contacts, atlas, strict=True):
             contact = make_contact(self.body.shape, self.base.shape, self.contact, self.body.shape_origin, charts)
-            tree.contact(contact, body, base, mu=self.friction, torsional=self.torsional_friction, name=name)
+            tree.contact(contact, body, base, friction=self.surface, name=name)
         return tree.finish()
 
     def place(self, **initial: Any) -> Start:

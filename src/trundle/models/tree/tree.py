@@ -175,16 +175,25 @@ class Tree:
         return self._add(spec)
 
     def contact(
-        self, contact: Contact, A: Link, B: Link, mu: float = 1.0, torsional: float = 0.0, name: str = ""
+        self,
+        contact: Contact,
+        A: Link,
+        B: Link,
+        mu: float = 1.0,
+        torsional: float = 0.0,
+        name: str = "",
+        friction: Friction | None = None,
     ) -> int:
         """Let body A touch body B; return the contact's number.
 
         ``mu`` is Coulomb's coefficient, ``torsional`` (m) the bound of the moment about the normal
-        (0: unbounded).
+        (0: unbounded); `friction` stands for both and has the other coefficients.
         """
         if not isinstance(contact, Contact) or contact.d != self.d:
             raise InputError("contact", contact, f"a contact of dimension {self.d}")
-        friction = Friction(number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m"))
+        friction = friction or Friction(
+            number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m")
+        )
         label = _name(name or (f"contact{len(self._contact_specs) + 1}" if self._contact_specs else "contact"))
         if any(other.name == label for other in self._contact_specs):
             raise InputError("name", label, "a name no other contact of the tree has")

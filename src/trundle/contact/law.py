@@ -16,7 +16,6 @@ from trundle.numerics.space import dot
 from trundle.parameters import NonNegative, Positive, Range, check_parameters, parameter
 from trundle.status import Status
 
-
 _ZERO = 1e-30
 """Square of a rate without a direction."""
 
@@ -86,7 +85,7 @@ Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")
 
 @dataclass(frozen=True)
 class Friction:
-    """Coefficients of a contact; with the load N = f_n + adhesion its bounds are
+    """Coefficients of a contact: bounds of its forces and moments, with the load N = f_n + adhesion.
 
         f_n >= -adhesion,  |f_t| <= mu N,  |m_t| <= rolling N,  |m_n| <= torsional N or drilling N.
 
@@ -160,9 +159,10 @@ class Law(ABC):
     ``name`` is what files print; ``slipping`` tells the kinematics to count the slip in the motion of
     the contact points; ``touching`` is False where the bodies are apart; ``distant`` laws act at any gap, also a
     negative one, and the contact points are then the nearest ones. ``rolls``: the friction cone bounds what keeps the
-    material points together; ``holds_spin`` and ``holds_rolling`` say which relative rotation the rows forbid. A law of your own is known by its name after `register`. ``endings`` says what
-    a margin means to a simulation: an `Ending`, or the status with which the run ends; ``normal_force``, ``curvature``
-    and ``roundness`` end every law as they end rolling.
+    material points together; ``holds_spin`` and ``holds_rolling`` say which relative rotation the rows forbid. A law
+    of your own is known by its name after `register`. ``endings`` says what a margin means to a simulation: an
+    `Ending`, or the status with which the run ends; ``normal_force``, ``curvature`` and ``roundness`` end every law
+    as they end rolling.
 
     Examples
     --------
@@ -262,7 +262,8 @@ def load_moment(k: Kinematics, friction: Friction, law: Law, smooth: float, onse
         across = onset if k.wrel.shape[0] == 1 else onset - k.n * dot(k.n, onset)
         turning, spin = turning + smooth * across, spin + smooth * along
         t, s = turning / ca.sqrt(ca.sumsqr(turning) + _ZERO), spin / ca.sqrt(spin**2 + _ZERO)
-    return (-rolling * t if rolling else 0) - (drilling * s * k.n if drilling else 0)
+    against = [-rolling * t] * bool(rolling) + [-drilling * s * k.n] * bool(drilling)
+    return sum(against[1:], against[0])
 
 
 def viscous_moment(k: Kinematics, friction: Friction) -> ca.SX | None:

@@ -61,7 +61,7 @@ def _turned(k: Kinematics, law: Law, friction: Friction, onset: ca.SX | None, sm
 
 
 def _held(k: Kinematics, law: Law) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
-    """Return (axes, turning, its rate at nudot = 0) of the turning that is held: about the tangents, then the normal."""
+    """Return (axes, turning, its rate at nudot = 0) of what is held: about the tangents, then about the normal."""
     if k.wrel.shape[0] == 1:
         return [(ca.SX.eye(1), k.wrel, k.alrel)] if law.holds_rolling else []
     found = []
@@ -139,7 +139,7 @@ class Sticking(Law):
         return force, (moment if viscous is None or k.wrel.shape[0] == 1 else moment + dot(k.n, viscous))
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
-        """Return N, mu N - |f_t|, and of each part of the turning its rate or the margin of the moment that holds it."""
+        """Return N, mu N - |f_t|, and of each part of the turning its rate or the margin of the moment that holds."""
         f_n, f_t = normal_and_tangential(k, lam[: k.n.shape[0]])
         load = f_n + friction.adhesion if friction.adhesion else f_n
         return {"normal_force": load, "friction": friction.mu * load - f_t} | _turning_margins(
@@ -282,7 +282,7 @@ class Fixed(Law):
 
 @dataclass(frozen=True)
 class HuntCrossley(Law):
-    """Compliant contact: no rows; with the depth p = -gap > 0 and its rate p' = -n.vrel the forces on A are
+    """Compliant contact: no rows, a force of the depth p = -gap > 0 and of its rate p' = -n.vrel.
 
         f_n = stiffness p^1.5 max(1 + 1.5 dissipation p', 0),  f_t = -mu f_n v/sqrt(v^2 + slip_speed^2),
 
@@ -300,7 +300,7 @@ class HuntCrossley(Law):
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return the force alone."""
         f_n, moment, viscous = self.normal(k, friction), load_moment(k, friction, self, SMOOTH_RATE), None
-        slip = k.slip_at_A
+        slip = k.same_place_slip
         force = f_n * (k.n - friction.mu * slip / ca.sqrt(ca.sumsqr(slip) + self.slip_speed**2))
         turning = ca.SX(k.wrel.shape[0], 1) if moment is None else f_n * moment
         viscous = viscous_moment(k, friction)
@@ -374,7 +374,7 @@ def is_own(name: str) -> bool:
 
 def start_laws() -> tuple[str, ...]:
     """Return the names of laws a contact may start with: rolling, compliant, and those of `register`."""
-    return (ROLLING.name, PURE_ROLLING.name, HUNT_CROSSLEY.name, *filter(is_own, LAWS))
+    return (ROLLING.name, PURE_ROLLING.name, *filter(is_own, LAWS), HUNT_CROSSLEY.name)
 
 
 def rolling_law(holds_spin: bool, holds_rolling: bool) -> Law:

@@ -216,6 +216,13 @@ class CompiledMode:
         values = np.asarray(self.integrator.system.margins(t, x, p)).ravel()  # type: ignore[misc]
         return dict(zip(self.margins, map(float, values), strict=True))
 
+    def held_moment(self, contact: int, t: float, x: FloatArray, p: FloatArray, rolling: bool) -> FloatArray:
+        """Return the moment (k,) on A, N m, world, with which a contact holds a rolling, or a spin."""
+        k, d = self.dynamics.kin[contact], self.model.d
+        held = self.dynamics.lam[self.dynamics.terms.split[contact]][d:]
+        moment = held if d == 2 else self.model.to_world @ (k.T @ held[:2] if rolling else k.n * held[-1])
+        return np.asarray(self._function("moment", moment, self._u)(t, x, p)).ravel()
+
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray) -> dict[str, FloatArray]:
         """Return the quantities of `_output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size)."""
         if self._outputs is None:

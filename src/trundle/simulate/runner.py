@@ -100,6 +100,7 @@ class Runner:
             if self.policy is not None:
                 self.policy.reset()
             begun = self._begin(now)
+            begun = self.board.holding(begun)
             status = begun if isinstance(begun, Status) else self._kicked(begun, duration)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED

@@ -95,29 +95,20 @@ class Kinematics:
 
 
 def kinematics(
-    contact: Contact,
-    A: Motion,
-    B: Motion,
-    s: ca.SX,
-    *,
-    slipping: bool = False,
-    align: float = 0.0,
-    distant: bool = False,
+    contact: Contact, A: Motion, B: Motion, s: ca.SX, *, slipping: bool = False, distant: bool = False, align: float = 0
 ) -> Kinematics:
     """Return the kinematics of a touch.
 
-    See `_over_A` for where the contact point goes; the relative material velocity changes, at nudot = 0, with
+    Where the points go: `_over_body`. The relative material velocity changes, at nudot = 0, with
 
         bias = a_A + al_A x r_A + w_A x (w_A x r_A + S_A) - the same of B.
 
     Parameters
     ----------
-    slipping : bool
-        Count the slip in the motion of the contact points (sliding contacts).
+    slipping, distant : bool
+        Count the slip in the motion of the contact points (sliding contacts); with it, nearest points at any gap.
     align : float, 1/s
         Feedback that removes misalignment of the coordinates along an integration.
-    distant : bool
-        Nearest points at any gap (with `slipping`).
     """
     tA, tB = contact.touch(A, B, s)
     n, T, wrel = tB.n, tB.T, A.w - B.w
@@ -132,11 +123,11 @@ def kinematics(
         K_B, spread = _parallel(K_B, dot(n, gap))
     solve, closer, curvature = _relative_curvature(tA, K_B, T)
     turning = T.T @ cross(wrel, n)
-    sA = T @ solve(_over_A(turning, K_B, T.T @ moving if slipping else None, align * misalignment if align else None))
+    sA = T @ solve(
+        _over_body(turning, K_B, T.T @ moving if slipping else None, align * misalignment if align else None)
+    )
     sB = sA + T @ (T.T @ moving) if slipping else sA
-    ndot = cross(B.w, n)
-    if K_B is not None:
-        ndot = ndot + T @ (K_B @ (T.T @ sB))
+    ndot = cross(B.w, n) if K_B is None else cross(B.w, n) + T @ (K_B @ (T.T @ sB))
     aside = T.T @ gap
     fix = fix_B = closer @ aside if tA.follows else solve(-misalignment)
     if distant and not tA.follows:
@@ -144,10 +135,9 @@ def kinematics(
         fix_B = fix + aside
     if spread is not None:
         sB, fix_B = T @ (spread @ (T.T @ sB)), spread @ fix_B
-    unit = ca.SX.eye(contact.d)
     return Kinematics(
-        LA=ca.horzcat(arm_A, unit),
-        LB=ca.horzcat(arm_B, unit),
+        LA=ca.horzcat(arm_A, ca.SX.eye(contact.d)),
+        LB=ca.horzcat(arm_B, ca.SX.eye(contact.d)),
         bias=(A.a + arm_A @ A.al + cross(A.w, wr_A + sA)) - (B.a + arm_B @ B.al + cross(B.w, wr_B + sB)),
         vrel=vrel,
         ndot=ndot,
@@ -165,7 +155,7 @@ def kinematics(
     )
 
 
-def _over_A(turning: ca.SX, K_B: ca.SX | None, slip: ca.SX | None, feedback: ca.SX | None) -> ca.SX:
+def _over_body(turning: ca.SX, K_B: ca.SX | None, slip: ca.SX | None, feedback: ca.SX | None) -> ca.SX:
     """Return the right-hand side (d-1,) of how the contact point moves over A.
 
     With K_A, K_B the shape operators in B's tangent basis T, S_A = T sigma, S_B = S_A [+ T T'vrel if slipping],

@@ -13,6 +13,7 @@ from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.force import BodyState, Force, Potential
 from trundle.models.tree.joint import Joint, VectorJoint
 from trundle.models.tree.multibody import Body, ContactConstraint, Dynamics, Multibody, Terms
 from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
@@ -27,6 +28,7 @@ __all__ = [
     "AxisChange",
     "BallHand",
     "Body",
+    "BodyState",
     "Centroidal",
     "CentroidalState",
     "Clearance",
@@ -36,6 +38,7 @@ __all__ = [
     "ContactSystem",
     "Dynamics",
     "Foot",
+    "Force",
     "Forecast",
     "Ground",
     "Hand",
@@ -49,6 +52,7 @@ __all__ = [
     "Obstacle",
     "Pad",
     "PassiveWalker",
+    "Potential",
     "Push",
     "Pushed",
     "RigidBody",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, non_negative, number
-from trundle.contact.laws import start_laws
+from trundle.contact.laws import Friction, start_laws
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import SECOND, Part, RollingTree
+from trundle.models.tree.force import Force, Potential, States
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
@@ -65,6 +67,8 @@ class Robot:
     _origins: dict[str, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)
     _terrain: Shape | None = field(default=None, init=False, repr=False)
     _friction: float = field(default=1.0, init=False, repr=False)
+    _surface: Friction = field(default=Friction(), init=False, repr=False)
+    _forces: list[Force | Potential] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         choice("law", self.law, start_laws())
@@ -223,12 +227,28 @@ class Robot:
         self._parts.append(Part(label, link.name, shape, place, mu, ahead=least))
         return link
 
-    def terrain(self, shape: Shape | Ground, friction: float = 1.0) -> None:
-        """Say what wheels and feet roll on, and Coulomb's coefficient of those that have none of their own."""
+    def terrain(self, shape: Shape | Ground, friction: float | Friction = 1.0) -> None:
+        """Say what wheels and feet roll on, and Coulomb's coefficient of those that have none of their own.
+
+        A `Friction` says of all contacts, beside that coefficient, rolling resistance, adhesion and the like.
+        """
         ground = shape if isinstance(shape, Ground) else Ground(shape)
         if ground.shape.d != self._tree.d:
             raise InputError("terrain", type(ground.shape).__name__, f"a shape of dimension {self._tree.d}")
+        if isinstance(friction, Friction):
+            self._surface, friction = friction, friction.mu
         self._terrain, self._friction = ground.shape, non_negative("friction", friction)
+
+    def force(
+        self, link: Link, law: Callable[[ca.SX, States], ca.SX | tuple[ca.SX, ca.SX]], at: ArrayLike | None = None
+    ) -> None:
+        """Let the force (and torque) ``law(t, states)`` act on a body, at the point `at` of its frame; see `Force`."""
+        self._origin("link", link)
+        self._forces.append(Force(link.name, law, at))
+
+    def potential(self, law: Callable[[ca.SX, States], ca.SX]) -> None:
+        """Let the gradient of the energy ``law(t, states)``, J, act on the bodies; see `Potential`."""
+        self._forces.append(Potential(law))
 
     def finish(self) -> RollingTree:
         """Return the robot as `simulate`, `plan` and controllers take it.
@@ -248,6 +268,8 @@ class Robot:
             law=self.law,
             rules=Rules(self.on_slip, self.on_separation),
             origins=self._origins,
+            surface=self._surface,
+            forces=tuple(self._forces),
         )
 
     def _jointed(

@@ -25,6 +25,7 @@ from trundle.models.placement import (
 )
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import rolling_values
+from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.parameters import NonNegative, Positive, Range, check_parameters, parameter, parameter_of
@@ -59,6 +60,8 @@ class RollingPair:
         Of the law ``"hunt-crossley"``, a force of depth and speed instead of a constraint.
     dissipation : float, s/m
         Of the same law.
+    forces : sequence of Force or Potential
+        What else acts on the body.
     gravity : (3,) m/s2, or a number in the plane (downwards)
     on_slip : "stop", "slide" or "ignore"
     on_separation : "stop", "fly" or "ignore"
@@ -99,6 +102,7 @@ class RollingPair:
     drilling_viscosity: NonNegative = parameter_of(Friction, "drilling_viscous")
     adhesion: NonNegative = parameter_of(Friction, "adhesion")
     stiffness: Positive = parameter_of(Friction, "stiffness")
+    forces: Converted[Sequence[Force | Potential], tuple[Force | Potential, ...]] = Converted(())
     dissipation: NonNegative = parameter_of(Friction, "dissipation")
 
     def __post_init__(self) -> None:
@@ -110,6 +114,7 @@ class RollingPair:
         check_parameters(self)
         choice("coordinates", self.coordinates, ("pose", "rolling"))
         object.__setattr__(self, "gravity", self._gravity())
+        object.__setattr__(self, "forces", external_forces(self.forces))
         wanted = "chart" if self.coordinates == "rolling" and self.contact == "auto" else self.contact
         form = contact_form(self.body.shape, self.base.shape, wanted)
         if self.coordinates == "rolling":
@@ -177,7 +182,7 @@ class RollingPair:
                 "gravity": self.gravity,
                 "mass": self.body.mass,
                 "inertia": self._inertia(),
-                **({"resisting": ["contact"]} if self.surface.dissipates else {}),
+                **({"resisting": ["contact"]} if self.surface.dissipates or self.forces else {}),
             },
         )
 
@@ -222,6 +227,7 @@ class RollingPair:
         for name, charts in zip(contacts, atlas, strict=True):
             contact = make_contact(self.body.shape, self.base.shape, self.contact, self.body.shape_origin, charts)
             tree.contact(contact, body, base, friction=self.surface, name=name)
+        tree.force(*self.forces)
         return tree.finish()
 
     def place(self, **initial: Any) -> Start:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -19,8 +19,9 @@ from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
-from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
+from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps, roll
 from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.force import Force, Potential
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
@@ -72,6 +73,10 @@ class RollingTree:
         Name of the body that has the terrain's shape; the tree's first one unless given.
     moving : Hand, optional
         How that body moves, where it is a prescribed one.
+    surface : Friction
+        The coefficients of all contacts beside Coulomb's.
+    forces : tuple of Force or Potential
+        What else acts on the bodies, in the user's frames.
 
     Examples
     --------
@@ -99,6 +104,8 @@ class RollingTree:
     origins: Mapping[str, tuple[float, ...]]
     base: str = ""
     moving: Hand | None = None
+    surface: Friction = field(default=Friction())
+    forces: tuple[Force | Potential, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
@@ -160,7 +167,9 @@ class RollingTree:
                 "masses": {spec.name: spec.mass for spec in self.tree.specs if spec.mass > 0},
                 "inertias": {s.name: np.asarray(s.inertia).tolist() for s in self.tree.specs if s.mass > 0},
                 # Joints that take mechanical energy away or keep it: it is not to be judged by.
-                "resisting": [s.name for s in self.tree.specs if s.damping or s.dry_friction or s.stiffness],
+                "resisting": [s.name for s in self.tree.specs if s.damping or s.dry_friction or s.stiffness]
+                + [part.name for part in self.parts if self.surface.dissipates]
+                + ["forces"] * bool(self.forces),
             },
         )
 
@@ -180,8 +189,8 @@ class RollingTree:
     def model(self, atlas: Atlas | None = None) -> TreeModel:
         """Return the equations of motion on the charts `atlas` (default: the first chart of every shape)."""
         numbers = {spec.name: i for i, spec in enumerate(self.tree.specs)}
-        frictions = {part.body: Friction(self._friction(part)) for part in self.parts}
-        by_name = {part.name: Friction(self._friction(part)) for part in self.parts}
+        frictions = {part.body: replace(self.surface, mu=self._friction(part)) for part in self.parts}
+        by_name = {part.name: replace(self.surface, mu=self._friction(part)) for part in self.parts}
         contacts = [
             ContactSpec(
                 m.contact,
@@ -192,7 +201,8 @@ class RollingTree:
             )
             for m, charts in zip(self._contact_pairs, atlas or ((0, 0),) * len(self._contact_pairs), strict=True)
         ]
-        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts)
+        moved = {name: origin for name, origin in self.origins.items() if any(origin)}
+        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts, self.forces, moved)
 
     def scaled(self, *, mass: float = 1.0, inertia: float = 1.0, friction: float = 1.0) -> RollingTree:
         """Return the same robot with masses, inertias and coefficients of friction times these factors.
@@ -272,12 +282,15 @@ class RollingTree:
             for i in closed
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
+        distant = [i for i, law in enumerate(system.start_laws) if law.distant and i not in closed]
+        near, _ = Closure(system, tuple(distant), x, atlas).with_approaches({})
+        x, atlas = near.x, near.atlas
         refuse_overlaps(system, x, atlas)
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
         touching = [law.name for law in system.start_laws]
-        laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.contact_pairs)))
+        laws = tuple(touching[i] if i in (*closed, *distant) else SEPARATED.name for i in range(len(touching)))
         start = Start(x, atlas, laws)
         for i in closed:
             refuse_locked(system, start, i)

@@ -122,6 +122,8 @@ def _physics(system: ContactSystem) -> dict[str, Any]:
 
 def _created(columns: Columns, system: ContactSystem) -> bool:
     """Whether a body gains energy (n,) on a base that stands still: only a contact point that jumps does that."""
+    if system.model().powered:
+        return False
     if any(np.any(columns[f"B.{name}"] != 0) for name in ("velocity", "angular_velocity")):
         return False
     mass, gravity = float(system.physics["mass"]), np.array(system.physics["gravity"])

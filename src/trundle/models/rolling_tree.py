@@ -282,16 +282,15 @@ class RollingTree:
             for i in closed
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
-        distant = [i for i, law in enumerate(system.start_laws) if law.distant and i not in closed]
-        near, _ = Closure(system, tuple(distant), x, atlas).with_approaches({})
+        distant = tuple(i for i, law in enumerate(system.start_laws) if law.distant and i not in closed)
+        near, _ = Closure(system, distant, x, atlas).with_approaches({})
         x, atlas = near.x, near.atlas
         refuse_overlaps(system, x, atlas)
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
-        touching = [law.name for law in system.start_laws]
-        laws = tuple(touching[i] if i in (*closed, *distant) else SEPARATED.name for i in range(len(touching)))
-        start = Start(x, atlas, laws)
+        laws = [law if i in (*closed, *distant) else SEPARATED for i, law in enumerate(system.start_laws)]
+        start = Start(x, atlas, tuple(law.name for law in laws))
         for i in closed:
             refuse_locked(system, start, i)
         return start

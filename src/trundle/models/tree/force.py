@@ -13,7 +13,7 @@ from trundle.checks import array
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.multibody import Multibody
-from trundle.numerics.space import angular_size, lever
+from trundle.numerics.space import angular_size, lever, moment
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,10 @@ def generalized_force(
     states = {name: _state(motion, to_world) for name, motion in placed.items()}
     for one in forces:
         if isinstance(one, Potential):
-            V = _expression("potential", one.law(t, states), 1)
-            Q -= _gradient(model, V)
+            V, pushes = _potential(one, t, states)
             potential = V if potential is None else potential + V
+            for name, (force, torque) in pushes.items():
+                Q += _resolved(placed[name], to_world, force, torque)
             continue
         if one.body not in placed:
             raise InputError("body", one.body, "one of " + ", ".join(placed))
@@ -148,11 +149,14 @@ def generalized_force(
         point = motion if one.at is None else motion.at(ca.SX(ca.DM(array("at", one.at, (d,), unit="m"))))
         given = one.law(t, states)
         force, torque = given if isinstance(given, tuple) else (given, None)
-        Q += point.Jv.T @ (to_world.T @ _expression("force", force, d))
-        if torque is not None:
-            torque = _expression("torque", torque, angular_size(d))
-            Q += point.Jw.T @ (torque if d == 2 else to_world.T @ torque)
+        torque = ca.SX(angular_size(d), 1) if torque is None else _expression("torque", torque, angular_size(d))
+        Q += _resolved(point, to_world, _expression("force", force, d), torque)
     return Q, potential
+
+
+def _resolved(point: Motion, to_world: ca.SX, force: ca.SX, torque: ca.SX) -> ca.SX:
+    """Return J'f + Jw'tau (nv,) of a force and a torque in world axes."""
+    return point.Jv.T @ (to_world.T @ force) + point.Jw.T @ (torque if force.shape[0] == 2 else to_world.T @ torque)
 
 
 def _state(motion: Motion, to_world: ca.SX) -> BodyState:
@@ -173,10 +177,24 @@ def _expression(key: str, value: ca.SX, size: int) -> ca.SX:
     return found
 
 
-def _gradient(model: Multibody, V: ca.SX) -> ca.SX:
-    """Return dV/dq (nv,): the change of V with a displacement of the poses."""
-    if ca.depends_on(V, model.nu):
+def _potential(one: Potential, t: ca.SX, states: States) -> tuple[ca.SX, dict[str, tuple[ca.SX, ca.SX]]]:
+    """Return the energy V (J), and of each body -dV by its position and its turning: force and torque, world axes."""
+    free = {
+        name: BodyState(*(ca.SX.sym(name, *part.shape) for part in _parts(state))) for name, state in states.items()
+    }
+    V = _expression("potential", one.law(t, free), 1)
+    if ca.depends_on(V, ca.vertcat(*(part for s in free.values() for part in (s.velocity, s.angular_velocity)))):
         raise InputError("potential", V, "an expression of positions and time, not of velocities")
-    step = ca.SX.sym("step", model.nv)
-    turned = ca.jtimes(model.moved(step), step, ca.gradient(V, model.x), True)
-    return ca.substitute(turned, step, ca.SX.zeros(model.nv, 1))
+    pushes = []
+    for state in free.values():
+        G = ca.reshape(ca.gradient(V, ca.vec(state.rotation)), *state.rotation.shape)
+        turning = [moment(state.rotation[:, c], G[:, c]) for c in range(G.shape[1])]
+        pushes += [-ca.gradient(V, state.position), -sum(turning[1:], turning[0])]
+    symbols = [part for state in free.values() for part in _parts(state)]
+    energy = ca.Function("potential", [t, *symbols], [V, *pushes])
+    V, *pushes = energy.call([t, *(part for state in states.values() for part in _parts(state))])
+    return V, dict(zip(states, zip(pushes[::2], pushes[1::2], strict=True), strict=True))
+
+
+def _parts(state: BodyState) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    return state.position, state.rotation, state.velocity, state.angular_velocity

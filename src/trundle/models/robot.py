@@ -15,7 +15,7 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import SECOND, Part, RollingTree
-from trundle.models.tree.force import Force, Potential, States
+from trundle.models.tree.force import Force, ForceLaw, Potential, States, Value
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
@@ -239,14 +239,12 @@ class Robot:
             self._surface, friction = friction, friction.mu
         self._terrain, self._friction = ground.shape, non_negative("friction", friction)
 
-    def force(
-        self, link: Link, law: Callable[[ca.SX, States], ca.SX | tuple[ca.SX, ca.SX]], at: ArrayLike | None = None
-    ) -> None:
+    def force(self, link: Link, law: ForceLaw, at: ArrayLike | None = None) -> None:
         """Let the force (and torque) ``law(t, states)`` act on a body, at the point `at` of its frame; see `Force`."""
         self._origin("link", link)
         self._forces.append(Force(link.name, law, at))
 
-    def potential(self, law: Callable[[ca.SX, States], ca.SX]) -> None:
+    def potential(self, law: Callable[[ca.SX, States], Value]) -> None:
         """Let the gradient of the energy ``law(t, states)``, J, act on the bodies; see `Potential`."""
         self._forces.append(Potential(law))
 

@@ -284,13 +284,12 @@ class RollingTree:
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
         distant = tuple(i for i, law in enumerate(system.start_laws) if law.distant and i not in closed)
         near, _ = Closure(system, distant, x, atlas).with_approaches({})
-        x, atlas = near.x, near.atlas
-        refuse_overlaps(system, x, atlas)
+        refuse_overlaps(system, near.x, near.atlas)
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
-        x = roll(system, x, atlas, closed, given)
+        x = roll(system, near.x, near.atlas, closed, given)
         x.setflags(write=False)
         laws = [law if i in (*closed, *distant) else SEPARATED for i, law in enumerate(system.start_laws)]
-        start = Start(x, atlas, tuple(law.name for law in laws))
+        start = Start(x, near.atlas, tuple(law.name for law in laws))
         for i in closed:
             refuse_locked(system, start, i)
         return start

@@ -42,6 +42,8 @@ class BodyState:
 
 
 States = Mapping[str, BodyState]
+Value = ca.SX | ca.DM
+ForceLaw = Callable[[ca.SX, States], Value | tuple[Value, Value]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Force:
     """
 
     body: str
-    law: Callable[[ca.SX, States], ca.SX | tuple[ca.SX, ca.SX]]
+    law: ForceLaw
     at: ArrayLike | None = None
 
     def __post_init__(self) -> None:
@@ -101,7 +103,7 @@ class Potential:
     -0.089203
     """
 
-    law: Callable[[ca.SX, States], ca.SX]
+    law: Callable[[ca.SX, States], Value]
 
     def __post_init__(self) -> None:
         _callable(self.law)
@@ -164,7 +166,7 @@ def _state(motion: Motion, to_world: ca.SX) -> BodyState:
     return BodyState(to_world @ motion.p, to_world @ motion.R, to_world @ motion.v, w)
 
 
-def _expression(key: str, value: ca.SX, size: int) -> ca.SX:
+def _expression(key: str, value: Value, size: int) -> ca.SX:
     """Return what a user's function returned, checked."""
     try:
         found = ca.SX(value)

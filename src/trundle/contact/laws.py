@@ -342,6 +342,8 @@ LAWS: dict[str, Law] = {
 
 RollingLaw = Literal["rolling", "pure-rolling"]
 """Laws of bodies that roll, by name."""
+StartLaw = Literal["rolling", "pure-rolling", "hunt-crossley"]
+"""Laws that the contacts of a file may start with, by name."""
 
 
 _BUILT_IN = frozenset(LAWS)

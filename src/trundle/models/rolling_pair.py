@@ -31,6 +31,12 @@ from trundle.models.tree.tree import Tree, TreeModel
 from trundle.parameters import NonNegative, Positive, Range, check_parameters, parameter, parameter_of
 from trundle.threads import cached_property
 
+SURFACE = (
+    "rolling_friction", "drilling_friction", "rolling_viscosity", "drilling_viscosity", "adhesion", "stiffness",
+    "dissipation",
+)  # fmt: skip
+"""Parameters of a `RollingPair` that say of a contact what its friction and torsional friction do not."""
+
 Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
 _SECOND = "second"
 
@@ -139,10 +145,7 @@ class RollingPair:
     @property
     def surface(self) -> Friction:
         """The coefficients of the contact."""
-        moments = (self.rolling_friction, self.drilling_friction, self.rolling_viscosity, self.drilling_viscosity)
-        return Friction(
-            self.friction, self.torsional_friction, *moments, self.adhesion, self.stiffness, self.dissipation
-        )
+        return Friction(self.friction, self.torsional_friction, *(getattr(self, name) for name in SURFACE))
 
     @property
     def names(self) -> tuple[str, str]:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trundle.models import RigidBody, Robot, RollingPair
+from trundle.contact.laws import StartLaw
+from trundle.models import SURFACE, RigidBody, Robot, RollingPair
 from trundle.scenarios.problems import Allowed, Toml
 from trundle.scenarios.schema import (
     Angle,
@@ -94,7 +95,9 @@ class TerrainTable(Table):
     curve: GroundCurve = Field(description="the terrain's profile, world")
 
 
-class PlanarContactTable(table_of(RollingPair, ["friction", "on_separation"])):
+class PlanarContactTable(
+    table_of(RollingPair, ["law", "friction", "on_separation", *SURFACE], narrower={"law": StartLaw})
+):
     """Contact with the terrain: friction, and what happens at slip and separation."""
 
     on_slip: Literal["stop", "slide", "ignore"] = Field(default="ignore", description="when the friction cone is left")

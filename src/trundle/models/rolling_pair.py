@@ -230,7 +230,8 @@ class RollingPair:
         for name, charts in zip(contacts, atlas, strict=True):
             contact = make_contact(self.body.shape, self.base.shape, self.contact, self.body.shape_origin, charts)
             tree.contact(contact, body, base, friction=self.surface, name=name)
-        tree.force(*self.forces)
+        for force in self.forces:
+            tree.force(force)
         return tree.finish()
 
     def place(self, **initial: Any) -> Start:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -126,3 +128,17 @@ def test_a_point_of_a_robot_is_in_the_frame_the_user_gave() -> None:
 def test_what_is_no_force_is_refused(forces: list[tr.Force], said: str) -> None:
     with pytest.raises(InputError, match=said):
         tr.RollingPair(BALL, LEVEL, forces=forces).model()
+
+
+def test_a_force_travels_with_its_law() -> None:
+    push = tr.Force("object", lambda t, s: (ca.vertcat(ca.sin(3 * t), 0, 0), -0.1 * s["object"].angular_velocity))
+    spring = tr.Potential(lambda t, s: 20.0 * s["object"].position[0] ** 2)
+    pair = tr.RollingPair(BALL, LEVEL, forces=[push, spring])
+    other = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(pair))))
+    rates = [
+        np.asarray(ca.Function("f", [m.x, m.u], [m.dynamics([ROLLING]).xdot])(0.1 * np.ones(m.x.shape[0]), 0)).ravel()
+        for m in (pair.model(), other.model())
+    ]
+    np.testing.assert_allclose(rates[0], rates[1], rtol=1e-14)
+    with pytest.raises(InputError, match="reads them by name"):
+        pickle.dumps(tr.Force("object", lambda t, s: sum(b.velocity for b in s.values())))  # type: ignore[arg-type]

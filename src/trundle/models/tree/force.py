@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
@@ -13,11 +13,12 @@ from trundle.checks import array
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.multibody import Multibody
+from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import angular_size, lever, moment
 
 
 @dataclass(frozen=True)
-class BodyState:
+class BodyState(HoldsExpressions):
     """What a force may know of a body: CasADi expressions, world axes.
 
     Attributes
@@ -74,13 +75,16 @@ class Force:
     """
 
     body: str
-    law: ForceLaw
+    law: ForceLaw = field(repr=False)
     at: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.body, str):
             raise InputError("body", self.body, "the name of a body")
         _callable(self.law)
+
+    def __reduce__(self) -> tuple[type[Force], tuple[object, ...]]:
+        return Force, (self.body, _saved(self.law), self.at)
 
 
 @dataclass(frozen=True)
@@ -103,10 +107,63 @@ class Potential:
     -0.089203
     """
 
-    law: Callable[[ca.SX, States], Value]
+    law: Callable[[ca.SX, States], Value] = field(repr=False)
 
     def __post_init__(self) -> None:
         _callable(self.law)
+
+    def __reduce__(self) -> tuple[type[Potential], tuple[object, ...]]:
+        return Potential, (_saved(self.law),)
+
+
+@dataclass(frozen=True)
+class SavedLaw:
+    """A law as it travels in a pickle: for each dimension the names of the bodies it reads, and a CasADi function."""
+
+    forms: Mapping[int, tuple[tuple[str, ...], str]]
+
+    def __call__(self, t: ca.SX, states: States) -> tuple[ca.SX, ...] | ca.SX:
+        """Return what the law did."""
+        names, text = self.forms[next(iter(states.values())).position.shape[0]]
+        found = ca.Function.deserialize(text).call([t, *(part for name in names for part in _parts(states[name]))])
+        return tuple(found) if len(found) > 1 else found[0]
+
+
+class _Read(Mapping[str, BodyState]):
+    """States that are made when a law reads them, by name."""
+
+    def __init__(self, d: int) -> None:
+        sizes = (d,), (d, d), (d,), (angular_size(d),)
+        self.made: dict[str, BodyState] = {}
+        self._make: Callable[[str], BodyState] = lambda name: BodyState(*(ca.SX.sym(name, *size) for size in sizes))
+
+    def __getitem__(self, name: str) -> BodyState:
+        return self.made.setdefault(name, self._make(name))
+
+    def __iter__(self) -> Iterator[str]:
+        raise InputError("law", "one that goes through all states", "one that reads them by name, to be pickled")
+
+    def __len__(self) -> int:
+        return len(self.made)
+
+
+def _saved(law: ForceLaw) -> SavedLaw:
+    """Return a law that pickles, of one that may be a lambda: it is asked once in the plane and once in space."""
+    if isinstance(law, SavedLaw):
+        return law
+    forms: dict[int, tuple[tuple[str, ...], str]] = {}
+    for d in (2, 3):
+        t, states = ca.SX.sym("t"), _Read(d)
+        try:
+            found = law(t, states)
+        except InputError:
+            raise
+        except (RuntimeError, IndexError, ValueError, TypeError):
+            continue  # a law of the other dimension
+        parts = [part for state in states.made.values() for part in _parts(state)]
+        values = [ca.SX(value) for value in (found if isinstance(found, tuple) else (found,))]
+        forms[d] = tuple(states.made), ca.Function("law", [t, *parts], values).serialize()
+    return SavedLaw(forms)
 
 
 def _callable(law: object) -> None:
@@ -114,11 +171,11 @@ def _callable(law: object) -> None:
         raise InputError("law", law, "a function of time and of the bodies' states")
 
 
-def external_forces(forces: Sequence[Force | Potential]) -> tuple[Force | Potential, ...]:
-    """Return the forces a user gave."""
+def external_forces(forces: Sequence[Force | Potential], key: str = "forces") -> tuple[Force | Potential, ...]:
+    """Return the forces a user gave as `key`."""
     for force in (forces := tuple(forces)):
         if not isinstance(force, Force | Potential):
-            raise InputError("forces", force, "a Force or a Potential")
+            raise InputError(key, force, "a Force or a Potential")
     return forces
 
 

@@ -201,9 +201,9 @@ class Tree:
         self._contact_specs.append(ContactSpec(label, contact, self._index("A", A), self._index("B", B), friction))
         return len(self._contact_specs) - 1
 
-    def force(self, *forces: Force | Potential) -> None:
-        """Let external forces act on the bodies."""
-        self._forces += external_forces(forces)
+    def force(self, force: Force | Potential) -> None:
+        """Let an external force act on the bodies."""
+        self._forces += external_forces([force], "force")
 
     def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
         """Return the same bodies with masses and inertias times these factors > 0, without contacts."""

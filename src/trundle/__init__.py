@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
     from trundle.contact import FlatPatch as FlatPatch
+    from trundle.contact import Friction as Friction
     from trundle.contact import PlacedPatch as PlacedPatch
     from trundle.contact import SoftLaw as SoftLaw
     from trundle.contact import SoftTouch as SoftTouch
@@ -72,11 +73,13 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import CentroidalState as CentroidalState
     from trundle.models import Coast as Coast
     from trundle.models import Foot as Foot
+    from trundle.models import Force as Force
     from trundle.models import Forecast as Forecast
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
     from trundle.models import Held as Held
     from trundle.models import MassChange as MassChange
+    from trundle.models import Potential as Potential
     from trundle.models import Push as Push
     from trundle.models import Pushed as Pushed
     from trundle.models import RigidBody as RigidBody
@@ -122,7 +125,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
 __version__ = "0.1.0"
 
 _HOMES = {
-    "trundle.contact": "FlatPatch PlacedPatch SoftLaw SoftTouch Wall normal_force",
+    "trundle.contact": "FlatPatch Friction PlacedPatch SoftLaw SoftTouch Wall normal_force",
     "trundle.control": (
         "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level"
     ),
@@ -134,8 +137,8 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "AxisChange Centroidal CentroidalState Coast Foot Forecast Ground Hand Held MassChange Push Pushed "
-        "RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion Tree "
+        "AxisChange Centroidal CentroidalState Coast Foot Force Forecast Ground Hand Held MassChange Potential Push "
+        "Pushed RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion Tree "
         "build_avatar control_affine load_example_robot load_urdf robot_from_urdf"
     ),
     "trundle.numerics.ilqr": "ControlProblem ControlSolution Cost Guess Limits Optimiser midpoint",

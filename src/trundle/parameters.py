@@ -100,6 +100,12 @@ def parameter(default: T, text: str) -> T:
     return dataclasses.field(default=default, metadata={"text": text})
 
 
+def parameter_of(owner: type, name: str) -> float:
+    """Return a dataclass field with the default and the sentence of the number `name` of another dataclass."""
+    field: dataclasses.Field[float] = owner.__dataclass_fields__[name]
+    return dataclasses.field(default=field.default, metadata=dict(field.metadata))  # pyright: ignore[reportReturnType, reportCallIssue, reportArgumentType]
+
+
 @cache
 def parameters_of(owner: type[DataclassInstance]) -> tuple[Parameter, ...]:
     """Return the parameters of a dataclass, its fields with a sentence; MISSING is the default of one without."""

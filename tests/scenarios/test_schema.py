@@ -181,12 +181,15 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
     data = load_scenario(written(tmp_path, JUGGLING)).resolved()
     assert data["object"]["inertia"] == "solid"
     assert data["hand"]["motion"] == {"type": "coast"}
+    surface = dict.fromkeys(("rolling_friction", "drilling_friction", "rolling_viscosity", "drilling_viscosity"), 0.0)
+    surface |= {"adhesion": 0.0, "stiffness": 1e6, "dissipation": 0.1}
     assert data["contact"] == {
         "law": "rolling",
         "friction": 1.0,
         "torsional_friction": 0.0,
         "on_slip": "stop",
         "on_separation": "stop",
+        **surface,
         **BOUNCING,
     }
     assert data["simulation"] == {
@@ -196,7 +199,8 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
         "relative_tolerance": 1e-10,
     }
     planar = load_scenario(written(tmp_path, PLANAR)).resolved()
-    assert planar["contact"] == {"friction": 1.0, "on_slip": "ignore", "on_separation": "stop", **BOUNCING}
+    planar_contact = {"law": "rolling", "friction": 1.0, "on_slip": "ignore", "on_separation": "stop"}
+    assert planar["contact"] == planar_contact | surface | BOUNCING
     assert planar["simulation"]["step"] == 0.001
     assert planar["simulation"]["stabilization"] == "projection"
 

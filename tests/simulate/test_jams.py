@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.contact.laws import SLIP_END
+from trundle.contact.law import Ending
+from trundle.contact.laws import LAWS, SLIP_END
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.impact import Candidate, plastic_impact
-from trundle.simulate.events.transitions import TRANSITIONS
 from trundle.simulate.mode import Method, Mode
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -61,7 +61,7 @@ def test_an_inaccurate_run_sees_a_slip_end(monkeypatch: pytest.MonkeyPatch) -> N
         times.append(next(t["time"] for t in run.transitions if t["reason"] == "the slip came to rest"))
         assert run["mode"][-1] == "rolling"
     np.testing.assert_allclose(times, times[0], atol=1e-4)
-    assert TRANSITIONS[("sliding", SLIP_END)][1] is TRANSITIONS[("sliding", "slip_speed")][1]
+    assert LAWS["sliding"].ending(SLIP_END) is LAWS["sliding"].ending("slip_speed") is Ending.STICKS
     phase = CompiledMode(pair.system, Mode(("sliding",), ((0, 0),)), False, Method(relative_tolerance=1e-7))
     assert phase.margins == ("contact.normal_force", "contact.slip_speed", f"contact.{SLIP_END}")
     held = CompiledMode(pair.system, Mode(("sliding",), ((0, 0),)), True, Method(relative_tolerance=1e-7))

@@ -243,11 +243,12 @@ def test_step_and_tolerance_exclude_each_other() -> None:
 
 
 def test_transitions_without_progress_go_on_in_time_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trundle.contact.law import Ending
     from trundle.simulate.events import transitions
 
-    reason, _ = transitions.TRANSITIONS[("rolling", "friction")]
+    reason, _ = transitions.TRANSITIONS[Ending.SLIPS]
     again = (reason, lambda board, now, event, phase: now)
-    monkeypatch.setitem(transitions.TRANSITIONS, ("rolling", "friction"), again)
+    monkeypatch.setitem(transitions.TRANSITIONS, Ending.SLIPS, again)
     pair = tr.RollingPair(ball(), tr.Hand(tr.Plane(), rpy=[1.0, 0.0, 0.0]), friction=0.1, on_slip="slide")
     run = tr.simulate(pair, pair.place(), 1.0)
     assert run.status is Status.SUCCESS

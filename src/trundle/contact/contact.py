@@ -1,113 +1,17 @@
-"""Contact: where two bodies touch, with its own contact coordinates, and the kinematics of the touch."""
+"""Kinematics of a contact: how its points move, and what a law needs to know of it."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
 
 from trundle.contact.motion import Motion
-from trundle.errors import InputError
-from trundle.geometry.patch import Patch
+from trundle.contact.touch import Contact, Touch, given, side
 from trundle.numerics.space import cross, dot, inverse, lever, smallest_eigenvalue
 
-
-@dataclass(frozen=True)
-class Touch:
-    """One side of a contact, resolved in the model's frame.
-
-    Attributes
-    ----------
-    r : (d,) m
-        Contact point minus the origin of the body's frame.
-    n : (d,)
-        Outward unit normal of this body.
-    T : (d, d-1)
-        Orthonormal tangents.
-    K : (d, d) 1/m, or None
-        Shape tensor dn/dx (zero along n); None for a body that is better described by its radii, and
-        zero for a flat.
-    radii : (d, d) m, or None
-        Tensor dx/dn (zero along n).
-    rates : callable
-        Maps the velocity S (d,), m/s, of the contact point over this body's surface to the rates of
-        this body's contact coordinates.
-    flat : bool
-        True where the surface is a plane or a line: K is zero and drops out of the equations.
-    follows : bool
-        True for a side A without coordinates of its own: its point follows from B's normal, so the
-        normals always oppose each other, and what drifts is the tangential part of the gap.
-    """
-
-    r: ca.SX
-    n: ca.SX
-    T: ca.SX
-    K: ca.SX | None
-    radii: ca.SX | None
-    rates: Callable[[ca.SX], ca.SX]
-    flat: bool = False
-    follows: bool = False
-
-
-class Contact(ABC):
-    """Where body A touches body B.
-
-    Contract for a subclass:
-
-    1. ``size``: number of contact coordinates s; they are kinematic states of the model, never
-       unknowns of its equations of motion.
-    2. ``touch(A, B, s)`` returns both sides. The normal of side B points out of B; side A's is its
-       opposite up to the misalignment of the coordinates.
-    3. ``restore(s)`` returns s put back onto the manifold it lives on (a unit normal, a point of a
-       surface); the identity where s is free.
-    4. ``limits(s)`` returns named expressions that are positive while the coordinates are usable.
-    """
-
-    @property
-    @abstractmethod
-    def d(self) -> int:
-        """Dimension, 2 or 3."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Number of contact coordinates."""
-
-    @abstractmethod
-    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
-        """Return the two sides of the contact at the coordinates `s` (size,)."""
-
-    @abstractmethod
-    def restore(self, s: ca.SX) -> ca.SX:
-        """Return `s` (size,) put back onto its manifold, to first order."""
-
-    @abstractmethod
-    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
-        """Return named scalars that are positive while this contact may be used at `s`."""
-
-
-def side(
-    motion: Motion,
-    patch: Patch,
-    center: tuple[float, ...],
-    rates: Callable[[ca.SX], ca.SX],
-    follows: bool = False,
-) -> Touch:
-    """Return the `Touch` of a body whose shape has its origin at `center` (d,), m, in body axes."""
-    x = patch.x + ca.SX(ca.DM(center)) if any(center) else patch.x
-    R = motion.R
-    T = R @ patch.T
-    return Touch(
-        r=R @ x,
-        n=R @ patch.n,
-        T=T,
-        K=None if patch.K is None else T @ patch.K @ T.T,
-        radii=None if patch.radii is None else R @ patch.radii @ R.T,
-        rates=rates,
-        follows=follows,
-    )
+__all__ = ["Contact", "Kinematics", "Touch", "given", "kinematics", "side"]
 
 
 @dataclass(frozen=True)
@@ -143,6 +47,8 @@ class Kinematics:
         Change of the contact coordinates that cancels, to first order, what drifts along an integration:
         the misalignment, or, where A's point follows from B's normal, the tangential part of the gap,
         (I + radii_A K_B)^-1 T'gap.
+    wB : (k,)
+        Angular velocity of B.
     """
 
     LA: ca.SX
@@ -160,6 +66,7 @@ class Kinematics:
     sA: ca.SX
     sB: ca.SX
     shift: ca.SX
+    wB: ca.SX
 
     @property
     def n(self) -> ca.SX:
@@ -176,25 +83,30 @@ class Kinematics:
         """Tangential part (d,) of vrel, m/s."""
         return self.vrel - self.n * dot(self.n, self.vrel)
 
+    @property
+    def distance(self) -> ca.SX:
+        """Gap n'gap, m; negative inside."""
+        return dot(self.n, self.gap)
+
+    @property
+    def same_place_slip(self) -> ca.SX:
+        """Slip (d,), m/s, of the material points of both bodies that are at A's contact point, at any gap."""
+        return self.slip - cross(self.wB, self.n) * self.distance
+
 
 def kinematics(
-    contact: Contact, A: Motion, B: Motion, s: ca.SX, *, slipping: bool = False, align: float = 0.0
+    contact: Contact, A: Motion, B: Motion, s: ca.SX, *, slipping: bool = False, distant: bool = False, align: float = 0
 ) -> Kinematics:
     """Return the kinematics of a touch.
 
-    With K_A, K_B the shape operators in B's tangent basis T, the contact point moves over A with
-
-        (K_A + K_B) sigma = T'(wrel x n) [- K_B T'vrel if slipping] [- align T'(n_A + n_B)],
-
-    S_A = T sigma, S_B = S_A [+ T T'vrel if slipping] (theory, "Where the contact goes";
-    Woodruff & Lynch 2023, eq. 1), and the relative material velocity changes, at nudot = 0, with
+    Where the points go: `_over_body`. The relative material velocity changes, at nudot = 0, with
 
         bias = a_A + al_A x r_A + w_A x (w_A x r_A + S_A) - the same of B.
 
     Parameters
     ----------
-    slipping : bool
-        Count the slip in the motion of the contact points (sliding contacts).
+    slipping, distant : bool
+        Count the slip in the motion of the contact points (sliding contacts); with it, nearest points at any gap.
     align : float, 1/s
         Feedback that removes misalignment of the coordinates along an integration.
     """
@@ -204,24 +116,28 @@ def kinematics(
     wr_A, wr_B = arm_A @ A.w, arm_B @ B.w
     vrel = A.v + wr_A - B.v - wr_B
     misalignment = T.T @ (tA.n + n)
-    K_B = None if tB.flat else _operator(tB, T)
-    rhs = T.T @ cross(wrel, n)
-    if slipping and K_B is not None:
-        rhs -= K_B @ (T.T @ vrel)
-    if align:
-        rhs -= align * misalignment
-    solve, closer, curvature = _relative_curvature(tA, K_B, T)
-    sA = T @ solve(rhs)
-    sB = sA + T @ (T.T @ vrel) if slipping else sA
-    ndot = cross(B.w, n)
-    if K_B is not None:
-        ndot = ndot + T @ (K_B @ (T.T @ sB))
     gap = (A.p - B.p) + (tA.r - tB.r)
-    fix = T @ (closer @ (T.T @ gap) if tA.follows else solve(-misalignment))
-    unit = ca.SX.eye(contact.d)
+    K_B, spread = None if tB.flat else _operator(tB, T), None
+    moving = vrel - cross(B.w, n) * dot(n, gap) if distant else vrel
+    if distant and K_B is not None:
+        K_B, spread = _parallel(K_B, dot(n, gap))
+    solve, closer, curvature = _relative_curvature(tA, K_B, T)
+    turning = T.T @ cross(wrel, n)
+    sA = T @ solve(
+        _over_body(turning, K_B, T.T @ moving if slipping else None, align * misalignment if align else None)
+    )
+    sB = sA + T @ (T.T @ moving) if slipping else sA
+    ndot = cross(B.w, n) if K_B is None else cross(B.w, n) + T @ (K_B @ (T.T @ sB))
+    aside = T.T @ gap
+    fix = fix_B = closer @ aside if tA.follows else solve(-misalignment)
+    if distant and not tA.follows:
+        fix = fix if K_B is None else solve(-misalignment - K_B @ aside)
+        fix_B = fix + aside
+    if spread is not None:
+        sB, fix_B = T @ (spread @ (T.T @ sB)), spread @ fix_B
     return Kinematics(
-        LA=ca.horzcat(arm_A, unit),
-        LB=ca.horzcat(arm_B, unit),
+        LA=ca.horzcat(arm_A, ca.SX.eye(contact.d)),
+        LB=ca.horzcat(arm_B, ca.SX.eye(contact.d)),
         bias=(A.a + arm_A @ A.al + cross(A.w, wr_A + sA)) - (B.a + arm_B @ B.al + cross(B.w, wr_B + sB)),
         vrel=vrel,
         ndot=ndot,
@@ -234,8 +150,33 @@ def kinematics(
         rates=ca.vertcat(tA.rates(sA), tB.rates(sB)),
         sA=sA,
         sB=sB,
-        shift=ca.vertcat(tA.rates(fix), tB.rates(fix)),
+        shift=ca.vertcat(tA.rates(T @ fix), tB.rates(T @ fix_B)),
+        wB=B.w,
     )
+
+
+def _over_body(turning: ca.SX, K_B: ca.SX | None, slip: ca.SX | None, feedback: ca.SX | None) -> ca.SX:
+    """Return the right-hand side (d-1,) of how the contact point moves over A.
+
+    With K_A, K_B the shape operators in B's tangent basis T, S_A = T sigma, S_B = S_A [+ T T'vrel if slipping],
+
+        (K_A + K_B) sigma = T'(wrel x n) [- K_B T'vrel if slipping] [- align T'(n_A + n_B)]
+
+    (theory, "Where the contact goes"; Woodruff & Lynch 2023, eq. 1).
+    """
+    if slip is not None and K_B is not None:
+        turning = turning - K_B @ slip
+    return turning if feedback is None else turning - feedback
+
+
+def _parallel(K_B: ca.SX, gap: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return K_g = (I + g K_B)^-1 K_B of the surface parallel to B's at the gap g, and (I + g K_B)^-1.
+
+    The nearest points, gap = g n, move as if A touched that surface: with vrel - g w_B x n in place of vrel, and over B
+    with S_B = T (I + g K_B)^-1 T'(S_A + vrel - g w_B x n).
+    """
+    spread = inverse(ca.SX.eye(K_B.shape[0]) + gap * K_B)
+    return spread @ K_B, spread
 
 
 def _operator(touch: Touch, T: ca.SX) -> ca.SX:
@@ -243,13 +184,6 @@ def _operator(touch: Touch, T: ca.SX) -> ca.SX:
     if touch.K is not None:
         return T.T @ touch.K @ T
     return inverse(T.T @ given(touch.radii, "radii") @ T)
-
-
-def given(value: ca.SX | None, name: str) -> ca.SX:
-    """Return a field of a patch that this contact cannot do without."""
-    if value is None:
-        raise InputError("patch", name, "a patch that has it: a shape operator or radii; of charts A and tau")
-    return value
 
 
 def _relative_curvature(tA: Touch, K_B: ca.SX | None, T: ca.SX) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX | None]:

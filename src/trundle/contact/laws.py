@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 import casadi as ca
 
-from trundle.contact.contact import Kinematics
+from trundle.contact.contact import Kinematics, given
+from trundle.contact.law import (
+    Ending,
+    Friction,
+    Law,
+    Rows,
+    load_moment,
+    no_rows,
+    normal_and_tangential,
+    relative_turning,
+    viscous_moment,
+)
 from trundle.errors import InputError
-from trundle.numerics.space import about, dot
-from trundle.status import Status
+from trundle.numerics.space import dot
 
 SLIP_END = "slip_end"
 """Name of the margin that ends a slip which integration errors keep from crossing zero."""
@@ -23,170 +31,127 @@ ARMED = 1e-9
 
 _CLEARLY = 20.0
 
+STOPPED = 1e-7
+"""Rate (rad/s) at which a turning that is resisted has stopped."""
+
+SMOOTH_RATE = 1e-3
+"""Rate (rad/s) over which the moments against rolling and spin turn round while a contact slides or is compliant."""
+
+_NO_DEPTH = 1e-16
+
+
+def _turned(k: Kinematics, law: Law, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
+    """Return the rows vrel' = 0 and what is held of the turning, pushed with the moments against the rest of it."""
+    LA, LB, b, velocity, position = k.LA, k.LB, k.bias, k.vrel, k.gap
+    for axes, turning, rate in _held(k, law):
+        row = ca.horzcat(axes, ca.SX(axes.shape[0], k.n.shape[0]))
+        LA, LB = ca.vertcat(LA, row), ca.vertcat(LB, row)
+        b, velocity = ca.vertcat(b, rate), ca.vertcat(velocity, turning)
+        position = ca.vertcat(position, ca.SX(axes.shape[0], 1))
+    moment = load_moment(k, friction, law, smooth, onset)
+    viscous, GA, GB = viscous_moment(k, friction), None, None
+    if moment is not None:
+        more = ca.SX(*LA.shape)
+        more[: k.n.shape[0], : k.wrel.shape[0]] = k.n @ moment.T
+        GA, GB = LA + more, LB + more
+        if friction.adhesion:
+            viscous = friction.adhesion * moment + (0 if viscous is None else viscous)
+    applied = None if viscous is None else ca.vertcat(viscous, ca.SX(k.n.shape[0], 1))
+    return Rows(LA, LB, b, velocity, position, GA, GB, applied)
+
+
+def _held(k: Kinematics, law: Law) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
+    """Return (axes, turning, its rate at nudot = 0) of what is held: about the tangents, then about the normal."""
+    if k.wrel.shape[0] == 1:
+        return [(ca.SX.eye(1), k.wrel, k.alrel)] if law.holds_rolling else []
+    found = []
+    if law.holds_rolling:
+        # With w_t = 0 the rates of the tangents count only by the spin: (T'w)' = T'al + w_n T'n', n'n' = 0.
+        spin = dot(k.n, k.wrel)
+        found.append((k.T.T, k.T.T @ k.wrel, k.T.T @ k.alrel - spin * (k.T.T @ k.ndot)))
+    if law.holds_spin:
+        found.append((k.n.T, dot(k.n, k.wrel), dot(k.n, k.alrel) + dot(k.ndot, k.wrel)))
+    return found
+
+
+def _turning_margins(k: Kinematics, law: Law, friction: Friction, load: ca.SX, lam: ca.SX) -> dict[str, ca.SX]:
+    """Return the margins of what turns and is resisted, and of the moments that hold what does not turn."""
+    margins: dict[str, ca.SX] = {}
+    space, at = k.wrel.shape[0] == 3, k.n.shape[0]
+    turning, spin = relative_turning(k)
+    if law.holds_rolling:
+        if friction.rolling > 0:
+            margins["rolling"] = friction.rolling * load - ca.norm_2(lam[at : at + k.T.shape[1]])
+        at += k.T.shape[1]
+    elif friction.rolling > 0:
+        margins["rolling_rate"] = ca.norm_2(turning) - STOPPED
+    if law.holds_spin and space:
+        if friction.spin_bound > 0:
+            margins["torsion"] = friction.spin_bound * load - ca.fabs(lam[at])
+    elif space and friction.drilling > 0:
+        margins["spin_rate"] = ca.fabs(spin) - STOPPED
+    return margins
+
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a contact: (LA J_A - LB J_B) nudot + b = 0, pushed along GA' and -GB' by the multipliers.
-
-    J = [Jw; Jv] of each body's motion; b holds what the bodies' accelerations are without nudot.
-
-    Attributes
-    ----------
-    LA, LB : (m, k + d)
-        Act on the twists (angular first) of A and B and on their rates.
-    b : (m,)
-        Value at nudot = 0.
-    velocity : (m,)
-        The same rows one derivative lower: zero while the law holds.
-    position : (m,)
-        Two derivatives lower where that exists (a gap), else 0: what stabilisation may remove.
-    GA, GB : (m, k + d), or None
-        Directions of the push where they are not the constrained ones (sliding with friction).
-    """
-
-    LA: ca.SX
-    LB: ca.SX
-    b: ca.SX
-    velocity: ca.SX
-    position: ca.SX
-    GA: ca.SX | None = None
-    GB: ca.SX | None = None
-
-
-@dataclass(frozen=True)
-class Friction:
-    """Bounds of a contact: |f_t| <= mu f_n and, where `torsional` > 0, |moment| <= torsional f_n.
+class Sticking(Law):
+    """A contact that does not slip: vrel' = 0, and the relative turning is free, resisted or held.
 
     Parameters
     ----------
-    mu : float
-        Coulomb coefficient, no unit.
-    torsional : float, m
-        Torsional coefficient; 0 leaves the moment of pure rolling unbounded (it is reported).
-    """
-
-    mu: float = 1.0
-    torsional: float = 0.0
-
-
-class Law(ABC):
-    """A contact law.
-
-    Contract for a subclass:
-
-    1. ``rows(k)`` returns the `Rows` for the kinematics k.
-    2. ``wrench(k, lam)`` returns (force on A (d,), torsional moment on A about n) of the multipliers.
-    3. ``margins(k, lam, friction)`` returns named scalars that are positive inside the law and cross
-       zero, from above and with a slope, where it ends.
-
-    ``name`` is what files print; ``slipping`` tells the kinematics to count the slip in the motion of
-    the contact points; ``touching`` is False where the bodies are apart. A law of your own is known by its name after
-    `register`; in simulations its margins ``normal_force``, ``curvature`` and ``roundness`` end it as they end
-    rolling, any other ends the run with the status that ``endings`` gives it.
-
-    Examples
-    --------
-    >>> import casadi as ca
-    >>> from trundle.contact.laws import Law, Rows
-    >>> class Greased(Law):  # no friction: one row along the normal
-    ...     name, slipping = "greased", True
-    ...
-    ...     def rows(self, k, friction):
-    ...         b, v = ca.dot(k.n, k.bias) + ca.dot(k.ndot, k.vrel), ca.dot(k.n, k.vrel)
-    ...         return Rows(k.n.T @ k.LA, k.n.T @ k.LB, b, v, ca.dot(k.n, k.gap))
-    ...
-    ...     def wrench(self, k, lam, friction):
-    ...         return k.n * lam, ca.SX(1, 1)
-    ...
-    ...     def margins(self, k, lam, friction):
-    ...         return {"normal_force": lam}
-    >>> Greased().touching
-    True
+    name : str
+    holds_spin : bool
+        No spin about the normal (space): (n.wrel)' = n.alrel + n'.wrel = 0.
+    holds_rolling : bool
+        No rolling: T'wrel = 0, in the plane wrel = 0.
+    onset : (k,), optional
+        Unit vector: the direction of a turning that is still zero; it is weighted with `STOPPED`.
     """
 
     name: str
-    slipping: bool = False
-    touching: bool = True
-    endings: Mapping[str, Status] = MappingProxyType({"friction": Status.SLIPPED, "torsion": Status.SPUN})
-
-    @abstractmethod
-    def rows(self, k: Kinematics, friction: Friction) -> Rows:
-        """Return the rows of this law."""
-
-    @abstractmethod
-    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
-        """Return the force (d,) N and the moment about n, N m, on A of the multipliers `lam` (m,)."""
-
-    @abstractmethod
-    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
-        """Return the named margins of this law."""
-
-
-def normal_and_tangential(k: Kinematics, force: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return f_n = n'f and |f_t| of a force (d,)."""
-    tangential = k.T.T @ force
-    return dot(k.n, force), ca.norm_2(tangential)
-
-
-@dataclass(frozen=True)
-class Rolling(Law):
-    """Rolling: the material points do not slip; spinning about the normal is free. d rows."""
-
-    name = "rolling"
+    holds_spin: bool = False
+    holds_rolling: bool = False
+    onset: ca.SX | None = None
+    rolls = True
+    endings = MappingProxyType(
+        {
+            "friction": Ending.SLIPS,
+            "torsion": Ending.SPINS,
+            "spin_rate": Ending.STOPS_SPINNING,
+            "rolling": Ending.ROLLS,
+            "rolling_rate": Ending.STOPS_ROLLING,
+        }
+    )
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
-        """Return vrel' = 0 (theory, "What rolling forbids")."""
-        return Rows(k.LA, k.LB, k.bias, k.vrel, k.gap)
+        """Return vrel' = 0 and what is held of the turning (theory, "What rolling forbids")."""
+        return _turned(k, self, friction, self.onset, STOPPED)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
-        """Return the multipliers themselves; no moment."""
-        return lam, ca.SX(1, 1)
-
-    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
-        """Return f_n and mu f_n - |f_t|."""
-        f_n, f_t = normal_and_tangential(k, lam)
-        return {"normal_force": f_n, "friction": friction.mu * f_n - f_t}
-
-
-@dataclass(frozen=True)
-class PureRolling(Law):
-    """Rolling without spin about the normal; in the plane the same as `Rolling`. d + 1 rows in space."""
-
-    name = "pure-rolling"
-
-    def rows(self, k: Kinematics, friction: Friction) -> Rows:
-        """Return vrel' = 0 and (n.wrel)' = n.alrel + n'.wrel = 0 (theory, "What rolling forbids")."""
-        axis = about(k.n).T
-        if axis.shape[0] == 0 or axis.shape[1] == 0:
-            return Rows(k.LA, k.LB, k.bias, k.vrel, k.gap)
-        spin_row = ca.horzcat(axis, ca.SX(1, 3))
-        spin_bias = dot(k.n, k.alrel) + dot(k.ndot, k.wrel)
-        return Rows(
-            LA=ca.vertcat(k.LA, spin_row),
-            LB=ca.vertcat(k.LB, spin_row),
-            b=ca.vertcat(k.bias, spin_bias),
-            velocity=ca.vertcat(k.vrel, dot(k.n, k.wrel)),
-            position=ca.vertcat(k.gap, 0),
-        )
-
-    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
-        """Return the force lam[:d] and the torsional moment lam[d]."""
+        """Return the force lam[:d] and the moment about the normal: the last multiplier, or what resists a spin."""
         d = k.n.shape[0]
-        return lam[:d], (lam[d] if lam.shape[0] > d else ca.SX(1, 1))
+        force, moment = lam[:d], ca.SX(1, 1)
+        if k.wrel.shape[0] == 3 and self.holds_spin:
+            return force, lam[-1]
+        resisting, viscous = load_moment(k, friction, self, STOPPED, self.onset), viscous_moment(k, friction)
+        if k.wrel.shape[0] == 3 and resisting is not None:
+            moment = dot(k.n, resisting) * (dot(k.n, force) + friction.adhesion)
+        return force, (moment if viscous is None or k.wrel.shape[0] == 1 else moment + dot(k.n, viscous))
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
-        """Return f_n, mu f_n - |f_t| and, with a torsional bound, torsional f_n - |moment|."""
-        force, moment = self.wrench(k, lam, friction)
-        f_n, f_t = normal_and_tangential(k, force)
-        margins = {"normal_force": f_n, "friction": friction.mu * f_n - f_t}
-        if friction.torsional > 0:
-            margins["torsion"] = friction.torsional * f_n - ca.fabs(moment)
-        return margins
+        """Return N, mu N - |f_t|, and of each part of the turning its rate or the margin of the moment that holds."""
+        f_n, f_t = normal_and_tangential(k, lam[: k.n.shape[0]])
+        load = f_n + friction.adhesion if friction.adhesion else f_n
+        return {"normal_force": load, "friction": friction.mu * load - f_t} | _turning_margins(
+            k, self, friction, load, lam
+        )
 
 
 @dataclass(frozen=True)
 class Sliding(Law):
     """Sliding with Coulomb friction: one normal row; the push is n - mu e with e the slip's direction.
+
+    The moments of rolling resistance and drilling friction turn round over `SMOOTH_RATE`.
 
     Parameters
     ----------
@@ -205,18 +170,30 @@ class Sliding(Law):
     end_speed: float = 0.0
     name = "sliding"
     slipping = True
+    endings = MappingProxyType({"slip_speed": Ending.STICKS, SLIP_END: Ending.STICKS})
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return (n.vrel)' = n.bias + ndot.vrel = 0, pushed along n - mu e."""
         push = self.direction(k, friction)
+        moment, applied = load_moment(k, friction, self, SMOOTH_RATE), viscous_moment(k, friction)
+        GA, GB = push.T @ k.LA, push.T @ k.LB
+        if moment is not None:
+            along = ca.horzcat(moment.T, ca.SX(1, k.n.shape[0]))
+            GA, GB = GA + along, GB + along
+        if applied is not None:
+            applied = ca.vertcat(applied, ca.SX(k.n.shape[0], 1))
+        if friction.adhesion:
+            pull = ca.vertcat(ca.SX(k.wrel.shape[0], 1) if moment is None else moment, push - k.n)
+            applied = friction.adhesion * pull + (0 if applied is None else applied)
         return Rows(
             LA=k.n.T @ k.LA,
             LB=k.n.T @ k.LB,
             b=dot(k.n, k.bias) + dot(k.ndot, k.vrel),
             velocity=dot(k.n, k.vrel),
             position=dot(k.n, k.gap),
-            GA=push.T @ k.LA,
-            GB=push.T @ k.LB,
+            GA=GA,
+            GB=GB,
+            applied=applied,
         )
 
     def direction(self, k: Kinematics, friction: Friction) -> ca.SX:
@@ -227,13 +204,21 @@ class Sliding(Law):
         return k.n - friction.mu * slip / ca.norm_2(slip)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
-        """Return lam (n - mu e); no moment."""
-        return self.direction(k, friction) * lam, ca.SX(1, 1)
+        """Return lam (n - mu e) and the moment against a spin."""
+        push, (_, spin) = self.direction(k, friction), relative_turning(k)
+        force = push * lam
+        load = lam + friction.adhesion if friction.adhesion else lam
+        if friction.adhesion:
+            force = force + friction.adhesion * (push - k.n)
+        moment = load_moment(k, friction, self, SMOOTH_RATE)
+        about = ca.SX(1, 1) if moment is None or k.wrel.shape[0] == 1 else dot(k.n, moment) * load
+        return force, (about - friction.drilling_viscous * spin if friction.drilling_viscous else about)
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
         """Return f_n and |v_t| - stick_speed."""
         speed = ca.norm_2(k.slip)
-        margins = {"normal_force": lam, "slip_speed": speed - self.stick_speed}
+        load = lam + friction.adhesion if friction.adhesion else lam
+        margins = {"normal_force": load, "slip_speed": speed - self.stick_speed}
         if self.end_speed > 0.0:
             # Scaled so that it waits until the slip is fast (`ARMED` is the value at which a waiting margin counts).
             margins[SLIP_END] = (speed / self.end_speed - 1.0) * (ARMED / _CLEARLY)
@@ -246,11 +231,11 @@ class Separated(Law):
 
     name = "separated"
     touching = False
+    endings = MappingProxyType({"gap": Ending.LANDS, "touch": Ending.LANDS, "overlap": Ending.OVERLAPS})
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return no rows."""
-        m = k.LA.shape[1]
-        return Rows(ca.SX(0, m), ca.SX(0, m), ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1))
+        return no_rows(k)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
         """Return zero."""
@@ -266,6 +251,9 @@ class Fixed(Law):
     """A patch that neither slides nor turns: every velocity of A relative to B is zero. k + d rows."""
 
     name = "fixed"
+    holds_spin = True
+    holds_rolling = True
+    endings = MappingProxyType({"friction": Ending.SLIPS})
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return wrel' = 0 and vrel' = 0."""
@@ -292,16 +280,70 @@ class Fixed(Law):
         return {"normal_force": f_n, "friction": friction.mu * f_n - f_t}
 
 
-ROLLING = Rolling()
-PURE_ROLLING = PureRolling()
+@dataclass(frozen=True)
+class HuntCrossley(Law):
+    """Compliant contact: no rows, a force of the depth p = -gap > 0 and of its rate p' = -n.vrel.
+
+        f_n = stiffness p^1.5 max(1 + 1.5 dissipation p', 0),  f_t = -mu f_n v/sqrt(v^2 + slip_speed^2),
+
+    v the slip, and the moments of rolling resistance and drilling friction, smoothed over `SMOOTH_RATE`. At a gap
+    there is no force, and an adhesion counts in the bound of friction alone while the surfaces touch.
+
+    Source: Hunt & Crossley 1975, eq. 17; an impact at the speed v has the restitution 1 - dissipation v + O(v^2).
+    """
+
+    slip_speed: float = 1e-3
+    name = "hunt-crossley"
+    slipping = True
+    distant = True
+
+    def rows(self, k: Kinematics, friction: Friction) -> Rows:
+        """Return the force alone."""
+        f_n, moment, viscous = self.normal(k, friction), load_moment(k, friction, self, SMOOTH_RATE), None
+        slip = k.same_place_slip
+        force = f_n * (k.n - friction.mu * slip / ca.sqrt(ca.sumsqr(slip) + self.slip_speed**2))
+        turning = ca.SX(k.wrel.shape[0], 1) if moment is None else f_n * moment
+        viscous = viscous_moment(k, friction)
+        if viscous is not None:
+            turning = turning + ca.if_else(k.distance < 0, viscous, 0)
+        stored = 0.4 * friction.stiffness * ca.fmax(-k.distance, _NO_DEPTH) ** 2.5
+        return no_rows(k, ca.vertcat(turning, force), stored)
+
+    def normal(self, k: Kinematics, friction: Friction) -> ca.SX:
+        """Return the normal force, N."""
+        # Not zero where it is open: the second derivatives of plans would be 0 times infinity there.
+        depth = ca.fmax(-k.distance, _NO_DEPTH)
+        damping = ca.fmax(1 - 1.5 * friction.dissipation * dot(k.n, k.vrel), 0)
+        return friction.stiffness * (depth**1.5 - _NO_DEPTH**1.5) * damping
+
+    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
+        """Return the force and the moment about the normal that the rows apply."""
+        applied = given(self.rows(k, friction).applied, "applied")
+        size = k.wrel.shape[0]
+        return applied[size:], (ca.SX(1, 1) if size == 1 else dot(k.n, applied[:3]))
+
+    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
+        """Return nothing: the law goes on at any gap."""
+        return {}
+
+
+ROLLING = Sticking("rolling")
+PURE_ROLLING = Sticking("pure-rolling", holds_spin=True)
+PIVOTING = Sticking("pivoting", holds_rolling=True)
+RESTING = Sticking("resting", holds_spin=True, holds_rolling=True)
 SLIDING = Sliding()
 SEPARATED = Separated()
 FIXED = Fixed()
-LAWS: dict[str, Law] = {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED)}
+HUNT_CROSSLEY = HuntCrossley()
+LAWS: dict[str, Law] = {
+    law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, PIVOTING, RESTING, HUNT_CROSSLEY)
+}
 
 
 RollingLaw = Literal["rolling", "pure-rolling"]
 """Laws of bodies that roll, by name."""
+StartLaw = Literal["rolling", "pure-rolling", "hunt-crossley"]
+"""Laws that the contacts of a file may start with, by name."""
 
 
 _BUILT_IN = frozenset(LAWS)
@@ -333,8 +375,13 @@ def is_own(name: str) -> bool:
 
 
 def start_laws() -> tuple[str, ...]:
-    """Return the names of laws a contact may start with: those of rolling, and those of `register`."""
-    return (ROLLING.name, PURE_ROLLING.name, *filter(is_own, LAWS))
+    """Return the names of laws a contact may start with: rolling, compliant, and those of `register`."""
+    return (ROLLING.name, PURE_ROLLING.name, *filter(is_own, LAWS), HUNT_CROSSLEY.name)
+
+
+def rolling_law(holds_spin: bool, holds_rolling: bool) -> Law:
+    """Return the law of a contact that does not slip with this part of the turning held."""
+    return ((ROLLING, PIVOTING), (PURE_ROLLING, RESTING))[holds_spin][holds_rolling]
 
 
 def law_named(name: str) -> Law:

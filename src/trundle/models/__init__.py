@@ -11,8 +11,9 @@ from trundle.models.robots.capsules import Clearance
 from trundle.models.robots.humanoid import BallHand, Humanoid, Pad, Sole, load_humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
-from trundle.models.rolling_pair import RollingPair
+from trundle.models.rolling_pair import SURFACE, RollingPair
 from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.force import BodyState, Force, Potential
 from trundle.models.tree.joint import Joint, VectorJoint
 from trundle.models.tree.multibody import Body, ContactConstraint, Dynamics, Multibody, Terms
 from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
@@ -24,9 +25,11 @@ from trundle.models.urdf.lock import lock_joints
 from trundle.models.urdf.robot import robot_from_urdf
 
 __all__ = [
+    "SURFACE",
     "AxisChange",
     "BallHand",
     "Body",
+    "BodyState",
     "Centroidal",
     "CentroidalState",
     "Clearance",
@@ -36,6 +39,7 @@ __all__ = [
     "ContactSystem",
     "Dynamics",
     "Foot",
+    "Force",
     "Forecast",
     "Ground",
     "Hand",
@@ -49,6 +53,7 @@ __all__ = [
     "Obstacle",
     "Pad",
     "PassiveWalker",
+    "Potential",
     "Push",
     "Pushed",
     "RigidBody",

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, non_negative, number
-from trundle.contact.laws import start_laws
+from trundle.contact.laws import Friction, start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.part_contacts import SECOND
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import Part, RollingTree
+from trundle.models.tree.force import Force, ForceLaw, Potential, States, Value
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
@@ -68,6 +70,8 @@ class Robot:
     _terrain: Shape | None = field(default=None, init=False, repr=False)
     _friction: float = field(default=1.0, init=False, repr=False)
     _restitution: Restitution = field(default=PLASTIC, init=False, repr=False)
+    _surface: Friction = field(default=Friction(), init=False, repr=False)
+    _forces: list[Force | Potential] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         choice("law", self.law, start_laws())
@@ -234,7 +238,7 @@ class Robot:
     def terrain(
         self,
         shape: Shape | Ground,
-        friction: float = 1.0,
+        friction: float | Friction = 1.0,
         restitution: float = PLASTIC.restitution,
         hypothesis: Hypothesis = PLASTIC.hypothesis,
         bounce_speed: float = PLASTIC.bounce_speed,
@@ -244,8 +248,8 @@ class Robot:
         Parameters
         ----------
         shape : Shape or Ground
-        friction : float
-            Coulomb's coefficient.
+        friction : float or Friction
+            Coulomb's coefficient; a `Friction` says of all contacts rolling resistance, adhesion and the like, too.
         restitution : float
             Of impacts, 0 (plastic) to 1.
         hypothesis : "newton" or "poisson"
@@ -256,8 +260,19 @@ class Robot:
         ground = shape if isinstance(shape, Ground) else Ground(shape)
         if ground.shape.d != self._tree.d:
             raise InputError("terrain", type(ground.shape).__name__, f"a shape of dimension {self._tree.d}")
+        if isinstance(friction, Friction):
+            self._surface, friction = friction, friction.mu
         self._terrain, self._friction = ground.shape, non_negative("friction", friction)
         self._restitution = Restitution(restitution, hypothesis, bounce_speed)
+
+    def force(self, link: Link, law: ForceLaw, at: ArrayLike | None = None) -> None:
+        """Let the force (and torque) ``law(t, states)`` act on a body, at the point `at` of its frame; see `Force`."""
+        self._origin("link", link)
+        self._forces.append(Force(link.name, law, at))
+
+    def potential(self, law: Callable[[ca.SX, States], Value]) -> None:
+        """Let the gradient of the energy ``law(t, states)``, J, act on the bodies; see `Potential`."""
+        self._forces.append(Potential(law))
 
     def finish(self) -> RollingTree:
         """Return the robot as `simulate`, `plan` and controllers take it.
@@ -278,6 +293,8 @@ class Robot:
             rules=Rules(self.on_slip, self.on_separation),
             origins=self._origins,
             restitution=self._restitution,
+            surface=self._surface,
+            forces=tuple(self._forces),
         )
 
     def _jointed(

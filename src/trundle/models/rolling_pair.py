@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import Converted, array, choice, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact, pieces_of
-from trundle.contact.laws import SEPARATED, Law, law_named, start_laws
+from trundle.contact.laws import SEPARATED, Friction, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
@@ -26,11 +26,18 @@ from trundle.models.placement import (
 )
 from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.conversion import rolling_values
+from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
 from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel
-from trundle.parameters import Fraction, NonNegative, Range, check_parameters, parameter
+from trundle.parameters import Fraction, NonNegative, Positive, Range, check_parameters, parameter, parameter_of
 from trundle.threads import cached_property
+
+SURFACE = (
+    "rolling_friction", "drilling_friction", "rolling_viscosity", "drilling_viscosity", "adhesion", "stiffness",
+    "dissipation",
+)  # fmt: skip
+"""Parameters of a `RollingPair` that say of a contact what its friction and torsional friction do not."""
 
 Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
 _SECOND = "second"
@@ -51,6 +58,18 @@ class RollingPair:
         Coulomb coefficient.
     torsional_friction : float, m
         Bound of the moment of pure rolling, per normal force; 0: unbounded.
+    rolling_friction, drilling_friction : float, m
+        Bounds of the moments against rolling and against a spin about the normal, per normal force; see `Friction`.
+    rolling_viscosity, drilling_viscosity : float, N m s
+        Moments against them per rate.
+    adhesion : float, N
+        Pull that the contact can bear.
+    stiffness : float, N/m^1.5
+        Of the law ``"hunt-crossley"``, a force of depth and speed instead of a constraint.
+    dissipation : float, s/m
+        Of the same law.
+    forces : sequence of Force or Potential
+        What else acts on the body.
     gravity : (3,) m/s2, or a number in the plane (downwards)
     on_slip : "stop", "slide" or "ignore"
     on_separation : "stop", "fly" or "ignore"
@@ -94,6 +113,14 @@ class RollingPair:
     bounce_speed: NonNegative = parameter(PLASTIC.bounce_speed, "m/s, slower approaches do not bounce")
     coordinates: str = "pose"
     contact: str = "auto"
+    rolling_friction: Lever = parameter_of(Friction, "rolling")
+    drilling_friction: Lever = parameter_of(Friction, "drilling")
+    rolling_viscosity: NonNegative = parameter_of(Friction, "rolling_viscous")
+    drilling_viscosity: NonNegative = parameter_of(Friction, "drilling_viscous")
+    adhesion: NonNegative = parameter_of(Friction, "adhesion")
+    stiffness: Positive = parameter_of(Friction, "stiffness")
+    forces: Converted[Sequence[Force | Potential], tuple[Force | Potential, ...]] = Converted(())
+    dissipation: NonNegative = parameter_of(Friction, "dissipation")
 
     def __post_init__(self) -> None:
         if not isinstance(self.body, RigidBody):
@@ -104,6 +131,7 @@ class RollingPair:
         check_parameters(self)
         choice("coordinates", self.coordinates, ("pose", "rolling"))
         object.__setattr__(self, "gravity", self._gravity())
+        object.__setattr__(self, "forces", external_forces(self.forces))
         wanted = "chart" if self.coordinates == "rolling" and self.contact == "auto" else self.contact
         form = contact_form(self.body.shape, self.base.shape, wanted)
         if self.coordinates == "rolling":
@@ -124,6 +152,11 @@ class RollingPair:
     def d(self) -> int:
         """Dimension, 2 or 3."""
         return self.body.shape.d
+
+    @property
+    def surface(self) -> Friction:
+        """The coefficients of the contact."""
+        return Friction(self.friction, self.torsional_friction, *(getattr(self, name) for name in SURFACE))
 
     @property
     def names(self) -> tuple[str, str]:
@@ -165,6 +198,7 @@ class RollingPair:
                 "gravity": self.gravity,
                 "mass": self.body.mass,
                 "inertia": self._inertia(),
+                **({"resisting": ["contact"]} if self.surface.dissipates or self.forces else {}),
             },
         )
 
@@ -219,7 +253,9 @@ class RollingPair:
         shapes = (self.body.shape, self.base.shape)
         for name, charts, piece in zip(contacts, atlas, pieces, strict=True):
             contact = make_contact(*shapes, self.contact, self.body.shape_origin, charts, piece)
-            tree.contact(contact, body, base, mu=self.friction, torsional=self.torsional_friction, name=name)
+            tree.contact(contact, body, base, friction=self.surface, name=name)
+        for force in self.forces:
+            tree.force(force)
         return tree.finish()
 
     def place(self, **initial: Any) -> Start:

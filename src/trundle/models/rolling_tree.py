@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -20,8 +20,9 @@ from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.part_contacts import part_contacts
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
-from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
+from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps, roll
 from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.force import Force, Potential
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
@@ -76,6 +77,10 @@ class RollingTree:
         How that body moves, where it is a prescribed one.
     restitution : Restitution
         Of impacts of parts that have none of their own.
+    surface : Friction
+        The coefficients of all contacts beside Coulomb's.
+    forces : tuple of Force or Potential
+        What else acts on the bodies, in the user's frames.
 
     Examples
     --------
@@ -104,6 +109,8 @@ class RollingTree:
     base: str = ""
     moving: Hand | None = None
     restitution: Restitution = PLASTIC
+    surface: Friction = field(default=Friction())
+    forces: tuple[Force | Potential, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
@@ -161,7 +168,9 @@ class RollingTree:
                 "masses": {spec.name: spec.mass for spec in self.tree.specs if spec.mass > 0},
                 "inertias": {s.name: np.asarray(s.inertia).tolist() for s in self.tree.specs if s.mass > 0},
                 # Joints that take mechanical energy away or keep it: it is not to be judged by.
-                "resisting": [s.name for s in self.tree.specs if s.damping or s.dry_friction or s.stiffness],
+                "resisting": [s.name for s in self.tree.specs if s.damping or s.dry_friction or s.stiffness]
+                + [part.name for part in self.parts if self.surface.dissipates]
+                + ["forces"] * bool(self.forces),
             },
         )
 
@@ -196,11 +205,12 @@ class RollingTree:
                 make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts, m.piece),
                 numbers[m.body_A],
                 numbers[m.body_B],
-                Friction(self._friction(self.parts[i])),
+                replace(self.surface, mu=self._friction(self.parts[i])),
             )
             for (i, m), charts in zip(self._owned, atlas or ((0, 0),) * len(self._owned), strict=True)
         ]
-        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts)
+        moved = {name: origin for name, origin in self.origins.items() if any(origin)}
+        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts, self.forces, moved)
 
     def scaled(self, *, mass: float = 1.0, inertia: float = 1.0, friction: float = 1.0) -> RollingTree:
         """Return the same robot with masses, inertias and coefficients of friction times these factors.
@@ -280,13 +290,18 @@ class RollingTree:
             for i in closed
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
-        refuse_overlaps(system, x, atlas)
+        distant = tuple(i for i, law in enumerate(system.start_laws) if law.distant and i not in closed)
+        near, _ = Closure(system, distant, x, atlas).with_approaches({})
+        refuse_overlaps(system, near.x, near.atlas)
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
-        x = roll(system, x, atlas, closed, given)
+        x = roll(system, near.x, near.atlas, closed, given)
         x.setflags(write=False)
-        touching = [self._laws[part].name for part in self.part_of]
-        laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.contact_pairs)))
-        start = Start(x, atlas, laws)
+        touching = [self._laws[part] for part in self.part_of]
+        laws = [
+            touching[i] if i in closed else law if i in distant else SEPARATED
+            for i, law in enumerate(system.start_laws)
+        ]
+        start = Start(x, near.atlas, tuple(law.name for law in laws))
         for i in closed:
             refuse_locked(system, start, i)
         return start

@@ -182,9 +182,11 @@ def is_passive(run: Trajectory) -> bool:
         return False
     if not all(np.all(phases(run, slot)[1]) for slot in range(contacts(run))):
         return False
+    if physics(run).get("resisting"):
+        return False
     if run.layout == "pair":
         return not (np.any(run["hand_velocity"]) or np.any(run["hand_angular_velocity"]))
-    if moving_terrain(run) is not None or physics(run).get("resisting"):
+    if moving_terrain(run) is not None:
         return False
     return not any(np.any(run[name]) for name in _TORQUES if name in run)
 

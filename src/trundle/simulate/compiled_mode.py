@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, Law, Sliding, normal_and_tangential
+from trundle.contact.laws import LAWS, Law, Sliding, Sticking, normal_and_tangential
 from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
 from trundle.models.tree.multibody import Dynamics
@@ -104,11 +105,14 @@ class CompiledMode:
         return projected if good.is_constant() else ca.if_else(good, projected, self.model.x)
 
     def _law(self, name: str, onset: ca.SX) -> Law:
-        if name != "sliding":
-            return LAWS[name]
+        law = LAWS[name]
+        if isinstance(law, Sticking):
+            return replace(law, onset=self.model.to_world.T @ onset if self.model.d == 3 else onset[:1])
+        if not isinstance(law, Sliding):
+            return law
         # In the plane a slip crosses zero, and is seen to; in space one passed near zero stalls a run, policy or not.
         end = 0.0 if self.held and self.system.d == 2 else self.method.end_speed
-        return Sliding(onset=self.model.to_world.T @ onset, end_speed=end)
+        return replace(law, onset=self.model.to_world.T @ onset, end_speed=end)
 
     def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:
         margins: dict[str, ca.SX] = {}
@@ -235,6 +239,13 @@ class CompiledMode:
             return {}
         values = np.asarray(self.integrator.system.margins(t, x, p)).ravel()  # type: ignore[misc]
         return dict(zip(self.margins, map(float, values), strict=True))
+
+    def held_moment(self, contact: int, t: float, x: FloatArray, p: FloatArray, rolling: bool) -> FloatArray:
+        """Return the moment (k,) on A, N m, world, with which a contact holds a rolling, or a spin."""
+        k, d = self.dynamics.kin[contact], self.model.d
+        held = self.dynamics.lam[self.dynamics.terms.split[contact]][d:]
+        moment = held if d == 2 else self.model.to_world @ (k.T @ held[:2] if rolling else k.n * held[-1])
+        return np.asarray(self.function("moment", moment)(t, x, p)).ravel()
 
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray) -> dict[str, FloatArray]:
         """Return the quantities of `_output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size)."""

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.space import dot
@@ -41,11 +42,11 @@ def distributed_forces(
     """
     forces = list(dynamics.forces)
     for numbers in pairs:
-        rolling = [i for i in numbers if laws[i] in ("rolling", "pure-rolling")]
+        rolling = [i for i in numbers if LAWS[laws[i]].rolls]
         if len(rolling) == 2 and (model.d == 2 or tuple(numbers) not in patches):
             _share(model, dynamics, rolling, forces)
     for corners in patches:
-        rolling = [i for i in corners if laws[i] in ("rolling", "pure-rolling")]
+        rolling = [i for i in corners if LAWS[laws[i]].rolls]
         if len(rolling) > 1 and model.d == 3:
             _share_patch(model, dynamics, rolling, forces)
     return tuple(forces)

@@ -41,7 +41,8 @@ def output_expressions(
         out[f"{c}.on_A"], out[f"{c}.on_B"] = joined.A.R.T @ tA.r, joined.B.R.T @ tB.r
         out[f"{c}.normal"], out[f"{c}.force"], out[f"{c}.moment"] = W @ k.n, W @ force, moment
         out[f"{c}.gap"], out[f"{c}.slip"] = ca.dot(k.n, k.gap), W @ vrel
-    out["energy"] = _energy(model, seen)
+    stored = [part for part in (model.potential, dynamics.terms.stored) if part is not None]
+    out["energy"] = sum(stored, _energy(model, seen))
     out["input"] = model.u
     return out
 

@@ -107,7 +107,7 @@ class Runner:
             if self.policy is not None:
                 interrupts.opened()(self.policy.reset)()
             begun = self._begin(now)
-            status = begun if isinstance(begun, Status) else self._kicked(begun, duration)
+            status = begun if isinstance(begun, Status) else self._kicked(self.board.holding(begun), duration)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         if not self.log.segments:
@@ -198,6 +198,7 @@ class Runner:
                 return Status.NOT_A_POINT_CONTACT
         if any(name.endswith(".relative_velocity") for name in self.system.model(now.mode.atlas).layout):
             return now  # minimal coordinates cannot slip
+        touching = [i for i in touching if not LAWS[now.mode.laws[i]].distant]  # those may slip
         slips = [slip_and_spin(self.system, now.mode.atlas, now.x, i)[1] for i in touching]
         slipping = [i for i, slip in zip(touching, slips, strict=True) if float(np.linalg.norm(slip)) > _SLIPS]
         if not slipping:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
@@ -15,6 +16,7 @@ from trundle.contact.laws import Friction
 from trundle.contact.motion import Motion, still
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch
+from trundle.models.tree.force import Force, Potential, generalized_force
 from trundle.models.tree.joint import Joint, Site
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
@@ -24,6 +26,8 @@ from trundle.threads import cached_property
 
 _SMALL = 12
 """Up to so many velocities M is summed over the bodies: that is shorter there."""
+TIME = "time"
+"""Name of the time among the states of a model with a force that depends on it."""
 DRY = 0.02
 """Rate (rad/s, m/s) over which dry friction of a joint turns round."""
 
@@ -56,6 +60,8 @@ class TreeModel(Multibody):
         Resolving axes to world axes.
     columns : dict of name -> int
         First column of nu of every free or jointed body.
+    powered : bool
+        Whether external forces may give energy: one without a potential, or one that depends on time.
     """
 
     def __init__(
@@ -65,6 +71,8 @@ class TreeModel(Multibody):
         resolve: str,
         bodies: Sequence[BodySpec],
         contacts: Sequence[ContactSpec],
+        forces: Sequence[Force | Potential] = (),
+        origins: Mapping[str, Sequence[float]] = MappingProxyType({}),
     ) -> None:
         self.d = d
         self.k = angular_size(d)
@@ -101,6 +109,9 @@ class TreeModel(Multibody):
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
         self.resistance = self._resistance()
+        self.powered = False
+        if forces:
+            self._add_forces(forces, origins)
 
     # building -----------------------------------------------------------------------------------------
 
@@ -227,6 +238,18 @@ class TreeModel(Multibody):
             torque[at : at + spec.joint.size] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY) + spring
         return torque
 
+    def _add_forces(self, forces: Sequence[Force | Potential], origins: Mapping[str, Sequence[float]]) -> None:
+        """Count external forces as resistance; time is a state of the model where they depend on it."""
+        t = ca.SX.sym(TIME)
+        Q, self.potential = generalized_force(self, forces, self.motions, self.to_world, t, origins)
+        self.resistance = -Q if self.resistance is None else self.resistance - Q
+        self.powered = any(isinstance(force, Force) for force in forces)
+        if ca.depends_on(ca.vertcat(Q, *([] if self.potential is None else [self.potential])), t):
+            self.powered = True
+            self.layout[TIME] = slice(self.x.shape[0], self.x.shape[0] + 1)
+            self._symbols[TIME] = t
+            self.x = ca.vertcat(self.x, t)
+
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the jointed bodies."""
@@ -321,6 +344,7 @@ class TreeModel(Multibody):
             nudot_own = nudot[c : c + spec.joint.size]
             rates = spec.joint.rates(self._sites[spec.name], self._own[spec.name], nudot_own, contact)
             rate |= {f"{spec.name}.{key}": value for key, value in rates.items()}
+        rate[TIME] = ca.SX(1)
         at = 0
         for constraint in self.constraints:
             rate[f"{constraint.name}.coordinates"] = s_rate[at : at + constraint.contact.size]

@@ -16,7 +16,7 @@ from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
 from trundle.models.tree.constrained import correction, solve
 from trundle.numerics.expressions import HoldsExpressions
-from trundle.numerics.space import angular_cross, angular_size, dot
+from trundle.numerics.space import angular_cross, angular_size, dot, lever
 from trundle.threads import cached_property, made_once
 
 PROXIMAL = 1e-6
@@ -68,6 +68,8 @@ class Terms(HoldsExpressions):
         One a contact.
     split : tuple of slice
         The rows of each contact.
+    stored : scalar J, or None
+        Energy that contacts give back.
     """
 
     M: ca.SX
@@ -80,6 +82,7 @@ class Terms(HoldsExpressions):
     position: ca.SX
     kin: tuple[Kinematics, ...]
     split: tuple[slice, ...]
+    stored: ca.SX | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class Dynamics(HoldsExpressions):
         Positive while the mode is valid; names are ``<contact>.<margin>``.
     kin, terms : see `Terms`
     energy : scalar J
-        Kinetic plus potential energy of the bodies with inertia.
+        Kinetic plus potential energy of the bodies with inertia, and what contacts and forces store.
     """
 
     x: ca.SX
@@ -141,7 +144,9 @@ class Multibody(HoldsExpressions, ABC):
     branches: tuple[Branch, ...] = ()
     """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
     resistance: ca.SX | None = None
-    """Torques (nv,) with which joints resist their rates and positions; they are part of h."""
+    """Torques (nv,) with which joints resist their rates and positions, less external forces; part of h."""
+    potential: ca.SX | None = None
+    """Energy (J) of external forces that have one."""
 
     @abstractmethod
     def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
@@ -193,11 +198,9 @@ class Multibody(HoldsExpressions, ABC):
             Multipliers of the rows of `terms`, stacked.
         """
         self._check_mode(mode)
-        rows = [
-            law.rows(kinematics(j.contact, j.A, j.B, j.s, slipping=law.slipping), j.friction)
-            for j, law in zip(self.constraints, mode, strict=True)
-        ]
-        if any(r.GA is not None for r in rows):
+        joined = enumerate(zip(self.constraints, mode, strict=True))
+        rows = [law.rows(self._kinematics(i, law), j.friction) for i, (j, law) in joined]
+        if any(r.GA is not None or r.applied is not None for r in rows):
             raise InputError(
                 "mode", [law.name for law in mode], "laws that push where they constrain: none that slides"
             )
@@ -228,22 +231,26 @@ class Multibody(HoldsExpressions, ABC):
             spin = _resolved_inertia(body) @ at_com.w
             total += (body.mass * ca.sumsqr(at_com.v) + dot(at_com.w, spin)) / 2
             total -= body.mass * dot(self.gravity, at_com.p)
-        return total
+        return total if self.potential is None else total + self.potential
 
     def terms(self, mode: Sequence[Law], align: float = 0.0) -> Terms:
         """Return the terms of the equations of motion with one law a contact."""
         self._check_mode(mode)
         M, h = self.inertia_terms()
         parts: list[tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]] = []
-        kins, split, at, pushed = [], [], 0, False
+        kins, split, at, pushed, stored = [], [], 0, False, None
         for i, (constraint, law) in enumerate(zip(self.constraints, mode, strict=True)):
-            k = self._kinematics(i, law.slipping, align)
+            k = self._kinematics(i, law, align)
             rows = law.rows(k, constraint.friction)
             JA, JB = ca.vertcat(constraint.A.Jw, constraint.A.Jv), ca.vertcat(constraint.B.Jw, constraint.B.Jv)
             J = rows.LA @ JA - rows.LB @ JB
             G = J
             if rows.GA is not None and rows.GB is not None:
                 G, pushed = rows.GA @ JA - rows.GB @ JB, True
+            if rows.applied is not None:
+                h = h - _generalized(rows.applied, k, JA, JB)
+            if rows.stored is not None:
+                stored = rows.stored if stored is None else stored + rows.stored
             parts.append((J, G, rows.b, rows.velocity, rows.position))
             kins.append(k)
             split.append(slice(at, at + J.shape[0]))
@@ -252,19 +259,21 @@ class Multibody(HoldsExpressions, ABC):
             ca.vertcat(*(p[i] for p in parts)) if parts else ca.SX(0, n)
             for i, n in enumerate((self.nv, self.nv, 1, 1, 1))
         )
-        return Terms(M, h, self.S, J, b, G if pushed else None, velocity, position, tuple(kins), tuple(split))
+        push = G if pushed else None
+        return Terms(M, h, self.S, J, b, push, velocity, position, tuple(kins), tuple(split), stored)
 
-    def _kinematics(self, contact: int, slipping: bool, align: float) -> Kinematics:
-        """Return the kinematics of a contact, made once: modes of many contacts share most of them."""
+    def _kinematics(self, contact: int, law: Law, align: float = 0.0) -> Kinematics:
+        """Return the kinematics of a contact as its law asks for them, made once: modes share most of them."""
 
         def made() -> Kinematics:
             c = self.constraints[contact]
-            return kinematics(c.contact, c.A, c.B, c.s, slipping=slipping, align=align)
+            options = {"slipping": law.slipping, "distant": law.distant}
+            return kinematics(c.contact, c.A, c.B, c.s, align=align, **options)
 
-        return made_once(self._made, (contact, slipping, align), made)
+        return made_once(self._made, (contact, law.slipping, law.distant, align), made)
 
     @cached_property
-    def _made(self) -> dict[tuple[int, bool, float], Kinematics]:
+    def _made(self) -> dict[tuple[int, bool, bool, float], Kinematics]:
         return {}
 
     def dynamics(self, mode: Sequence[Law], *, align: float = 0.0, baumgarte: float = 0.0) -> Dynamics:
@@ -312,7 +321,7 @@ class Multibody(HoldsExpressions, ABC):
             margins=margins,
             kin=terms.kin,
             terms=terms,
-            energy=self.energy(),
+            energy=self.energy() if terms.stored is None else self.energy() + terms.stored,
         )
 
     def projected(self, mode: Sequence[Law]) -> ca.SX:
@@ -359,6 +368,16 @@ class Multibody(HoldsExpressions, ABC):
     def _check_mode(self, mode: Sequence[Law]) -> None:
         if len(mode) != len(self.constraints):
             raise InputError("mode", [law.name for law in mode], f"{len(self.constraints)} laws, one a contact")
+
+
+def _generalized(applied: ca.SX, k: Kinematics, JA: ca.SX, JB: ca.SX) -> ca.SX:
+    """Force (nv,) of a moment and a force on A, and of their opposites on B, both at A's contact point."""
+    size = k.wrel.shape[0]
+    moment, force = applied[:size], applied[size:]
+    on_A, on_B = k.LA.T @ force, k.LB.T @ force
+    on_A[:size] += moment
+    on_B[:size] += moment + lever(k.gap).T @ force
+    return JA.T @ on_A - JB.T @ on_B
 
 
 def _at_com(body: Body) -> Motion:

@@ -12,6 +12,7 @@ from trundle.contact.contact import Contact
 from trundle.contact.laws import Friction
 from trundle.errors import InputError
 from trundle.models.inertia import check_inertia
+from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.joint import Connection, Joint
 from trundle.models.tree.joints import BodySpec, Fixed, Free, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import ContactSpec, TreeModel
@@ -56,6 +57,7 @@ class Tree:
     resolve: str = "world"
     _specs: list[BodySpec] = field(default_factory=list, init=False)
     _contact_specs: list[ContactSpec] = field(default_factory=list, init=False)
+    _forces: list[Force | Potential] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         angular_size(self.d)
@@ -175,21 +177,33 @@ class Tree:
         return self._add(spec)
 
     def contact(
-        self, contact: Contact, A: Link, B: Link, mu: float = 1.0, torsional: float = 0.0, name: str = ""
+        self,
+        contact: Contact,
+        A: Link,
+        B: Link,
+        mu: float = 1.0,
+        torsional: float = 0.0,
+        name: str = "",
+        friction: Friction | None = None,
     ) -> int:
         """Let body A touch body B; return the contact's number.
 
         ``mu`` is Coulomb's coefficient, ``torsional`` (m) the bound of the moment about the normal
-        (0: unbounded).
+        (0: unbounded); `friction` stands for both and has the other coefficients.
         """
         if not isinstance(contact, Contact) or contact.d != self.d:
             raise InputError("contact", contact, f"a contact of dimension {self.d}")
-        friction = Friction(number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m"))
+        bounds = number("mu", mu, minimum=0.0), number("torsional", torsional, minimum=0.0, unit="m")
+        friction = friction or Friction(*bounds)
         label = _name(name or (f"contact{len(self._contact_specs) + 1}" if self._contact_specs else "contact"))
         if any(other.name == label for other in self._contact_specs):
             raise InputError("name", label, "a name no other contact of the tree has")
         self._contact_specs.append(ContactSpec(label, contact, self._index("A", A), self._index("B", B), friction))
         return len(self._contact_specs) - 1
+
+    def force(self, force: Force | Potential) -> None:
+        """Let an external force act on the bodies."""
+        self._forces += external_forces([force], "force")
 
     def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
         """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
@@ -206,7 +220,7 @@ class Tree:
 
     def finish(self) -> TreeModel:
         """Build the model."""
-        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._contact_specs)
+        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._contact_specs, self._forces)
 
     def _hang(
         self,

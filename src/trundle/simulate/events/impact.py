@@ -49,8 +49,8 @@ class Candidate:
         if len(self.n) == 2:
             return np.array([self.n, [self.n[1], -self.n[0]]])
         t = np.cross(self.n, np.eye(3)[int(np.argmin(np.abs(self.n)))])
-        t /= np.linalg.norm(t)
-        return np.array([self.n, t, np.cross(self.n, t)])
+        t = t / float(np.linalg.norm(t))
+        return np.array([self.n, t, np.cross(self.n, t)], dtype=np.float64)
 
 
 @dataclass(frozen=True)

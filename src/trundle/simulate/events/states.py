@@ -16,7 +16,7 @@ from trundle.simulate.events.impact import Candidate, Impact, held_impact, plast
 _TWO_SIDED = 0.1
 
 
-def rolling_law(system: ContactSystem) -> str:
+def chosen_law(system: ContactSystem) -> str:
     """Return the name of the law of rolling the user chose."""
     return next(start.name for start in system.start_laws if start.touching)
 
@@ -52,7 +52,7 @@ def impact_at(
     model = system.model(atlas)
     candidates: dict[int, Candidate] = {}
     M = np.eye(model.nv)
-    pure = rolling_law(system) == "pure-rolling" and model.d == 3
+    pure = chosen_law(system) == "pure-rolling" and model.d == 3
     for i in sorted({new, *closed}):
         J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch_function(system, atlas, i)(x))
         M = mass

@@ -9,12 +9,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, PureRolling
+from trundle.contact.laws import LAWS, Sticking
 from trundle.models.tree.multibody import rates_of
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
-from trundle.simulate.events.states import rolling_law
+from trundle.simulate.events.states import chosen_law
 from trundle.simulate.events.transitions import EventHandler, HybridState
 
 FIRST_STEP, LONGEST_STEP = 1e-6, 1e-4
@@ -27,7 +27,7 @@ _FAR = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
 
 
-class _Touching(PureRolling):
+class _Touching(Sticking):
     """All rows of a contact that may slip and open: its coordinates follow the moving contact point."""
 
     slipping = True
@@ -70,7 +70,7 @@ class TimeStepping:
         sticky = self.system.rules.on_slip == "ignore"
         frictions = [joined.friction for joined in self.phase.model.constraints]
         self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
-        pure = self.system.d == 3 and rolling_law(self.system) == "pure-rolling"
+        pure = self.system.d == 3 and chosen_law(self.system) == "pure-rolling"
         self.pure = np.array([pure and frictions[i].torsional == 0.0 for i in self.contacts])
         self.spins = self.pure & np.array([now.mode.laws[i] == "pure-rolling" for i in self.contacts])
         self.h, self.same, self.begin = FIRST_STEP, 0, now.t
@@ -171,7 +171,10 @@ class TimeStepping:
 def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Function]:
     """(t, x, p) -> terms, and (t, x, p) -> x' at constant velocities."""
     model, d = phase.model, phase.model.d
-    laws = [_Touching() if i in contacts else LAWS["separated"] for i in range(len(model.constraints))]
+    laws = [
+        _Touching("touching", holds_spin=True) if i in contacts else LAWS["separated"]
+        for i in range(len(model.constraints))
+    ]
     terms = model.terms(laws)
     rows: list[list[ca.SX]] = [[], [], [], [], [], [], []]
     for i in contacts:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, SLIP_END, is_own
+from trundle.contact.law import Ending
+from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import face_below, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
@@ -16,12 +17,13 @@ from trundle.simulate.events.chart_transition import has_neighbour, neighbouring
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import (
+    chosen_law,
     cone_margin,
     impact_at,
-    rolling_law,
     slip_and_spin,
     slip_directions,
 )
+from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without
 from trundle.simulate.mode import Mode
 from trundle.status import Status
 
@@ -33,7 +35,6 @@ _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _NEWTON = 4
 """Steps that turn a tilt of 0.1 rad to round-off."""
-_ROLLS = ("rolling", "pure-rolling")
 _BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
 
 
@@ -102,21 +103,33 @@ class EventHandler:
     def next(self, now: HybridState, event: Event, phase: CompiledMode) -> tuple[Following, str]:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
-        family = event.margin.split("_")[0] if event.margin.startswith(("chart", "data", "extent")) else event.margin
-        if family == "data" and has_neighbour(self.system.contact_pairs[event.contact], event.margin):
-            family = "chart"
-        if family == "friction" and self._at_the_tip(now, event, phase):
-            family = "normal_force"
-        reason, resolve = TRANSITIONS.get((law, family)) or _other(law, family)
+        ending = LAWS[law].ending(event.margin)
+        if ending is Ending.LEAVES_DATA and has_neighbour(self.system.contact_pairs[event.contact], event.margin):
+            ending = Ending.LEAVES_CHART
+        if ending is Ending.SLIPS and self._at_the_tip(now, event, phase):
+            ending = Ending.SEPARATES
+        if isinstance(ending, Status):
+            return ending, f"the margin {event.margin!r} of the law {law!r} reached zero"
+        reason, resolve = TRANSITIONS[ending]
         following = resolve(self, now, event, phase)
+        if isinstance(following, HybridState):
+            return self.holding(following), reason
         return following, following.reason or reason if isinstance(following, Undecided) else reason
 
+    def holding(self, now: HybridState) -> HybridState:
+        """Return the state with a turning that is resisted and zero held; one that starts here has an onset."""
+        laws = held_laws(self.system, now.mode, now.x, now.onsets)
+        return now if laws == now.mode.laws else replace(now, mode=replace(now.mode, laws=laws))
+
     def steps(self, now: HybridState) -> bool:
-        """Return whether time steps can go on: Coulomb's law at all contacts, which may slip and come apart."""
-        rules, layout = self.system.rules, self.system.model(now.mode.atlas).layout
-        minimal = any(name.endswith(".relative_velocity") for name in layout)
+        """Return whether time steps can go on: Coulomb's law alone at all contacts, which may slip and come apart."""
+        rules, model = self.system.rules, self.system.model(now.mode.atlas)
+        minimal = any(name.endswith(".relative_velocity") for name in model.layout)
         strict = rules.on_slip == "stop" or rules.on_separation == "ignore"
-        return not (minimal or strict or now.mode.rest or any(is_own(law) for law in now.mode.laws))
+        more = any(joined.friction.dissipates or joined.friction.adhesion for joined in model.constraints)
+        return not (
+            minimal or strict or more or now.mode.rest or any(is_own(law) or LAWS[law].distant for law in now.mode.laws)
+        )
 
     def indeterminate(self, now: HybridState) -> bool:
         """Return whether a push along n - mu e of the one contact, which slides, makes it approach.
@@ -140,7 +153,8 @@ class EventHandler:
         if name not in phase.margins or not phase.watched[phase.margins.index(name)]:
             return False
         force, normal = _force(self, now, event.contact, phase)
-        return float(normal @ force) <= _NO_FORCE * self.weight
+        adhesion = phase.model.constraints[event.contact].friction.adhesion
+        return float(normal @ force) + adhesion <= _NO_FORCE * self.weight
 
     def with_law(self, now: HybridState, contact: int, law: str) -> Mode:
         """Return the mode with one law changed."""
@@ -200,7 +214,7 @@ def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: C
     if board.system.d == 3 and board.steps(now):
         return Undecided(Status.STEP_TOO_SMALL)
     corners = next((corners for corners in board.system.patches if contact in corners), (contact,))
-    starting = [i for i in corners if now.mode.laws[i] in _ROLLS]
+    starting = [i for i in corners if LAWS[now.mode.laws[i]].rolls]
     onsets, mode = np.array(now.onsets), now.mode
     for i in starting:
         force, normal = _force(board, now, i, phase)
@@ -232,19 +246,13 @@ def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[st
     return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i]) > 0)
 
 
-def _spin(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
-    if board.system.rules.on_slip != "slide":
-        return Status.SPUN
-    return HybridState(now.t, now.x, board.with_law(now, event.contact, "rolling"), now.onsets)
-
-
 def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not."""
     mode = board.with_law(now, event.contact, _law_after_slip(board.system, now, event.contact))
     rolling = board.phase_of(mode)
     p = rolling.parameters(board.inputs(now.t), now.onsets)
     stopped = projected(rolling, now.t, now.x, p)
-    after = HybridState(now.t, stopped, mode, _without(now.onsets, event.contact))
+    after = HybridState(now.t, stopped, mode, without(now.onsets, event.contact))
     after = replace(after, unarmed=_still_starting(board, after, now.unarmed))
     margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
     return after if margin >= 0 else _start_sliding(board, after, event.contact, rolling)
@@ -252,14 +260,10 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
 
 def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> str:
     """Return the law of rolling to go on with: a bounded moment cannot stop a spin at once."""
-    chosen = rolling_law(system)
+    chosen = chosen_law(system)
     _, _, spin = slip_and_spin(system, now.mode.atlas, now.x, contact)
-    bounded = system.model(now.mode.atlas).constraints[contact].friction.torsional > 0
+    bounded = system.model(now.mode.atlas).constraints[contact].friction.spin_bound > 0
     return "rolling" if bounded and abs(spin) > _NO_SPIN else chosen
-
-
-def _without(onsets: FloatArray, contact: int) -> FloatArray:
-    return np.where(np.arange(len(onsets))[:, None] == contact, 0.0, onsets)
 
 
 def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
@@ -309,7 +313,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if rule == "ignore" and not impact.rests:
         board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
-    names_of = {"rolling": rolling_law(system), "spinning": "rolling"}
+    names_of = {"rolling": chosen_law(system), "spinning": "rolling"}
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
     mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
     names = [joined.name for joined in system.model(atlas).constraints]
@@ -331,37 +335,23 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Compile
     return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
 
 
-_TOUCHING: dict[str, tuple[str, Resolve]] = {
-    "normal_force": ("the contact force reached zero", _separate),
-    "curvature": ("the relative curvature reached zero", _stop(Status.CURVATURE_LOCKED)),
-    "roundness": ("the contact is no longer a point", _onto_face),
-    "chart": ("the chart's edge was reached", _rechart),
-    "data": ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
-    "extent": ("the contact left the hand", _stop(Status.OFF_THE_HAND)),
+TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
+    Ending.SEPARATES: ("the contact force reached zero", _separate),
+    Ending.LOCKS: ("the relative curvature reached zero", _stop(Status.CURVATURE_LOCKED)),
+    Ending.IS_NO_POINT: ("the contact is no longer a point", _onto_face),
+    Ending.LEAVES_CHART: ("the chart's edge was reached", _rechart),
+    Ending.LEAVES_DATA: ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
+    Ending.LEAVES_HAND: ("the contact left the hand", _stop(Status.OFF_THE_HAND)),
+    Ending.SLIPS: ("the contact force left the friction cone", _slip),
+    Ending.STICKS: ("the slip came to rest", _stick),
+    Ending.SPINS: ("the torsional moment left its bound", spin),
+    Ending.STOPS_SPINNING: ("the spin came to rest", stop_turning),
+    Ending.ROLLS: ("the moment against rolling left its bound", roll),
+    Ending.STOPS_ROLLING: ("the rolling came to rest", stop_turning),
+    Ending.LANDS: ("the gap closed", _land),
+    Ending.OVERLAPS: ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
-_ROLLING: dict[str, tuple[str, Resolve]] = {
-    **_TOUCHING,
-    "friction": ("the contact force left the friction cone", _slip),
-}
-
-TRANSITIONS: dict[tuple[str, str], tuple[str, Resolve]] = {
-    **{("rolling", margin): rule for margin, rule in _ROLLING.items()},
-    **{("pure-rolling", margin): rule for margin, rule in _ROLLING.items()},
-    ("pure-rolling", "torsion"): ("the torsional moment left its bound", _spin),
-    **{("sliding", margin): rule for margin, rule in _TOUCHING.items()},
-    ("sliding", "slip_speed"): ("the slip came to rest", _stick),
-    ("sliding", SLIP_END): ("the slip came to rest", _stick),
-    ("separated", "gap"): ("the gap closed", _land),
-    ("separated", "touch"): ("the gap closed", _land),
-    ("separated", "overlap"): ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
-}
-"""(law, margin) -> (reason for the record, what resolves it)."""
-
-
-def _other(law: str, family: str) -> tuple[str, Resolve]:
-    """Return how a law that the table does not have goes on: see `Law`."""
-    end = _stop(LAWS[law].endings.get(family, Status.SLIPPED))
-    return _TOUCHING.get(family) or (f"the margin {family!r} of the law {law!r} reached zero", end)
+"""What ends a law -> (reason for the record, what resolves it)."""
 
 
 def _force(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> tuple[FloatArray, FloatArray]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle import __version__
-from trundle.contact.laws import LAWS, is_own
+from trundle.contact.laws import LAWS, SLIDING
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, Trajectory, make_dataset, tree_view
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
@@ -107,8 +107,8 @@ def _loop_times(log: Log) -> dict[str, float]:
 
 
 def _own_slipping(segments: list[Segment]) -> dict[str, list[str]]:
-    """Return, of laws from outside that let contacts slip, the names: a record is read where they are not known."""
-    names = {name for segment in segments for name in segment.phase.mode.laws if is_own(name) and LAWS[name].slipping}
+    """Return the names of laws other than sliding that let contacts slip: a record is read where they are not known."""
+    names = {n for segment in segments for n in segment.phase.mode.laws if LAWS[n].slipping and n != SLIDING.name}
     return {"slipping_laws": sorted(names)} if names else {}
 
 
@@ -122,6 +122,8 @@ def _physics(system: ContactSystem) -> dict[str, Any]:
 
 def _created(columns: Columns, system: ContactSystem) -> bool:
     """Whether a body gains energy (n,) on a base that stands still: only a contact point that jumps does that."""
+    if system.model().powered:
+        return False
     if any(np.any(columns[f"B.{name}"] != 0) for name in ("velocity", "angular_velocity")):
         return False
     mass, gravity = float(system.physics["mass"]), np.array(system.physics["gravity"])

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trundle.contact.laws import RollingLaw
-from trundle.models import Hand, RigidBody, RollingPair
+from trundle.contact.laws import StartLaw
+from trundle.models import SURFACE, Hand, RigidBody, RollingPair
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -125,10 +125,10 @@ class HandTable(table_of(Hand, ["rpy", "extent"], narrower={"extent": Extent})):
 
 
 _BOUNCING = ("restitution", "hypothesis", "bounce_speed")
-CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation", *_BOUNCING)
+CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation", *SURFACE, *_BOUNCING)
 
 
-class ContactTable(table_of(RollingPair, CONTACT, narrower={"law": RollingLaw})):
+class ContactTable(table_of(RollingPair, CONTACT, narrower={"law": StartLaw})):
     """Contact of object and hand: its law, friction, and what happens at slip and separation."""
 
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trundle.models import RigidBody, Robot, RollingPair
+from trundle.contact.laws import StartLaw
+from trundle.models import SURFACE, RigidBody, Robot, RollingPair
 from trundle.scenarios.problems import Allowed, Toml
 from trundle.scenarios.schema import (
     Angle,
@@ -94,10 +95,10 @@ class TerrainTable(Table):
     curve: GroundCurve = Field(description="the terrain's profile, world")
 
 
-_CONTACT = ("friction", "on_separation", "restitution", "hypothesis", "bounce_speed")
+_CONTACT = ("law", "friction", "on_separation", *SURFACE, "restitution", "hypothesis", "bounce_speed")
 
 
-class PlanarContactTable(table_of(RollingPair, _CONTACT)):
+class PlanarContactTable(table_of(RollingPair, _CONTACT, narrower={"law": StartLaw})):
     """Contact with the terrain: friction, and what happens at slip and separation."""
 
     on_slip: Literal["stop", "slide", "ignore"] = Field(default="ignore", description="when the friction cone is left")

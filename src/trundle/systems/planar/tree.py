@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trundle.models import Robot, RollingTree, Start
+from trundle.contact import Friction
+from trundle.models import SURFACE, Robot, RollingTree, Start
 from trundle.models.tree.tree import Link
 from trundle.scenarios.engine.building import error_context
 from trundle.scenarios.scenario import Scenario
@@ -17,7 +18,9 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
     tables = scenario.read(PlanarTable)
     contact = tables.contact
     with error_context("contact", scenario, {"gravity": "simulation.gravity"}):
-        robot = Robot(tables.simulation.gravity, on_slip=contact.on_slip, on_separation=contact.on_separation)
+        robot = Robot(
+            tables.simulation.gravity, contact.law, on_slip=contact.on_slip, on_separation=contact.on_separation
+        )
     links: dict[str, Link] = {}
     for i, table in _parents_first(tables.bodies or ()):
         key = f"bodies[{i}]"
@@ -40,7 +43,8 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
                 links[table.name] = robot.prismatic(links[table.parent], table.at, table.mass, table.inertia, **shared)
     with error_context("terrain", scenario):
         ground = shape_of(scenario, tables.terrain.curve, "terrain.curve")
-        robot.terrain(ground, contact.friction, contact.restitution, contact.hypothesis, contact.bounce_speed)
+        surface = Friction(contact.friction, 0.0, *(getattr(contact, name) for name in SURFACE))
+        robot.terrain(ground, surface, contact.restitution, contact.hypothesis, contact.bounce_speed)
     with error_context("terrain", scenario, {"contact": "terrain.curve"}):
         tree = robot.finish()
     return tree, start_of(scenario, tree, "initial.positions")

@@ -1,0 +1,116 @@
+"""Touch: one side of a contact; Contact: where two bodies touch, with its own contact coordinates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+
+from trundle.contact.motion import Motion
+from trundle.errors import InputError
+from trundle.geometry.patch import Patch
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One side of a contact, resolved in the model's frame.
+
+    Attributes
+    ----------
+    r : (d,) m
+        Contact point minus the origin of the body's frame.
+    n : (d,)
+        Outward unit normal of this body.
+    T : (d, d-1)
+        Orthonormal tangents.
+    K : (d, d) 1/m, or None
+        Shape tensor dn/dx (zero along n); None for a body that is better described by its radii, and
+        zero for a flat.
+    radii : (d, d) m, or None
+        Tensor dx/dn (zero along n).
+    rates : callable
+        Maps the velocity S (d,), m/s, of the contact point over this body's surface to the rates of
+        this body's contact coordinates.
+    flat : bool
+        True where the surface is a plane or a line: K is zero and drops out of the equations.
+    follows : bool
+        True for a side A without coordinates of its own: its point follows from B's normal, so the
+        normals always oppose each other, and what drifts is the tangential part of the gap.
+    """
+
+    r: ca.SX
+    n: ca.SX
+    T: ca.SX
+    K: ca.SX | None
+    radii: ca.SX | None
+    rates: Callable[[ca.SX], ca.SX]
+    flat: bool = False
+    follows: bool = False
+
+
+class Contact(ABC):
+    """Where body A touches body B.
+
+    Contract for a subclass:
+
+    1. ``size``: number of contact coordinates s; they are kinematic states of the model, never
+       unknowns of its equations of motion.
+    2. ``touch(A, B, s)`` returns both sides. The normal of side B points out of B; side A's is its
+       opposite up to the misalignment of the coordinates.
+    3. ``restore(s)`` returns s put back onto the manifold it lives on (a unit normal, a point of a
+       surface); the identity where s is free.
+    4. ``limits(s)`` returns named expressions that are positive while the coordinates are usable.
+    """
+
+    @property
+    @abstractmethod
+    def d(self) -> int:
+        """Dimension, 2 or 3."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of contact coordinates."""
+
+    @abstractmethod
+    def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
+        """Return the two sides of the contact at the coordinates `s` (size,)."""
+
+    @abstractmethod
+    def restore(self, s: ca.SX) -> ca.SX:
+        """Return `s` (size,) put back onto its manifold, to first order."""
+
+    @abstractmethod
+    def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
+        """Return named scalars that are positive while this contact may be used at `s`."""
+
+
+def side(
+    motion: Motion,
+    patch: Patch,
+    center: tuple[float, ...],
+    rates: Callable[[ca.SX], ca.SX],
+    follows: bool = False,
+) -> Touch:
+    """Return the `Touch` of a body whose shape has its origin at `center` (d,), m, in body axes."""
+    x = patch.x + ca.SX(ca.DM(center)) if any(center) else patch.x
+    R = motion.R
+    T = R @ patch.T
+    return Touch(
+        r=R @ x,
+        n=R @ patch.n,
+        T=T,
+        K=None if patch.K is None else T @ patch.K @ T.T,
+        radii=None if patch.radii is None else R @ patch.radii @ R.T,
+        rates=rates,
+        follows=follows,
+    )
+
+
+def given(value: ca.SX | None, name: str) -> ca.SX:
+    """Return a field of a patch that this contact cannot do without."""
+    if value is None:
+        raise InputError("patch", name, "a patch that has it: a shape operator or radii; of charts A and tau")
+    return value

@@ -1,0 +1,155 @@
+"""Laws that give forces: Hunt-Crossley contact at and off the surface, and a law from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import trundle as tr
+from trundle.contact.contact import Kinematics
+from trundle.contact.law import Friction, Law, Rows, no_rows
+from trundle.contact.laws import LAWS, register
+from trundle.models.tree.approach import approach_at
+
+G, R, M = 9.81, 0.1, 0.5
+BALL = tr.RigidBody(tr.Sphere(R), mass=M, inertia="solid")
+
+
+def dropped(speed: float, **coefficients: Any) -> tr.Trajectory:
+    """Return the run of a ball that meets a plane at this speed, without weight."""
+    pair = tr.RollingPair(BALL, tr.Hand(tr.Plane()), law="hunt-crossley", gravity=(0, 0, 0), **coefficients)
+    start = pair.place()
+    x = np.array(start.x)
+    x[pair.system.model().layout["object.velocity"]] = 0.0, 0.0, -speed
+    return tr.simulate(pair, replace(start, x=x), duration=0.03, output_step=5e-5)
+
+
+@pytest.mark.parametrize("dissipation", [0.01, 0.02, 0.04])
+def test_restitution_is_one_less_dissipation_times_speed(dissipation: float) -> None:
+    run = dropped(1.0, dissipation=dissipation)
+    rebound = float(run["object_velocity"][-1, 2])
+    # The bounce of Hunt-Crossley in closed form, a = 3 dissipation/2: with v1 the speed after, v0 the one before,
+    # v1 + ln(1 - a v1)/a = -(v0 - ln(1 + a v0)/a).
+    a = 1.5 * dissipation
+    assert rebound + np.log(1 - a * rebound) / a == pytest.approx(-(1.0 - np.log(1 + a) / a), rel=1e-7)
+    assert rebound == pytest.approx(1.0 - dissipation, abs=dissipation**2)
+    assert run.status is tr.Status.SUCCESS
+    assert np.all(np.diff(run["energy"]) < 1e-12)  # what the contact stores counts
+
+
+def test_without_dissipation_energy_stays_and_the_depth_is_that_of_hertz() -> None:
+    run = dropped(1.0, dissipation=0.0, stiffness=1e5)
+    assert np.ptp(run["energy"]) < 1e-8
+    deepest = (5 * M / (4 * 1e5)) ** 0.4
+    assert -run["gap"].min() == pytest.approx(deepest, rel=1e-4)
+
+
+def test_a_stiff_contact_rolls_as_the_rigid_law() -> None:
+    slope = 0.2
+    hand = tr.Hand(tr.Plane(), rpy=(0.0, slope, 0.0))
+    rigid = tr.RollingPair(BALL, hand)
+    goal = tr.simulate(rigid, rigid.place(), duration=0.3)["object_position"][-1]
+    off = []
+    for stiffness in (1e4, 1e5, 1e6):
+        pair = tr.RollingPair(BALL, hand, law="hunt-crossley", stiffness=stiffness, dissipation=20.0)
+        run = tr.simulate(pair, pair.place(), duration=0.3)
+        off.append(float(np.linalg.norm(run["object_position"][-1] - goal)))
+    # The depth falls as stiffness^(-2/3); what is left is the creep of smoothed friction.
+    assert off[0] > 2.0 * off[1] > 4.0 * off[2]
+    assert off[2] < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("shape", "base", "at", "form"),
+    [
+        (tr.Ellipsoid([0.1, 0.08, 0.06]), tr.Dish([0.5, 0.6, 0.4]), (0.1, 0.0, -0.39), "level"),
+        (tr.Ellipsoid([0.1, 0.08, 0.06]), tr.Dish([0.5, 0.6, 0.4]), (0.1, 0.0, -0.39), "chart"),
+        (tr.Ellipsoid([0.1, 0.08, 0.06]), tr.Ellipsoid([0.5, 0.6, 0.4]), (0.1, 0.0, 0.39), "pair"),
+    ],
+)
+def test_contact_points_stay_the_nearest_ones_at_a_gap(
+    shape: tr.Shape, base: tr.Shape, at: tuple[float, ...], form: str
+) -> None:
+    how: dict[str, Any] = {
+        "law": "hunt-crossley",
+        "stiffness": 1e4,
+        "dissipation": 0.05,
+        "friction": 0.5,
+        "contact": form,
+    }
+    pair = tr.RollingPair(tr.RigidBody(shape, mass=M), tr.Hand(base), **how)
+    start = pair.place(contact_on_hand=at, object_angular_velocity=(1.0, 2.0, 3.0))
+    system, model = pair.system, pair.system.model(start.atlas)
+    x = np.array(start.x)
+    x[model.layout["object.velocity"]] += (0.0, 0.1, 0.7)
+    run = tr.simulate(pair, replace(start, x=x), duration=0.1, relative_tolerance=1e-11)
+    assert run.status is tr.Status.SUCCESS
+    # Without projection the coordinates follow their rates alone: these have to be those of the nearest points.
+    free = tr.simulate(pair, replace(start, x=x), 0.1, stabilization="none", relative_tolerance=1e-11)
+    assert float(np.max(run["gap"])) > 0.02
+    np.testing.assert_allclose(free["gap"], run["gap"], atol=1e-8)
+    np.testing.assert_allclose(free["contact_on_object"], run["contact_on_object"], atol=1e-7)
+    pose = {"position": "object_position", "orientation": "object_quaternion"}
+    for key, name in pose.items():
+        x[model.layout[f"object.{key}"]] = run[name][-1]
+    relative = system.relative_pose(x, 0, start.atlas)
+    near = next(iter(system.proximity(0).local_minima(*relative)))
+    found = approach_at(system, start.atlas, x, 0, near)
+    assert found is not None
+    assert found.gap == pytest.approx(float(run["gap"][-1].item()), abs=1e-9)
+
+
+def test_a_compliant_robot_starts_in_the_air_and_rolls() -> None:
+    robot = tr.Robot(gravity=(0.0, 0.0, -G), law="hunt-crossley")
+    robot.free(M, shape=tr.Sphere(R), name="ball")
+    robot.terrain(tr.Plane(), friction=tr.Friction(0.3, stiffness=1e5, dissipation=2.0))
+    tree = robot.finish()
+    start = tree.place(ball=(0.0, 0.0, 0.15), contacts=[], rates={"ball": (0.0, 20.0, 0.0, 0.0, 0.0, 0.0)})
+    run = tr.simulate(tree, start, duration=1.5)
+    assert run.status is tr.Status.SUCCESS
+    # However friction acts, about the contact point angular momentum stays: v = 2/7 w R at last.
+    assert run["body_velocity"][-1].ravel()[0] == pytest.approx(2 / 7 * 20.0 * R, rel=1e-5)
+
+
+@dataclass(frozen=True)
+class Cushion(Law):
+    """A linear spring along the normal that also pulls: a law from outside that gives a force."""
+
+    stiffness: float = 400.0
+    name = "cushion"
+    slipping = True
+    distant = True
+
+    def rows(self, k: Kinematics, friction: Friction) -> Rows:
+        force = -self.stiffness * k.distance * k.n
+        stored = self.stiffness * k.distance**2 / 2
+        return no_rows(k, ca.vertcat(ca.SX(k.wrel.shape[0], 1), force), stored)
+
+    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
+        return -self.stiffness * k.distance * k.n, ca.SX(1, 1)
+
+    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
+        return {}
+
+
+@pytest.fixture
+def _cushion() -> Iterator[None]:
+    register(Cushion())
+    yield
+    del LAWS["cushion"]
+
+
+@pytest.mark.usefixtures("_cushion")
+def test_a_force_law_from_outside_swings_at_its_frequency() -> None:
+    pair = tr.RollingPair(BALL, tr.Hand(tr.Plane()), law="cushion")
+    run = tr.simulate(pair, pair.place(), duration=1.0)
+    sag, rate = M * G / 400.0, np.sqrt(400.0 / M)
+    np.testing.assert_allclose(run["gap"].ravel(), -sag * (1 - np.cos(rate * run.time)), atol=1e-9)
+    assert run.status is tr.Status.SUCCESS
+    assert np.ptp(run["energy"]) < 1e-9
+    assert set(run["mode"].tolist()) == {"cushion"}

@@ -6,6 +6,7 @@ import pytest
 
 import trundle as tr
 from trundle.contact.choice import pieces_of
+from trundle.models.tree.touching import face_below, may_touch
 
 G = 9.81
 CUBE = [[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
@@ -142,11 +143,15 @@ def test_a_capsule_lands_on_its_side_and_rolls() -> None:
     assert run["body_position"][-1, 0, 0] == pytest.approx(expected, rel=1e-8)
 
 
-def test_a_cylinder_rolls_on_its_side_and_stands_on_its_end() -> None:
-    cylinder = tr.Cylinder(0.1, 0.3)
-    tree = on_flat(cylinder, slope=0.2)
+def test_a_cylinder_rolls_on_its_side() -> None:
+    tree = on_flat(tr.Cylinder(0.1, 0.3), slope=0.2)
     run = tr.simulate(tree, tree.place(body=(0.0, 0.0, 0.1, *about(0, np.pi / 2))), duration=0.5)
     assert run["body_position"][-1, 0, 0] == pytest.approx(G * np.sin(0.2) / 1.5 * 0.5**2 / 2, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_cylinder_stands_on_its_end() -> None:
+    tree = on_flat(tr.Cylinder(0.1, 0.3), slope=0.2)
     start = tree.place(body=(0.0, 0.0, 0.15))
     assert start.laws.count("rolling") == 8
     standing = tr.simulate(tree, start, duration=0.2)
@@ -154,7 +159,24 @@ def test_a_cylinder_rolls_on_its_side_and_stands_on_its_end() -> None:
     assert np.all(standing["contact_force"][-1, :, 2] > -1e-9)
 
 
-@pytest.mark.parametrize("flat", [1e-3, 1e-2])
+def test_of_a_rim_and_its_face_only_one_may_touch() -> None:
+    tree = on_flat(tr.Cylinder(0.1, 0.3))
+    system, count = tree.system, 9
+    for angle, rim in ((0.0, False), (1e-4, False), (0.1, True), (np.pi / 2, True)):
+        x = tree.given_state(body=(0.0, 0.0, 1.0, *about(0, angle)))
+        assert [may_touch(system, x, i) for i in range(2 * count)] == 2 * [rim, *[not rim] * (count - 1)]
+    assert len(face_below(system, tree.given_state(body=(0.0, 0.0, 0.15)), 0)) == count - 1
+
+
+@pytest.mark.slow
+def test_a_cylinder_on_end_topples_over_its_rim() -> None:
+    tree = on_flat(tr.Cylinder(0.05, 0.4), friction=2.0, slope=0.3)  # tan(0.3) > r / (h / 2)
+    run = tr.simulate(tree, tree.place(body=(0.0, 0.0, 0.2)), duration=0.3, output_step=1e-3)
+    assert run["body_position"][-1, 0, 0] > 0.005
+    assert loses(run)
+
+
+@pytest.mark.parametrize("flat", [1e-3, pytest.param(1e-2, marks=pytest.mark.slow)])
 def test_a_disc_that_falls_lands_on_its_face(flat: float) -> None:
     tree = on_flat(tr.Disc(0.1, 0.002, flat=flat), friction=2.0)
     start = tree.place(body=(0.0, 0.0, 0.012, *about(0, 0.1)), tolerance=0.1)
@@ -170,7 +192,7 @@ def test_a_disc_that_falls_lands_on_its_face(flat: float) -> None:
     assert loses(run)
 
 
-@pytest.mark.parametrize("rounding", [0.0, 0.01])
+@pytest.mark.parametrize("rounding", [0.0, pytest.param(0.01, marks=pytest.mark.slow)])
 def test_a_wheel_from_an_expression_ends_as_a_disc(rounding: float) -> None:
     def support(x, y, z):
         return 0.1 * ca.sqrt(x**2 + y**2) + rounding * ca.sqrt(x**2 + y**2 + z**2)

@@ -74,6 +74,11 @@ def lies_flat(system: ContactSystem, x: FloatArray, contact: int) -> bool:
     return float(system.kept(("roundness", rim), build)(x)) <= _POINT
 
 
+def may_touch(system: ContactSystem, x: FloatArray, contact: int) -> bool:
+    """Return whether a contact may close at the state `x`: of a rim and its face only one does."""
+    return contact not in (system.faces if lies_flat(system, x, contact) else system.rims)
+
+
 def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:
     """Return the contacts of the points of the face that a rim turns to the flat at the state `x`."""
     pair = system.contact_pairs[rim]
@@ -91,7 +96,7 @@ def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None 
     numbers = list(range(len(system.contact_pairs)) if contacts is None else contacts)
     if len(numbers) == 1:
         return numbers
-    numbers = [i for i in numbers if i not in (system.rims if not lies_flat(system, x, i) else system.faces)]
+    numbers = [i for i in numbers if may_touch(system, x, i)]
     gaps = []
     for i in numbers:
         R, p = system.relative_pose(x, i)

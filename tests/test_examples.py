@@ -141,7 +141,7 @@ def test_own_shapes_of_the_documentation_roll(run_page: Any, capsys: pytest.Capt
 def test_every_status_and_transition_is_explained(run_page: Any) -> None:
     names = run_page("endings.md")
     assert {reason for reason, _ in names["TRANSITIONS"].values()} == set(names["NEXT"])
-    assert {margin for _, margin in names["TRANSITIONS"]} == set(names["WATCHED"])
+    assert {margin for _, margin, _ in names["MARGINS"]} == set(names["WATCHED"])
     codes = {status: names["exit_code"](status) for status in trundle.Status}
     assert {s for s, code in codes.items() if code == 0} == {trundle.Status.SUCCESS, trundle.Status.REST}
     assert codes[trundle.Status.INTERRUPTED] == 130

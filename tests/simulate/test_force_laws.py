@@ -153,3 +153,15 @@ def test_a_force_law_from_outside_swings_at_its_frequency() -> None:
     assert run.status is tr.Status.SUCCESS
     assert np.ptp(run["energy"]) < 1e-9
     assert set(run["mode"].tolist()) == {"cushion"}
+
+
+def test_derivatives_of_a_compliant_contact_are_finite_for_plans() -> None:
+    pair = tr.RollingPair(BALL, tr.Hand(tr.Plane()), law="hunt-crossley", rolling_friction=1e-3)
+    model = pair.system.model()
+    rate = model.dynamics(list(pair.system.start_laws)).xdot
+    second = ca.Function("second", [model.x, model.u], [ca.jacobian(ca.jacobian(rate, model.x), model.x)])
+    start = pair.place(object_angular_velocity=(0.0, 1.0, 0.0))
+    for height in (-1e-3, 0.0, 1e-3):
+        x = np.array(start.x)
+        x[model.layout["object.position"]] += 0.0, 0.0, height
+        assert np.all(np.isfinite(np.asarray(ca.DM(second(x, 0)))))

@@ -9,6 +9,7 @@ import numpy as np
 from trundle import interrupts
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.time_stepping import TimeStepping
 from trundle.simulate.events.transitions import HybridState
 from trundle.simulate.record import Segment
@@ -36,7 +37,8 @@ class Stepping:
         begin = now.t
         follows_at_once = begin - self._until < 10.0 * self._least
         self._least = 2.0 * self._least if follows_at_once else LEAST
-        steps = TimeStepping(runner.board, now, sorted(touched | set(nearby(runner.system))))
+        near = (i for i in touched | set(nearby(runner.system)) if may_touch(runner.system, now.x, i))
+        steps = TimeStepping(runner.board, now, sorted(near))
         after: HybridState | None = None
         while after is None:
             if now.t >= duration:

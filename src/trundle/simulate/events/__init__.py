@@ -1,9 +1,9 @@
 """Events of hybrid simulation: detection, and the transition that each one causes.
 
-`contact_detection` and `recontact` find touch-downs that no margin sees; `transitions` holds the table (law, margin) ->
-transition and its `EventHandler`. `impact` lets several contacts stick, slide and part at once; `coulomb` solves
-Coulomb's law for them. `time_stepping` goes on where events do not decide, `chart_transition` hands a contact to the
-next chart.
+`contact_detection` and `recontact` find touch-downs that no margin sees; `transitions` holds the table `Ending` ->
+transition and its `EventHandler`, `turning` what rolling resistance and drilling friction stop and let go. `impact` and
+`bouncing` let several contacts stick, slide and part at once; `coulomb` solves Coulomb's law for them.
+`time_stepping` goes on where events do not decide, `chart_transition` hands a contact to the next chart.
 """
 
 from __future__ import annotations

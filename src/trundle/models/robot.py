@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import array, choice, non_negative, number
+from trundle.checks import FloatArray, array, choice, non_negative, number
 from trundle.contact.laws import start_laws
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import SECOND, Part, RollingTree
 from trundle.models.tree.joint import Joint
+from trundle.models.tree.joints import BodySpec, Fixed
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
+from trundle.numerics.rotations import rotation_plane, rotation_rpy
 from trundle.parameters import parameter
 
 TERRAIN = "terrain"
@@ -85,6 +87,7 @@ class Robot:
         center_of_mass: Sequence[float] | None = None,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         actuated: bool = False,
         name: str = "base",
@@ -102,17 +105,18 @@ class Robot:
             What rolls on the terrain.
         shape_at : (d,) m
             Where the shape's origin is in the body's frame.
+        shape_rpy : (3,) rad, or a number in the plane
+            How the shape is turned there: R_body_shape = Rz(yaw) Ry(pitch) Rx(roll); in the plane counter-clockwise.
         friction : float, optional
             Coulomb's coefficient with the terrain, the terrain's own unless given.
         actuated : bool
             Whether an external torque (N m; (3,) in space, world) is an input.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
         link = self._tree.free(mass, moments, name=name, actuated=actuated)
         self._origins[name] = tuple(-c + 0.0 for c in com)
-        self.attach(link, shape, at=shape_at, friction=friction)
-        return link
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
     def revolute(
         self,
@@ -126,6 +130,7 @@ class Robot:
         actuated: bool = True,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
@@ -135,9 +140,10 @@ class Robot:
         counter-clockwise). An actuated joint has a torque (N m) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
         link = self._tree.revolute(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
-        return self._jointed(link, shape, shape_at, friction)
+        self._origins[link.name] = (0.0,) * self._tree.d
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
     def prismatic(
         self,
@@ -151,6 +157,7 @@ class Robot:
         actuated: bool = True,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
@@ -159,9 +166,10 @@ class Robot:
         An actuated joint has a force (N) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
         link = self._tree.prismatic(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
-        return self._jointed(link, shape, shape_at, friction)
+        self._origins[link.name] = (0.0,) * self._tree.d
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
     def joint(
         self,
@@ -175,6 +183,7 @@ class Robot:
         actuated: bool = False,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
@@ -186,10 +195,11 @@ class Robot:
         if actuated and isinstance(joint, Joint) and joint.size == 0:
             raise InputError("actuated", actuated, "False: this joint does not move")
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
         place = self._point("at", at) if parent is None else self._joint(parent, self._point("at", at))
         link = self._tree.joint(parent or self._world, joint, mass, moments, place, com, actuated, name)
-        return self._jointed(link, shape, shape_at, friction)
+        self._origins[link.name] = (0.0,) * self._tree.d
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
     def attach(
         self,
@@ -197,13 +207,14 @@ class Robot:
         shape: Shape | None,
         *,
         at: Sequence[float] | None = None,
+        rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         name: str | None = None,
         ahead: float | None = None,
     ) -> Link:
-        """Fix one more shape to a body, with its origin at the point `at` (d,), m, of the body's frame.
+        """Fix one more shape to a body, with its origin at the point `at` (d,), m, of the body's frame, turned by `rpy`.
 
-        Its contact has the body's name unless another `name` is given. A shape with `ahead` (m, on a flat) touches
+        ``rpy`` is (3,) rad, or in the plane a number, as in `free`. Its contact has the body's name unless another `name` is given. A shape with `ahead` (m, on a flat) touches
         down only where its lowest point is so far ahead, along x, of every contact that is closed; closer it
         passes through the ground: the feet of a walker with straight legs.
         """
@@ -220,7 +231,12 @@ class Robot:
         place = tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
         mu = None if friction is None else non_negative("friction", friction)
         least = None if ahead is None else number("ahead", ahead, unit="m")
-        self._parts.append(Part(label, link.name, shape, place, mu, ahead=least))
+        body, turn = link.name, self._turn(rpy)
+        if turn is not None:
+            body, orientation = f"{label}-shape", tuple(tuple(float(r) for r in row) for row in turn)
+            self._tree.add(BodySpec(Fixed(self._tree.d), body, parent=link.index, at=place, orientation=orientation))
+            place = (0.0,) * self._tree.d
+        self._parts.append(Part(label, body, shape, place, mu, ahead=least))
         return link
 
     def terrain(self, shape: Shape | Ground, friction: float = 1.0) -> None:
@@ -250,12 +266,6 @@ class Robot:
             origins=self._origins,
         )
 
-    def _jointed(
-        self, link: Link, shape: Shape | None, shape_at: Sequence[float] | None, friction: float | None
-    ) -> Link:
-        self._origins[link.name] = (0.0,) * self._tree.d
-        return self.attach(link, shape, at=shape_at, friction=friction)
-
     def _joint(self, parent: Link, at: Sequence[float]) -> tuple[float, ...]:
         """Return a point of the parent's frame in the frame the tree has for it."""
         origin = self._origin("parent", parent)
@@ -277,10 +287,25 @@ class Robot:
         shape: Shape | None,
         com: tuple[float, ...],
         shape_at: Sequence[float] | None,
+        shape_rpy: Sequence[float] | float | None,
     ) -> ArrayLike:
         if not isinstance(inertia, str):
             return inertia
         if shape is None:
             raise InputError("inertia", inertia, "numbers (kg m2) for a body without a shape")
-        at = self._point("shape_at", shape_at)
-        return RigidBody(shape, mass, inertia, tuple(c - p for c, p in zip(com, at, strict=True))).moments
+        arm = np.subtract(com, self._point("shape_at", shape_at))
+        turn = self._turn(shape_rpy)
+        if turn is None:
+            return RigidBody(shape, mass, inertia, tuple(arm)).moments
+        moments = RigidBody(shape, mass, inertia, tuple(turn.T @ arm)).moments
+        return moments if np.ndim(moments) == 0 else turn @ np.asarray(moments) @ turn.T
+
+    def _turn(self, rpy: Sequence[float] | float | None) -> FloatArray | None:
+        """Return how a shape is turned in its body, (d, d), or None where it is not."""
+        if rpy is None:
+            return None
+        if self._tree.d == 2:
+            angle = number("rpy", rpy, unit="rad")
+            return rotation_plane(angle) if angle else None
+        angles = array("rpy", rpy, (3,), unit="rad")
+        return rotation_rpy(angles) if np.any(angles) else None

@@ -94,6 +94,7 @@ class TreeModel(Multibody):
                 self.motions[self._specs[m.B].name],
                 self._symbols[f"{m.name}.coordinates"],
                 m.friction,
+                self.carrier(self._specs[m.A].name)[0],
             )
             for m in self._contact_specs
         )

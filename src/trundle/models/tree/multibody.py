@@ -43,7 +43,7 @@ class Body(HoldsExpressions):
 
 @dataclass(frozen=True)
 class ContactConstraint(HoldsExpressions):
-    """A contact of the model: body A touches body B with the coordinates `s`."""
+    """A contact of the model: body A, or the frame A fixed in the body `carrier`, touches B with the coordinates `s`."""
 
     name: str
     contact: Contact
@@ -51,6 +51,7 @@ class ContactConstraint(HoldsExpressions):
     B: Motion
     s: ca.SX
     friction: Friction
+    carrier: str = ""
 
 
 @dataclass(frozen=True)
@@ -339,7 +340,7 @@ class Multibody(HoldsExpressions, ABC):
 
     def _proximal(self, mode: Sequence[Law]) -> float:
         """Contacts that may depend on each other need unique multipliers."""
-        bodies = [id(constraint.A) for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
+        bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
         if len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
             return 0.0
         return PROXIMAL / sum(body.mass for body in self.bodies)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -18,9 +20,9 @@ def turned_by_hand() -> tr.ExpressionBody:
     return tr.ExpressionBody(lambda x, y, z: ca.sqrt(ca.bilin(Q, ca.vertcat(x, y, z), ca.vertcat(x, y, z))))
 
 
-def rolled(**how: object) -> tr.Trajectory:
+def rolled(**how: Any) -> tr.Trajectory:
     robot = tr.Robot(gravity=(0, 0, -9.81))
-    hull = robot.free(2.0, (0.02, 0.015, 0.03), name="hull", center_of_mass=(0.01, 0.0, -0.01), **how)
+    robot.free(2.0, (0.02, 0.015, 0.03), name="hull", center_of_mass=(0.01, 0.0, -0.01), **how)
     robot.terrain(tr.Plane(), 0.9)
     made = robot.finish()
     start = made.place(hull=(0, 0, 0.14), rates={"hull": (0.4, 0.2, 0.1)}, tolerance=0.1)

@@ -22,13 +22,14 @@ from trundle.numerics.space import cross
 
 _SPIN = 1e-9
 _OVERLAP = 1e-6
+_INSIDE = 1e-9
 _ROUND = 1e-9
 _REACH = 0.5  # of the body's size: a point farther off the surface is no imprecise point of contact, but another one
 
 
 @dataclass(frozen=True)
 class ContactPoints:
-    """A contact found at the start.
+    """A contact found at the start, or the nearest points of a body in the air.
 
     Attributes
     ----------
@@ -58,12 +59,15 @@ class Placement:
     velocity : (d,) m/s, world
         Of the centre of mass.
     points : ContactPoints
+    flies : bool
+        Whether the body starts in the air.
     """
 
     orientation: FloatArray
     angular_velocity: FloatArray
     velocity: FloatArray
     points: ContactPoints
+    flies: bool = False
 
 
 class BodyOnBase(Protocol):
@@ -166,6 +170,72 @@ def place_in_plane(
     tangent = np.array([n_B[1], -n_B[0]])
     v = number("slip", slip, unit="m/s") * tangent - _swept(np.array([w]), x_B - points.center_of_mass)
     return Placement(np.array([theta]), np.array([w]), v, points)
+
+
+def fly_in_space(
+    pair: BodyOnBase,
+    object_position: Sequence[float],
+    object_quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
+    object_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    object_angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+) -> Placement:
+    """Place an object in the air over a hand or ground in space; see `RollingPair.place`."""
+    orientation = quaternion("object_quaternion", object_quaternion)
+    w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
+    return _in_the_air(pair, "object_position", object_position, orientation, w, object_velocity)
+
+
+def fly_over_planar_hand(
+    pair: BodyOnBase,
+    object_position: Sequence[float],
+    object_angle: float = 0.0,
+    object_velocity: Sequence[float] = (0.0, 0.0),
+    object_angular_velocity: float = 0.0,
+) -> Placement:
+    """Place an object in the air over a hand in the plane; see `RollingPair.place`."""
+    orientation = np.array([number("object_angle", object_angle, unit="rad")])
+    w = np.array([number("object_angular_velocity", object_angular_velocity, unit="rad/s")])
+    return _in_the_air(pair, "object_position", object_position, orientation, w, object_velocity)
+
+
+def fly_in_plane(
+    pair: BodyOnBase,
+    position: Sequence[float],
+    angle: float = 0.0,
+    velocity: Sequence[float] = (0.0, 0.0),
+    angular_velocity: float = 0.0,
+) -> Placement:
+    """Place a body in the air over terrain in the plane; see `RollingPair.place`."""
+    orientation = np.array([number("angle", angle, unit="rad")])
+    w = np.array([number("angular_velocity", angular_velocity, unit="rad/s")])
+    return _in_the_air(pair, "position", position, orientation, w, velocity)
+
+
+def _in_the_air(
+    pair: BodyOnBase,
+    key: str,
+    position: Sequence[float],
+    orientation: FloatArray,
+    w: FloatArray,
+    velocity: Sequence[float],
+) -> Placement:
+    """Place a body with its centre of mass at `position` (d,), world."""
+    base, d = pair.base, pair.d
+    center = array(key, position, (d,), unit="m")
+    v = array(key.replace("position", "velocity"), velocity, (d,), unit="m/s")
+    R_base, p_base = (base.R_world_hand, np.asarray(base.position)) if isinstance(base, Hand) else (np.eye(d), 0.0)
+    R = to_matrix(orientation)
+    origin = R_base.T @ (center - R @ np.asarray(pair.body.center_of_mass) - p_base)
+    near = Proximity(pair.body.shape, base.shape).local_minima(R_base.T @ R, origin)[0]
+    refuse_overlap(pair, key, center, near.gap)
+    points = ContactPoints(near.x_A, near.x_B, near.n_B, center)
+    return Placement(orientation, w, v, points, flies=True)
+
+
+def refuse_overlap(pair: BodyOnBase, key: str, center: FloatArray, gap: float) -> None:
+    """Raise `InputError` if a body that is to start in the air is inside its base."""
+    if gap < -_INSIDE * pair.body.shape.reference_length:
+        raise InputError(key, center, f"clear of the base (the bodies overlap by {-gap:.3g} m)")
 
 
 def _onto_base(shape: Shape, wanted: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:

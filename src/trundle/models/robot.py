@@ -212,11 +212,12 @@ class Robot:
         name: str | None = None,
         ahead: float | None = None,
     ) -> Link:
-        """Fix one more shape to a body, with its origin at the point `at` (d,), m, of the body's frame, turned by `rpy`.
+        """Fix one more shape to a body: its origin at the point `at` (d,), m, of the body's frame, turned by `rpy`.
 
-        ``rpy`` is (3,) rad, or in the plane a number, as in `free`. Its contact has the body's name unless another `name` is given. A shape with `ahead` (m, on a flat) touches
-        down only where its lowest point is so far ahead, along x, of every contact that is closed; closer it
-        passes through the ground: the feet of a walker with straight legs.
+        ``rpy`` is (3,) rad, or in the plane a number, as in `free`. The contact has the body's name unless another
+        `name` is given. A shape with `ahead` (m, on a flat) touches down only where its lowest point is so far ahead,
+        along x, of every contact that is closed; closer it passes through the ground: the feet of a walker with
+        straight legs.
         """
         if shape is None:
             return link

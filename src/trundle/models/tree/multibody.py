@@ -43,7 +43,7 @@ class Body(HoldsExpressions):
 
 @dataclass(frozen=True)
 class ContactConstraint(HoldsExpressions):
-    """A contact of the model: body A, or the frame A fixed in the body `carrier`, touches B with the coordinates `s`."""
+    """A contact of the model: body A, a frame fixed in the body `carrier`, touches B with the coordinates `s`."""
 
     name: str
     contact: Contact

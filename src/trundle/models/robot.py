@@ -120,7 +120,7 @@ class Robot:
 
     def revolute(
         self,
-        parent: Link,
+        parent: Link | None,
         at: Sequence[float],
         mass: float,
         inertia: ArrayLike = "solid",
@@ -134,20 +134,22 @@ class Robot:
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
-        """Add a body hinged to `parent` at the point `at` (d,), m, of the parent's frame.
+        """Add a body hinged to `parent` (None: the world) at the point `at` (d,), m, of the parent's frame.
 
         The hinge is the origin of the new body's frame; ``axis`` (3,) is in the parent's axes (in the plane always
         counter-clockwise). An actuated joint has a torque (N m) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
         moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
-        link = self._tree.revolute(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
+        link = self._tree.revolute(
+            parent or self._world, self._joint(parent, at), mass, moments, com, axis, actuated, name
+        )
         self._origins[link.name] = (0.0,) * self._tree.d
         return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
     def prismatic(
         self,
-        parent: Link,
+        parent: Link | None,
         at: Sequence[float],
         mass: float,
         inertia: ArrayLike = "solid",
@@ -161,13 +163,15 @@ class Robot:
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
-        """Add a body that slides along `axis` (d,), default x, of `parent` from the point `at` (d,), m.
+        """Add a body that slides along `axis` (d,), default x, of `parent` (None: the world) from its point `at` (d,), m.
 
         An actuated joint has a force (N) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
         moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
-        link = self._tree.prismatic(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
+        link = self._tree.prismatic(
+            parent or self._world, self._joint(parent, at), mass, moments, com, axis, actuated, name
+        )
         self._origins[link.name] = (0.0,) * self._tree.d
         return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
@@ -196,10 +200,21 @@ class Robot:
             raise InputError("actuated", actuated, "False: this joint does not move")
         com = self._point("center_of_mass", center_of_mass)
         moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
-        place = self._point("at", at) if parent is None else self._joint(parent, self._point("at", at))
+        place = self._joint(parent, self._point("at", at))
         link = self._tree.joint(parent or self._world, joint, mass, moments, place, com, actuated, name)
         self._origins[link.name] = (0.0,) * self._tree.d
         return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
+
+    def close(self, link: Link, at: Sequence[float], other: Link | None, at_other: Sequence[float]) -> None:
+        """Pin two bodies together, which closes a loop: the fourth joint of a four-bar, a second support of a fork.
+
+        The point `at` (d,), m, of the frame of `link` stays on the point `at_other` of that of `other` (None: the
+        world): a hinge in the plane, a ball joint in space, where two of them make a hinge. Of a pose that leaves it
+        open `RollingTree.place` takes the nearest that does not.
+        """
+        self._origin("link", link)
+        end = self._joint(other, self._point("at_other", at_other), "other")
+        self._tree.close(link, self._joint(link, at, "link"), other or self._world, end)
 
     def attach(
         self,
@@ -267,9 +282,9 @@ class Robot:
             origins=self._origins,
         )
 
-    def _joint(self, parent: Link, at: Sequence[float]) -> tuple[float, ...]:
-        """Return a point of the parent's frame in the frame the tree has for it."""
-        origin = self._origin("parent", parent)
+    def _joint(self, parent: Link | None, at: Sequence[float], key: str = "parent") -> tuple[float, ...]:
+        """Return a point of the frame of a parent, or of the world, in the frame the tree has for it."""
+        origin = (0.0,) * self._tree.d if parent is None else self._origin(key, parent)
         return tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
 
     def _origin(self, key: str, link: Link) -> tuple[float, ...]:

@@ -192,7 +192,7 @@ class RollingTree:
             )
             for m, charts in zip(self._contact_pairs, atlas or ((0, 0),) * len(self._contact_pairs), strict=True)
         ]
-        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts)
+        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts, self.tree.loops)
 
     def scaled(self, *, mass: float = 1.0, inertia: float = 1.0, friction: float = 1.0) -> RollingTree:
         """Return the same robot with masses, inertias and coefficients of friction times these factors.

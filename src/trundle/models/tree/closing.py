@@ -13,7 +13,7 @@ from trundle.errors import InputError
 from trundle.models.curvature_check import too_large
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
-from trundle.models.tree.touching import touch_function, velocities_changed
+from trundle.models.tree.touching import inertia_at, loops_at, touch_function, velocities_changed
 
 _STEPS = 60
 _CLOSED = 1e-11
@@ -52,7 +52,7 @@ class Closure:
 
     def rows(self) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
         """Return J (d, nv) and the normal (d,) of each contact, world, and M (nv, nv)."""
-        M = np.asarray(touch_function(self.system, self.atlas, 0)(self.x)[5])
+        M = inertia_at(self.system, self.atlas, self.x)
         values = [touch_function(self.system, self.atlas, i)(self.x) for i in self.contacts]
         return [np.asarray(v[0]) for v in values], [np.asarray(v[2]).ravel() for v in values], M
 
@@ -95,21 +95,24 @@ def close_gaps(
     names = [system.contact_pairs[i].contact for i in contacts]
     for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
         _refuse_far(name, system.contact_pairs[contact], near[contact].gap, float(allowed))
-    if not contacts:
+    size = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=1.0)
+    C, apart = loops_at(system, closure.atlas, closure.x)
+    if not contacts and not len(C):
         return closure.x, closure.atlas
-    size = min(system.contact_pairs[i].shape_A.reference_length for i in contacts)
     for _ in range(_STEPS):
-        gaps = np.array([near[i].gap for i in contacts])
+        C, apart = loops_at(system, closure.atlas, closure.x)
+        gaps = np.append([near[i].gap for i in contacts], apart)
         if np.max(np.abs(gaps)) <= 1e-15 * max(1.0, float(np.max(np.abs(x)))):
             break
         Js, normals, M = closure.rows()
-        N = np.vstack([n @ J for n, J in zip(normals, Js, strict=True)])
+        N = np.vstack([*(n @ J for n, J in zip(normals, Js, strict=True)), C])
         step = _smallest(M, N, gaps, free)
         moved = _moved(system, closure.atlas, closure.x, step)
         closure, near = Closure(system, closure.contacts, moved, closure.atlas).with_approaches(near)
         if float(np.linalg.norm(step)) < 1e-15:
             break
     left = {name: near[i].gap for name, i in zip(names, contacts, strict=True)}
+    left |= {"a pin": float(np.max(np.abs(apart)))} if len(C) else {}
     worst = max(left, key=lambda name: abs(left[name]))
     if not abs(left[worst]) <= _CLOSED * size:
         raise InputError(
@@ -161,10 +164,10 @@ def roll(
     InputError
         If they would change by more than a fifth, or no velocities roll.
     """
-    if not contacts:
-        return x
     Js, _, M = Closure(system, tuple(contacts), x, atlas).rows()
-    J = np.vstack(Js)
+    J = np.vstack([*Js, loops_at(system, atlas, x)[0]])
+    if not len(J):
+        return x
     nu = np.asarray(_velocities(system, atlas)(x)).ravel()
     kept = sorted(set(given))
     free = [i for i in range(len(nu)) if i not in kept]

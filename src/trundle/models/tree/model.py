@@ -17,6 +17,7 @@ from trundle.errors import InputError
 from trundle.models.tree.composite import Branch
 from trundle.models.tree.joint import Joint, Site
 from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.loops import Loop, LoopSpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint
 from trundle.numerics.space import angular_size
@@ -65,6 +66,7 @@ class TreeModel(Multibody):
         resolve: str,
         bodies: Sequence[BodySpec],
         contacts: Sequence[ContactSpec],
+        loops: Sequence[LoopSpec] = (),
     ) -> None:
         self.d = d
         self.k = angular_size(d)
@@ -98,6 +100,7 @@ class TreeModel(Multibody):
             )
             for m in self._contact_specs
         )
+        self.loops = tuple(Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B)) for pin in loops)
         self.nu = self._velocities()
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
@@ -128,6 +131,9 @@ class TreeModel(Multibody):
             body, _, key = name.rpartition(".")
             if body in self._own:
                 self._own[body][key] = symbol
+
+    def _at(self, body: int, point: tuple[float, ...]) -> Motion:
+        return self.motions[self._specs[body].name].at(ca.SX(ca.DM(point)))
 
     def _input_size(self, spec: BodySpec) -> int:
         return self.k if spec.floating else spec.joint.size

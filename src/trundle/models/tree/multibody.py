@@ -15,6 +15,7 @@ from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
 from trundle.models.tree.constrained import correction, solve
+from trundle.models.tree.loops import Loop
 from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import angular_cross, angular_size, dot
 
@@ -138,6 +139,8 @@ class Multibody(HoldsExpressions, ABC):
     constraints: tuple[ContactConstraint, ...]
     S: ca.SX
     gravity: ca.SX
+    loops: tuple[Loop, ...] = ()
+    """Pins that close loops; their rows follow those of the contacts, in every mode."""
     branches: tuple[Branch, ...] = ()
     """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
     resistance: ca.SX | None = None
@@ -193,6 +196,8 @@ class Multibody(HoldsExpressions, ABC):
             Multipliers of the rows of `terms`, stacked.
         """
         self._check_mode(mode)
+        if self.loops:
+            raise InputError("robot", "one with closed loops", "a tree: loops are for simulation")
         rows = [
             law.rows(kinematics(j.contact, j.A, j.B, j.s, slipping=law.slipping), j.friction)
             for j, law in zip(self.constraints, mode, strict=True)
@@ -250,6 +255,8 @@ class Multibody(HoldsExpressions, ABC):
             kins.append(k)
             split.append(slice(at, at + J.shape[0]))
             at += J.shape[0]
+        for J, b, velocity, position in (loop.rows for loop in self.loops):
+            parts.append((J, J, b, velocity, position))
         J, G, b, velocity, position = (
             ca.vertcat(*(p[i] for p in parts)) if parts else ca.SX(0, n)
             for i, n in enumerate((self.nv, self.nv, 1, 1, 1))
@@ -341,7 +348,7 @@ class Multibody(HoldsExpressions, ABC):
     def _proximal(self, mode: Sequence[Law]) -> float:
         """Contacts that may depend on each other need unique multipliers."""
         bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
-        if len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
+        if not self.loops and len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
             return 0.0
         return PROXIMAL / sum(body.mass for body in self.bodies)
 

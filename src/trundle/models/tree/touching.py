@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import null_space
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas, ContactSystem
+
+_RANK = 1e-10
 
 
 def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
@@ -25,10 +28,11 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         d = model.d
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
         center = ca.SX(ca.DM(system.contact_pairs[contact].center_A))
-        spin_row = terms.J[d:, :] if d == 3 else ca.SX(1, model.nv)
+        J = terms.J[terms.split[contact], :]
+        spin_row = J[d:, :] if d == 3 else ca.SX(1, model.nv)
         spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
         outputs = [
-            W @ terms.J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
+            W @ J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
             joined.A.R.T @ tA.r - center, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
         ]  # fmt: skip
         return ca.Function("touch", [model.x], outputs)
@@ -64,3 +68,49 @@ def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump:
         return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
 
     return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()
+
+
+def inertia_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
+    """Return M (nv, nv)."""
+    model = system.model(atlas)
+    return np.asarray(
+        system.kept(("inertia", atlas), lambda: ca.Function("inertia", [model.x], [model.inertia_terms()[0]]))(x)
+    )
+
+
+def loops_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return J (m, nv) and the distances (m,), m, of all pins; m = 0: there are none."""
+    values = _pins(system, atlas)(x, np.zeros(system.model(atlas).u.shape[0]))
+    return np.asarray(values[0]), np.asarray(values[2]).ravel()
+
+
+def free_directions(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray | None:
+    """Return an orthonormal basis (nv, k) of the velocities that the pins allow, or None where there are no pins."""
+    if not system.model(atlas).loops:
+        return None
+    return np.asarray(null_space(loops_at(system, atlas, x)[0], rcond=_RANK), dtype=np.float64)
+
+
+def pinned_acceleration(
+    system: ContactSystem, atlas: Atlas, x: FloatArray, u: FloatArray, M: FloatArray, force: FloatArray
+) -> FloatArray:
+    """Return nudot (nv,) of M nudot = `force` (nv,) + what the pins push, without contacts."""
+    Z = free_directions(system, atlas, x)
+    if Z is None:
+        return np.asarray(np.linalg.solve(M, force), dtype=np.float64)
+    J, b, _ = (np.asarray(v) for v in _pins(system, atlas)(x, u))
+    pinned = -np.linalg.pinv(J, rcond=_RANK) @ b.ravel()
+    return pinned + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (force - M @ pinned))
+
+
+def _pins(system: ContactSystem, atlas: Atlas) -> ca.Function:
+    """(x, u) -> (J, b, distances) of the pins."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        J, b, apart = ca.SX(0, model.nv), ca.SX(0, 1), ca.SX(0, 1)
+        for rows in (loop.rows for loop in model.loops):
+            J, b, apart = ca.vertcat(J, rows[0]), ca.vertcat(b, rows[1]), ca.vertcat(apart, rows[3])
+        return ca.Function("pins", [model.x, model.u], [J, b, apart])
+
+    return system.kept(("pins", atlas), build)

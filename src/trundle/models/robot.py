@@ -163,7 +163,7 @@ class Robot:
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
-        """Add a body that slides along `axis` (d,), default x, of `parent` (None: the world) from its point `at` (d,), m.
+        """Add a body that slides along `axis` (d,), default x, of `parent` (None: world) from its point `at` (d,), m.
 
         An actuated joint has a force (N) as input. The rest as in `free`.
         """

@@ -29,6 +29,6 @@ class Loop(HoldsExpressions):
 
     @property
     def rows(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """J (d, nv), b (d,) of (v_A - v_B)' = J nudot + b = 0, and the same one and two derivatives lower."""
+        """J (d, nv), b (d,) of (v_A - v_B)' = J nudot + b = 0, and the same once and twice integrated."""
         A, B = self.A, self.B
         return A.Jv - B.Jv, A.a - B.a, A.v - B.v, A.p - B.p

@@ -80,8 +80,17 @@ def inertia_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray
 
 def loops_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return J (m, nv) and the distances (m,), m, of all pins; m = 0: there are none."""
-    values = _pins(system, atlas)(x, np.zeros(system.model(atlas).u.shape[0]))
-    return np.asarray(values[0]), np.asarray(values[2]).ravel()
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        J, apart = ca.SX(0, model.nv), ca.SX(0, 1)
+        for loop in model.loops:
+            rows, _, _, position = loop.rows
+            J, apart = ca.vertcat(J, rows), ca.vertcat(apart, position)
+        return ca.Function("pins", [model.x], [J, apart])
+
+    J, apart = system.kept(("pins", atlas), build)(x)
+    return np.asarray(J), np.asarray(apart).ravel()
 
 
 def free_directions(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray | None:
@@ -89,28 +98,3 @@ def free_directions(system: ContactSystem, atlas: Atlas, x: FloatArray) -> Float
     if not system.model(atlas).loops:
         return None
     return np.asarray(null_space(loops_at(system, atlas, x)[0], rcond=_RANK), dtype=np.float64)
-
-
-def pinned_acceleration(
-    system: ContactSystem, atlas: Atlas, x: FloatArray, u: FloatArray, M: FloatArray, force: FloatArray
-) -> FloatArray:
-    """Return nudot (nv,) of M nudot = `force` (nv,) + what the pins push, without contacts."""
-    Z = free_directions(system, atlas, x)
-    if Z is None:
-        return np.asarray(np.linalg.solve(M, force), dtype=np.float64)
-    J, b, _ = (np.asarray(v) for v in _pins(system, atlas)(x, u))
-    pinned = -np.linalg.pinv(J, rcond=_RANK) @ b.ravel()
-    return pinned + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (force - M @ pinned))
-
-
-def _pins(system: ContactSystem, atlas: Atlas) -> ca.Function:
-    """(x, u) -> (J, b, distances) of the pins."""
-
-    def build() -> ca.Function:
-        model = system.model(atlas)
-        J, b, apart = ca.SX(0, model.nv), ca.SX(0, 1), ca.SX(0, 1)
-        for rows in (loop.rows for loop in model.loops):
-            J, b, apart = ca.vertcat(J, rows[0]), ca.vertcat(b, rows[1]), ca.vertcat(apart, rows[3])
-        return ca.Function("pins", [model.x, model.u], [J, b, apart])
-
-    return system.kept(("pins", atlas), build)

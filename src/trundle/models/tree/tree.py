@@ -194,7 +194,7 @@ class Tree:
         return len(self._contact_specs) - 1
 
     def close(self, A: Link, at: Sequence[float], B: Link, at_B: Sequence[float]) -> None:
-        """Pin the point `at` (d,), m, of A's frame to the point `at_B` of B's: a hinge in the plane, a ball joint in space.
+        """Pin the point `at` (d,), m, of A's frame to `at_B` of B's: a hinge in the plane, a ball joint in space.
 
         A pin closes a loop of bodies: `RollingTree.place` finds a pose with all loops closed.
         """

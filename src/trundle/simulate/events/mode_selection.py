@@ -13,7 +13,6 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.models.tree.touching import free_directions, pinned_acceleration
 from trundle.simulate.events.impact_sets import closed_sets, grouped
 from trundle.simulate.events.states import slip_and_spin
 from trundle.simulate.force_distribution import cone_sides, internal_forces, largest_margin
@@ -93,13 +92,7 @@ def select_modes(
     for i in contacts:
         laws[i] = "sliding" if float(np.linalg.norm(slips[i])) > _SLIPS and not sticky else "rolling"
     M, force, *parts = (np.asarray(v, dtype=np.float64) for v in _terms(system, atlas, tuple(laws))(x, u))
-    free = pinned_acceleration(system, atlas, x, u, M, force.ravel())
-    Z = free_directions(system, atlas, x)
-    if Z is not None:  # of the accelerations that pins allow, from the one without contacts
-        for at in range(0, len(parts), 4):
-            J, b, G = parts[at : at + 3]
-            parts[at : at + 3] = [J @ Z, b + (J @ free)[:, None], G @ Z]
-        M, free = Z.T @ M @ Z, np.zeros(Z.shape[1])
+    free = np.asarray(np.linalg.solve(M, force.ravel()), dtype=np.float64)
     model = system.model(atlas)
     choices: dict[int, list[ModeChoice]] = {}
     for place, i in enumerate(contacts):

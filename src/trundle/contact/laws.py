@@ -292,12 +292,34 @@ class Fixed(Law):
         return {"normal_force": f_n, "friction": friction.mu * f_n - f_t}
 
 
+@dataclass(frozen=True)
+class Stopped(Law):
+    """A contact without friction, such as a joint at its stop: one row along the normal."""
+
+    name = "stopped"
+    slipping = True
+
+    def rows(self, k: Kinematics, friction: Friction) -> Rows:
+        """Return (n.vrel)' = n.bias + ndot.vrel = 0."""
+        b = dot(k.n, k.bias) + dot(k.ndot, k.vrel)
+        return Rows(k.n.T @ k.LA, k.n.T @ k.LB, b, dot(k.n, k.vrel), dot(k.n, k.gap))
+
+    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
+        """Return lam n; no moment."""
+        return k.n * lam, ca.SX(1, 1)
+
+    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
+        """Return f_n."""
+        return {"normal_force": lam}
+
+
 ROLLING = Rolling()
 PURE_ROLLING = PureRolling()
 SLIDING = Sliding()
 SEPARATED = Separated()
 FIXED = Fixed()
-LAWS: dict[str, Law] = {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED)}
+STOPPED = Stopped()
+LAWS: dict[str, Law] = {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, STOPPED)}
 
 
 RollingLaw = Literal["rolling", "pure-rolling"]

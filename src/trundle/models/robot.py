@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -215,6 +216,56 @@ class Robot:
         self._origin("link", link)
         end = self._joint(other, self._point("at_other", at_other), "other")
         self._tree.close(link, self._joint(link, at, "link"), other or self._world, end)
+
+    def resist(
+        self,
+        link: Link,
+        *,
+        stiffness: float = 0.0,
+        rest: float = 0.0,
+        damping: float = 0.0,
+        dry_friction: float = 0.0,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> None:
+        """Give the joint of a body a spring, a damper, dry friction and stops.
+
+        With the coordinate q (rad, m) its torque (N m) or force (N) is
+
+            -stiffness (q - rest) - damping q' - dry_friction tanh(q'/0.02),
+
+        and between the stops, ``low`` <= q <= ``high``, it moves freely: reaching one is an impact without friction,
+        after which it stays there for as long as it is pressed on.
+
+        Parameters
+        ----------
+        stiffness : N m/rad, N/m
+        rest, low, high : rad, m
+            Stops are of joints with one coordinate.
+        damping : N m s/rad, N s/m
+        dry_friction : N m, N
+        """
+        self._origin("link", link)
+        joint = self._tree.specs[link.index].joint
+        if not isinstance(joint, Joint) or not joint.size:
+            raise InputError("link", link.name, "a body with a joint that moves")
+        ends = (
+            number("low", low) if low is not None else -math.inf,
+            number("high", high) if high is not None else math.inf,
+        )
+        if joint.size > 1 and (low is not None or high is not None):
+            raise InputError("link", link.name, "a body whose joint has one coordinate, for stops")
+        if not ends[0] < ends[1]:
+            raise InputError("high", high, f"more than low = {low}")
+        self._tree.resist(
+            link,
+            stiffness=non_negative("stiffness", stiffness),
+            rest=number("rest", rest),
+            damping=non_negative("damping", damping),
+            dry_friction=non_negative("dry_friction", dry_friction),
+            low=ends[0],
+            high=ends[1],
+        )
 
     def attach(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -16,7 +16,8 @@ from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
-from trundle.geometry.shapes.surfaces import Plane
+from trundle.geometry.shapes.curves import Circle, Line
+from trundle.geometry.shapes.surfaces import Plane, Sphere
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
@@ -24,6 +25,7 @@ from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
+from trundle.models.tree.stops import JointStop
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.threads import cached_property
@@ -118,7 +120,19 @@ class RollingTree:
 
     @cached_property
     def _contact_pairs(self) -> tuple[ContactPair, ...]:
-        """One contact for each part, then second ones of shapes that can touch twice."""
+        """One contact for each part, then second ones of shapes that can touch twice, then the stops of joints."""
+        return (*self._shape_pairs(), *self._stops())
+
+    def _stops(self) -> Iterator[ContactPair]:
+        A, B = (Circle(1.0), Line()) if self.d == 2 else (Sphere(1.0), Plane())
+        for spec in self.tree.specs:
+            for end, side, label in ((spec.low, 1.0, "low"), (spec.high, -1.0, "high")):
+                if np.isfinite(end):
+                    parent, stop = self.tree.specs[spec.parent].name, JointStop(self.d, end, side)
+                    center = (0.0,) * self.d
+                    yield ContactPair(f"{spec.name}-{label}", spec.name, parent, A, B, center, "support", stop=stop)
+
+    def _shape_pairs(self) -> tuple[ContactPair, ...]:
         if self.terrain is None:
             return ()
         first = [self._contact_pair(part, part.name, self.terrain) for part in self.parts]
@@ -185,10 +199,12 @@ class RollingTree:
         contacts = [
             ContactSpec(
                 m.contact,
-                make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts),
+                m.stop or make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts),
                 numbers[m.body_A],
                 numbers[m.body_B],
-                by_name.get(m.contact, by_name.get(m.contact.removesuffix(SECOND), frictions[m.body_A])),
+                by_name.get(m.contact)
+                or by_name.get(m.contact.removesuffix(SECOND))
+                or frictions.get(m.body_A, Friction()),
             )
             for m, charts in zip(self._contact_pairs, atlas or ((0, 0),) * len(self._contact_pairs), strict=True)
         ]
@@ -273,6 +289,7 @@ class RollingTree:
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
         refuse_overlaps(system, x, atlas)
+        self._refuse_beyond_stops(x)
         given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
         x = roll(system, x, atlas, closed, given)
         x.setflags(write=False)
@@ -337,6 +354,14 @@ class RollingTree:
             for key in ("position", "orientation", "twist"):
                 x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
         return x
+
+    def _refuse_beyond_stops(self, x: FloatArray) -> None:
+        """Raise `InputError` if a joint is not between its stops."""
+        for spec in self.tree.specs:
+            if np.isfinite(spec.low) or np.isfinite(spec.high):
+                q = float(x[self.system.model().layout[f"{spec.name}.joint"]][0])
+                if not spec.low <= q <= spec.high:
+                    raise InputError(spec.name, q, f"between the stops of its joint, {spec.low:g} to {spec.high:g}")
 
     @staticmethod
     def _refuse_given(name: str, positions: Mapping[str, ArrayLike], rates: Mapping[str, ArrayLike]) -> None:

@@ -22,13 +22,13 @@ class LoopSpec:
 
 @dataclass(frozen=True)
 class Loop(HoldsExpressions):
-    """A pin: the origins of the frames A and B stay together, p_A = p_B: a hinge in the plane, a ball joint in space."""
+    """A pin: the origins of the frames A and B stay together: a hinge in the plane, a ball joint in space."""
 
     A: Motion
     B: Motion
 
     @property
     def rows(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """J (d, nv), b (d,) of (v_A - v_B)' = J nudot + b = 0, and the same once and twice integrated."""
+        """J (d, nv), b (d,) of (v_A - v_B)' = J nudot + b = 0, and the same integrated once and twice."""
         A, B = self.A, self.B
         return A.Jv - B.Jv, A.a - B.a, A.v - B.v, A.p - B.p

@@ -20,6 +20,7 @@ from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.loops import Loop, LoopSpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint
+from trundle.models.tree.stops import JointStop
 from trundle.numerics.space import angular_size
 from trundle.threads import cached_property
 
@@ -92,8 +93,7 @@ class TreeModel(Multibody):
             ContactConstraint(
                 m.name,
                 m.contact,
-                self.motions[self._specs[m.A].name],
-                self.motions[self._specs[m.B].name],
+                *self._sides(m),
                 self._symbols[f"{m.name}.coordinates"],
                 m.friction,
                 self.carrier(self._specs[m.A].name)[0],
@@ -131,6 +131,14 @@ class TreeModel(Multibody):
             body, _, key = name.rpartition(".")
             if body in self._own:
                 self._own[body][key] = symbol
+
+    def _sides(self, m: ContactSpec) -> tuple[Motion, Motion]:
+        """Return the motions of both sides of a contact."""
+        names = self._specs[m.A].name, self._specs[m.B].name
+        if isinstance(m.contact, JointStop):
+            own = self._own[names[0]]
+            return m.contact.motions(own["joint"], own["rate"], self.columns[names[0]], self.nv)
+        return self.motions[names[0]], self.motions[names[1]]
 
     def _at(self, body: int, point: tuple[float, ...]) -> Motion:
         return self.motions[self._specs[body].name].at(ca.SX(ca.DM(point)))

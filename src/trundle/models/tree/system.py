@@ -17,6 +17,7 @@ from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
+from trundle.models.tree.stops import JointStop
 from trundle.models.tree.tree import TreeModel
 from trundle.threads import cached_property, made_once
 
@@ -80,6 +81,8 @@ class ContactPair:
         Width of B along its axes.
     ahead : float m, or None
         The contact touches down only where its point is so far ahead, along x, of every closed one.
+    stop : JointStop, or None
+        The end of the range of the joint of body A: a contact that the two shapes only stand in for.
     """
 
     contact: str
@@ -91,6 +94,7 @@ class ContactPair:
     form: str
     extent: tuple[float, ...] | None = None
     ahead: float | None = None
+    stop: JointStop | None = None
 
 
 LOCKED = 1e-4
@@ -186,18 +190,23 @@ class ContactSystem:
         """Dimension, 2 or 3."""
         return self.model().d
 
+    @property
+    def shape_pairs(self) -> dict[int, ContactPair]:
+        """The contacts of shapes by number: those that are no stops of joints."""
+        return {i: m for i, m in enumerate(self.contact_pairs) if m.stop is None}
+
     @cached_property
     def pairs(self) -> tuple[tuple[int, ...], ...]:
-        """Numbers of the contacts, those of the same two shapes together."""
+        """Numbers of the contacts of shapes, those of the same two together."""
         together: dict[Hashable, list[int]] = {}
-        for i, m in enumerate(self.contact_pairs):
+        for i, m in self.shape_pairs.items():
             together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
         return tuple(tuple(numbers) for numbers in together.values())
 
     def pair_of(self, contact: int) -> tuple[int, ...]:
         """Return the numbers of the contacts between the same two shapes as `contact`."""
         number = integer("contact", contact, minimum=0, maximum=len(self.contact_pairs) - 1)
-        return next(numbers for numbers in self.pairs if number in numbers)
+        return next((numbers for numbers in self.pairs if number in numbers), (number,))
 
     def proximity(self, contact: int) -> Proximity:
         """Return the finder of near points of the two shapes of a contact."""

@@ -208,6 +208,11 @@ class Tree:
         """The pins so far, as the model takes them."""
         return tuple(self._loops)
 
+    def resist(self, link: Link, **numbers: float) -> None:
+        """Give the joint of a body a spring, damping, dry friction or stops, by their names in `BodySpec`."""
+        i = self._index("link", link)
+        self._specs[i] = replace(self._specs[i], **numbers)
+
     def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
         """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
         factors = positive("mass", mass), positive("inertia", inertia)

@@ -19,7 +19,13 @@ _TWO_SIDED = 0.1
 
 def rolling_law(system: ContactSystem) -> str:
     """Return the name of the law of rolling the user chose."""
-    return next(start.name for start in system.start_laws if start.touching)
+    return next((start.name for start in system.start_laws if start.touching), "rolling")
+
+
+def with_stops(system: ContactSystem, laws: tuple[str, ...]) -> tuple[str, ...]:
+    """Return laws of contacts with that of stops of joints in place of rolling."""
+    stops = (m.stop is not None for m in system.contact_pairs)
+    return tuple("stopped" if s and law != "separated" else law for s, law in zip(stops, laws, strict=True))
 
 
 def slip_and_spin(

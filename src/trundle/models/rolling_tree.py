@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, non_negative, number, quaternion
+from trundle.checks import FloatArray, array, choice, non_negative, number
 from trundle.contact.choice import contact_form, make_contact
-from trundle.contact.laws import SEPARATED, Friction, Law, law_named
+from trundle.contact.laws import SEPARATED, Friction, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -20,14 +20,13 @@ from trundle.geometry.shapes.curves import Circle, Line
 from trundle.geometry.shapes.surfaces import Plane, Sphere
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
-from trundle.models.tree.closing import close_gaps, refuse_overlaps, roll
-from trundle.models.tree.conversion import to_matrix
-from trundle.models.tree.joint import Joint
+from trundle.models.tree.closing import close_gaps, refuse_overlaps
 from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
 from trundle.models.tree.stops import JointStop
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
+from trundle.models.tree_start import Rate, given_state, refuse_beyond_stops, with_rolling_rates
 from trundle.threads import cached_property
 
 _NEAR = 0.1
@@ -243,8 +242,10 @@ class RollingTree:
     def place(
         self,
         *,
-        rates: Mapping[str, ArrayLike] | None = None,
+        rates: Mapping[str, Rate] | None = None,
+        slips: Mapping[str, float | Sequence[float]] | None = None,
         contacts: Collection[str] | None = None,
+        laws: Mapping[str, str] | None = None,
         hold: Collection[str] = (),
         tolerance: float | None = None,
         **positions: ArrayLike,
@@ -262,11 +263,18 @@ class RollingTree:
             Neutral (0) if left out.
         rates : mapping
             By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or
-            the angular velocity alone; of a
-            jointed body the joint's rate. The others follow from rolling; where none can, the given ones change a
-            little (at most a fifth).
+            the angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
+            None, follow from rolling; where none can, the given ones change a little (at most a fifth). A rate that
+            follows is *wild* if it is more than 10 times as fast as the fastest given one and the fastest free body,
+            each as the root mean square speed of what it moves: |q'| sqrt(M_qq/m), m all mass beyond the joint. Then a
+            `trundle.errors.TrundleWarning` names it, and the given one that forces it.
+        slips : mapping
+            By the names of contacts: the velocity (d,) m/s, world, of the material point over the terrain, tangential;
+            in the plane a number, along the terrain. Zero if left out.
         contacts : names
             Shapes that touch the terrain (default: all); the others have to be clear of it.
+        laws : mapping
+            By the names of contacts: the law of rolling they start with, where it is not the robot's.
         hold : names
             Bodies whose position or joint may not change when contacts are closed.
         tolerance : float, m
@@ -278,42 +286,66 @@ class RollingTree:
         InputError
             If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
         """
-        system = self.system
+        system, rates = self.system, self._known_rates(rates or {})
         closed = self._closed(contacts)
-        x = self._given(positions, rates or {})
+        starting = self._starting(laws or {}, closed)
+        x = given_state(self, positions, rates)
         model = system.model()
-        kept = {i for name in self._known("hold", hold) for i in self._columns(model, name)}
+        kept = {i for name in self._known("hold", hold) for i in self.columns(model, name)}
         reach = [
             _NEAR * system.contact_pairs[i].shape_A.reference_length if tolerance is None else float(tolerance)
             for i in closed
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
         refuse_overlaps(system, x, atlas)
-        self._refuse_beyond_stops(x)
-        given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
-        x = roll(system, x, atlas, closed, given)
+        refuse_beyond_stops(self, x)
+        over = self._slips(slips or {}, closed)
+        x = with_rolling_rates(self, x, atlas, over, rates)
         x.setflags(write=False)
-        touching = [law.name for law in system.start_laws]
-        laws = tuple(touching[i] if i in closed else "separated" for i in range(len(system.contact_pairs)))
-        start = Start(x, atlas, laws)
+        start = Start(x, atlas, starting)
         for i in closed:
             refuse_locked(system, start, i)
         return start
 
     def given_state(self, **positions: ArrayLike) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
-        return self._given(positions, {})
+        return given_state(self, positions, {})
 
-    def _closed(self, contacts: Collection[str] | None) -> list[int]:
+    def _closed(self, contacts: Collection[str] | None, key: str = "contacts") -> list[int]:
         names = [part.name for part in self.parts]
         if contacts is None:
             return list(range(len(names)))
         if isinstance(contacts, str):
-            raise InputError("contacts", contacts, "a list of names")
+            raise InputError(key, contacts, "a list of names")
         for name in contacts:
             if name not in names:
-                raise InputError("contacts", name, "one of " + ", ".join(names))
+                raise InputError(key, name, "one of " + ", ".join(names))
         return [i for i, name in enumerate(names) if name in contacts]
+
+    def _starting(self, given: Mapping[str, str], closed: Sequence[int]) -> tuple[str, ...]:
+        """Return the names of the laws at the start."""
+        names = [law.name for law in self.system.start_laws]
+        for name, law in given.items():
+            i = self._closed([name], "laws")[0]
+            if i not in closed:
+                raise InputError("laws", name, "a contact that is closed at the start")
+            names[i] = choice(f"laws.{name}", law, start_laws())
+        return tuple(law if i in closed else SEPARATED.name for i, law in enumerate(names))
+
+    def _slips(self, given: Mapping[str, float | Sequence[float]], closed: Sequence[int]) -> dict[int, FloatArray]:
+        """Return the slips of the contacts that are closed, as given, m/s."""
+        slips = {i: np.zeros(self.d) for i in closed}
+        for name, slip in given.items():
+            i, key = self._closed([name], "slips")[0], f"slips.{name}"
+            if i not in slips:
+                raise InputError("slips", name, "a contact that is closed at the start")
+            along = self.d == 2 and np.ndim(slip) == 0
+            slips[i] = np.array([number(key, slip, unit="m/s")]) if along else array(key, slip, (self.d,), unit="m/s")
+        return slips
+
+    def _known_rates(self, rates: Mapping[str, Rate]) -> Mapping[str, Rate]:
+        self._known("rates", rates)
+        return rates
 
     def _known(self, key: str, names: Collection[str]) -> list[str]:
         known = list(self.origins)
@@ -322,82 +354,11 @@ class RollingTree:
                 raise InputError(key, name, "one of " + ", ".join(known))
         return list(names)
 
-    def _columns(self, model: TreeModel, name: str) -> range:
+    def columns(self, model: TreeModel, name: str) -> range:
+        """Return the entries of nu that are of a body's joint."""
         at = model.columns[name]
-        return range(at, at + self._spec(name).joint.size)
+        return range(at, at + self.spec(name).joint.size)
 
-    def _spec(self, name: str) -> BodySpec:
+    def spec(self, name: str) -> BodySpec:
+        """Return the data of a body."""
         return next(spec for spec in self.tree.specs if spec.name == name)
-
-    def _given(self, positions: Mapping[str, ArrayLike], rates: Mapping[str, ArrayLike]) -> FloatArray:
-        """Return x (n_x,) with the poses and velocities the user gave."""
-        model = self.system.model()
-        x = np.zeros(model.x.shape[0])
-        for name, value in positions.items():
-            if name not in self.origins:
-                raise InputError(name, value, "a position of one of " + ", ".join(self.origins))
-        self._known("rates", rates)
-        for name in self.origins:
-            joint = self._spec(name).joint
-            if joint.size == 0:
-                self._refuse_given(name, positions, rates)
-            elif not isinstance(joint, Joint):
-                for key, value in self._free(name, positions.get(name), rates.get(name)).items():
-                    x[model.layout[f"{name}.{key}"]] = value
-            else:
-                start = joint.start
-                x[model.layout[f"{name}.joint"]] = _entries(name, positions.get(name, start), len(start))
-                x[model.layout[f"{name}.rate"]] = _entries(
-                    f"rates.{name}", rates.get(name, np.zeros(joint.size)), joint.size
-                )
-        if self.moving is not None:
-            for key in ("position", "orientation", "twist"):
-                x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
-        return x
-
-    def _refuse_beyond_stops(self, x: FloatArray) -> None:
-        """Raise `InputError` if a joint is not between its stops."""
-        for spec in self.tree.specs:
-            if np.isfinite(spec.low) or np.isfinite(spec.high):
-                q = float(x[self.system.model().layout[f"{spec.name}.joint"]][0])
-                if not spec.low <= q <= spec.high:
-                    raise InputError(spec.name, q, f"between the stops of its joint, {spec.low:g} to {spec.high:g}")
-
-    @staticmethod
-    def _refuse_given(name: str, positions: Mapping[str, ArrayLike], rates: Mapping[str, ArrayLike]) -> None:
-        """Raise `InputError` if a body that cannot move has a position or a rate."""
-        for key, given in ((name, positions), (f"rates.{name}", rates)):
-            if name in given:
-                raise InputError(key, given[name], "left out: its joint does not move")
-
-    def _free(self, name: str, position: ArrayLike | None, rate: ArrayLike | None) -> dict[str, FloatArray]:
-        """Return pose and velocities of the tree's frame of a free body."""
-        d, k = self.d, 1 if self.d == 2 else 3
-        point, orientation = _pose(name, position, d)
-        twist = np.zeros(k + d)
-        if rate is not None:
-            size = k if np.size(rate) == k else k + d
-            twist[:size] = array(f"rates.{name}", np.ravel(rate), (size,))
-        R = to_matrix(orientation)
-        arm = -R @ np.asarray(self.origins[name])
-        w, v = twist[:k], twist[k:]
-        around = w * np.array([-arm[1], arm[0]]) if d == 2 else np.cross(w, arm)
-        return {"position": point + arm, "orientation": orientation, "angular_velocity": w, "velocity": v + around}
-
-
-def _entries(key: str, value: ArrayLike, size: int) -> float | FloatArray:
-    """Return the numbers (size,) of a joint: one alone may be a number."""
-    if size > 1:
-        return array(key, value, (size,))
-    return number(key, np.ravel(value)[0] if np.size(value) == 1 else value)
-
-
-def _pose(name: str, position: ArrayLike | None, d: int) -> tuple[FloatArray, FloatArray]:
-    """Return the place (d,) and the angle (1,) or quaternion (4,) of a free body."""
-    level = np.zeros(1) if d == 2 else np.array([1.0, 0.0, 0.0, 0.0])
-    if position is None:
-        return np.zeros(d), level
-    if np.size(position) == d:
-        return array(name, position, (d,), unit="m"), level
-    numbers = array(name, position, (d + len(level),))
-    return numbers[:d], numbers[d:] if d == 2 else quaternion(name, numbers[d:])

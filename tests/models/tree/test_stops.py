@@ -48,7 +48,7 @@ def test_a_stop_lets_go_when_nothing_presses_on_it() -> None:
     reasons = [(t["reason"], t["to"]) for t in run.metadata["transitions"]]
     assert reasons[0] == ("the gap closed", "stopped")
     assert reasons[1] == ("the contact force reached zero", "separated")
-    # A spring presses the load with 0.005 N; it lets go where m w^2 x, the cart at x = -0.2 cos(w t), is more than that.
+    # A spring presses the load with 0.005 N; it lets go where m w^2 x, of the cart at -0.2 cos(w t), is more.
     w2 = 100.0 / 1.001
     let_go = np.arccos(-0.005 / (1e-3 * w2) / 0.2) / np.sqrt(w2)
     assert run.metadata["transitions"][1]["time"] == pytest.approx(let_go, abs=1e-9)

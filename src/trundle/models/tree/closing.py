@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -106,7 +106,7 @@ def close_gaps(
             break
         Js, normals, M = closure.rows()
         N = np.vstack([*(n @ J for n, J in zip(normals, Js, strict=True)), C])
-        step = _smallest(M, N, gaps, free)
+        step = _smallest(M, N, gaps, np.eye(len(M))[:, list(free)])
         moved = _moved(system, closure.atlas, closure.x, step)
         closure, near = Closure(system, closure.contacts, moved, closure.atlas).with_approaches(near)
         if float(np.linalg.norm(step)) < 1e-15:
@@ -152,53 +152,64 @@ def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
 
 
 def roll(
-    system: ContactSystem, x: FloatArray, atlas: Atlas, contacts: Sequence[int], given: Collection[int]
+    system: ContactSystem,
+    x: FloatArray,
+    atlas: Atlas,
+    slips: Mapping[int, FloatArray],
+    kept: FloatArray,
+    free: FloatArray,
 ) -> FloatArray:
-    """Return the state `x` with velocities that roll: J nu = 0.
+    """Return the state `x` with velocities that slip as said at the contacts `slips`: J nu = slip.
 
-    Those in the columns `given` stay if the others can follow; else they change by the smallest amount (in the metric
-    M) with which all contacts can roll.
+    Those in the span of `kept` (nv, r) stay if the others, of `free` (nv, nv - r), can follow; else they change by the
+    smallest amount (in the metric M) with which all contacts can.
+
+    Parameters
+    ----------
+    slips : mapping of contact -> (d,) m/s, world, or (1,) along the terrain
+        The normal part does not count.
 
     Raises
     ------
     InputError
         If they would change by more than a fifth, or no velocities roll.
     """
-    Js, _, M = Closure(system, tuple(contacts), x, atlas).rows()
+    Js, normals, M = Closure(system, tuple(slips), x, atlas).rows()
     J = np.vstack([*Js, loops_at(system, atlas, x)[0]])
     if not len(J):
         return x
+    over = np.zeros(len(J))
+    for i, (slip, n) in enumerate(zip(slips.values(), normals, strict=True)):
+        full = slip * np.array([n[1], -n[0]]) if len(slip) == 1 else slip - n * float(n @ slip)
+        over[i * len(n) : (i + 1) * len(n)] = full
     nu = np.asarray(_velocities(system, atlas)(x)).ravel()
-    kept = sorted(set(given))
-    free = [i for i in range(len(nu)) if i not in kept]
-    # What no motion of the free columns reaches has to come from the given ones.
-    beyond = np.eye(len(J)) - J[:, free] @ np.linalg.pinv(J[:, free], rcond=_RANK)
-    missed = beyond @ (J @ nu)
+    # What no motion of the free velocities reaches has to come from the given ones.
+    beyond = np.eye(len(J)) - J @ free @ np.linalg.pinv(J @ free, rcond=_RANK)
+    missed = beyond @ (J @ nu - over)
     if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * float(np.max(np.abs(nu))):
-        kept, missed = [], 0.0 * missed
-    wish = _smallest(M, beyond @ J, missed, kept)
+        wish = np.zeros(len(nu))
+    else:
+        wish = _smallest(M, beyond @ J, missed, kept)
     size = float(wish @ M @ wish)
     if size > _BENT**2 * float(nu @ M @ nu):
-        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in values[kept]) for values in (nu, nu + wish))
+        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in kept.T @ values) for values in (nu, nu + wish))
         allowed = f"ones with which every closed contact can roll, such as [{nearest_by}] (angular velocities first)"
         raise InputError("rates", f"[{wanted}]", allowed)
     after = nu + wish
-    after = after + _smallest(M, J, J @ after, free)
-    left = float(np.max(np.abs(J @ after)))
+    after = after + _smallest(M, J, J @ after - over, free)
+    left = float(np.max(np.abs(J @ after - over)))
     if not left <= _ROLLS * (1.0 + float(np.max(np.abs(nu)))):
         raise InputError("contacts", "all closed", f"ones that can roll together (a slip of {left:.3g} m/s is left)")
     return velocities_changed(system, atlas, x, after - nu)
 
 
-def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: Sequence[int]) -> FloatArray:
-    """Return the smallest change (nv,) in the metric M, of the columns `free` alone, that removes the residual."""
-    change = np.zeros(len(M))
-    if len(free):
-        columns = np.ix_(free, free)
-        G = rows[:, free]
-        spread = np.linalg.solve(M[columns], G.T)
-        change[list(free)] = -spread @ (np.linalg.pinv(G @ spread, rcond=_RANK, hermitian=True) @ residual)
-    return change
+def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: FloatArray) -> FloatArray:
+    """Return the smallest change (nv,) in the metric M, in the span of `free` (nv, k), that removes the residual."""
+    if not free.shape[1]:
+        return np.zeros(len(M))
+    G = rows @ free
+    spread = np.linalg.solve(free.T @ M @ free, G.T)
+    return -free @ (spread @ (np.linalg.pinv(G @ spread, rcond=_RANK, hermitian=True) @ residual))
 
 
 def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray) -> FloatArray:

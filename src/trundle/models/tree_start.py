@@ -1,0 +1,214 @@
+"""Where a tree starts: the state that a user gave, the velocities that follow from rolling, and those that are wild."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import null_space, orth
+
+from trundle.checks import FloatArray, array, number, quaternion
+from trundle.errors import InputError, TrundleWarning
+from trundle.models.tree.closing import roll
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.joint import Joint
+from trundle.models.tree.system import Atlas
+from trundle.models.tree.touching import inertia_at
+
+if TYPE_CHECKING:
+    from trundle.models.rolling_tree import RollingTree
+
+Rate = ArrayLike | Sequence[float | None]
+"""Rates of a body; components that are None follow from rolling."""
+
+_WILD = 10.0
+
+
+def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Mapping[str, Rate]) -> FloatArray:
+    """Return x (n_x,) with the poses and velocities the user gave; what is missing is zero."""
+    model = tree.system.model()
+    x = np.zeros(model.x.shape[0])
+    for name, value in positions.items():
+        if name not in tree.origins:
+            raise InputError(name, value, "a position of one of " + ", ".join(tree.origins))
+    for name in tree.origins:
+        joint = tree.spec(name).joint
+        rate, _ = _filled(rates.get(name))
+        if joint.size == 0:
+            _refuse_given(name, positions, rates)
+        elif not isinstance(joint, Joint):
+            for key, value in _free(tree, name, positions.get(name), rate).items():
+                x[model.layout[f"{name}.{key}"]] = value
+        else:
+            start = joint.start
+            x[model.layout[f"{name}.joint"]] = _entries(name, positions.get(name, start), len(start))
+            rate = np.zeros(joint.size) if rate is None else rate
+            x[model.layout[f"{name}.rate"]] = _entries(f"rates.{name}", rate, joint.size)
+    if tree.moving is not None:
+        for key in ("position", "orientation", "twist"):
+            x[model.layout[f"{tree.base}.{key}"]] = getattr(tree.moving, key)
+    return x
+
+
+def refuse_beyond_stops(tree: RollingTree, x: FloatArray) -> None:
+    """Raise `InputError` if a joint is not between its stops."""
+    for spec in tree.tree.specs:
+        if np.isfinite(spec.low) or np.isfinite(spec.high):
+            q = float(x[tree.system.model().layout[f"{spec.name}.joint"]][0])
+            if not spec.low <= q <= spec.high:
+                raise InputError(spec.name, q, f"between the stops of its joint, {spec.low:g} to {spec.high:g}")
+
+
+def with_rolling_rates(
+    tree: RollingTree, x: FloatArray, atlas: Atlas, slips: Mapping[int, FloatArray], rates: Mapping[str, Rate]
+) -> FloatArray:
+    """Return the state `x` with velocities that slip as said at the contacts `slips`, and the given `rates`.
+
+    Warns of wild rates, see `RollingTree.place`.
+    """
+    held = {name: _held(tree, x, name, rate) for name, rate in rates.items()}
+    after = _rolled(tree, x, atlas, slips, held)
+    fast = _fastest(tree, atlas, after, held)
+    if fast is None:
+        return after
+    ratio, name, rate = fast
+
+    def without(given: str) -> float:
+        """Return how wild the wildest rate is where a body's rates are not given."""
+        others = {other: rows for other, rows in held.items() if other != given}
+        found = _fastest(tree, atlas, _rolled(tree, x, atlas, slips, others), others)
+        return 0.0 if found is None else found[0]
+
+    blamed = min((given for given in held if len(held[given])), key=without)
+    text = (
+        f"the start gives {name} a rate of {rate:.4g}, {ratio:.0f} times as fast as what was given: rates.{blamed} = "
+        f"{rates[blamed]} forces it; leave a component out (None) to let it follow"
+    )
+    logging.getLogger("trundle").info(text)
+    warnings.warn(text, TrundleWarning, stacklevel=4)
+    return after
+
+
+def _rolled(
+    tree: RollingTree,
+    x: FloatArray,
+    atlas: Atlas,
+    slips: Mapping[int, FloatArray],
+    held: Mapping[str, FloatArray],
+) -> FloatArray:
+    """Return the state whose velocities obey the rows `held` as `x` does, and slip as said."""
+    nv = tree.system.model().nv
+    rows = np.vstack([np.zeros((0, nv)), *held.values()])
+    columns = np.flatnonzero(np.any(rows != 0, axis=0))
+    if len(columns) == len(rows):  # whole entries of nu
+        kept, free = np.eye(nv)[:, columns], np.delete(np.eye(nv), columns, axis=1)
+    else:
+        kept, free = orth(rows.T), null_space(rows)
+    return roll(tree.system, x, atlas, slips, kept, free)
+
+
+def _fastest(
+    tree: RollingTree, atlas: Atlas, x: FloatArray, held: Mapping[str, FloatArray]
+) -> tuple[float, str, float] | None:
+    """Return how many times as fast as what was given the wildest rate is, its body, and its value, or None."""
+    model, M = tree.system.model(atlas), inertia_at(tree.system, atlas, x)
+    speeds, values, given, joints = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv, dtype=bool), {}
+    beyond = _mass_beyond(tree)
+    for name, at in model.columns.items():
+        joint, layout = tree.spec(name).joint, model.layout
+        moving = [layout[f"{name}.{key}"] for key in joint.velocity()]
+        columns = slice(at, at + joint.size)
+        values[columns] = np.concatenate([x[where] for where in moving])
+        speeds[columns] = np.abs(values[columns]) * np.sqrt(np.diag(M)[columns] / beyond[name])
+        free = not isinstance(joint, Joint)
+        given[columns] = free
+        joints |= {} if free else dict.fromkeys(range(at, at + joint.size), name)
+    for rows in held.values():
+        given |= np.any(rows != 0, axis=0)
+    follows = np.where(given, 0.0, speeds)
+    wildest, most = int(np.argmax(follows)), float(np.max(speeds[given], initial=0.0))
+    if not held or wildest not in joints or not follows[wildest] > _WILD * most > 0.0:
+        return None
+    return float(follows[wildest]) / most, joints[wildest], float(values[wildest])
+
+
+def _mass_beyond(tree: RollingTree) -> dict[str, float]:
+    """Return the mass (kg) that each body carries, its own with it."""
+    specs = tree.tree.specs
+    masses = [spec.mass for spec in specs]
+    for i in reversed(range(len(specs))):
+        if specs[i].parent >= 0:
+            masses[specs[i].parent] += masses[i]
+    return {spec.name: mass for spec, mass in zip(specs, masses, strict=True)}
+
+
+def _held(tree: RollingTree, x: FloatArray, name: str, rate: Rate) -> FloatArray:
+    """Return the rows (r, nv) on nu of the rates of a body that were given."""
+    model, joint = tree.system.model(), tree.spec(name).joint
+    columns = tree.columns(model, name)
+    numbers, given = _filled(rate)
+    rows = np.eye(model.nv)[list(columns)]
+    if numbers is None:
+        return rows[:0]
+    d, k = tree.d, 1 if tree.d == 2 else 3
+    if not isinstance(joint, Joint) and 0 < sum(i >= k for i in given) < d:
+        # A part of the velocity of the user's origin: that of the tree's, less w x arm.
+        arm = -to_matrix(x[model.layout[f"{name}.orientation"]]) @ np.asarray(tree.origins[name])
+        around = np.array([[-arm[1]], [arm[0]]]) if d == 2 else np.cross(np.eye(3), arm).T
+        rows[k:] -= around @ rows[:k]
+    return rows[given]
+
+
+def _filled(rate: Rate | None) -> tuple[FloatArray | ArrayLike | None, list[int]]:
+    """Return the rates with zeros for those that follow, None if all do, and the numbers of those that were given."""
+    if rate is None:
+        return None, []
+    flat = np.ravel(np.asarray(rate, dtype=object)).tolist()
+    given = [i for i, value in enumerate(flat) if value is not None]
+    if len(given) == len(flat):
+        return rate, given  # type: ignore[return-value]
+    return ([0.0 if value is None else value for value in flat] if given else None), given
+
+
+def _refuse_given(name: str, positions: Mapping[str, ArrayLike], rates: Mapping[str, Rate]) -> None:
+    """Raise `InputError` if a body that cannot move has a position or a rate."""
+    for key, given in ((name, positions), (f"rates.{name}", rates)):
+        if name in given:
+            raise InputError(key, given[name], "left out: its joint does not move")
+
+
+def _free(tree: RollingTree, name: str, position: ArrayLike | None, rate: ArrayLike | None) -> dict[str, FloatArray]:
+    """Return pose and velocities of the tree's frame of a free body."""
+    d, k = tree.d, 1 if tree.d == 2 else 3
+    point, orientation = _pose(name, position, d)
+    twist = np.zeros(k + d)
+    if rate is not None:
+        size = k if np.size(rate) == k else k + d
+        twist[:size] = array(f"rates.{name}", np.ravel(rate), (size,))
+    R = to_matrix(orientation)
+    arm = -R @ np.asarray(tree.origins[name])
+    w, v = twist[:k], twist[k:]
+    around = w * np.array([-arm[1], arm[0]]) if d == 2 else np.cross(w, arm)
+    return {"position": point + arm, "orientation": orientation, "angular_velocity": w, "velocity": v + around}
+
+
+def _entries(key: str, value: ArrayLike, size: int) -> float | FloatArray:
+    """Return the numbers (size,) of a joint: one alone may be a number."""
+    if size > 1:
+        return array(key, value, (size,))
+    return number(key, np.ravel(value)[0] if np.size(value) == 1 else value)
+
+
+def _pose(name: str, position: ArrayLike | None, d: int) -> tuple[FloatArray, FloatArray]:
+    """Return the place (d,) and the angle (1,) or quaternion (4,) of a free body."""
+    level = np.zeros(1) if d == 2 else np.array([1.0, 0.0, 0.0, 0.0])
+    if position is None:
+        return np.zeros(d), level
+    if np.size(position) == d:
+        return array(name, position, (d,), unit="m"), level
+    numbers = array(name, position, (d + len(level),))
+    return numbers[:d], numbers[d:] if d == 2 else quaternion(name, numbers[d:])

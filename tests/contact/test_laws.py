@@ -10,7 +10,18 @@ import trundle.geometry as tg
 from tests.contact import pairs
 from tests.oracles import supports
 from trundle.contact.choice import make_contact
-from trundle.contact.laws import FIXED, LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Friction, Sliding, law_named
+from trundle.contact.laws import (
+    FIXED,
+    LAWS,
+    PURE_ROLLING,
+    ROLLING,
+    SEPARATED,
+    SLIDING,
+    STOPPED,
+    Friction,
+    Sliding,
+    law_named,
+)
 from trundle.errors import InputError
 from trundle.models.tree.tree import Tree
 
@@ -29,7 +40,7 @@ def values(model, states, *expressions):
 
 
 def test_the_table_of_laws():
-    assert LAWS == {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED)}
+    assert LAWS == {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, STOPPED)}
     assert [law.name for law in LAWS.values() if law.slipping] == ["sliding"]
     assert [law.name for law in LAWS.values() if not law.touching] == ["separated"]
     assert law_named("pure-rolling") is PURE_ROLLING
@@ -38,7 +49,8 @@ def test_the_table_of_laws():
 
 
 @pytest.mark.parametrize(
-    ("law", "rows"), [("rolling", 3), ("pure-rolling", 4), ("sliding", 1), ("separated", 0), ("fixed", 6)]
+    ("law", "rows"),
+    [("rolling", 3), ("pure-rolling", 4), ("sliding", 1), ("separated", 0), ("fixed", 6), ("stopped", 1)],
 )
 def test_rows_are_the_velocity_rows_and_their_rates(law, rows):
     model, states = setting("sliding" if law == "separated" else "rolling" if law == "fixed" else law)

@@ -297,7 +297,6 @@ class Stopped(Law):
     """A contact without friction, such as a joint at its stop: one row along the normal."""
 
     name = "stopped"
-    slipping = True
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return (n.vrel)' = n.bias + ndot.vrel = 0."""

@@ -9,9 +9,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, choice, non_negative, number
+from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.choice import contact_form, make_contact
-from trundle.contact.laws import SEPARATED, Friction, Law, law_named, start_laws
+from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.proximity import one_contact_only
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -21,12 +21,19 @@ from trundle.geometry.shapes.surfaces import Plane, Sphere
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import close_gaps, refuse_overlaps
-from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
 from trundle.models.tree.stops import JointStop
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Tree, TreeModel
-from trundle.models.tree_start import Rate, given_state, refuse_beyond_stops, with_rolling_rates
+from trundle.models.tree_start import (
+    Rate,
+    columns,
+    given_slips,
+    given_state,
+    refuse_beyond_stops,
+    starting_laws,
+    with_rolling_rates,
+)
 from trundle.threads import cached_property
 
 _NEAR = 0.1
@@ -264,34 +271,43 @@ class RollingTree:
         rates : mapping
             By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or
             the angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
-            None, follow from rolling; where none can, the given ones change a little (at most a fifth). A rate that
-            follows is *wild* if it is more than 10 times as fast as the fastest given one and the fastest free body,
-            each as the root mean square speed of what it moves: |q'| sqrt(M_qq/m), m all mass beyond the joint. Then a
-            `trundle.errors.TrundleWarning` names it, and the given one that forces it.
+            None, follow from rolling; where none can, the given ones change a little (at most a fifth). Of a wild one,
+            see `trundle.models.tree_start`, a `trundle.errors.TrundleWarning` warns.
         slips : mapping
-            By the names of contacts: the velocity (d,) m/s, world, of the material point over the terrain, tangential;
-            in the plane a number, along the terrain. Zero if left out.
+            By the names of contacts, m/s: the tangential velocity (d,), world, of the material point over the terrain;
+            in the plane a number, along it.
         contacts : names
             Shapes that touch the terrain (default: all); the others have to be clear of it.
         laws : mapping
-            By the names of contacts: the law of rolling they start with, where it is not the robot's.
+            By the names of contacts: laws of rolling to start with, in place of the robot's.
         hold : names
             Bodies whose position or joint may not change when contacts are closed.
         tolerance : float, m
-            How far from the terrain, or inside it, shapes that are to touch may be in the given pose (default: a
-            tenth of the shape's size).
+            How far from touching shapes that are to touch may be (default: a tenth of the shape's size).
 
         Raises
         ------
         InputError
             If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
         """
-        system, rates = self.system, self._known_rates(rates or {})
-        closed = self._closed(contacts)
-        starting = self._starting(laws or {}, closed)
+        system, rates = self.system, rates or {}
+        self._known("rates", rates)
+        closed = self.closed("contacts", contacts)
+        starting = starting_laws(self, laws or {}, closed)
         x = given_state(self, positions, rates)
-        model = system.model()
-        kept = {i for name in self._known("hold", hold) for i in self.columns(model, name)}
+        x, atlas = self._with_closed_gaps(x, closed, hold, tolerance)
+        x = with_rolling_rates(self, x, atlas, given_slips(self, slips or {}, closed), rates)
+        x.setflags(write=False)
+        start = Start(x, atlas, starting)
+        for i in closed:
+            refuse_locked(system, start, i)
+        return start
+
+    def _with_closed_gaps(
+        self, x: FloatArray, closed: Sequence[int], hold: Collection[str], tolerance: float | None
+    ) -> tuple[FloatArray, Atlas]:
+        system, model = self.system, self.system.model()
+        kept = {i for name in self._known("hold", hold) for i in columns(self, name)}
         reach = [
             _NEAR * system.contact_pairs[i].shape_A.reference_length if tolerance is None else float(tolerance)
             for i in closed
@@ -299,19 +315,14 @@ class RollingTree:
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])
         refuse_overlaps(system, x, atlas)
         refuse_beyond_stops(self, x)
-        over = self._slips(slips or {}, closed)
-        x = with_rolling_rates(self, x, atlas, over, rates)
-        x.setflags(write=False)
-        start = Start(x, atlas, starting)
-        for i in closed:
-            refuse_locked(system, start, i)
-        return start
+        return x, atlas
 
     def given_state(self, **positions: ArrayLike) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
         return given_state(self, positions, {})
 
-    def _closed(self, contacts: Collection[str] | None, key: str = "contacts") -> list[int]:
+    def closed(self, key: str, contacts: Collection[str] | None) -> list[int]:
+        """Return the numbers of the contacts of these names (None: all); `key` is what an error names."""
         names = [part.name for part in self.parts]
         if contacts is None:
             return list(range(len(names)))
@@ -322,43 +333,9 @@ class RollingTree:
                 raise InputError(key, name, "one of " + ", ".join(names))
         return [i for i, name in enumerate(names) if name in contacts]
 
-    def _starting(self, given: Mapping[str, str], closed: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of the laws at the start."""
-        names = [law.name for law in self.system.start_laws]
-        for name, law in given.items():
-            i = self._closed([name], "laws")[0]
-            if i not in closed:
-                raise InputError("laws", name, "a contact that is closed at the start")
-            names[i] = choice(f"laws.{name}", law, start_laws())
-        return tuple(law if i in closed else SEPARATED.name for i, law in enumerate(names))
-
-    def _slips(self, given: Mapping[str, float | Sequence[float]], closed: Sequence[int]) -> dict[int, FloatArray]:
-        """Return the slips of the contacts that are closed, as given, m/s."""
-        slips = {i: np.zeros(self.d) for i in closed}
-        for name, slip in given.items():
-            i, key = self._closed([name], "slips")[0], f"slips.{name}"
-            if i not in slips:
-                raise InputError("slips", name, "a contact that is closed at the start")
-            along = self.d == 2 and np.ndim(slip) == 0
-            slips[i] = np.array([number(key, slip, unit="m/s")]) if along else array(key, slip, (self.d,), unit="m/s")
-        return slips
-
-    def _known_rates(self, rates: Mapping[str, Rate]) -> Mapping[str, Rate]:
-        self._known("rates", rates)
-        return rates
-
     def _known(self, key: str, names: Collection[str]) -> list[str]:
         known = list(self.origins)
         for name in names:
             if name not in known:
                 raise InputError(key, name, "one of " + ", ".join(known))
         return list(names)
-
-    def columns(self, model: TreeModel, name: str) -> range:
-        """Return the entries of nu that are of a body's joint."""
-        at = model.columns[name]
-        return range(at, at + self.spec(name).joint.size)
-
-    def spec(self, name: str) -> BodySpec:
-        """Return the data of a body."""
-        return next(spec for spec in self.tree.specs if spec.name == name)

@@ -1,4 +1,9 @@
-"""Where a tree starts: the state that a user gave, the velocities that follow from rolling, and those that are wild."""
+"""Where a tree starts: the state that a user gave, the velocities that follow from rolling, and those that are wild.
+
+A joint's rate q' that follows is wild if what it moves moves more than 10 times as fast as all that was given and as
+the free bodies: each as the root mean square speed of the mass m beyond it, |q'| sqrt(M_qq/m). Such a start is hardly
+meant: a component was given that would better follow.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import null_space, orth
 
-from trundle.checks import FloatArray, array, number, quaternion
+from trundle.checks import FloatArray, array, choice, number, quaternion
+from trundle.contact.laws import SEPARATED, start_laws
 from trundle.errors import InputError, TrundleWarning
 from trundle.models.tree.closing import roll
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.joint import Joint
+from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.system import Atlas
 from trundle.models.tree.touching import inertia_at
 
@@ -36,7 +43,7 @@ def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Ma
         if name not in tree.origins:
             raise InputError(name, value, "a position of one of " + ", ".join(tree.origins))
     for name in tree.origins:
-        joint = tree.spec(name).joint
+        joint = _spec(tree, name).joint
         rate, _ = _filled(rates.get(name))
         if joint.size == 0:
             _refuse_given(name, positions, rates)
@@ -63,12 +70,47 @@ def refuse_beyond_stops(tree: RollingTree, x: FloatArray) -> None:
                 raise InputError(spec.name, q, f"between the stops of its joint, {spec.low:g} to {spec.high:g}")
 
 
+def starting_laws(tree: RollingTree, given: Mapping[str, str], closed: Sequence[int]) -> tuple[str, ...]:
+    """Return the names of the laws at the start."""
+    names = [law.name for law in tree.system.start_laws]
+    for name, law in given.items():
+        i = tree.closed("laws", [name])[0]
+        if i not in closed:
+            raise InputError("laws", name, "a contact that is closed at the start")
+        names[i] = choice(f"laws.{name}", law, start_laws())
+    return tuple(law if i in closed else SEPARATED.name for i, law in enumerate(names))
+
+
+def given_slips(
+    tree: RollingTree, given: Mapping[str, float | Sequence[float]], closed: Sequence[int]
+) -> dict[int, FloatArray]:
+    """Return the slips of the contacts that are closed, as given, m/s."""
+    slips = {i: np.zeros(tree.d) for i in closed}
+    for name, slip in given.items():
+        i, key = tree.closed("slips", [name])[0], f"slips.{name}"
+        if i not in slips:
+            raise InputError("slips", name, "a contact that is closed at the start")
+        along = tree.d == 2 and np.ndim(slip) == 0
+        slips[i] = np.array([number(key, slip, unit="m/s")]) if along else array(key, slip, (tree.d,), unit="m/s")
+    return slips
+
+
+def columns(tree: RollingTree, name: str) -> range:
+    """Return the entries of nu that are of a body's joint."""
+    at = tree.system.model().columns[name]
+    return range(at, at + _spec(tree, name).joint.size)
+
+
+def _spec(tree: RollingTree, name: str) -> BodySpec:
+    return next(spec for spec in tree.tree.specs if spec.name == name)
+
+
 def with_rolling_rates(
     tree: RollingTree, x: FloatArray, atlas: Atlas, slips: Mapping[int, FloatArray], rates: Mapping[str, Rate]
 ) -> FloatArray:
     """Return the state `x` with velocities that slip as said at the contacts `slips`, and the given `rates`.
 
-    Warns of wild rates, see `RollingTree.place`.
+    Warns of wild rates.
     """
     held = {name: _held(tree, x, name, rate) for name, rate in rates.items()}
     after = _rolled(tree, x, atlas, slips, held)
@@ -103,9 +145,9 @@ def _rolled(
     """Return the state whose velocities obey the rows `held` as `x` does, and slip as said."""
     nv = tree.system.model().nv
     rows = np.vstack([np.zeros((0, nv)), *held.values()])
-    columns = np.flatnonzero(np.any(rows != 0, axis=0))
-    if len(columns) == len(rows):  # whole entries of nu
-        kept, free = np.eye(nv)[:, columns], np.delete(np.eye(nv), columns, axis=1)
+    whole = np.flatnonzero(np.any(rows != 0, axis=0))
+    if len(whole) == len(rows):  # entries of nu
+        kept, free = np.eye(nv)[:, whole], np.delete(np.eye(nv), whole, axis=1)
     else:
         kept, free = orth(rows.T), null_space(rows)
     return roll(tree.system, x, atlas, slips, kept, free)
@@ -119,13 +161,13 @@ def _fastest(
     speeds, values, given, joints = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv, dtype=bool), {}
     beyond = _mass_beyond(tree)
     for name, at in model.columns.items():
-        joint, layout = tree.spec(name).joint, model.layout
+        joint, layout = _spec(tree, name).joint, model.layout
         moving = [layout[f"{name}.{key}"] for key in joint.velocity()]
-        columns = slice(at, at + joint.size)
-        values[columns] = np.concatenate([x[where] for where in moving])
-        speeds[columns] = np.abs(values[columns]) * np.sqrt(np.diag(M)[columns] / beyond[name])
+        own = slice(at, at + joint.size)
+        values[own] = np.concatenate([x[where] for where in moving])
+        speeds[own] = np.abs(values[own]) * np.sqrt(np.diag(M)[own] / beyond[name])
         free = not isinstance(joint, Joint)
-        given[columns] = free
+        given[own] = free
         joints |= {} if free else dict.fromkeys(range(at, at + joint.size), name)
     for rows in held.values():
         given |= np.any(rows != 0, axis=0)
@@ -148,10 +190,10 @@ def _mass_beyond(tree: RollingTree) -> dict[str, float]:
 
 def _held(tree: RollingTree, x: FloatArray, name: str, rate: Rate) -> FloatArray:
     """Return the rows (r, nv) on nu of the rates of a body that were given."""
-    model, joint = tree.system.model(), tree.spec(name).joint
-    columns = tree.columns(model, name)
+    model, joint = tree.system.model(), _spec(tree, name).joint
+    own = columns(tree, name)
     numbers, given = _filled(rate)
-    rows = np.eye(model.nv)[list(columns)]
+    rows = np.eye(model.nv)[list(own)]
     if numbers is None:
         return rows[:0]
     d, k = tree.d, 1 if tree.d == 2 else 3

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, integer
-from trundle.contact.laws import Law
+from trundle.contact.laws import LAWS, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -194,6 +194,15 @@ class ContactSystem:
     def shape_pairs(self) -> dict[int, ContactPair]:
         """The contacts of shapes by number: those that are no stops of joints."""
         return {i: m for i, m in enumerate(self.contact_pairs) if m.stop is None}
+
+    def on_separation(self, contact: int) -> OnSeparation:
+        """Return what to do when a contact comes apart; joints leave their stops."""
+        return self.rules.on_separation if self.contact_pairs[contact].stop is None else "fly"
+
+    def with_stops(self, laws: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the laws of all contacts, with that of stops of joints where those are closed."""
+        stops = (m.stop is not None and LAWS[law].touching for m, law in zip(self.contact_pairs, laws, strict=True))
+        return tuple(STOPPED.name if stop else law for stop, law in zip(stops, laws, strict=True))
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, ...], ...]:

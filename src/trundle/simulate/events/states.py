@@ -22,12 +22,6 @@ def rolling_law(system: ContactSystem) -> str:
     return next((start.name for start in system.start_laws if start.touching), "rolling")
 
 
-def with_stops(system: ContactSystem, laws: tuple[str, ...]) -> tuple[str, ...]:
-    """Return laws of contacts with that of stops of joints in place of rolling."""
-    stops = (m.stop is not None for m in system.contact_pairs)
-    return tuple("stopped" if s and law != "separated" else law for s, law in zip(stops, laws, strict=True))
-
-
 def slip_and_spin(
     system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
 ) -> tuple[FloatArray, FloatArray, float]:

@@ -24,7 +24,6 @@ from trundle.simulate.events.states import (
     rolling_law,
     slip_and_spin,
     slip_directions,
-    with_stops,
 )
 from trundle.simulate.mode import Mode
 from trundle.status import Status
@@ -133,7 +132,7 @@ class EventHandler:
             onsets[i] = onset
         born = {i: law for i, law in found.laws.items() if law == "separated" or i in found.onsets}
         unarmed = frozenset(f"{self.name(i)}.{_BORN_ZERO[law]}" for i, law in born.items())
-        return HybridState(now.t, now.x, Mode(with_stops(self.system, laws), atlas), onsets, unarmed)
+        return HybridState(now.t, now.x, Mode(self.system.with_stops(laws), atlas), onsets, unarmed)
 
     def _at_the_tip(self, now: HybridState, event: Event, phase: CompiledMode) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
@@ -159,8 +158,7 @@ def _stop(status: Status) -> Resolve:
 
 def _separate(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> HybridState | Status:
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
-    stop = board.system.contact_pairs[event.contact].stop is not None
-    if touching == 1 and board.system.rules.on_separation != "fly" and not stop:
+    if touching == 1 and board.system.on_separation(event.contact) != "fly":
         return Status.SEPARATED
     if any(event.contact in corners for corners in board.system.patches):
         # Of a patch several corners let go at once.
@@ -312,7 +310,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     x = velocities_changed(system, atlas, x, impact.jump)
     names_of = {"rolling": rolling_law(system), "spinning": "rolling"}
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
-    mode = Mode(with_stops(system, tuple(names_of.get(law, law) for law in laws)), atlas)
+    mode = Mode(system.with_stops(tuple(names_of.get(law, law) for law in laws)), atlas)
     names = [joined.name for joined in system.model(atlas).constraints]
     # What reaches the ground in flight at this very instant lands next: its gap stays armed.
     moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]

@@ -387,7 +387,7 @@ class Runner:
 
     def _note(self, at: HybridState, following: str, reason: str, contact: int | None = None) -> None:
         note: Transition = {"time": at.t, "from": at.mode.label, "to": following, "reason": reason}
-        if contact is not None and len(self.system.pairs) > 1:
+        if contact is not None and self.system.several:
             note["contact"] = self.board.name(contact)
         self.log.transitions.append(note)
 

@@ -28,7 +28,7 @@ def test_a_pendulum_reaches_its_stop_when_it_should_and_stays(d: int) -> None:
     # q'^2/2 = (3 g/2 l)(cos q - cos q0); s = sqrt(q0 - q) takes the root out of the integral.
     time, _ = quad(lambda s: 2 * s / np.sqrt(3 * G * (np.cos(1.2 - s * s) - np.cos(1.2))), 0, np.sqrt(0.9))
     assert reached["time"] == pytest.approx(time, abs=1e-9)
-    assert (reached["from"], reached["to"]) == ("separated", "stopped")
+    assert (reached["from"], reached["to"], reached["contact"]) == ("separated", "stopped", "rod-low")
     after = run["time"] > time
     np.testing.assert_allclose(run["joint_position"][after], 0.3, atol=1e-12)
     assert np.all(run["joint_velocity"][after] == 0)

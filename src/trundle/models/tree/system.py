@@ -195,6 +195,11 @@ class ContactSystem:
         """The contacts of shapes by number: those that are no stops of joints."""
         return {i: m for i, m in enumerate(self.contact_pairs) if m.stop is None}
 
+    @property
+    def several(self) -> bool:
+        """Whether a record has to say which contact it means: shapes touch in several pairs, or joints have stops."""
+        return len(self.pairs) > 1 or len(self.shape_pairs) < len(self.contact_pairs)
+
     def on_separation(self, contact: int) -> OnSeparation:
         """Return what to do when a contact comes apart; joints leave their stops."""
         return self.rules.on_separation if self.contact_pairs[contact].stop is None else "fly"

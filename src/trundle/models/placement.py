@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number, quaternion
 from trundle.contact.contact import kinematics
@@ -172,70 +173,37 @@ def place_in_plane(
     return Placement(np.array([theta]), np.array([w]), v, points)
 
 
-def fly_in_space(
-    pair: BodyOnBase,
-    object_position: Sequence[float],
-    object_quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
-    object_velocity: Sequence[float] = (0.0, 0.0, 0.0),
-    object_angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
-) -> Placement:
-    """Place an object in the air over a hand or ground in space; see `RollingPair.place`."""
-    orientation = quaternion("object_quaternion", object_quaternion)
-    w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
-    return _in_the_air(pair, "object_position", object_position, orientation, w, object_velocity)
+def flight_names(pair: BodyOnBase) -> list[str]:
+    """Return what a start in the air is given by: position, orientation, velocity, angular velocity."""
+    prefix = "" if pair.d == 2 and isinstance(pair.base, Ground) else "object_"
+    turn = "angle" if pair.d == 2 else "quaternion"
+    return [prefix + name for name in ("position", turn, "velocity", "angular_velocity")]
 
 
-def fly_over_planar_hand(
-    pair: BodyOnBase,
-    object_position: Sequence[float],
-    object_angle: float = 0.0,
-    object_velocity: Sequence[float] = (0.0, 0.0),
-    object_angular_velocity: float = 0.0,
-) -> Placement:
-    """Place an object in the air over a hand in the plane; see `RollingPair.place`."""
-    orientation = np.array([number("object_angle", object_angle, unit="rad")])
-    w = np.array([number("object_angular_velocity", object_angular_velocity, unit="rad/s")])
-    return _in_the_air(pair, "object_position", object_position, orientation, w, object_velocity)
-
-
-def fly_in_plane(
-    pair: BodyOnBase,
-    position: Sequence[float],
-    angle: float = 0.0,
-    velocity: Sequence[float] = (0.0, 0.0),
-    angular_velocity: float = 0.0,
-) -> Placement:
-    """Place a body in the air over terrain in the plane; see `RollingPair.place`."""
-    orientation = np.array([number("angle", angle, unit="rad")])
-    w = np.array([number("angular_velocity", angular_velocity, unit="rad/s")])
-    return _in_the_air(pair, "position", position, orientation, w, velocity)
-
-
-def _in_the_air(
-    pair: BodyOnBase,
-    key: str,
-    position: Sequence[float],
-    orientation: FloatArray,
-    w: FloatArray,
-    velocity: Sequence[float],
-) -> Placement:
-    """Place a body with its centre of mass at `position` (d,), world."""
+def place_in_the_air(pair: BodyOnBase, given: Mapping[str, ArrayLike]) -> Placement:
+    """Place a body in the air over its base, by the names of `flight_names`; see `RollingPair.place`."""
     base, d = pair.base, pair.d
-    center = array(key, position, (d,), unit="m")
-    v = array(key.replace("position", "velocity"), velocity, (d,), unit="m/s")
+    position, turn, velocity, turning = flight_names(pair)
+    center = array(position, given[position], (d,), unit="m")
+    v = array(velocity, given.get(velocity, np.zeros(d)), (d,), unit="m/s")
+    if d == 2:
+        orientation = np.array([number(turn, given.get(turn, 0.0), unit="rad")])
+        w = np.array([number(turning, given.get(turning, 0.0), unit="rad/s")])
+    else:
+        orientation = quaternion(turn, given.get(turn, (1.0, 0.0, 0.0, 0.0)))
+        w = array(turning, given.get(turning, np.zeros(3)), (3,), unit="rad/s")
     R_base, p_base = (base.R_world_hand, np.asarray(base.position)) if isinstance(base, Hand) else (np.eye(d), 0.0)
     R = to_matrix(orientation)
     origin = R_base.T @ (center - R @ np.asarray(pair.body.center_of_mass) - p_base)
     near = Proximity(pair.body.shape, base.shape).local_minima(R_base.T @ R, origin)[0]
-    refuse_overlap(pair, key, center, near.gap)
-    points = ContactPoints(near.x_A, near.x_B, near.n_B, center)
-    return Placement(orientation, w, v, points, flies=True)
+    refuse_overlap(pair, center, near.gap)
+    return Placement(orientation, w, v, ContactPoints(near.x_A, near.x_B, near.n_B, center), flies=True)
 
 
-def refuse_overlap(pair: BodyOnBase, key: str, center: FloatArray, gap: float) -> None:
+def refuse_overlap(pair: BodyOnBase, center: FloatArray, gap: float) -> None:
     """Raise `InputError` if a body that is to start in the air is inside its base."""
     if gap < -_INSIDE * pair.body.shape.reference_length:
-        raise InputError(key, center, f"clear of the base (the bodies overlap by {-gap:.3g} m)")
+        raise InputError(flight_names(pair)[0], center, f"clear of the base (the bodies overlap by {-gap:.3g} m)")
 
 
 def _onto_base(shape: Shape, wanted: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:

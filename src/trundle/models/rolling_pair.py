@@ -18,11 +18,10 @@ from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.models.placement import (
     Placement,
-    fly_in_plane,
-    fly_in_space,
-    fly_over_planar_hand,
+    flight_names,
     place_in_plane,
     place_in_space,
+    place_in_the_air,
     place_on_planar_hand,
     refuse_locked,
     refuse_overlap,
@@ -228,21 +227,19 @@ class RollingPair:
             If no point of the body fits, the bodies overlap or are curved alike (then they touch in more than
             a point: the contact is locked), pure rolling would start with a spin, or a name is not known.
         """
-        plane = isinstance(self.base, Hand) if self.d == 2 else None
-        key = "position" if plane is False else "object_position"
-        if key in initial:
-            place = {None: fly_in_space, True: fly_over_planar_hand, False: fly_in_plane}[plane]
-        else:
-            place = {None: place_in_space, True: place_on_planar_hand, False: place_in_plane}[plane]
-        known = list(signature(place).parameters)[1:]
+        flight = flight_names(self)
+        place = place_in_space
+        if self.d == 2:
+            place = place_on_planar_hand if isinstance(self.base, Hand) else place_in_plane
+        known = flight if flight[0] in initial else list(signature(place).parameters)[1:]
         for name, value in initial.items():
             if name not in known:
                 raise InputError(name, value, "left out: a start has " + ", ".join(known))
-        placement = place(self, **initial)
+        placement = place_in_the_air(self, initial) if known is flight else place(self, **initial)
         start = self.start(placement)
         if placement.flies:
             found = nearest(self.system, start.atlas, start.x, 0)
-            refuse_overlap(self, key, placement.points.center_of_mass, 0.0 if found is None else found.gap)
+            refuse_overlap(self, placement.points.center_of_mass, 0.0 if found is None else found.gap)
         else:
             refuse_locked(self.system, start)
         return start

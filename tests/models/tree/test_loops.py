@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -128,6 +130,13 @@ def test_a_wheel_on_pinned_arms_lands_with_the_inertia_of_the_loop() -> None:
     assert np.all(np.diff(run["energy"]) < 1e-9)
     np.testing.assert_allclose(run["joint_velocity"][-1, :3], 0, atol=1e-9)  # one freedom, which the ground takes
     assert run["gap"].min() > -1e-9
+
+
+def test_loops_are_copied_with_the_robot_and_for_simulation_alone() -> None:
+    robot = pickle.loads(pickle.dumps(four_bar())).scaled(mass=2.0)
+    assert len(robot.model().loops) == 1
+    with pytest.raises(InputError, match="loops are for simulation"):
+        robot.model().inverse_dynamics([], ca.SX(3, 1), ca.SX(2, 1))
 
 
 def test_loops_that_cannot_close_say_so() -> None:

@@ -1,8 +1,9 @@
 """Where a tree starts: the state that a user gave, the velocities that follow from rolling, and those that are wild.
 
-A joint's rate q' that follows is wild if what it moves moves more than 10 times as fast as all that was given and as
-the free bodies: each as the root mean square speed of the mass m beyond it, |q'| sqrt(M_qq/m). Such a start is hardly
-meant: a component was given that would better follow.
+A joint's rate q' that follows is wild if what it moves moves faster, relative to its parent, than all that was given
+and than the free bodies: each as the root mean square speed of the mass m beyond it, |q'| sqrt(M_qq/m). A wheel that
+rolls is slower than what it carries; a fork that has to turn back at once is not. Such a start is hardly meant: a
+component was given that would better follow.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Rate = ArrayLike | Sequence[float | None]
 """Rates of a body; components that are None follow from rolling."""
 
-_WILD = 10.0
+_WILD = 1.0
 
 
 def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Mapping[str, Rate]) -> FloatArray:
@@ -127,8 +128,8 @@ def with_rolling_rates(
 
     blamed = min((given for given in held if len(held[given])), key=without)
     text = (
-        f"the start gives {name} a rate of {rate:.4g}, {ratio:.0f} times as fast as what was given: rates.{blamed} = "
-        f"{rates[blamed]} forces it; leave a component out (None) to let it follow"
+        f"the start gives {name} a rate of {rate:.4g}, {ratio:.3g} times as fast as all that was given: "
+        f"rates.{blamed} = {rates[blamed]} forces it; leave a component out (None) to let it follow"
     )
     logging.getLogger("trundle").info(text)
     warnings.warn(text, TrundleWarning, stacklevel=4)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import trundle
@@ -115,10 +116,10 @@ def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(Markdown=str))  # not needed to test
 
-    def run(name: str) -> dict[str, Any]:
+    def run(name: str, until: str = "\0") -> dict[str, Any]:
         cells = re.findall(
             r"^```\{code-cell\} ipython3\n(?::[^\n]*\n)?(.*?)^```$",
-            (DOCS / name).read_text(),
+            (DOCS / name).read_text().split(until)[0],
             flags=re.MULTILINE | re.DOTALL,
         )
         names: dict[str, Any] = {}
@@ -126,6 +127,21 @@ def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return names
 
     return run
+
+
+def test_the_bicycle_of_the_documentation_has_the_published_eigenvalues(run_page: Any) -> None:
+    names = run_page("robot.md", until="## Roll")
+    published = [-14.07838969279822, -0.77534188219585 - 4.46486771378823j, -0.77534188219585 + 4.46486771378823j]
+    np.testing.assert_allclose(names["eigenvalues"](5.0), [*published, -0.32286642900409], rtol=1e-9)
+    assert names["unstable"][:8] == [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 6.5]
+
+
+@pytest.mark.slow
+def test_the_bicycle_of_the_documentation_steadies_itself(run_page: Any) -> None:
+    run = run_page("robot.md")["run"]
+    assert run.status is trundle.Status.SUCCESS
+    assert abs(run["joint_position"][-1, 0]) < 0.03 * abs(run["joint_position"][:, 0]).max()
+    np.testing.assert_allclose(run["energy"], run["energy"][0], rtol=1e-11)
 
 
 @pytest.mark.slow

@@ -42,6 +42,16 @@ class TrundleError(Exception):
         return printable(super().__str__(), keep="\n")
 
 
+class TrundleWarning(UserWarning):
+    """A value given by the user is acceptable, but leads to something that was hardly meant.
+
+    Examples
+    --------
+    >>> issubclass(trundle.errors.TrundleWarning, UserWarning)
+    True
+    """
+
+
 class InputError(TrundleError, ValueError):
     """A value given by the user is not acceptable.
 

@@ -20,6 +20,7 @@ from trundle.contact.laws import (
     ROLLING,
     SEPARATED,
     SLIDING,
+    STOPPED,
     Friction,
     Sliding,
     law_named,
@@ -42,7 +43,7 @@ def values(model, states, *expressions):
 
 
 def test_the_table_of_laws():
-    held = (PIVOTING, RESTING, HUNT_CROSSLEY)
+    held = (PIVOTING, RESTING, HUNT_CROSSLEY, STOPPED)
     assert LAWS == {law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, *held)}
     assert [law.name for law in LAWS.values() if law.slipping] == ["sliding", "hunt-crossley"]
     assert [law.name for law in LAWS.values() if not law.touching] == ["separated"]
@@ -53,13 +54,7 @@ def test_the_table_of_laws():
 
 @pytest.mark.parametrize(
     ("law", "rows"),
-    [
-        ("rolling", 3),
-        ("pure-rolling", 4),
-        ("sliding", 1),
-        ("separated", 0),
-        ("fixed", 6),
-    ],
+    [("rolling", 3), ("pure-rolling", 4), ("sliding", 1), ("separated", 0), ("fixed", 6), ("stopped", 1)],
 )
 def test_rows_are_the_velocity_rows_and_their_rates(law, rows):
     model, states = setting("sliding" if law == "separated" else "rolling" if law == "fixed" else law)

@@ -31,7 +31,7 @@ ARMED = 1e-9
 
 _CLEARLY = 20.0
 
-STOPPED = 1e-7
+STILL_RATE = 1e-7
 """Rate (rad/s) at which a turning that is resisted has stopped."""
 
 SMOOTH_RATE = 1e-3
@@ -84,12 +84,12 @@ def _turning_margins(k: Kinematics, law: Law, friction: Friction, load: ca.SX, l
             margins["rolling"] = friction.rolling * load - ca.norm_2(lam[at : at + k.T.shape[1]])
         at += k.T.shape[1]
     elif friction.rolling > 0:
-        margins["rolling_rate"] = ca.norm_2(turning) - STOPPED
+        margins["rolling_rate"] = ca.norm_2(turning) - STILL_RATE
     if law.holds_spin and space:
         if friction.spin_bound > 0:
             margins["torsion"] = friction.spin_bound * load - ca.fabs(lam[at])
     elif space and friction.drilling > 0:
-        margins["spin_rate"] = ca.fabs(spin) - STOPPED
+        margins["spin_rate"] = ca.fabs(spin) - STILL_RATE
     return margins
 
 
@@ -105,7 +105,7 @@ class Sticking(Law):
     holds_rolling : bool
         No rolling: T'wrel = 0, in the plane wrel = 0.
     onset : (k,), optional
-        Unit vector: the direction of a turning that is still zero; it is weighted with `STOPPED`.
+        Unit vector: the direction of a turning that is still zero; it is weighted with `STILL_RATE`.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Sticking(Law):
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return vrel' = 0 and what is held of the turning (theory, "What rolling forbids")."""
-        return _turned(k, self, friction, self.onset, STOPPED)
+        return _turned(k, self, friction, self.onset, STILL_RATE)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
         """Return the force lam[:d] and the moment about the normal: the last multiplier, or what resists a spin."""
@@ -133,7 +133,7 @@ class Sticking(Law):
         force, moment = lam[:d], ca.SX(1, 1)
         if k.wrel.shape[0] == 3 and self.holds_spin:
             return force, lam[-1]
-        resisting, viscous = load_moment(k, friction, self, STOPPED, self.onset), viscous_moment(k, friction)
+        resisting, viscous = load_moment(k, friction, self, STILL_RATE, self.onset), viscous_moment(k, friction)
         if k.wrel.shape[0] == 3 and resisting is not None:
             moment = dot(k.n, resisting) * (dot(k.n, force) + friction.adhesion)
         return force, (moment if viscous is None or k.wrel.shape[0] == 1 else moment + dot(k.n, viscous))
@@ -281,6 +281,26 @@ class Fixed(Law):
 
 
 @dataclass(frozen=True)
+class Stopped(Law):
+    """A contact without friction, such as a joint at its stop: one row along the normal."""
+
+    name = "stopped"
+
+    def rows(self, k: Kinematics, friction: Friction) -> Rows:
+        """Return (n.vrel)' = n.bias + ndot.vrel = 0."""
+        b = dot(k.n, k.bias) + dot(k.ndot, k.vrel)
+        return Rows(k.n.T @ k.LA, k.n.T @ k.LB, b, dot(k.n, k.vrel), dot(k.n, k.gap))
+
+    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
+        """Return lam n; no moment."""
+        return k.n * lam, ca.SX(1, 1)
+
+    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
+        """Return f_n."""
+        return {"normal_force": lam}
+
+
+@dataclass(frozen=True)
 class HuntCrossley(Law):
     """Compliant contact: no rows, a force of the depth p = -gap > 0 and of its rate p' = -n.vrel.
 
@@ -335,8 +355,10 @@ SLIDING = Sliding()
 SEPARATED = Separated()
 FIXED = Fixed()
 HUNT_CROSSLEY = HuntCrossley()
+STOPPED = Stopped()
 LAWS: dict[str, Law] = {
-    law.name: law for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, PIVOTING, RESTING, HUNT_CROSSLEY)
+    law.name: law
+    for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, PIVOTING, RESTING, HUNT_CROSSLEY, STOPPED)
 }
 
 

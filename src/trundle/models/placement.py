@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number, quaternion
 from trundle.contact.contact import kinematics
@@ -22,13 +23,14 @@ from trundle.numerics.space import cross
 
 _SPIN = 1e-9
 _OVERLAP = 1e-6
+_INSIDE = 1e-9
 _ROUND = 1e-9
 _REACH = 0.5  # of the body's size: a point farther off the surface is no imprecise point of contact, but another one
 
 
 @dataclass(frozen=True)
 class ContactPoints:
-    """A contact found at the start.
+    """A contact found at the start, or the nearest points of a body in the air.
 
     Attributes
     ----------
@@ -58,12 +60,15 @@ class Placement:
     velocity : (d,) m/s, world
         Of the centre of mass.
     points : ContactPoints
+    flies : bool
+        Whether the body starts in the air.
     """
 
     orientation: FloatArray
     angular_velocity: FloatArray
     velocity: FloatArray
     points: ContactPoints
+    flies: bool = False
 
 
 class BodyOnBase(Protocol):
@@ -166,6 +171,39 @@ def place_in_plane(
     tangent = np.array([n_B[1], -n_B[0]])
     v = number("slip", slip, unit="m/s") * tangent - _swept(np.array([w]), x_B - points.center_of_mass)
     return Placement(np.array([theta]), np.array([w]), v, points)
+
+
+def flight_names(pair: BodyOnBase) -> list[str]:
+    """Return what a start in the air is given by: position, orientation, velocity, angular velocity."""
+    prefix = "" if pair.d == 2 and isinstance(pair.base, Ground) else "object_"
+    turn = "angle" if pair.d == 2 else "quaternion"
+    return [prefix + name for name in ("position", turn, "velocity", "angular_velocity")]
+
+
+def place_in_the_air(pair: BodyOnBase, given: Mapping[str, ArrayLike]) -> Placement:
+    """Place a body in the air over its base, by the names of `flight_names`; see `RollingPair.place`."""
+    base, d = pair.base, pair.d
+    position, turn, velocity, turning = flight_names(pair)
+    center = array(position, given[position], (d,), unit="m")
+    v = array(velocity, given.get(velocity, np.zeros(d)), (d,), unit="m/s")
+    if d == 2:
+        orientation = np.array([number(turn, given.get(turn, 0.0), unit="rad")])
+        w = np.array([number(turning, given.get(turning, 0.0), unit="rad/s")])
+    else:
+        orientation = quaternion(turn, given.get(turn, (1.0, 0.0, 0.0, 0.0)))
+        w = array(turning, given.get(turning, np.zeros(3)), (3,), unit="rad/s")
+    R_base, p_base = (base.R_world_hand, np.asarray(base.position)) if isinstance(base, Hand) else (np.eye(d), 0.0)
+    R = to_matrix(orientation)
+    origin = R_base.T @ (center - R @ np.asarray(pair.body.center_of_mass) - p_base)
+    near = Proximity(pair.body.shape, base.shape).local_minima(R_base.T @ R, origin)[0]
+    refuse_overlap(pair, center, near.gap)
+    return Placement(orientation, w, v, ContactPoints(near.x_A, near.x_B, near.n_B, center), flies=True)
+
+
+def refuse_overlap(pair: BodyOnBase, center: FloatArray, gap: float) -> None:
+    """Raise `InputError` if a body that is to start in the air is inside its base."""
+    if gap < -_INSIDE * pair.body.shape.reference_length:
+        raise InputError(flight_names(pair)[0], center, f"clear of the base (the bodies overlap by {-gap:.3g} m)")
 
 
 def _onto_base(shape: Shape, wanted: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:

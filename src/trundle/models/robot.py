@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import array, choice, non_negative, number
+from trundle.checks import FloatArray, array, choice, non_negative, number
 from trundle.contact.laws import Friction, start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
@@ -19,8 +20,10 @@ from trundle.models.rigid_body import Ground, RigidBody
 from trundle.models.rolling_tree import Part, RollingTree
 from trundle.models.tree.force import Force, ForceLaw, Potential, States, Value
 from trundle.models.tree.joint import Joint
+from trundle.models.tree.joints import BodySpec, Fixed
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
+from trundle.numerics.rotations import rotation_plane, rotation_rpy
 from trundle.parameters import parameter
 
 TERRAIN = "terrain"
@@ -92,6 +95,7 @@ class Robot:
         center_of_mass: Sequence[float] | None = None,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         restitution: float | None = None,
         actuated: bool = False,
@@ -110,6 +114,8 @@ class Robot:
             What rolls on the terrain.
         shape_at : (d,) m
             Where the shape's origin is in the body's frame.
+        shape_rpy : (3,) rad, or a number in the plane
+            How the shape is turned there: R_body_shape = Rz(yaw) Ry(pitch) Rx(roll); in the plane counter-clockwise.
         friction : float, optional
             Coulomb's coefficient with the terrain, the terrain's own unless given.
         restitution : float, optional
@@ -118,15 +124,14 @@ class Robot:
             Whether an external torque (N m; (3,) in space, world) is an input.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
         link = self._tree.free(mass, moments, name=name, actuated=actuated)
         self._origins[name] = tuple(-c + 0.0 for c in com)
-        self.attach(link, shape, at=shape_at, friction=friction, restitution=restitution)
-        return link
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction, restitution=restitution)
 
     def revolute(
         self,
-        parent: Link,
+        parent: Link | None,
         at: Sequence[float],
         mass: float,
         inertia: ArrayLike = "solid",
@@ -136,22 +141,26 @@ class Robot:
         actuated: bool = True,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
-        """Add a body hinged to `parent` at the point `at` (d,), m, of the parent's frame.
+        """Add a body hinged to `parent` (None: the world) at the point `at` (d,), m, of the parent's frame.
 
         The hinge is the origin of the new body's frame; ``axis`` (3,) is in the parent's axes (in the plane always
         counter-clockwise). An actuated joint has a torque (N m) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
-        link = self._tree.revolute(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
-        return self._jointed(link, shape, shape_at, friction)
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
+        link = self._tree.revolute(
+            parent or self._world, self._joint(parent, at), mass, moments, com, axis, actuated, name
+        )
+        self._origins[link.name] = (0.0,) * self._tree.d
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
     def prismatic(
         self,
-        parent: Link,
+        parent: Link | None,
         at: Sequence[float],
         mass: float,
         inertia: ArrayLike = "solid",
@@ -161,17 +170,21 @@ class Robot:
         actuated: bool = True,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
-        """Add a body that slides along `axis` (d,), default x, of `parent` from the point `at` (d,), m.
+        """Add a body that slides along `axis` (d,), default x, of `parent` (None: world) from its point `at` (d,), m.
 
         An actuated joint has a force (N) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
-        link = self._tree.prismatic(parent, self._joint(parent, at), mass, moments, com, axis, actuated, name)
-        return self._jointed(link, shape, shape_at, friction)
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
+        link = self._tree.prismatic(
+            parent or self._world, self._joint(parent, at), mass, moments, com, axis, actuated, name
+        )
+        self._origins[link.name] = (0.0,) * self._tree.d
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
 
     def joint(
         self,
@@ -185,6 +198,7 @@ class Robot:
         actuated: bool = False,
         shape: Shape | None = None,
         shape_at: Sequence[float] | None = None,
+        shape_rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         name: str = "link",
     ) -> Link:
@@ -196,10 +210,72 @@ class Robot:
         if actuated and isinstance(joint, Joint) and joint.size == 0:
             raise InputError("actuated", actuated, "False: this joint does not move")
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at)
-        place = self._point("at", at) if parent is None else self._joint(parent, self._point("at", at))
+        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
+        place = self._joint(parent, self._point("at", at))
         link = self._tree.joint(parent or self._world, joint, mass, moments, place, com, actuated, name)
-        return self._jointed(link, shape, shape_at, friction)
+        self._origins[link.name] = (0.0,) * self._tree.d
+        return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction)
+
+    def close(self, link: Link, at: Sequence[float], other: Link | None, at_other: Sequence[float]) -> None:
+        """Pin two bodies together, which closes a loop: the fourth joint of a four-bar, a second support of a fork.
+
+        The point `at` (d,), m, of the frame of `link` stays on the point `at_other` of that of `other` (None: the
+        world): a hinge in the plane, a ball joint in space, where two of them make a hinge. Of a pose that leaves it
+        open `RollingTree.place` takes the nearest that does not.
+        """
+        self._origin("link", link)
+        end = self._joint(other, self._point("at_other", at_other), "other")
+        self._tree.close(link, self._joint(link, at, "link"), other or self._world, end)
+
+    def resist(
+        self,
+        link: Link,
+        *,
+        stiffness: float = 0.0,
+        rest: float = 0.0,
+        damping: float = 0.0,
+        dry_friction: float = 0.0,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> None:
+        """Give the joint of a body a spring, a damper, dry friction and stops.
+
+        With the coordinate q (rad, m) its torque (N m) or force (N) is
+
+            -stiffness (q - rest) - damping q' - dry_friction tanh(q'/0.02),
+
+        and between the stops, ``low`` <= q <= ``high``, it moves freely: reaching one is an impact without friction,
+        after which it stays there for as long as it is pressed on.
+
+        Parameters
+        ----------
+        stiffness : N m/rad, N/m
+        rest, low, high : rad, m
+            Stops are of joints with one coordinate.
+        damping : N m s/rad, N s/m
+        dry_friction : N m, N
+        """
+        self._origin("link", link)
+        joint = self._tree.specs[link.index].joint
+        if not isinstance(joint, Joint) or not joint.size:
+            raise InputError("link", link.name, "a body with a joint that moves")
+        ends = (
+            number("low", low) if low is not None else -math.inf,
+            number("high", high) if high is not None else math.inf,
+        )
+        if joint.size > 1 and (low is not None or high is not None):
+            raise InputError("link", link.name, "a body whose joint has one coordinate, for stops")
+        if not ends[0] < ends[1]:
+            raise InputError("high", high, f"more than low = {low}")
+        self._tree.resist(
+            link,
+            stiffness=non_negative("stiffness", stiffness),
+            rest=number("rest", rest),
+            damping=non_negative("damping", damping),
+            dry_friction=non_negative("dry_friction", dry_friction),
+            low=ends[0],
+            high=ends[1],
+        )
 
     def attach(
         self,
@@ -207,16 +283,18 @@ class Robot:
         shape: Shape | None,
         *,
         at: Sequence[float] | None = None,
+        rpy: Sequence[float] | float | None = None,
         friction: float | None = None,
         restitution: float | None = None,
         name: str | None = None,
         ahead: float | None = None,
     ) -> Link:
-        """Fix one more shape to a body, with its origin at the point `at` (d,), m, of the body's frame.
+        """Fix one more shape to a body: its origin at the point `at` (d,), m, of the body's frame, turned by `rpy`.
 
-        Its contact has the body's name unless another `name` is given. A shape with `ahead` (m, on a flat) touches
-        down only where its lowest point is so far ahead, along x, of every contact that is closed; closer it
-        passes through the ground: the feet of a walker with straight legs.
+        ``rpy`` is (3,) rad, or in the plane a number, as in `free`. The contact has the body's name unless another
+        `name` is given. A shape with `ahead` (m, on a flat) touches down only where its lowest point is so far ahead,
+        along x, of every contact that is closed; closer it passes through the ground: the feet of a walker with
+        straight legs.
         """
         if shape is None:
             return link
@@ -232,7 +310,12 @@ class Robot:
         mu = None if friction is None else non_negative("friction", friction)
         least = None if ahead is None else number("ahead", ahead, unit="m")
         e = None if restitution is None else number("restitution", restitution, minimum=0.0, maximum=1.0)
-        self._parts.append(Part(label, link.name, shape, place, mu, ahead=least, restitution=e))
+        body, turn = link.name, self._turn(rpy)
+        if turn is not None:
+            body, orientation = f"{label}-shape", tuple(tuple(float(r) for r in row) for row in turn)
+            self._tree.add(BodySpec(Fixed(self._tree.d), body, parent=link.index, at=place, orientation=orientation))
+            place = (0.0,) * self._tree.d
+        self._parts.append(Part(label, body, shape, place, mu, ahead=least, restitution=e))
         return link
 
     def terrain(
@@ -297,15 +380,9 @@ class Robot:
             forces=tuple(self._forces),
         )
 
-    def _jointed(
-        self, link: Link, shape: Shape | None, shape_at: Sequence[float] | None, friction: float | None
-    ) -> Link:
-        self._origins[link.name] = (0.0,) * self._tree.d
-        return self.attach(link, shape, at=shape_at, friction=friction)
-
-    def _joint(self, parent: Link, at: Sequence[float]) -> tuple[float, ...]:
-        """Return a point of the parent's frame in the frame the tree has for it."""
-        origin = self._origin("parent", parent)
+    def _joint(self, parent: Link | None, at: Sequence[float], key: str = "parent") -> tuple[float, ...]:
+        """Return a point of the frame of a parent, or of the world, in the frame the tree has for it."""
+        origin = (0.0,) * self._tree.d if parent is None else self._origin(key, parent)
         return tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
 
     def _origin(self, key: str, link: Link) -> tuple[float, ...]:
@@ -324,10 +401,25 @@ class Robot:
         shape: Shape | None,
         com: tuple[float, ...],
         shape_at: Sequence[float] | None,
+        shape_rpy: Sequence[float] | float | None,
     ) -> ArrayLike:
         if not isinstance(inertia, str):
             return inertia
         if shape is None:
             raise InputError("inertia", inertia, "numbers (kg m2) for a body without a shape")
-        at = self._point("shape_at", shape_at)
-        return RigidBody(shape, mass, inertia, tuple(c - p for c, p in zip(com, at, strict=True))).moments
+        arm = np.subtract(com, self._point("shape_at", shape_at))
+        turn = self._turn(shape_rpy)
+        if turn is None:
+            return RigidBody(shape, mass, inertia, tuple(arm)).moments
+        moments = RigidBody(shape, mass, inertia, tuple(turn.T @ arm)).moments
+        return moments if np.ndim(moments) == 0 else turn @ np.asarray(moments) @ turn.T
+
+    def _turn(self, rpy: Sequence[float] | float | None) -> FloatArray | None:
+        """Return how a shape is turned in its body, (d, d), or None where it is not."""
+        if rpy is None:
+            return None
+        if self._tree.d == 2:
+            angle = number("rpy", rpy, unit="rad")
+            return rotation_plane(angle) if angle else None
+        angles = array("rpy", rpy, (3,), unit="rad")
+        return rotation_rpy(angles) if np.any(angles) else None

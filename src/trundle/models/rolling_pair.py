@@ -19,12 +19,16 @@ from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.models.placement import (
     Placement,
+    flight_names,
     place_in_plane,
     place_in_space,
+    place_in_the_air,
     place_on_planar_hand,
     refuse_locked,
+    refuse_overlap,
 )
 from trundle.models.rigid_body import Ground, Hand, RigidBody
+from trundle.models.tree.closing import nearest
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
@@ -259,7 +263,7 @@ class RollingPair:
         return tree.finish()
 
     def place(self, **initial: Any) -> Start:
-        """Return the start of the body in rolling contact.
+        """Return the start of the body in rolling contact, or in the air.
 
         On a hand (space): ``contact_on_hand`` (3,) m, hand frame, projected onto the surface (at most
         half the body's ``reference_length`` away, to a single nearest point);
@@ -273,25 +277,37 @@ class RollingPair:
         The body's own contact point is the one whose normal opposes the base's; where several do, the one
         that does not penetrate is taken. Its velocity follows from rolling.
 
+        In the air: ``object_position`` (d,) m, of the centre of mass, and ``object_velocity`` (d,) m/s, world, in
+        place of the contact and the slip; on ground in the plane ``position`` and ``velocity``. It lands as a body
+        lands that flew off.
+
         Raises
         ------
         InputError
             If no point of the body fits, the bodies overlap or are curved alike (then they touch in more than
             a point: the contact is locked), pure rolling would start with a spin, or a name is not known.
         """
+        flight = flight_names(self)
         place = place_in_space
         if self.d == 2:
             place = place_on_planar_hand if isinstance(self.base, Hand) else place_in_plane
-        known = list(signature(place).parameters)[1:]
+        known = flight if flight[0] in initial else list(signature(place).parameters)[1:]
         for name, value in initial.items():
             if name not in known:
                 raise InputError(name, value, "left out: a start has " + ", ".join(known))
-        start = self.start(place(self, **initial))
-        refuse_locked(self.system, start)
+        placement = place_in_the_air(self, initial) if known is flight else place(self, **initial)
+        start = self.start(placement)
+        if placement.flies:
+            found = nearest(self.system, start.atlas, start.x, 0)
+            refuse_overlap(self, placement.points.center_of_mass, 0.0 if found is None else found.gap)
+        else:
+            refuse_locked(self.system, start)
         return start
 
     def start(self, placement: Placement) -> Start:
-        """Return the start of a body that is placed on its base."""
+        """Return the start of a body that is placed on its base or over it."""
+        if placement.flies and self.coordinates == "rolling":
+            raise InputError("coordinates", self.coordinates, "'pose' for a start in the air")
         points = placement.points
         shapes = (self.body.shape, self.base.shape)
         coordinates, charts = contact_coordinates(*shapes, self.contact, points.x_A, points.x_B, points.n_B)
@@ -315,6 +331,8 @@ class RollingPair:
         for name, value in values.items():
             x[model.layout[name]] = value
         x.setflags(write=False)
+        if placement.flies:
+            return Start(x, atlas, (SEPARATED.name,) * len(atlas))
         if not system.patches:
             return Start(x, atlas)
         touching = lowest(system, x)

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, non_negative, number, quaternion
+from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
-from trundle.geometry.shapes.surfaces import Plane
+from trundle.geometry.shapes.curves import Circle, Line
+from trundle.geometry.shapes.surfaces import Plane, Sphere
 from trundle.models.part_contacts import part_contacts
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
-from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps, roll
-from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps
 from trundle.models.tree.force import Force, Potential
-from trundle.models.tree.joint import Joint
-from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.model import ContactSpec
+from trundle.models.tree.stops import JointStop
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel
+from trundle.models.tree_start import (
+    Rate,
+    columns,
+    given_slips,
+    given_state,
+    refuse_beyond_stops,
+    starting_laws,
+    with_rolling_rates,
+)
 from trundle.threads import cached_property
 
 _NEAR = 0.1
@@ -130,7 +138,7 @@ class RollingTree:
 
     @cached_property
     def _owned(self) -> tuple[tuple[int, ContactPair], ...]:
-        """The contacts, each with the number of its part."""
+        """The contacts of shapes, each with the number of its part."""
         if self.terrain is None:
             return ()
         return part_contacts(self.parts, self.terrain, self.base or self.tree.specs[0].name, self.restitution)
@@ -140,9 +148,19 @@ class RollingTree:
         """Numbers of the parts of the contacts."""
         return tuple(part for part, _ in self._owned)
 
-    @property
+    @cached_property
     def _contact_pairs(self) -> tuple[ContactPair, ...]:
-        return tuple(pair for _, pair in self._owned)
+        """Those of shapes, then the stops of joints."""
+        return (*(pair for _, pair in self._owned), *self._stops())
+
+    def _stops(self) -> Iterator[ContactPair]:
+        A, B = (Circle(1.0), Line()) if self.d == 2 else (Sphere(1.0), Plane())
+        for spec in self.tree.specs:
+            for end, side, label in ((spec.low, 1.0, "low"), (spec.high, -1.0, "high")):
+                if np.isfinite(end):
+                    parent, stop = self.tree.specs[spec.parent].name, JointStop(self.d, end, side)
+                    center = (0.0,) * self.d
+                    yield ContactPair(f"{spec.name}-{label}", spec.name, parent, A, B, center, "support", stop=stop)
 
     @cached_property
     def system(self) -> ContactSystem:
@@ -198,19 +216,22 @@ class RollingTree:
 
     def model(self, atlas: Atlas | None = None) -> TreeModel:
         """Return the equations of motion on the charts `atlas` (default: the first chart of every shape)."""
-        numbers = {spec.name: i for i, spec in enumerate(self.tree.specs)}
+        numbers, pairs = {spec.name: i for i, spec in enumerate(self.tree.specs)}, self._contact_pairs
+        frictions = [replace(self.surface, mu=self._friction(self.parts[part])) for part in self.part_of]
         contacts = [
             ContactSpec(
                 m.contact,
-                make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts, m.piece),
+                m.stop or make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts, m.piece),
                 numbers[m.body_A],
                 numbers[m.body_B],
-                replace(self.surface, mu=self._friction(self.parts[i])),
+                frictions[i] if i < len(frictions) else Friction(),
             )
-            for (i, m), charts in zip(self._owned, atlas or ((0, 0),) * len(self._owned), strict=True)
+            for i, (m, charts) in enumerate(zip(pairs, atlas or ((0, 0),) * len(pairs), strict=True))
         ]
         moved = {name: origin for name, origin in self.origins.items() if any(origin)}
-        return TreeModel(self.d, self.tree.gravity, "world", self.tree.specs, contacts, self.forces, moved)
+        return TreeModel(
+            self.d, self.tree.gravity, "world", self.tree.specs, contacts, self.forces, moved, self.tree.loops
+        )
 
     def scaled(self, *, mass: float = 1.0, inertia: float = 1.0, friction: float = 1.0) -> RollingTree:
         """Return the same robot with masses, inertias and coefficients of friction times these factors.
@@ -245,8 +266,10 @@ class RollingTree:
     def place(
         self,
         *,
-        rates: Mapping[str, ArrayLike] | None = None,
+        rates: Mapping[str, Rate] | None = None,
+        slips: Mapping[str, float | Sequence[float]] | None = None,
         contacts: Collection[str] | None = None,
+        laws: Mapping[str, str] | None = None,
         hold: Collection[str] = (),
         tolerance: float | None = None,
         **positions: ArrayLike,
@@ -264,27 +287,45 @@ class RollingTree:
             Neutral (0) if left out.
         rates : mapping
             By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or
-            the angular velocity alone; of a
-            jointed body the joint's rate. The others follow from rolling; where none can, the given ones change a
-            little (at most a fifth).
+            the angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
+            None, follow from rolling; where none can, the given ones change a little (at most a fifth). Of a wild one,
+            see `trundle.models.tree_start`, a `trundle.errors.TrundleWarning` warns.
+        slips : mapping
+            By the names of contacts, m/s: the tangential velocity (d,), world, of the material point over the terrain;
+            in the plane a number, along it.
         contacts : names
             Shapes that touch the terrain (default: all); the others have to be clear of it.
+        laws : mapping
+            By the names of contacts: laws of rolling to start with, in place of the robot's.
         hold : names
             Bodies whose position or joint may not change when contacts are closed.
         tolerance : float, m
-            How far from the terrain, or inside it, shapes that are to touch may be in the given pose (default: a
-            tenth of the shape's size).
+            How far from touching shapes that are to touch may be (default: a tenth of the shape's size).
 
         Raises
         ------
         InputError
             If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
         """
-        system = self.system
-        x = self._given(positions, rates or {})
-        closed = [i for part in self._closed(contacts) for i in lowest(system, x, self._pieces(part))]
-        model = system.model()
-        kept = {i for name in self._known("hold", hold) for i in self._columns(model, name)}
+        system, rates = self.system, rates or {}
+        self._known("rates", rates)
+        parts = self.closed("contacts", contacts)
+        x = given_state(self, positions, rates)
+        closed = [i for part in parts for i in lowest(system, x, self._pieces(part))]
+        starting = starting_laws(self, laws or {}, closed)
+        x, atlas = self._with_closed_gaps(x, closed, hold, tolerance)
+        x = with_rolling_rates(self, x, atlas, given_slips(self, slips or {}, closed), rates)
+        x.setflags(write=False)
+        start = Start(x, atlas, starting)
+        for i in closed:
+            refuse_locked(system, start, i)
+        return start
+
+    def _with_closed_gaps(
+        self, x: FloatArray, closed: Sequence[int], hold: Collection[str], tolerance: float | None
+    ) -> tuple[FloatArray, Atlas]:
+        system, model = self.system, self.system.model()
+        kept = {i for name in self._known("hold", hold) for i in columns(self, name)}
         reach = [
             _NEAR * system.contact_pairs[i].shape_A.reference_length if tolerance is None else float(tolerance)
             for i in closed
@@ -293,32 +334,23 @@ class RollingTree:
         distant = tuple(i for i, law in enumerate(system.start_laws) if law.distant and i not in closed)
         near, _ = Closure(system, distant, x, atlas).with_approaches({})
         refuse_overlaps(system, near.x, near.atlas)
-        given = [i for name, rate in (rates or {}).items() for i in list(self._columns(model, name))[: np.size(rate)]]
-        x = roll(system, near.x, near.atlas, closed, given)
-        x.setflags(write=False)
-        touching = [self._laws[part] for part in self.part_of]
-        laws = [
-            touching[i] if i in closed else law if i in distant else SEPARATED
-            for i, law in enumerate(system.start_laws)
-        ]
-        start = Start(x, near.atlas, tuple(law.name for law in laws))
-        for i in closed:
-            refuse_locked(system, start, i)
-        return start
+        refuse_beyond_stops(self, near.x)
+        return near.x, near.atlas
 
     def given_state(self, **positions: ArrayLike) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
-        return self._given(positions, {})
+        return given_state(self, positions, {})
 
-    def _closed(self, contacts: Collection[str] | None) -> list[int]:
+    def closed(self, key: str, contacts: Collection[str] | None) -> list[int]:
+        """Return the numbers of the contacts of these names (None: all); `key` is what an error names."""
         names = [part.name for part in self.parts]
         if contacts is None:
             return list(range(len(names)))
         if isinstance(contacts, str):
-            raise InputError("contacts", contacts, "a list of names")
+            raise InputError(key, contacts, "a list of names")
         for name in contacts:
             if name not in names:
-                raise InputError("contacts", name, "one of " + ", ".join(names))
+                raise InputError(key, name, "one of " + ", ".join(names))
         return [i for i, name in enumerate(names) if name in contacts]
 
     def _known(self, key: str, names: Collection[str]) -> list[str]:
@@ -327,75 +359,3 @@ class RollingTree:
             if name not in known:
                 raise InputError(key, name, "one of " + ", ".join(known))
         return list(names)
-
-    def _columns(self, model: TreeModel, name: str) -> range:
-        at = model.columns[name]
-        return range(at, at + self._spec(name).joint.size)
-
-    def _spec(self, name: str) -> BodySpec:
-        return next(spec for spec in self.tree.specs if spec.name == name)
-
-    def _given(self, positions: Mapping[str, ArrayLike], rates: Mapping[str, ArrayLike]) -> FloatArray:
-        """Return x (n_x,) with the poses and velocities the user gave."""
-        model = self.system.model()
-        x = np.zeros(model.x.shape[0])
-        for name, value in positions.items():
-            if name not in self.origins:
-                raise InputError(name, value, "a position of one of " + ", ".join(self.origins))
-        self._known("rates", rates)
-        for name in self.origins:
-            joint = self._spec(name).joint
-            if joint.size == 0:
-                self._refuse_given(name, positions, rates)
-            elif not isinstance(joint, Joint):
-                for key, value in self._free(name, positions.get(name), rates.get(name)).items():
-                    x[model.layout[f"{name}.{key}"]] = value
-            else:
-                start = joint.start
-                x[model.layout[f"{name}.joint"]] = _entries(name, positions.get(name, start), len(start))
-                x[model.layout[f"{name}.rate"]] = _entries(
-                    f"rates.{name}", rates.get(name, np.zeros(joint.size)), joint.size
-                )
-        if self.moving is not None:
-            for key in ("position", "orientation", "twist"):
-                x[model.layout[f"{self.base}.{key}"]] = getattr(self.moving, key)
-        return x
-
-    @staticmethod
-    def _refuse_given(name: str, positions: Mapping[str, ArrayLike], rates: Mapping[str, ArrayLike]) -> None:
-        """Raise `InputError` if a body that cannot move has a position or a rate."""
-        for key, given in ((name, positions), (f"rates.{name}", rates)):
-            if name in given:
-                raise InputError(key, given[name], "left out: its joint does not move")
-
-    def _free(self, name: str, position: ArrayLike | None, rate: ArrayLike | None) -> dict[str, FloatArray]:
-        """Return pose and velocities of the tree's frame of a free body."""
-        d, k = self.d, 1 if self.d == 2 else 3
-        point, orientation = _pose(name, position, d)
-        twist = np.zeros(k + d)
-        if rate is not None:
-            size = k if np.size(rate) == k else k + d
-            twist[:size] = array(f"rates.{name}", np.ravel(rate), (size,))
-        R = to_matrix(orientation)
-        arm = -R @ np.asarray(self.origins[name])
-        w, v = twist[:k], twist[k:]
-        around = w * np.array([-arm[1], arm[0]]) if d == 2 else np.cross(w, arm)
-        return {"position": point + arm, "orientation": orientation, "angular_velocity": w, "velocity": v + around}
-
-
-def _entries(key: str, value: ArrayLike, size: int) -> float | FloatArray:
-    """Return the numbers (size,) of a joint: one alone may be a number."""
-    if size > 1:
-        return array(key, value, (size,))
-    return number(key, np.ravel(value)[0] if np.size(value) == 1 else value)
-
-
-def _pose(name: str, position: ArrayLike | None, d: int) -> tuple[FloatArray, FloatArray]:
-    """Return the place (d,) and the angle (1,) or quaternion (4,) of a free body."""
-    level = np.zeros(1) if d == 2 else np.array([1.0, 0.0, 0.0, 0.0])
-    if position is None:
-        return np.zeros(d), level
-    if np.size(position) == d:
-        return array(name, position, (d,), unit="m"), level
-    numbers = array(name, position, (d + len(level),))
-    return numbers[:d], numbers[d:] if d == 2 else quaternion(name, numbers[d:])

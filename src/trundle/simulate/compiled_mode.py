@@ -203,9 +203,13 @@ class CompiledMode:
         rules = self.system.rules
         if self.mode.rest:
             return False
-        if margin == "normal_force" and self._held_twice(contact):
+        if margin == "normal_force" and (self._held_twice(contact) or self._lets_go(contact)):
             return True  # even where pulling is ignored, a body lets go of one contact as long as another holds it
         return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
+
+    def _lets_go(self, name: str) -> bool:
+        names = [contact_pair.contact for contact_pair in self.system.contact_pairs]
+        return self.system.on_separation(names.index(name)) == "fly"
 
     def _held_twice(self, name: str) -> bool:
         """Whether another contact of the same two bodies touches."""

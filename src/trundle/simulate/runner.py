@@ -419,7 +419,7 @@ class Runner:
         self, at: HybridState, following: str, reason: str, event: Event | Undecided | None = None, mode: str = ""
     ) -> None:
         note: Transition = {"time": at.t, "from": mode or at.mode.label, "to": following, "reason": reason}
-        if isinstance(event, Event) and len(self.system.pairs) > 1:
+        if isinstance(event, Event) and self.system.several:
             note["contact"] = self.board.name(event.contact)
         self.log.transitions.append(note)
 

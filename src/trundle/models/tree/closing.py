@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -13,7 +13,7 @@ from trundle.errors import InputError
 from trundle.models.curvature_check import too_large
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
-from trundle.models.tree.touching import touch_function, velocities_changed
+from trundle.models.tree.touching import inertia_at, loops_at, touch_function, velocities_changed
 
 _STEPS = 60
 _CLOSED = 1e-11
@@ -52,7 +52,7 @@ class Closure:
 
     def rows(self) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
         """Return J (d, nv) and the normal (d,) of each contact, world, and M (nv, nv)."""
-        M = np.asarray(touch_function(self.system, self.atlas, 0)(self.x)[5])
+        M = inertia_at(self.system, self.atlas, self.x)
         values = [touch_function(self.system, self.atlas, i)(self.x) for i in self.contacts]
         return [np.asarray(v[0]) for v in values], [np.asarray(v[2]).ravel() for v in values], M
 
@@ -95,21 +95,24 @@ def close_gaps(
     names = [system.contact_pairs[i].contact for i in contacts]
     for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
         _refuse_far(name, system.contact_pairs[contact], near[contact].gap, float(allowed))
-    if not contacts:
+    size = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=1.0)
+    C, apart = loops_at(system, closure.atlas, closure.x)
+    if not contacts and not len(C):
         return closure.x, closure.atlas
-    size = min(system.contact_pairs[i].shape_A.reference_length for i in contacts)
     for _ in range(_STEPS):
-        gaps = np.array([near[i].gap for i in contacts])
+        C, apart = loops_at(system, closure.atlas, closure.x)
+        gaps = np.append([near[i].gap for i in contacts], apart)
         if np.max(np.abs(gaps)) <= 1e-15 * max(1.0, float(np.max(np.abs(x)))):
             break
         Js, normals, M = closure.rows()
-        N = np.vstack([n @ J for n, J in zip(normals, Js, strict=True)])
-        step = _smallest(M, N, gaps, free)
+        N = np.vstack([*(n @ J for n, J in zip(normals, Js, strict=True)), C])
+        step = _smallest(M, N, gaps, np.eye(len(M))[:, list(free)])
         moved = _moved(system, closure.atlas, closure.x, step)
         closure, near = Closure(system, closure.contacts, moved, closure.atlas).with_approaches(near)
         if float(np.linalg.norm(step)) < 1e-15:
             break
     left = {name: near[i].gap for name, i in zip(names, contacts, strict=True)}
+    left |= {"a pin": float(np.max(np.abs(apart)))} if len(C) else {}
     worst = max(left, key=lambda name: abs(left[name]))
     if not abs(left[worst]) <= _CLOSED * size:
         raise InputError(
@@ -149,53 +152,64 @@ def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
 
 
 def roll(
-    system: ContactSystem, x: FloatArray, atlas: Atlas, contacts: Sequence[int], given: Collection[int]
+    system: ContactSystem,
+    x: FloatArray,
+    atlas: Atlas,
+    slips: Mapping[int, FloatArray],
+    kept: FloatArray,
+    free: FloatArray,
 ) -> FloatArray:
-    """Return the state `x` with velocities that roll: J nu = 0.
+    """Return the state `x` with velocities that slip as said at the contacts `slips`: J nu = slip.
 
-    Those in the columns `given` stay if the others can follow; else they change by the smallest amount (in the metric
-    M) with which all contacts can roll.
+    Those in the span of `kept` (nv, r) stay if the others, of `free` (nv, nv - r), can follow; else they change by the
+    smallest amount (in the metric M) with which all contacts can.
+
+    Parameters
+    ----------
+    slips : mapping of contact -> (d,) m/s, world, or (1,) along the terrain
+        The normal part does not count.
 
     Raises
     ------
     InputError
         If they would change by more than a fifth, or no velocities roll.
     """
-    if not contacts:
+    Js, normals, M = Closure(system, tuple(slips), x, atlas).rows()
+    J = np.vstack([*Js, loops_at(system, atlas, x)[0]])
+    if not len(J):
         return x
-    Js, _, M = Closure(system, tuple(contacts), x, atlas).rows()
-    J = np.vstack(Js)
+    over = np.zeros(len(J))
+    for i, (slip, n) in enumerate(zip(slips.values(), normals, strict=True)):
+        full = slip * np.array([n[1], -n[0]]) if len(slip) == 1 else slip - n * float(n @ slip)
+        over[i * len(n) : (i + 1) * len(n)] = full
     nu = np.asarray(_velocities(system, atlas)(x)).ravel()
-    kept = sorted(set(given))
-    free = [i for i in range(len(nu)) if i not in kept]
-    # What no motion of the free columns reaches has to come from the given ones.
-    beyond = np.eye(len(J)) - J[:, free] @ np.linalg.pinv(J[:, free], rcond=_RANK)
-    missed = beyond @ (J @ nu)
+    # What no motion of the free velocities reaches has to come from the given ones.
+    beyond = np.eye(len(J)) - J @ free @ np.linalg.pinv(J @ free, rcond=_RANK)
+    missed = beyond @ (J @ nu - over)
     if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * float(np.max(np.abs(nu))):
-        kept, missed = [], 0.0 * missed
-    wish = _smallest(M, beyond @ J, missed, kept)
+        wish = np.zeros(len(nu))
+    else:
+        wish = _smallest(M, beyond @ J, missed, kept)
     size = float(wish @ M @ wish)
     if size > _BENT**2 * float(nu @ M @ nu):
-        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in values[kept]) for values in (nu, nu + wish))
+        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in kept.T @ values) for values in (nu, nu + wish))
         allowed = f"ones with which every closed contact can roll, such as [{nearest_by}] (angular velocities first)"
         raise InputError("rates", f"[{wanted}]", allowed)
     after = nu + wish
-    after = after + _smallest(M, J, J @ after, free)
-    left = float(np.max(np.abs(J @ after)))
+    after = after + _smallest(M, J, J @ after - over, free)
+    left = float(np.max(np.abs(J @ after - over)))
     if not left <= _ROLLS * (1.0 + float(np.max(np.abs(nu)))):
         raise InputError("contacts", "all closed", f"ones that can roll together (a slip of {left:.3g} m/s is left)")
     return velocities_changed(system, atlas, x, after - nu)
 
 
-def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: Sequence[int]) -> FloatArray:
-    """Return the smallest change (nv,) in the metric M, of the columns `free` alone, that removes the residual."""
-    change = np.zeros(len(M))
-    if len(free):
-        columns = np.ix_(free, free)
-        G = rows[:, free]
-        spread = np.linalg.solve(M[columns], G.T)
-        change[list(free)] = -spread @ (np.linalg.pinv(G @ spread, rcond=_RANK, hermitian=True) @ residual)
-    return change
+def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: FloatArray) -> FloatArray:
+    """Return the smallest change (nv,) in the metric M, in the span of `free` (nv, k), that removes the residual."""
+    if not free.shape[1]:
+        return np.zeros(len(M))
+    G = rows @ free
+    spread = np.linalg.solve(free.T @ M @ free, G.T)
+    return -free @ (spread @ (np.linalg.pinv(G @ spread, rcond=_RANK, hermitian=True) @ residual))
 
 
 def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -179,7 +180,7 @@ class BodySpec:
     ``parent``: number of the parent, -1 of the world. ``orientation`` (3, 3): axes of the body, at the neutral joint
     position, in its parent's; None where they are parallel. ``joint_name``: the joint's own name, the body's unless
     given. ``damping`` (N m s/rad, N s/m), ``dry_friction`` (N m, N) and a spring, ``stiffness`` (N m/rad, N/m) at rest
-    at ``rest`` (rad, m), are of its joint.
+    at ``rest`` (rad, m), are of its joint, so are the stops ``low`` and ``high`` (rad, m), of one coordinate.
     """
 
     joint: Connection
@@ -196,6 +197,8 @@ class BodySpec:
     dry_friction: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
 
     @property
     def jointed(self) -> bool:

@@ -19,8 +19,10 @@ from trundle.models.tree.composite import Branch
 from trundle.models.tree.force import Force, Potential, generalized_force
 from trundle.models.tree.joint import Joint, Site
 from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.loops import Loop, LoopSpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint
+from trundle.models.tree.stops import JointStop
 from trundle.numerics.space import angular_size
 from trundle.threads import cached_property
 
@@ -73,6 +75,7 @@ class TreeModel(Multibody):
         contacts: Sequence[ContactSpec],
         forces: Sequence[Force | Potential] = (),
         origins: Mapping[str, Sequence[float]] = MappingProxyType({}),
+        loops: Sequence[LoopSpec] = (),
     ) -> None:
         self.d = d
         self.k = angular_size(d)
@@ -98,13 +101,14 @@ class TreeModel(Multibody):
             ContactConstraint(
                 m.name,
                 m.contact,
-                self.motions[self._specs[m.A].name],
-                self.motions[self._specs[m.B].name],
+                *self._sides(m),
                 self._symbols[f"{m.name}.coordinates"],
                 m.friction,
+                self.carrier(self._specs[m.A].name)[0],
             )
             for m in self._contact_specs
         )
+        self.loops = tuple(Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B)) for pin in loops)
         self.nu = self._velocities()
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
@@ -138,6 +142,17 @@ class TreeModel(Multibody):
             body, _, key = name.rpartition(".")
             if body in self._own:
                 self._own[body][key] = symbol
+
+    def _sides(self, m: ContactSpec) -> tuple[Motion, Motion]:
+        """Return the motions of both sides of a contact."""
+        names = self._specs[m.A].name, self._specs[m.B].name
+        if isinstance(m.contact, JointStop):
+            own = self._own[names[0]]
+            return m.contact.motions(own["joint"], own["rate"], self.columns[names[0]], self.nv)
+        return self.motions[names[0]], self.motions[names[1]]
+
+    def _at(self, body: int, point: tuple[float, ...]) -> Motion:
+        return self.motions[self._specs[body].name].at(ca.SX(ca.DM(point)))
 
     def _input_size(self, spec: BodySpec) -> int:
         return self.k if spec.floating else spec.joint.size

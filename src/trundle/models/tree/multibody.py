@@ -15,6 +15,7 @@ from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
 from trundle.models.tree.constrained import correction, solve
+from trundle.models.tree.loops import Loop
 from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import angular_cross, angular_size, dot, lever
 from trundle.threads import cached_property, made_once
@@ -44,7 +45,7 @@ class Body(HoldsExpressions):
 
 @dataclass(frozen=True)
 class ContactConstraint(HoldsExpressions):
-    """A contact of the model: body A touches body B with the coordinates `s`."""
+    """A contact of the model: body A, a frame fixed in the body `carrier`, touches B with the coordinates `s`."""
 
     name: str
     contact: Contact
@@ -52,6 +53,7 @@ class ContactConstraint(HoldsExpressions):
     B: Motion
     s: ca.SX
     friction: Friction
+    carrier: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ class Multibody(HoldsExpressions, ABC):
     constraints: tuple[ContactConstraint, ...]
     S: ca.SX
     gravity: ca.SX
+    loops: tuple[Loop, ...] = ()
+    """Pins that close loops; their rows follow those of the contacts, in every mode."""
     branches: tuple[Branch, ...] = ()
     """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
     resistance: ca.SX | None = None
@@ -198,6 +202,8 @@ class Multibody(HoldsExpressions, ABC):
             Multipliers of the rows of `terms`, stacked.
         """
         self._check_mode(mode)
+        if self.loops:
+            raise InputError("robot", "one with closed loops", "a tree: loops are for simulation")
         joined = enumerate(zip(self.constraints, mode, strict=True))
         rows = [law.rows(self._kinematics(i, law), j.friction) for i, (j, law) in joined]
         if any(r.GA is not None or r.applied is not None for r in rows):
@@ -255,6 +261,8 @@ class Multibody(HoldsExpressions, ABC):
             kins.append(k)
             split.append(slice(at, at + J.shape[0]))
             at += J.shape[0]
+        for J, b, velocity, position in (loop.rows for loop in self.loops):
+            parts.append((J, J, b, velocity, position))
         J, G, b, velocity, position = (
             ca.vertcat(*(p[i] for p in parts)) if parts else ca.SX(0, n)
             for i, n in enumerate((self.nv, self.nv, 1, 1, 1))
@@ -360,8 +368,8 @@ class Multibody(HoldsExpressions, ABC):
 
     def _proximal(self, mode: Sequence[Law]) -> float:
         """Contacts that may depend on each other need unique multipliers."""
-        bodies = [id(constraint.A) for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
-        if len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
+        bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
+        if not self.loops and len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
             return 0.0
         return PROXIMAL / sum(body.mass for body in self.bodies)
 

@@ -11,13 +11,14 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, integer
-from trundle.contact.laws import Law
+from trundle.contact.laws import LAWS, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
+from trundle.models.tree.stops import JointStop
 from trundle.models.tree.tree import TreeModel
 from trundle.threads import cached_property, made_once
 
@@ -84,6 +85,8 @@ class ContactPair:
     restitution : Restitution
     piece : int or None
         Which piece of A touches; None: A as a whole.
+    stop : JointStop, or None
+        The end of the range of the joint of body A: a contact that the two shapes only stand in for.
     """
 
     contact: str
@@ -97,6 +100,7 @@ class ContactPair:
     ahead: float | None = None
     restitution: Restitution = PLASTIC
     piece: int | None = None
+    stop: JointStop | None = None
 
 
 LOCKED = 1e-4
@@ -192,18 +196,37 @@ class ContactSystem:
         """Dimension, 2 or 3."""
         return self.model().d
 
+    @property
+    def shape_pairs(self) -> dict[int, ContactPair]:
+        """The contacts of shapes by number: those that are no stops of joints."""
+        return {i: m for i, m in enumerate(self.contact_pairs) if m.stop is None}
+
+    @property
+    def several(self) -> bool:
+        """Whether a record has to say which contact it means: shapes touch in several pairs, or joints have stops."""
+        return len(self.pairs) > 1 or len(self.shape_pairs) < len(self.contact_pairs)
+
+    def on_separation(self, contact: int) -> OnSeparation:
+        """Return what to do when a contact comes apart; joints leave their stops."""
+        return self.rules.on_separation if self.contact_pairs[contact].stop is None else "fly"
+
+    def with_stops(self, laws: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the laws of all contacts, with that of stops of joints where those are closed."""
+        stops = (m.stop is not None and LAWS[law].touching for m, law in zip(self.contact_pairs, laws, strict=True))
+        return tuple(STOPPED.name if stop else law for stop, law in zip(stops, laws, strict=True))
+
     @cached_property
     def pairs(self) -> tuple[tuple[int, ...], ...]:
-        """Numbers of the contacts, those of the same two shapes together."""
+        """Numbers of the contacts of shapes, those of the same two together."""
         together: dict[Hashable, list[int]] = {}
-        for i, m in enumerate(self.contact_pairs):
+        for i, m in self.shape_pairs.items():
             together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
         return tuple(tuple(numbers) for numbers in together.values())
 
     def pair_of(self, contact: int) -> tuple[int, ...]:
         """Return the numbers of the contacts between the same two shapes as `contact`."""
         number = integer("contact", contact, minimum=0, maximum=len(self.contact_pairs) - 1)
-        return next(numbers for numbers in self.pairs if number in numbers)
+        return next((numbers for numbers in self.pairs if number in numbers), (number,))
 
     @cached_property
     def faces(self) -> Mapping[int, tuple[int, ...]]:

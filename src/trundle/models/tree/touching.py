@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import null_space
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
@@ -15,6 +16,7 @@ _POINT = 2e-9
 """Roundness up to which a rim lies flat: where its margin ends a mode, and round-off."""
 _LEVEL = 1e-6
 """Difference in height, in sizes of the shape, of points that lie on the same line or face."""
+_RANK = 1e-10
 
 
 def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
@@ -32,10 +34,11 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         d = model.d
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
         center = ca.SX(ca.DM(system.contact_pairs[contact].center_A))
-        spin_row = terms.J[d:, :] if d == 3 else ca.SX(1, model.nv)
+        J = terms.J[terms.split[contact], :]
+        spin_row = J[d:, :] if d == 3 else ca.SX(1, model.nv)
         spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
         outputs = [
-            W @ terms.J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
+            W @ J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
             joined.A.R.T @ tA.r - center, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
         ]  # fmt: skip
         return ca.Function("touch", [model.x], outputs)
@@ -116,3 +119,33 @@ def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump:
         return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
 
     return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()
+
+
+def inertia_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
+    """Return M (nv, nv)."""
+    model = system.model(atlas)
+    return np.asarray(
+        system.kept(("inertia", atlas), lambda: ca.Function("inertia", [model.x], [model.inertia_terms()[0]]))(x)
+    )
+
+
+def loops_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return J (m, nv) and the distances (m,), m, of all pins; m = 0: there are none."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        J, apart = ca.SX(0, model.nv), ca.SX(0, 1)
+        for loop in model.loops:
+            rows, _, _, position = loop.rows
+            J, apart = ca.vertcat(J, rows), ca.vertcat(apart, position)
+        return ca.Function("pins", [model.x], [J, apart])
+
+    J, apart = system.kept(("pins", atlas), build)(x)
+    return np.asarray(J), np.asarray(apart).ravel()
+
+
+def free_directions(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray | None:
+    """Return an orthonormal basis (nv, k) of the velocities that the pins allow, or None where there are no pins."""
+    if not system.model(atlas).loops:
+        return None
+    return np.asarray(null_space(loops_at(system, atlas, x)[0], rcond=_RANK), dtype=np.float64)

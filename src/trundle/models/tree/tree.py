@@ -15,6 +15,7 @@ from trundle.models.inertia import check_inertia
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.joint import Connection, Joint
 from trundle.models.tree.joints import BodySpec, Fixed, Free, Prescribed, Prismatic, Revolute
+from trundle.models.tree.loops import LoopSpec
 from trundle.models.tree.model import ContactSpec, TreeModel
 from trundle.models.tree.rolling_joint import Rolling
 from trundle.numerics.space import angular_size
@@ -58,6 +59,7 @@ class Tree:
     _specs: list[BodySpec] = field(default_factory=list, init=False)
     _contact_specs: list[ContactSpec] = field(default_factory=list, init=False)
     _forces: list[Force | Potential] = field(default_factory=list, init=False)
+    _loops: list[LoopSpec] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         angular_size(self.d)
@@ -205,6 +207,26 @@ class Tree:
         """Let an external force act on the bodies."""
         self._forces += external_forces([force], "force")
 
+    def close(self, A: Link, at: Sequence[float], B: Link, at_B: Sequence[float]) -> None:
+        """Pin the point `at` (d,), m, of A's frame to `at_B` of B's: a hinge in the plane, a ball joint in space.
+
+        A pin closes a loop of bodies: `RollingTree.place` finds a pose with all loops closed.
+        """
+        places = (
+            tuple(float(c) for c in array(key, p, (self.d,), unit="m")) for key, p in (("at", at), ("at_B", at_B))
+        )
+        self._loops.append(LoopSpec(self._index("A", A), self._index("B", B), *places))
+
+    @property
+    def loops(self) -> tuple[LoopSpec, ...]:
+        """The pins so far, as the model takes them."""
+        return tuple(self._loops)
+
+    def resist(self, link: Link, **numbers: float) -> None:
+        """Give the joint of a body a spring, damping, dry friction or stops, by their names in `BodySpec`."""
+        i = self._index("link", link)
+        self._specs[i] = replace(self._specs[i], **numbers)
+
     def scaled(self, mass: float = 1.0, inertia: float = 1.0) -> Tree:
         """Return the same bodies with masses and inertias times these factors > 0, without contacts."""
         factors = positive("mass", mass), positive("inertia", inertia)
@@ -216,11 +238,13 @@ class Tree:
         """Return a tree of the bodies `specs`, such as `specs` with other numbers, without contacts."""
         other = Tree(self.d, self.gravity, self.resolve)
         other._specs += specs
+        other._loops += self._loops
         return other
 
     def finish(self) -> TreeModel:
         """Build the model."""
-        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._contact_specs, self._forces)
+        more = (self._forces, {}, self._loops)
+        return TreeModel(self.d, self.gravity, self.resolve, self._specs, self._contact_specs, *more)
 
     def _hang(
         self,

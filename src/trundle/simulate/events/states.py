@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
-from trundle.models.tree.touching import touch_function
+from trundle.models.tree.touching import free_directions, touch_function
 from trundle.simulate.events.bouncing import bouncing_impact
 from trundle.simulate.events.impact import Candidate, Impact, held_impact, plastic_impact
 
@@ -18,7 +19,7 @@ _TWO_SIDED = 0.1
 
 def chosen_law(system: ContactSystem) -> str:
     """Return the name of the law of rolling the user chose."""
-    return next(start.name for start in system.start_laws if start.touching)
+    return next((start.name for start in system.start_laws if start.touching), "rolling")
 
 
 def slip_and_spin(
@@ -51,17 +52,19 @@ def impact_at(
     """
     model = system.model(atlas)
     candidates: dict[int, Candidate] = {}
-    M = np.eye(model.nv)
+    M, Z = np.eye(model.nv), free_directions(system, atlas, x)
     pure = chosen_law(system) == "pure-rolling" and model.d == 3
     for i in sorted({new, *closed}):
         J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch_function(system, atlas, i)(x))
         M = mass
+        if Z is not None:  # pins hold: what is left free moves like a body of its own
+            M, J, spin = Z.T @ mass @ Z, J @ Z, spin @ Z
         mu = np.inf if sticky else model.constraints[i].friction.mu
         candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
-    if held:
-        return held_impact(M, candidates)
     restitution = {i: system.contact_pairs[i].restitution for i in candidates}
-    return bouncing_impact(M, candidates, restitution) or plastic_impact(M, candidates, new)
+    bounce = None if held else bouncing_impact(M, candidates, restitution)
+    impact = bounce or (held_impact(M, candidates) if held else plastic_impact(M, candidates, new))
+    return impact if Z is None else replace(impact, jump=Z @ impact.jump)
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:

@@ -35,7 +35,7 @@ class _Touching(Sticking):
 
 @dataclass(frozen=True)
 class _Terms:
-    """M nudot = f, and of each contact J, b and velocity (normal first), its gap, its spin row; numbers."""
+    """M nudot = f, and of each contact J, b and velocity (normal first), its gap, its spin row; of pins the same."""
 
     M: FloatArray
     f: FloatArray
@@ -46,6 +46,9 @@ class _Terms:
     spin: FloatArray
     spin_b: FloatArray
     spin_rate: FloatArray
+    pins: FloatArray
+    pins_b: FloatArray
+    pins_rate: FloatArray
 
 
 class TimeStepping:
@@ -96,10 +99,9 @@ class TimeStepping:
 
     def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
         values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
-        M, f, J, b, velocity, gap, spin, spin_b, spin_rate = values
-        return _Terms(
-            M, f.ravel(), J, b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel()
-        )
+        M, f, J, b, velocity, gap, spin, spin_b, spin_rate, pins, pins_b, pins_rate = values
+        numbers = (b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel())
+        return _Terms(M, f.ravel(), J, *numbers, pins, pins_b.ravel(), pins_rate.ravel())
 
     def _impulses(self, terms: _Terms, h: float) -> tuple[FloatArray, ContactImpulses, FloatArray]:
         """Return the jump of nu (nv,), the impulses and velocities, and the speeds (m,) at which gaps open."""
@@ -107,10 +109,11 @@ class TimeStepping:
         inverse = np.linalg.inv(terms.M)
         nudot = inverse @ terms.f
         held = self.spins
-        if np.any(held):
-            C = terms.spin[held]
-            lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, hermitian=True)
-            nudot = nudot - lever @ (C @ nudot + terms.spin_b[held] + terms.spin_rate[held] / h)
+        C = np.vstack([terms.spin[held], terms.pins])
+        if len(C):
+            lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, rcond=1e-10, hermitian=True)
+            b, rate = np.append(terms.spin_b[held], terms.pins_b), np.append(terms.spin_rate[held], terms.pins_rate)
+            nudot = nudot - lever @ (C @ nudot + b + rate / h)
             inverse = inverse - lever @ C @ inverse
         free = terms.velocity + h * (terms.J @ nudot + terms.b)
         free[::d] += np.maximum(terms.gap, 0.0) / h
@@ -130,7 +133,7 @@ class TimeStepping:
             sliding = slips[k] > _SLIPS and np.isfinite(self.friction[k])
             self.spins[k] = self.pure[k] and not sliding
             laws[i] = "sliding" if sliding else "pure-rolling" if self.pure[k] else "rolling"
-        mode = replace(self.now.mode, laws=tuple(laws), rest=False)
+        mode = replace(self.now.mode, laws=self.system.with_stops(tuple(laws)), rest=False)
         self.same = self.same + 1 if mode == self.now.mode else 0
         self.slowest = float(
             min((slips[k] for k, i in enumerate(self.contacts) if laws[i] == "sliding"), default=np.inf)
@@ -184,6 +187,8 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
         parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], ca.dot(k.n, k.gap), J[d:, :], b[d:], velocity[d:]]
         for gathered, part in zip(rows, parts, strict=True):
             gathered.append(part)
+    last = terms.split[-1].stop if terms.split else 0
+    pins = terms.J[last:, :], terms.b[last:], terms.velocity[last:]
     drift = model.state_rate(ca.SX(model.nv, 1), terms.kin, rates_of(terms.kin, laws))
-    outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows)]
+    outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows), *pins]
     return {"terms": phase.function("terms", *outputs), "drift": phase.function("drift", drift)}

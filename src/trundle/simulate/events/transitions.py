@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import face_below, touch_function, velocities_changed
+from trundle.models.tree.touching import face_below, free_directions, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
 from trundle.simulate.events.patches import landing_with
@@ -141,6 +141,8 @@ class EventHandler:
             return False
         i, atlas = touching[0], now.mode.atlas
         J, v, n, _, _, M, *_ = (np.asarray(a) for a in touch_function(self.system, atlas, i)(now.x))
+        Z = free_directions(self.system, atlas, now.x)
+        J, M = (J, M) if Z is None else (J @ Z, Z.T @ M @ Z)
         slip = v.ravel() - n.ravel() * float(n.ravel() @ v.ravel())
         speed = float(np.linalg.norm(slip))
         e = slip / speed if speed > _NO_SPIN else now.onsets[i]
@@ -172,7 +174,7 @@ def _stop(status: Status) -> Resolve:
 
 def _separate(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
-    if touching == 1 and board.system.rules.on_separation != "fly":
+    if touching == 1 and board.system.on_separation(event.contact) != "fly":
         return Status.SEPARATED
     if any(event.contact in corners for corners in board.system.patches) and board.steps(now):
         return Undecided(Status.SECOND_CONTACT)  # of a patch several corners let go at once
@@ -315,7 +317,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     x = velocities_changed(system, atlas, x, impact.jump)
     names_of = {"rolling": chosen_law(system), "spinning": "rolling"}
     laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
-    mode = Mode(tuple(names_of.get(law, law) for law in laws), atlas)
+    mode = Mode(system.with_stops(tuple(names_of.get(law, law) for law in laws)), atlas)
     names = [joined.name for joined in system.model(atlas).constraints]
     # What reaches the ground in flight at this very instant lands next: its gap stays armed.
     moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]

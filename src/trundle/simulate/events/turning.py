@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.law import relative_turning
-from trundle.contact.laws import LAWS, SEPARATED, STOPPED, Sticking, rolling_law
+from trundle.contact.laws import LAWS, SEPARATED, STILL_RATE, Sticking, rolling_law
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.mode import Mode
@@ -28,8 +28,8 @@ def held_laws(system: ContactSystem, mode: Mode, x: FloatArray, onsets: FloatArr
         if not isinstance(law, Sticking) or not (friction.rolling or friction.drilling) or np.any(onsets[i]):
             continue
         rolling, spin = _rates(system, mode.atlas, x, i)
-        stands = bool(friction.drilling) and system.d == 3 and spin <= 2 * STOPPED
-        rests = bool(friction.rolling) and rolling <= 2 * STOPPED
+        stands = bool(friction.drilling) and system.d == 3 and spin <= 2 * STILL_RATE
+        rests = bool(friction.rolling) and rolling <= 2 * STILL_RATE
         laws[i] = rolling_law(law.holds_spin or stands, law.holds_rolling or rests).name
     return tuple(laws)
 

@@ -64,7 +64,8 @@ def tree_scene(
         name, R, p = model.carrier(contact_pair.body_A)
         center = np.array(contact_pair.center_A)
         scene.append(_turned(_body(contact_pair.shape_A, name, "body", None), R, coms[name] - p - R @ center))
-    carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in system.contact_pairs}
+    pairs = list(system.shape_pairs.values())
+    carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in pairs}
     for name, com in coms.items():
         if name in system.motions:
             continue
@@ -81,11 +82,11 @@ def tree_scene(
         if len(points) > 1:
             line = np.array(points) if own else np.array(points)[np.lexsort(np.array(points).T)]
             scene.append(SceneBody(name, "link", line, closed=False, center_of_mass=com))
-    if system.contact_pairs:
-        sizes = [contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs]
+    if pairs:
+        sizes = [contact_pair.shape_A.reference_length for contact_pair in pairs]
         radius = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
         window = MeshWindow((path.min(axis=0) + path.max(axis=0)) / 2, radius)
-        terrain = _body(system.contact_pairs[0].shape_B, system.contact_pairs[0].body_B, "terrain", None, window)
+        terrain = _body(pairs[0].shape_B, pairs[0].body_B, "terrain", None, window)
         _, R, p = model.carrier(terrain.name)
         scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
     return tuple(scene)

@@ -76,13 +76,13 @@ def recorded_bodies(system: ContactSystem) -> dict[str, tuple[float, ...]]:
     """
     model = system.model()
     coms = {body.name: body.com or (0.0,) * model.d for body in model.bodies}
-    others = [model.carrier(contact_pair.body_A)[0] for contact_pair in system.contact_pairs] + list(system.motions)
+    others = [model.carrier(m.body_A)[0] for m in system.shape_pairs.values()] + list(system.motions)
     return coms | {name: (0.0,) * model.d for name in others if name not in coms}
 
 
 def _seen_from_terrain(system: ContactSystem, points: FloatArray) -> FloatArray:
     """Return points (n, d), world, m, in the terrain's frame where that is fixed in the world."""
-    if not system.contact_pairs or system.motions:
+    if not system.shape_pairs or system.motions:
         return points[:0] if system.motions else points
     _, R, p = system.model().carrier(system.contact_pairs[0].body_B)
     return (points - p) @ R
@@ -95,7 +95,7 @@ def _furthest(travel: FloatArray) -> float:
 
 def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
     """Return the contacts to record: one of each two shapes, and those further ones that ever touched."""
-    touched = {i for s in segments for i, law in enumerate(s.phase.mode.laws) if LAWS[law].touching}
+    touched = {i for s in segments for i in system.shape_pairs if LAWS[s.phase.mode.laws[i]].touching}
     return sorted({numbers[0] for numbers in system.pairs} | touched)
 
 

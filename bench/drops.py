@@ -1,7 +1,7 @@
 """Random drops: convex bodies and robots fall onto flat, tilted and curved ground with friction 0 to 2.
 
 Run with ``python -m bench.drops [--bodies 400] [--robots 100] [--seed 0]``. Prints how the runs ended, medians and
-worst of events and time, and the most energy that a run made.
+worst of events and time, and the largest rise of the energy in a run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ ROBOTS = ("a1", "anymal", "bolt", "hyq", "icub", "pendulum", "romeo", "talos", "
 
 @dataclass(frozen=True)
 class Drop:
-    """How one drop ended: name, status, events, wall time (s), energy made (of the most kinetic energy), simulated s."""
+    """How one drop ended: name, status, events, CPU time (s), energy made (of the largest there was), simulated s."""
 
     name: str
     status: str
@@ -96,7 +95,8 @@ def drop_body(number: int, seed: int) -> Drop:
     elif isinstance(floor, tr.Dish):
         height -= floor.semi_axes[2]
     quaternion = random.normal(size=4)
-    pose = [0.0, height, *random.uniform(-3, 3, 1)] if d == 2 else [0.0, 0.0, height, *(quaternion / np.linalg.norm(quaternion))]
+    turn = random.uniform(-3, 3, 1) if d == 2 else quaternion / np.linalg.norm(quaternion)
+    pose = [*(d - 1) * [0.0], height, *turn]
     start = model.place(contacts=[], body=pose, rates={"body": [*spin, *velocity]})
     return run_of(name, lambda: tr.simulate(model, start, DURATION), energy_made)
 
@@ -147,11 +147,12 @@ def main() -> None:
         for number in range(count) if given.only is None else given.only:
             try:
                 one = drop(number, given.seed)
-            except TrundleError as error:
+            except TrundleError:
                 one = Drop(str(number), "refused", 0, 0.0, 0.0, 0.0)
             done.append(one)
             if one.status != "success" or one.seconds > 5.0 or one.made > 1e-3 or given.only is not None:
-                print(f"  {one.name}: {one.status}, {one.events} events, {one.seconds:.2f} s, to {one.simulated:.3f} s, made {one.made:.1e}", flush=True)
+                times = f"{one.seconds:.2f} s, to {one.simulated:.3f} s"
+                print(f"  {one.name}: {one.status}, {one.events} events, {times}, made {one.made:.1e}", flush=True)
         show(title, done)
 
 

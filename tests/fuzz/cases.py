@@ -388,6 +388,12 @@ CONTROLLED: dict[str, dict[str, Any]] = {
         "angular_bias": 0, "linear_bias": 0, "open_loop": True,
     },
 }  # fmt: skip
+SURFACE = {
+    "rolling_friction": 0, "drilling_friction": 0, "rolling_viscosity": 0, "drilling_viscosity": 0, "adhesion": 0,
+    "stiffness": 1e6, "dissipation": 0.1, "restitution": 0, "hypothesis": "newton", "bounce_speed": 1e-3,
+}  # fmt: skip
+DEFAULTS |= {f"contact.{key}": value for key, value in SURFACE.items()}
+DEFAULTS |= {f"{body}.shape.flat": 1e-3 for body in ("object", "hand")}
 DEFAULTS |= {f"{table}.{key}": value for table, keys in CONTROLLED.items() for key, value in keys.items()}
 
 

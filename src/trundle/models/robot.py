@@ -10,20 +10,19 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, choice, non_negative, number
+from trundle.checks import array, choice, non_negative, number
 from trundle.contact.laws import Friction, start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.part_contacts import SECOND
-from trundle.models.rigid_body import Ground, RigidBody
+from trundle.models.part_contacts import SECOND, moments_of, turn_of
+from trundle.models.rigid_body import Ground
 from trundle.models.rolling_tree import Part, RollingTree
 from trundle.models.tree.force import Force, ForceLaw, Potential, States, Value
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec, Fixed
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
-from trundle.numerics.rotations import rotation_plane, rotation_rpy
 from trundle.parameters import parameter
 
 TERRAIN = "terrain"
@@ -124,7 +123,7 @@ class Robot:
             Whether an external torque (N m; (3,) in space, world) is an input.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
+        moments = moments_of(mass, inertia, shape, com, self._point("shape_at", shape_at), shape_rpy)
         link = self._tree.free(mass, moments, name=name, actuated=actuated)
         self._origins[name] = tuple(-c + 0.0 for c in com)
         return self.attach(link, shape, at=shape_at, rpy=shape_rpy, friction=friction, restitution=restitution)
@@ -151,7 +150,7 @@ class Robot:
         counter-clockwise). An actuated joint has a torque (N m) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
+        moments = moments_of(mass, inertia, shape, com, self._point("shape_at", shape_at), shape_rpy)
         link = self._tree.revolute(
             parent or self._world, self._joint(parent, at), mass, moments, com, axis, actuated, name
         )
@@ -179,7 +178,7 @@ class Robot:
         An actuated joint has a force (N) as input. The rest as in `free`.
         """
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
+        moments = moments_of(mass, inertia, shape, com, self._point("shape_at", shape_at), shape_rpy)
         link = self._tree.prismatic(
             parent or self._world, self._joint(parent, at), mass, moments, com, axis, actuated, name
         )
@@ -210,7 +209,7 @@ class Robot:
         if actuated and isinstance(joint, Joint) and joint.size == 0:
             raise InputError("actuated", actuated, "False: this joint does not move")
         com = self._point("center_of_mass", center_of_mass)
-        moments = self._moments(mass, inertia, shape, com, shape_at, shape_rpy)
+        moments = moments_of(mass, inertia, shape, com, self._point("shape_at", shape_at), shape_rpy)
         place = self._joint(parent, self._point("at", at))
         link = self._tree.joint(parent or self._world, joint, mass, moments, place, com, actuated, name)
         self._origins[link.name] = (0.0,) * self._tree.d
@@ -310,7 +309,7 @@ class Robot:
         mu = None if friction is None else non_negative("friction", friction)
         least = None if ahead is None else number("ahead", ahead, unit="m")
         e = None if restitution is None else number("restitution", restitution, minimum=0.0, maximum=1.0)
-        body, turn = link.name, self._turn(rpy)
+        body, turn = link.name, turn_of(self._tree.d, rpy)
         if turn is not None:
             body, orientation = f"{label}-shape", tuple(tuple(float(r) for r in row) for row in turn)
             self._tree.add(BodySpec(Fixed(self._tree.d), body, parent=link.index, at=place, orientation=orientation))
@@ -393,33 +392,3 @@ class Robot:
     def _point(self, key: str, value: Sequence[float] | None) -> tuple[float, ...]:
         d = self._tree.d
         return (0.0,) * d if value is None else tuple(float(v) for v in array(key, value, (d,), unit="m"))
-
-    def _moments(
-        self,
-        mass: float,
-        inertia: ArrayLike,
-        shape: Shape | None,
-        com: tuple[float, ...],
-        shape_at: Sequence[float] | None,
-        shape_rpy: Sequence[float] | float | None,
-    ) -> ArrayLike:
-        if not isinstance(inertia, str):
-            return inertia
-        if shape is None:
-            raise InputError("inertia", inertia, "numbers (kg m2) for a body without a shape")
-        arm = np.subtract(com, self._point("shape_at", shape_at))
-        turn = self._turn(shape_rpy)
-        if turn is None:
-            return RigidBody(shape, mass, inertia, tuple(arm)).moments
-        moments = RigidBody(shape, mass, inertia, tuple(turn.T @ arm)).moments
-        return moments if np.ndim(moments) == 0 else turn @ np.asarray(moments) @ turn.T
-
-    def _turn(self, rpy: Sequence[float] | float | None) -> FloatArray | None:
-        """Return how a shape is turned in its body, (d, d), or None where it is not."""
-        if rpy is None:
-            return None
-        if self._tree.d == 2:
-            angle = number("rpy", rpy, unit="rad")
-            return rotation_plane(angle) if angle else None
-        angles = array("rpy", rpy, (3,), unit="rad")
-        return rotation_rpy(angles) if np.any(angles) else None

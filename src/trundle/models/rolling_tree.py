@@ -13,6 +13,7 @@ from trundle.checks import FloatArray, non_negative, number
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.restitution import PLASTIC, Restitution
+from trundle.contact.stops import JointStop
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
@@ -24,7 +25,6 @@ from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps
 from trundle.models.tree.force import Force, Potential
 from trundle.models.tree.model import ContactSpec
-from trundle.models.tree.stops import JointStop
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel

@@ -97,9 +97,10 @@ def given_slips(
     """Return the slips of the contacts that are closed, as given, m/s."""
     slips = {i: np.zeros(tree.d) for i in closed}
     for name, slip in given.items():
+        closed_ones = _closed_of(tree, "slips", name, closed)
         key, along = f"slips.{name}", tree.d == 2 and np.ndim(slip) == 0
         value = np.array([number(key, slip, unit="m/s")]) if along else array(key, slip, (tree.d,), unit="m/s")
-        slips |= dict.fromkeys(_closed_of(tree, "slips", name, closed), value)
+        slips |= dict.fromkeys(closed_ones, value)
     return slips
 
 

@@ -15,10 +15,11 @@ from trundle.errors import InputError
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
-from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.begin import begun_mode
+from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, recontact
 from trundle.simulate.events.chart_transition import has_neighbour
-from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
+from trundle.simulate.events.states import round_on_both_sides
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.record import Log, Segment
@@ -45,7 +46,7 @@ _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 MAX_STEPS = 1_000_000
 """Longest run of steps of one integration, beyond those of a fixed step."""
 
-_SLIPS, _ROUND, _ACCURATE = 1e-9, 1e-9, 1e-7
+_ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _SUNK = 1e-9
 """How deep (m) a corner of a patch that should rise may sink before it lands again."""
@@ -106,7 +107,7 @@ class Runner:
         try:
             if self.policy is not None:
                 interrupts.opened()(self.policy.reset)()
-            begun = self._begin(now)
+            begun = begun_mode(self, now)
             status = begun if isinstance(begun, Status) else self._kicked(self.board.holding(begun), duration)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -138,7 +139,7 @@ class Runner:
                 following, reason = Undecided(Status.JAMMED), INDETERMINATE
             here = [*(one for one in here if after.t - one.t < _RECENT), after]
             if isinstance(following, HybridState):
-                self._note(after, following.mode.label, reason, event)
+                self.note(after, following.mode.label, reason, event)
                 if len(here) > _MANY or _was_there(following, here):
                     reason = "transitions follow each other without progress"
                     after, following, event = following, Undecided(Status.SECOND_CONTACT), None
@@ -146,7 +147,7 @@ class Runner:
                 following = self._over(after, event, here, duration, following.status, reason)
                 here = []
             elif isinstance(following, Status):
-                self._note(after, following.label, reason, event)
+                self.note(after, following.label, reason, event)
             if isinstance(following, Status):
                 return following
             if self.until is not None and self.until(after.mode, following.mode):
@@ -176,54 +177,17 @@ class Runner:
         following: HybridState | Status = status
         if self.board.steps(now):
             touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
-            self._note(now, STEPPING, reason, event)
+            self.note(now, STEPPING, reason, event)
             touched |= {event.contact} if isinstance(event, Event) else set()
             following = self.stepping.over(now, touched, duration)
         if isinstance(following, Status):
-            self._note(now, following.label, reason, event)
+            self.note(now, following.label, reason, event)
         else:
-            self._note(following, following.mode.label, "the contacts stay as they are", mode=STEPPING)
+            self.note(following, following.mode.label, "the contacts stay as they are", mode=STEPPING)
         return following
 
-    def _begin(self, now: HybridState) -> HybridState | Status:
-        """Decide the first mode: a body may start with a slip, or on a line or a face."""
-        touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
-        values = self.phase(now.mode).margin_values(now.t, now.x, self._parameters(now))
-        for i in touching:
-            roundness = values.get(f"{self.board.name(i)}.roundness", 1.0)
-            if round_on_both_sides(self.system.contact_pairs[i]):
-                roundness = abs(roundness)
-            if not roundness > _ROUND:
-                self._note(now, Status.NOT_A_POINT_CONTACT.label, "the contact is no longer a point")
-                return Status.NOT_A_POINT_CONTACT
-        if any(name.endswith(".relative_velocity") for name in self.system.model(now.mode.atlas).layout):
-            return now  # minimal coordinates cannot slip
-        touching = [i for i in touching if not LAWS[now.mode.laws[i]].distant]  # those may slip
-        slips = [slip_and_spin(self.system, now.mode.atlas, now.x, i)[1] for i in touching]
-        slipping = [i for i, slip in zip(touching, slips, strict=True) if float(np.linalg.norm(slip)) > _SLIPS]
-        if not slipping:
-            # A start is placed to within the accuracy of a search; the run begins on its constraints.
-            stabilized = self.method.stabilization == "projection"
-            return self._onto_constraints(now) if stabilized else now
-        rule, reason = self.system.rules.on_slip, "the start slips"
-        if rule == "stop":
-            self._note(now, Status.SLIPPED.label, reason)
-            return Status.SLIPPED
-        if rule == "slide":
-            self._note(now, "sliding", reason)
-            for i in slipping:
-                now = replace(now, mode=self.board.with_law(now, i, "sliding"))
-            return now
-        # Friction without limit stops the slip at once, as it stops that of an impact.
-        self._note(now, now.mode.label, reason)
-        for i in slipping:
-            self.log.lower(f"{self.board.name(i)}.friction", -np.inf)
-        return self._onto_constraints(now)
-
-    def _onto_constraints(self, now: HybridState) -> HybridState:
-        return replace(now, x=projected(self.phase(now.mode), now.t, now.x, self._parameters(now)))
-
-    def _parameters(self, now: HybridState) -> FloatArray:
+    def parameters(self, now: HybridState) -> FloatArray:
+        """Return the parameters of the functions of a state's mode."""
         return self.phase(now.mode).parameters(self.inputs(now.t)[0], now.onsets)
 
     def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, CompiledMode]:
@@ -269,7 +233,7 @@ class Runner:
             if done.status is not Status.SUCCESS:
                 return self._failed(now, done, phase)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
-                self._note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
+                self.note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
             now = replace(now, t=done.t_end, x=done.x_end, unarmed=frozenset() if lasted else now.unarmed)
             if end is not None:
@@ -299,7 +263,7 @@ class Runner:
         armed = np.array([name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], bool)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
-        p = self._parameters(now)
+        p = self.parameters(now)
         values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
         rising &= np.abs(values) < np.where(forces, _NO_LOAD * self.board.weight, _AT_SEAM)
         if np.any(rising):
@@ -412,12 +376,13 @@ class Runner:
 
     def _hold(self, now: HybridState) -> None:
         """Record the start alone."""
-        one = (np.array([now.t]), np.array(now.x)[None], self._parameters(now)[None])
+        one = (np.array([now.t]), np.array(now.x)[None], self.parameters(now)[None])
         self.log.segments.append(Segment(self.phase(now.mode), *one))
 
-    def _note(
+    def note(
         self, at: HybridState, following: str, reason: str, event: Event | Undecided | None = None, mode: str = ""
     ) -> None:
+        """Record a transition."""
         note: Transition = {"time": at.t, "from": mode or at.mode.label, "to": following, "reason": reason}
         if isinstance(event, Event) and self.system.several:
             note["contact"] = self.board.name(event.contact)

@@ -108,6 +108,10 @@ def test_limits_of_contacts_follow_the_law():
         "sliding": {"normal_force": (1, 1)},
         "separated": {},
         "fixed": {"normal_force": (1, 6), "friction": (6, 6)},
+        "pivoting": {"normal_force": (1, 5), "friction": (8, 5)},
+        "resting": {"normal_force": (1, 6), "friction": (6, 6)},
+        "hunt-crossley": {},
+        "stopped": {"normal_force": (1, 1)},
     }
     fixed = tk.contact_limits(model.constraints, model.terms([LAWS["fixed"]]).kin, [slice(0, 6)])[0]
     x = np.zeros(model.x.shape[0])

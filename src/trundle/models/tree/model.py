@@ -14,6 +14,7 @@ from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
 from trundle.contact.motion import Motion, still
+from trundle.contact.stops import JointStop
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch
 from trundle.models.tree.force import Force, Potential, generalized_force
@@ -22,12 +23,10 @@ from trundle.models.tree.joints import BodySpec
 from trundle.models.tree.loops import Loop, LoopSpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint
-from trundle.models.tree.stops import JointStop
 from trundle.numerics.space import angular_size
 from trundle.threads import cached_property
 
-_SMALL = 12
-"""Up to so many velocities M is summed over the bodies: that is shorter there."""
+_SMALL = 12  # up to so many velocities M is summed over the bodies: that is shorter there
 TIME = "time"
 """Name of the time among the states of a model with a force that depends on it."""
 DRY = 0.02
@@ -285,11 +284,6 @@ class TreeModel(Multibody):
                 label = name if size == 1 else f"{name}_{i + 1}"
                 found[label] = (q.start + i, rate.start + i, None if force is None else force.start + i)
         return found
-
-    @property
-    def joint_names(self) -> dict[str, str]:
-        """Names of the joints, by the names of the jointed bodies: the bodies' own where they were not given."""
-        return {spec.name: spec.joint_name or spec.name for spec in self._specs if spec.jointed}
 
     @property
     def driven(self) -> tuple[str, ...]:

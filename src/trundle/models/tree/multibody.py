@@ -24,16 +24,14 @@ PROXIMAL = 1e-6
 """Size, in parts of 1/mass, of the term that makes the multipliers of redundant contacts unique."""
 
 _INDEPENDENT = {2: 2, 3: 1}
-"""So many contacts of different bodies in plane and space are taken to be independent: more may depend on each other
-(three wheels of a rigid base on a flat)."""
+"""So many contacts of different bodies are taken to be independent: more may depend on each other (three wheels)."""
 
 
 @dataclass(frozen=True)
 class Body(HoldsExpressions):
     """A body with inertia: its frame, mass (kg), inertia about the centre of mass in body axes (kg m2).
 
-    ``com`` (d,) m is the centre of mass in the body's frame; ``inertia`` is (k, k), or a number when it
-    is the same about every axis.
+    ``com`` (d,) m is the centre of mass in the body's frame; ``inertia`` is (k, k), or one number.
     """
 
     name: str
@@ -127,8 +125,7 @@ class Multibody(HoldsExpressions, ABC):
        ``constraints`` (tuple of `ContactConstraint`), ``S`` (nv, n_u), ``gravity`` (d,) m/s2, resolved.
     2. ``state_rate(nudot, kin, s_rate)`` returns x' (n_x,) from nudot, the kinematics of the contacts and
        the rates of all contact coordinates, stacked.
-    3. ``moved(step)`` returns x after its poses moved by the displacement `step` (nv,) = nu dt, to first
-       order.
+    3. ``moved(step)`` returns x after its poses moved by `step` (nv,) = nu dt, to first order.
     4. ``replaced(s, nu)`` returns x with other contact coordinates and velocities.
 
     Derived: M, h, J, b, the constrained dynamics, energy, projections and impacts.
@@ -207,9 +204,8 @@ class Multibody(HoldsExpressions, ABC):
         joined = enumerate(zip(self.constraints, mode, strict=True))
         rows = [law.rows(self._kinematics(i, law), j.friction) for i, (j, law) in joined]
         if any(r.GA is not None or r.applied is not None for r in rows):
-            raise InputError(
-                "mode", [law.name for law in mode], "laws that push where they constrain: none that slides"
-            )
+            allowed = "laws that push where they constrain: none that slides"
+            raise InputError("mode", [law.name for law in mode], allowed)
         return self._generalized_forces(nudot, ca.vertcat(*(r.velocity for r in rows)), lam)
 
     def _generalized_forces(self, nudot: ca.SX | None, velocity: ca.SX, lam: ca.SX) -> ca.SX:
@@ -249,8 +245,7 @@ class Multibody(HoldsExpressions, ABC):
             k = self._kinematics(i, law, align)
             rows = law.rows(k, constraint.friction)
             JA, JB = ca.vertcat(constraint.A.Jw, constraint.A.Jv), ca.vertcat(constraint.B.Jw, constraint.B.Jv)
-            J = rows.LA @ JA - rows.LB @ JB
-            G = J
+            J = G = rows.LA @ JA - rows.LB @ JB
             if rows.GA is not None and rows.GB is not None:
                 G, pushed = rows.GA @ JA - rows.GB @ JB, True
             if rows.applied is not None:
@@ -274,8 +269,7 @@ class Multibody(HoldsExpressions, ABC):
         """Return the kinematics of a contact as its law asks for them, made once: modes share most of them."""
 
         def made() -> Kinematics:
-            c = self.constraints[contact]
-            options = {"slipping": law.slipping, "distant": law.distant}
+            c, options = self.constraints[contact], {"slipping": law.slipping, "distant": law.distant}
             return kinematics(c.contact, c.A, c.B, c.s, align=align, **options)
 
         return made_once(self._made, (contact, law.slipping, law.distant, align), made)

@@ -14,11 +14,11 @@ from trundle.checks import FloatArray, integer
 from trundle.contact.laws import LAWS, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
+from trundle.contact.stops import JointStop
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
-from trundle.models.tree.stops import JointStop
 from trundle.models.tree.tree import TreeModel
 from trundle.threads import cached_property, made_once
 

@@ -108,7 +108,7 @@ class TimeStepping:
         d = self.system.d
         inverse = np.linalg.inv(terms.M)
         nudot = inverse @ terms.f
-        held = self.spins
+        held = np.flatnonzero(self.spins)
         C = np.vstack([terms.spin[held], terms.pins])
         if len(C):
             lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, rcond=1e-10, hermitian=True)

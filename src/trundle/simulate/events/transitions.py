@@ -210,10 +210,10 @@ def _slip(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
 def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> Following:
     """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
 
-    Corners of one patch are of one rigid body: they start together. In space the slip's direction turns with the forces
-    at once: no explicit integrator can begin with it.
+    Corners of one patch are of one rigid body: they start together. In space a slip that starts beside other contacts
+    turns with their forces at once: no explicit integrator can begin with it.
     """
-    if board.system.d == 3 and board.steps(now):
+    if board.system.d == 3 and sum(LAWS[law].touching for law in now.mode.laws) > 1 and board.steps(now):
         return Undecided(Status.STEP_TOO_SMALL)
     corners = next((corners for corners in board.system.patches if contact in corners), (contact,))
     starting = [i for i in corners if LAWS[now.mode.laws[i]].rolls]
@@ -257,7 +257,11 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
     after = HybridState(now.t, stopped, mode, without(now.onsets, event.contact))
     after = replace(after, unarmed=_still_starting(board, after, now.unarmed))
     margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
-    return after if margin >= 0 else _start_sliding(board, after, event.contact, rolling)
+    if margin >= 0:
+        return after
+    if board.system.d == 3 and board.steps(now):
+        return Undecided(Status.STEP_TOO_SMALL)  # in space no slip turns back through zero: this one hardly began
+    return _start_sliding(board, after, event.contact, rolling)
 
 
 def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> str:

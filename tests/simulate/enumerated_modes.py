@@ -10,7 +10,7 @@ from itertools import chain, product
 import casadi as ca
 import numpy as np
 
-from tests.oracles.enumerated_impacts import closed_sets, grouped
+from tests.simulate.enumerated_impacts import closed_sets, grouped
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas, ContactSystem

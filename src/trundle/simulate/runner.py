@@ -38,8 +38,7 @@ WATCH_SPAN = 0.25
 
 NO_LOOKS: FloatArray = np.zeros(0)
 
-_MANY, _RECENT = 12, 1e-5
-"""So many transitions within so short a time (s) are no progress."""
+_MANY, _RECENT = 12, 1e-5  # so many transitions within so short a time (s) are no progress
 _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 """How an integration ends where forces grow without bound or turn at once."""
 

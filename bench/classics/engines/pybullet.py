@@ -1,0 +1,201 @@
+"""PyBullet on a scene. Link frames are principal axes, because the engine takes a diagonal inertia alone."""
+
+from __future__ import annotations
+
+import time as clock
+
+import numpy as np
+import pybullet as bullet
+from scipy.spatial.transform import Rotation
+
+from bench.classics.engines import Setting
+from bench.classics.scene import Body, Geom, Scene, principal
+from bench.peers.pybullet import STILL, World, version  # noqa: F401
+
+NAME = "PyBullet"
+SETTINGS = (
+    Setting("defaults, 1/240 s", 1 / 240, False),
+    Setting("200 iterations, 0.1 ms", 1e-4, True),
+)
+
+
+def _turn(quaternion: object) -> Rotation:
+    return Rotation.from_quat(np.asarray(quaternion, float), scalar_first=True)
+
+
+def _ellipsoid(size: tuple[float, ...]) -> list[list[float]]:
+    """Return 4,000 points of an ellipsoid: the engine has none, and takes no more corners in a hull."""
+    k = np.arange(4000) + 0.5
+    z, phi = 1 - 2 * k / 4000, np.pi * (1 + np.sqrt(5)) * k
+    ring = np.sqrt(1 - z * z)
+    return (np.stack([ring * np.cos(phi), ring * np.sin(phi), z], axis=1) * size).tolist()
+
+
+def _shape(geoms: tuple[Geom, ...], body_from_link: Rotation, to: dict) -> int:
+    """Return a collision shape of one geom, in link axes; -1 without any."""
+    if not geoms:
+        return -1
+    (geom,) = geoms
+    where = body_from_link.inv().apply(geom.at).tolist()
+    turn = (body_from_link.inv() * _turn(geom.quaternion)).as_quat().tolist()
+    place = {"collisionFramePosition": where, "collisionFrameOrientation": turn, **to}
+    if geom.kind == "plane":
+        return bullet.createCollisionShape(bullet.GEOM_PLANE, **to)
+    if geom.kind == "sphere":
+        return bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=geom.size[0], **place)
+    if geom.kind == "disc":
+        return bullet.createCollisionShape(
+            bullet.GEOM_CYLINDER, radius=geom.size[0], height=2 * geom.size[1], **place
+        )
+    if geom.kind == "box":
+        return bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=list(geom.size), **place)
+    return bullet.createCollisionShape(bullet.GEOM_MESH, vertices=_ellipsoid(geom.size), **place)
+
+
+class _Built:
+    """A multibody: base and links of one root of the scene."""
+
+    def __init__(self, scene: Scene, root: Body, to: dict) -> None:
+        self.to, self.scene = to, scene
+        self.fixed = root.joint is not None
+        self.order = _below(scene, root) if self.fixed else _below(scene, root)[1:]
+        self.root = root
+        self.turns = {b.name: Rotation.from_matrix(principal(b.moments)[1]) for b in scene.bodies}
+        self.id = self._make()
+        self.links = {body.name: i for i, body in enumerate(self.order)}
+        self._settle()
+
+    def _frame(self, name: str | None) -> tuple[np.ndarray, Rotation]:
+        """Return origin of the link frame (the joint) and its axes at the start, world."""
+        if name is None:
+            return np.zeros(3), Rotation.identity()
+        body = next(b for b in self.scene.bodies if b.name == name)
+        origin = body.position if body.joint is None else body.joint.at
+        return np.asarray(origin, float), self.turns[name]
+
+    def _make(self) -> int:
+        links: dict[str, list] = {key: [] for key in _LINK_KEYS}
+        number = {None: 0} if self.fixed else {self.root.name: 0}
+        for i, body in enumerate(self.order):
+            joint = body.joint
+            assert joint is not None
+            origin, axes = self._frame(joint.parent)
+            own = self.turns[body.name]
+            values = (
+                body.mass,
+                _shape(body.geoms, own, self.to) if body.joint is None else self._offset_shape(body, own),
+                -1,
+                axes.inv().apply(np.asarray(joint.at) - origin).tolist(),
+                (axes.inv() * own).as_quat().tolist(),
+                own.inv().apply(np.asarray(body.position) - np.asarray(joint.at)).tolist(),
+                [0.0, 0.0, 0.0, 1.0],
+                number[joint.parent],
+                bullet.JOINT_REVOLUTE if joint.kind == "hinge" else bullet.JOINT_PRISMATIC,
+                own.inv().apply(joint.axis).tolist(),
+            )
+            for key, value in zip(_LINK_KEYS, values, strict=True):
+                links[key].append(value)
+            number[body.name] = i + 1
+        if self.fixed:
+            return bullet.createMultiBody(baseMass=0, **links, **self.to)
+        root, own = self.root, self.turns[self.root.name]
+        turn = (_turn(root.quaternion) * own).as_quat().tolist()
+        return bullet.createMultiBody(
+            root.mass, _shape(root.geoms, own, self.to), -1, list(root.position), turn, **links, **self.to
+        )
+
+    def _offset_shape(self, body: Body, own: Rotation) -> int:
+        """Return the shape of a jointed body, whose link frame is at the joint."""
+        assert body.joint is not None
+        shift = np.asarray(body.position) - np.asarray(body.joint.at)
+        geoms = tuple(Geom(g.kind, g.size, tuple(np.asarray(g.at) + shift), g.quaternion) for g in body.geoms)
+        return _shape(geoms, own, self.to)
+
+    def _settle(self) -> None:
+        e, to = self.scene.restitution, self.to
+        dry = {"lateralFriction": self.scene.friction, **STILL, "restitution": e}
+        bullet.changeDynamics(self.id, -1, **dry, **to)
+        if not self.fixed:
+            moments = principal(self.root.moments)[0].tolist()
+            bullet.changeDynamics(self.id, -1, localInertiaDiagonal=moments, **to)
+            bullet.resetBaseVelocity(self.id, list(self.root.velocity), list(self.root.spin), **to)
+        for body in self.order:
+            i, moments = self.links[body.name], principal(body.moments)[0].tolist()
+            assert body.joint is not None
+            bullet.changeDynamics(self.id, i, localInertiaDiagonal=moments, **dry, **to)
+            bullet.changeDynamics(self.id, i, jointLowerLimit=1, jointUpperLimit=-1, **to)
+            bullet.setJointMotorControl2(self.id, i, bullet.VELOCITY_CONTROL, force=0, **to)
+            bullet.resetJointState(self.id, i, 0.0, body.joint.rate, **to)
+        count = len(self.order)
+        for i in range(-1, count):
+            for j in range(i):
+                bullet.setCollisionFilterPair(self.id, self.id, i, j, 0, **to)
+
+    def sample(self, body: Body) -> np.ndarray:
+        """Return a body's sample (13,)."""
+        if body.name == self.root.name and not self.fixed:
+            at, turn = bullet.getBasePositionAndOrientation(self.id, **self.to)
+            v, w = bullet.getBaseVelocity(self.id, **self.to)
+        else:
+            state = bullet.getLinkState(self.id, self.links[body.name], 1, 1, **self.to)
+            at, turn, v, w = state[0], state[1], state[6], state[7]
+        q = (Rotation.from_quat(turn) * self.turns[body.name].inv()).as_quat(scalar_first=True)
+        return np.concatenate([at, q, w, v])
+
+    def push(self, told: dict[str, float]) -> None:
+        """Set the torques of actuated joints for one step."""
+        for name, torque in told.items():
+            if name in self.links:
+                bullet.setJointMotorControl2(
+                    self.id, self.links[name], bullet.TORQUE_CONTROL, force=torque, **self.to
+                )
+
+
+_LINK_KEYS = (
+    "linkMasses",
+    "linkCollisionShapeIndices",
+    "linkVisualShapeIndices",
+    "linkPositions",
+    "linkOrientations",
+    "linkInertialFramePositions",
+    "linkInertialFrameOrientations",
+    "linkParentIndices",
+    "linkJointTypes",
+    "linkJointAxis",
+)
+
+
+def _below(scene: Scene, root: Body) -> list[Body]:
+    """Return a body and all that hang on it, parents first."""
+    found = [root]
+    for body in scene.bodies:
+        if body.joint is not None and body.joint.parent in [b.name for b in found] and body is not root:
+            found.append(body)
+    return found
+
+
+def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
+    """Return samples (n, bodies, 13) and the seconds of stepping."""
+    every = max(1, round(scene.spacing / setting.step))
+    step = scene.spacing / every
+    with World(step, setting.stiff) as world:
+        to = {"physicsClientId": world.client}
+        bullet.setGravity(*scene.gravity, **to)
+        for geom in scene.ground:
+            shape = _shape((Geom(geom.kind, geom.size),), Rotation.identity(), to)
+            turn = _turn(geom.quaternion).as_quat().tolist()
+            fixed = bullet.createMultiBody(0, shape, -1, list(geom.at), turn, **to)
+            bullet.changeDynamics(fixed, -1, **STILL | {"lateralFriction": 1.0, "restitution": 1.0}, **to)
+        roots = [b for b in scene.bodies if b.joint is None or b.joint.parent is None]
+        built = {b.name: m for m in [_Built(scene, root, to) for root in roots] for b in _below(scene, m.root)}
+        rows, wall = [], 0.0
+        for time in scene.times:
+            rows.append([built[b.name].sample(b) for b in scene.bodies])
+            told = dict(scene.torques(float(time))) if scene.torques is not None else {}
+            begin = clock.perf_counter()
+            for _ in range(every):
+                for name in told:
+                    built[name].push({name: told[name]})
+                bullet.stepSimulation(**to)
+            wall += clock.perf_counter() - begin
+    return np.array(rows), wall

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 GRAVITY = 9.81  # m/s^2
+EDGE = 1e-3
+"""A disc is an ellipsoid so much thinner than wide where an engine has none; its own cylinder would stand upright."""
 LIGHT = 1e-6  # kg and kg m^2 of links that only carry a joint
 
 Kind = Literal["plane", "sphere", "ellipsoid", "disc", "box"]
@@ -20,7 +22,7 @@ Kind = Literal["plane", "sphere", "ellipsoid", "disc", "box"]
 
 @dataclass(frozen=True)
 class Geom:
-    """A shape: sphere (radius,), ellipsoid (3 semi-axes), disc (radius, half thickness; axis z), box (3 half edges)."""
+    """A shape: sphere (radius,), ellipsoid (3 semi-axes), disc (radius,; axis z), box (3 half edges)."""
 
     kind: Kind
     size: tuple[float, ...] = ()

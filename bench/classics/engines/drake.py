@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import time as clock
 
 import numpy as np
 from pydrake.common.eigen_geometry import Quaternion
-from pydrake.geometry import Box, CollisionFilterDeclaration, Cylinder, Ellipsoid, GeometrySet, HalfSpace
+from pydrake.geometry import Box, CollisionFilterDeclaration, Ellipsoid, GeometrySet, HalfSpace
 from pydrake.geometry import Sphere as Ball
 from pydrake.math import RigidTransform
 from pydrake.multibody.math import SpatialVelocity
 from pydrake.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoint, SpatialInertia, UnitInertia
 
 from bench.classics.engines import Setting
-from bench.classics.scene import Body, Geom, Scene
+from bench.classics.scene import EDGE, Body, Geom, Scene
 from bench.peers.drake import World, version  # noqa: F401
 
 NAME = "Drake"
+logging.getLogger("drake").setLevel(logging.ERROR)
 SETTINGS = (Setting("SAP, 1 ms", 1e-3, False), Setting("SAP, 0.1 ms, 1e6 N/m", 1e-4, True))
 
 
@@ -30,7 +32,7 @@ def _shape(geom: Geom) -> object:
     if geom.kind == "sphere":
         return Ball(geom.size[0])
     if geom.kind == "disc":
-        return Cylinder(geom.size[0], 2 * geom.size[1])
+        return Ellipsoid(geom.size[0], geom.size[0], EDGE * geom.size[0])
     if geom.kind == "box":
         return Box(*(2 * s for s in geom.size))
     return Ellipsoid(*geom.size)

@@ -8,12 +8,12 @@ import mujoco
 import numpy as np
 
 from bench.classics.engines import Setting
-from bench.classics.scene import Body, Geom, Scene, rotation
+from bench.classics.scene import EDGE, Body, Geom, Scene, rotation
 from bench.peers.mujoco import _options, _softness, version  # noqa: F401
 
 NAME = "MuJoCo"
 SETTINGS = (Setting("defaults, 2 ms", 2e-3, False), Setting("stiff, elliptic cone, RK4, 0.1 ms", 1e-4, True))
-_KINDS = {"plane": "plane", "sphere": "sphere", "ellipsoid": "ellipsoid", "disc": "cylinder", "box": "box"}
+_KINDS = {"plane": "plane", "sphere": "sphere", "ellipsoid": "ellipsoid", "disc": "ellipsoid", "box": "box"}
 
 
 def _numbers(values: object) -> str:
@@ -21,7 +21,8 @@ def _numbers(values: object) -> str:
 
 
 def _geom(geom: Geom, scene: Scene, extra: str) -> str:
-    size = "50 50 1" if geom.kind == "plane" else _numbers(geom.size)
+    r = geom.size[0] if geom.size else 0.0
+    size = _numbers({"plane": (50, 50, 1), "disc": (r, r, EDGE * r)}.get(geom.kind, geom.size))
     return (
         f'<geom type="{_KINDS[geom.kind]}" size="{size}" pos="{_numbers(geom.at)}" quat="{_numbers(geom.quaternion)}" '
         f'friction="{scene.friction} 0 0" condim="3" {extra}/>'

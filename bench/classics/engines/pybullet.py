@@ -45,7 +45,7 @@ def _shape(geoms: tuple[Geom, ...], body_from_link: Rotation, to: dict) -> int:
         return bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=geom.size[0], **place)
     if geom.kind == "disc":
         return bullet.createCollisionShape(
-            bullet.GEOM_CYLINDER, radius=geom.size[0], height=2 * geom.size[1], **place
+            bullet.GEOM_CYLINDER, radius=geom.size[0], height=2e-6, **place
         )
     if geom.kind == "box":
         return bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=list(geom.size), **place)

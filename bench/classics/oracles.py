@@ -1,20 +1,55 @@
-"""Equations of motion that share nothing with trundle: vectors in world axes, scipy's DOP853 at 1e-13."""
+"""Equations of motion that share nothing with trundle: vectors in world axes, scipy's DOP853 at 1e-13.
+
+CasADi only evaluates the formulas written here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from bench.classics.scene import GRAVITY, rotation
+from bench.classics.scene import GRAVITY
 
 Z = np.array([0.0, 0.0, 1.0])
-TOLERANCE = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-14}
+_Z = ca.DM(Z)
+SLOW = 1e-3  # m/s
 
 
-@dataclass(frozen=True)
+def integrate(
+    rate: ca.Function | Callable,
+    y0: Sequence[float] | np.ndarray,
+    times: np.ndarray,
+    held: ca.Function | None = None,
+) -> np.ndarray:
+    """Return the states (n, size) at the times of y' = rate(y); as few times as `held(y)` stays above zero."""
+    if isinstance(rate, ca.Function):
+        buffer, call = rate.buffer()
+        y, out = np.zeros(len(y0)), np.zeros(len(y0))
+        buffer.set_arg(0, memoryview(y))
+        buffer.set_res(0, memoryview(out))
+
+        def f(_: float, state: np.ndarray) -> np.ndarray:
+            y[:] = state
+            call()
+            return out.copy()
+    else:
+
+        def f(_: float, state: np.ndarray) -> np.ndarray:
+            return rate(state)
+
+    def ends(_: float, state: np.ndarray) -> float:
+        return 1.0 if held is None else float(held(state))
+
+    ends.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
+    span = (times[0], times[-1])
+    return solve_ivp(f, span, y0, t_eval=times, events=ends, method="DOP853", rtol=1e-13, atol=1e-13).y.T
+
+
+@dataclass(frozen=True, eq=False)
 class Ellipsoid:
     """An ellipsoid (a ball, too) on a level plane; its centre of mass may lie off its centre."""
 
@@ -23,78 +58,68 @@ class Ellipsoid:
     inertia: np.ndarray  # (3, 3) about the centre of mass
     center_of_mass: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m from the centre
 
-    def contact(self, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the contact from the centre of mass (3,) for the plane's normal n in body axes, and d/dn (3, 3)."""
-        S = np.square(self.semi_axes)
-        reach = np.sqrt(S @ (n * n))
-        point = -S * n / reach
-        return point - self.center_of_mass, -np.diag(S) / reach + np.outer(S * n, S * n) / reach**3
+    def contact(self, n: ca.SX) -> ca.SX:
+        """Return the contact from the centre of mass (3,), body axes, where the plane's normal is n."""
+        S = ca.DM(np.square(self.semi_axes))
+        return -S * n / ca.sqrt(ca.dot(S, n * n)) - ca.DM(self.center_of_mass)
+
+    def contact_at(self, n: np.ndarray) -> np.ndarray:
+        """Return the same as numbers."""
+        return np.asarray(ca.DM(self.contact(ca.DM(n)))).ravel()
 
 
-def _turned(q: np.ndarray, w: np.ndarray) -> np.ndarray:
-    return 0.5 * np.concatenate([[-w @ q[1:]], q[0] * w + np.cross(w, q[1:])])
+def _rotation(q: ca.SX) -> ca.SX:
+    w, v = q[0], q[1:]
+    return (w * w - ca.dot(v, v)) * ca.SX.eye(3) + 2 * v @ v.T + 2 * w * ca.skew(v)
 
 
-def _moving(body: Ellipsoid, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return inertia, contact and the contact's rate, all from the centre of mass in world axes."""
-    R = rotation(q)
-    r, slope = body.contact(R.T @ Z)
-    moved = np.cross(w, R @ r) + R @ (slope @ (R.T @ np.cross(Z, w)))
-    return R @ body.inertia @ R.T, R @ r, moved
+def _moving(body: Ellipsoid, q: ca.SX, w: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return q', inertia, contact and the contact's rate, the last three from the centre of mass in world axes."""
+    unit = q / ca.norm_2(q)
+    R, n = _rotation(unit), ca.SX.sym("n", 3)
+    slope = ca.substitute(ca.jacobian(body.contact(n), n), n, R.T @ _Z)
+    r = R @ body.contact(R.T @ _Z)
+    moved = ca.cross(w, r) + R @ slope @ R.T @ ca.cross(_Z, w)
+    turned = 0.5 * ca.vertcat(-ca.dot(w, q[1:]), q[0] * w + ca.cross(w, q[1:]))
+    return turned, R @ ca.DM(body.inertia) @ R.T, r, moved
 
 
 def rolling(body: Ellipsoid, q: Sequence[float], w: Sequence[float], times: np.ndarray) -> np.ndarray:
     """Return (quaternion, angular velocity) (n, 7) of a body that rolls: moments about the contact, v = r x w."""
-
-    def rate(_: float, y: np.ndarray) -> np.ndarray:
-        q, w = y[:4] / np.linalg.norm(y[:4]), y[4:]
-        inertia, r, moved = _moving(body, q, w)
-        about = inertia + body.mass * ((r @ r) * np.eye(3) - np.outer(r, r))
-        # m v' = m (moved x w + r x w') = F - m g z and I w' + w x I w = r x F
-        moment = body.mass * np.cross(r, np.cross(moved, w) + GRAVITY * Z) - np.cross(w, inertia @ w)
-        return np.concatenate([_turned(q, w), np.linalg.solve(about, moment)])
-
-    y0 = np.concatenate([np.asarray(q, float), np.asarray(w, float)])
-    return solve_ivp(rate, (times[0], times[-1]), y0, t_eval=times, **TOLERANCE).y.T
+    y = ca.SX.sym("y", 7)
+    spin = y[4:]
+    turned, inertia, r, moved = _moving(body, y[:4], spin)
+    about = inertia - body.mass * ca.skew(r) @ ca.skew(r)
+    # m v' = m (moved x w + r x w') = F - m g z and I w' + w x I w = r x F
+    moment = body.mass * ca.cross(r, ca.cross(moved, spin) + GRAVITY * _Z) - ca.cross(spin, inertia @ spin)
+    rate = ca.Function("rolling", [y], [ca.vertcat(turned, ca.solve(about, moment))])
+    return integrate(rate, np.concatenate([q, w]), times)
 
 
 def sliding(
     body: Ellipsoid, mu: float, q: Sequence[float], w: Sequence[float], v: Sequence[float], times: np.ndarray
 ) -> np.ndarray:
-    """Return (quaternion, angular velocity, velocity) (n, 10) of a body that slides all the time, Coulomb's law.
-
-    Raises
-    ------
-    ArithmeticError
-        If the slip nearly ends or the body lifts off.
-    """
-
-    def rate(_: float, y: np.ndarray) -> np.ndarray:
-        q, w, v = y[:4] / np.linalg.norm(y[:4]), y[4:7], y[7:]
-        inertia, r, moved = _moving(body, q, w)
-        slip = v + np.cross(w, r)
-        slip[2] = 0.0
-        speed = np.linalg.norm(slip)
-        if speed < 1e-6:
-            raise ArithmeticError("the slip ends")
-        push = Z - mu * slip / speed  # per normal force
-        turn, free = np.linalg.solve(inertia, np.stack([np.cross(r, push), -np.cross(w, inertia @ w)], 1)).T
-        # Z . (v' + w' x r + w x moved) = 0: the lowest point keeps its height
-        held = Z @ (push / body.mass + np.cross(turn, r))
-        N = (GRAVITY - Z @ (np.cross(free, r) + np.cross(w, moved))) / held
-        if N < 0:
-            raise ArithmeticError("the body lifts off")
-        return np.concatenate([_turned(q, w), turn * N + free, push * N / body.mass - GRAVITY * Z])
-
-    y0 = np.concatenate([np.asarray(q, float), np.asarray(w, float), np.asarray(v, float)])
-    return solve_ivp(rate, (times[0], times[-1]), y0, t_eval=times, **TOLERANCE).y.T
+    """Return (quaternion, angular velocity, velocity) (n, 10) of a body while it slides by Coulomb's law, at `SLOW` least."""
+    y = ca.SX.sym("y", 10)
+    spin, velocity = y[4:7], y[7:]
+    turned, inertia, r, moved = _moving(body, y[:4], spin)
+    slip = (velocity + ca.cross(spin, r)) * ca.DM([1, 1, 0])
+    push = _Z - mu * slip / ca.norm_2(slip)  # per normal force
+    turn = ca.solve(inertia, ca.cross(r, push))
+    free = ca.solve(inertia, -ca.cross(spin, inertia @ spin))
+    # Z . (v' + w' x r + w x moved) = 0: the lowest point keeps its height
+    held = ca.dot(_Z, push / body.mass + ca.cross(turn, r))
+    normal = (GRAVITY - ca.dot(_Z, ca.cross(free, r) + ca.cross(spin, moved))) / held
+    moving = ca.vertcat(turned, turn * normal + free, push * normal / body.mass - GRAVITY * _Z)
+    held_down = ca.Function("held", [y], [ca.fmin(ca.norm_2(slip) - SLOW, normal)])
+    return integrate(ca.Function("sliding", [y], [moving]), np.concatenate([q, w, v]), times, held_down)
 
 
 def ball_inside(
     normal: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
     radius: float,
-    center: Sequence[float],
-    w: Sequence[float],
+    center: Sequence[float] | np.ndarray,
+    w: Sequence[float] | np.ndarray,
     times: np.ndarray,
     k: float = 0.4,
 ) -> np.ndarray:
@@ -104,12 +129,11 @@ def ball_inside(
     the contact give (1 + k) w' = -n x (w x n' + g z / radius) and no w' along n but by n'.
     """
 
-    def rate(_: float, y: np.ndarray) -> np.ndarray:
+    def rate(y: np.ndarray) -> np.ndarray:
         c, w = y[:3], y[3:]
         n, _ = normal(c, np.zeros(3))
         v = radius * np.cross(w, n)
         n, turning = normal(c, v)
         return np.concatenate([v, -np.cross(n, np.cross(w, turning) + GRAVITY / radius * Z) / (1 + k)])
 
-    y0 = np.concatenate([np.asarray(center, float), np.asarray(w, float)])
-    return solve_ivp(rate, (times[0], times[-1]), y0, t_eval=times, **TOLERANCE).y.T
+    return integrate(rate, np.concatenate([center, w]), times)

@@ -17,6 +17,9 @@ EDGE = 1e-3
 """A disc is an ellipsoid so much thinner than wide where an engine has none; its own cylinder would stand upright."""
 LIGHT = 1e-6  # kg and kg m^2 of links that only carry a joint
 
+Joints = Mapping[str, tuple[float, float]]
+"""Angle (rad) and rate (rad/s) of actuated hinges by their bodies' names."""
+
 Kind = Literal["plane", "sphere", "ellipsoid", "disc", "box"]
 
 
@@ -70,7 +73,7 @@ def light(name: str, joint: Joint, position: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Scene:
-    """Bodies on fixed shapes; `torques(t)` of actuated joints is held for `hold` seconds."""
+    """Bodies on fixed shapes; `torques(t, joints)` of actuated hinges is asked at every sample and held."""
 
     bodies: tuple[Body, ...]
     times: np.ndarray  # (n,) s, even, of the samples
@@ -79,7 +82,7 @@ class Scene:
     restitution: float = 0.0
     gravity: tuple[float, float, float] = (0.0, 0.0, -GRAVITY)
     bodies_touch: bool = False
-    torques: Callable[[float], Mapping[str, float]] | None = field(default=None, compare=False)
+    torques: Callable[[float, Joints], Mapping[str, float]] | None = field(default=None, compare=False)
 
     @property
     def spacing(self) -> float:

@@ -109,7 +109,8 @@ def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
     for i, time in enumerate(scene.times):
         rows.append([_sample(plant, context, links[b.name]) for b in scene.bodies])
         if scene.torques is not None:
-            told = scene.torques(float(time))
+            turned = {name: (joints[name].get_angle(context), joints[name].get_angular_rate(context)) for name in driven}
+            told = scene.torques(float(time), turned)
             plant.get_actuation_input_port().FixValue(context, np.array([told[name] for name in driven]))
         if i == 0:
             simulator.Initialize()

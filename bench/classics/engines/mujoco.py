@@ -93,7 +93,8 @@ def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
         mujoco.mj_forward(model, data)
         rows.append([_sample(model, data, body.name) for body in scene.bodies])
         if scene.torques is not None:
-            told = scene.torques(float(time))
+            joints = {name: (data.joint(name).qpos[0], data.joint(name).qvel[0]) for name in driven}
+            told = scene.torques(float(time), joints)
             data.ctrl[:] = [told[name] for name in driven]
         begin = clock.perf_counter()
         mujoco.mj_step(model, data, every)

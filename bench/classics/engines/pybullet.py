@@ -114,7 +114,7 @@ class _Built:
     def _settle(self) -> None:
         e, to = self.scene.restitution, self.to
         dry = {"lateralFriction": self.scene.friction, **STILL, "restitution": e}
-        bullet.changeDynamics(self.id, -1, **dry, **to)
+        bullet.changeDynamics(self.id, -1, maxJointVelocity=1e6, **dry, **to)  # 100 rad/s unless told otherwise
         if not self.fixed:
             moments = principal(self.root.moments)[0].tolist()
             bullet.changeDynamics(self.id, -1, localInertiaDiagonal=moments, **to)
@@ -122,7 +122,7 @@ class _Built:
         for body in self.order:
             i, moments = self.links[body.name], principal(body.moments)[0].tolist()
             assert body.joint is not None
-            bullet.changeDynamics(self.id, i, localInertiaDiagonal=moments, **dry, **to)
+            bullet.changeDynamics(self.id, i, localInertiaDiagonal=moments, maxJointVelocity=1e6, **dry, **to)
             bullet.changeDynamics(self.id, i, jointLowerLimit=1, jointUpperLimit=-1, **to)
             bullet.setJointMotorControl2(self.id, i, bullet.VELOCITY_CONTROL, force=0, **to)
             bullet.resetJointState(self.id, i, 0.0, body.joint.rate, **to)
@@ -141,6 +141,10 @@ class _Built:
             at, turn, v, w = state[0], state[1], state[6], state[7]
         q = (Rotation.from_quat(turn) * self.turns[body.name].inv()).as_quat(scalar_first=True)
         return np.concatenate([at, q, w, v])
+
+    def joint(self, name: str) -> tuple[float, float]:
+        """Return position and rate of a joint."""
+        return bullet.getJointState(self.id, self.links[name], **self.to)[:2]
 
     def push(self, told: dict[str, float]) -> None:
         """Set the torques of actuated joints for one step."""
@@ -188,10 +192,13 @@ def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
             bullet.changeDynamics(fixed, -1, **STILL | {"lateralFriction": 1.0, "restitution": 1.0}, **to)
         roots = [b for b in scene.bodies if b.joint is None or b.joint.parent is None]
         built = {b.name: m for m in [_Built(scene, root, to) for root in roots] for b in _below(scene, m.root)}
+        driven = [b.name for b in scene.bodies if b.joint is not None and b.joint.actuated]
         rows, wall = [], 0.0
         for time in scene.times:
             rows.append([built[b.name].sample(b) for b in scene.bodies])
-            told = dict(scene.torques(float(time))) if scene.torques is not None else {}
+            told = {}
+            if scene.torques is not None:
+                told = dict(scene.torques(float(time), {name: built[name].joint(name) for name in driven}))
             begin = clock.perf_counter()
             for _ in range(every):
                 for name in told:

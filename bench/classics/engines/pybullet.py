@@ -45,7 +45,7 @@ def _shape(geoms: tuple[Geom, ...], body_from_link: Rotation, to: dict) -> int:
         return bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=geom.size[0], **place)
     if geom.kind == "disc":
         return bullet.createCollisionShape(
-            bullet.GEOM_CYLINDER, radius=geom.size[0], height=2e-6, **place
+            bullet.GEOM_CYLINDER, radius=geom.size[0], height=2 * RIM, **place
         )
     if geom.kind == "box":
         return bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=list(geom.size), **place)
@@ -126,6 +126,9 @@ class _Built:
             bullet.changeDynamics(self.id, i, jointLowerLimit=1, jointUpperLimit=-1, **to)
             bullet.setJointMotorControl2(self.id, i, bullet.VELOCITY_CONTROL, force=0, **to)
             bullet.resetJointState(self.id, i, 0.0, body.joint.rate, **to)
+        for i, body in [(-1, self.root), *((self.links[b.name], b) for b in self.order)]:
+            if any(g.kind == "disc" for g in body.geoms):
+                bullet.changeDynamics(self.id, i, collisionMargin=RIM, **to)
         count = len(self.order)
         for i in range(-1, count):
             for j in range(i):
@@ -155,6 +158,8 @@ class _Built:
                 )
 
 
+RIM = 1e-4  # m: a disc is a flat one of no height inside this margin, so that its rim is round and not a cylinder's
+
 _LINK_KEYS = (
     "linkMasses",
     "linkCollisionShapeIndices",
@@ -170,11 +175,11 @@ _LINK_KEYS = (
 
 
 def _below(scene: Scene, root: Body) -> list[Body]:
-    """Return a body and all that hang on it, parents first."""
+    """Return a body and all that hang on it, depth first: the order in which the engine numbers links."""
     found = [root]
     for body in scene.bodies:
-        if body.joint is not None and body.joint.parent in [b.name for b in found] and body is not root:
-            found.append(body)
+        if body.joint is not None and body.joint.parent == root.name:
+            found += _below(scene, body)
     return found
 
 

@@ -78,6 +78,7 @@ def _model(scene: Scene, setting: Setting) -> mujoco.MjModel:
 
 def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
     """Return samples (n, bodies, 13) and the seconds of stepping."""
+    setting, every = setting.fitted(scene.spacing)
     model = _model(scene, setting)
     data = mujoco.MjData(model)
     for body in scene.bodies:
@@ -88,7 +89,7 @@ def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
         else:
             data.qvel[first] = body.joint.rate
     driven = [b.name for b in scene.bodies if b.joint is not None and b.joint.actuated]
-    every, rows, wall = round(scene.spacing / setting.step), [], 0.0
+    rows, wall = [], 0.0
     for time in scene.times:
         mujoco.mj_forward(model, data)
         rows.append([_sample(model, data, body.name) for body in scene.bodies])

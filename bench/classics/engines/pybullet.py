@@ -185,9 +185,8 @@ def _below(scene: Scene, root: Body) -> list[Body]:
 
 def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
     """Return samples (n, bodies, 13) and the seconds of stepping."""
-    every = max(1, round(scene.spacing / setting.step))
-    step = scene.spacing / every
-    with World(step, setting.stiff) as world:
+    setting, every = setting.fitted(scene.spacing)
+    with World(setting.step, setting.stiff) as world:
         to = {"physicsClientId": world.client}
         bullet.setGravity(*scene.gravity, **to)
         for geom in scene.ground:

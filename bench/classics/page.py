@@ -1,0 +1,70 @@
+"""The page `docs/classics.md`, from what the command found."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+NAMES = {"trundle": "trundle", "mujoco": "MuJoCo", "pybullet": "PyBullet", "drake": "Drake"}
+
+HEAD = """# Classics
+
+Problems of contact whose answers are known, and how many digits of them an engine reaches. The page is written by
+`make classics ARGS="--page docs/classics.md"`; no number on it comes from anywhere else. Exact values are published or closed forms, or equations
+of motion that share no code with trundle, integrated by scipy's DOP853 at 1e-13.
+
+A cell holds the value and, in brackets, its digits: -log10 of the relative error, or of the error over the problem's own scale where the exact value
+is zero or a place. Seconds are those of stepping alone; building and compiling are left out for every engine. A dash is a number an engine was not asked
+for. The other engines run twice: as they come, and with the hardest contact that is useful and a finer step; masses, shapes, friction and start are the same.
+Wheels and discs are ellipsoids a thousand times thinner than wide in MuJoCo and Drake, flat cylinders with round rims in PyBullet. "Not yet" is said by
+the command, where trundle's public interface has no such thing.
+"""
+
+
+def number(value: float) -> str:
+    """Return a number as text, seven digits."""
+    return "none" if math.isnan(value) else f"{value:.7g}"
+
+
+def cell(row: dict[str, Any], name: str) -> str:
+    """Return value and digits of a quantity, or a dash."""
+    value = row.get("values", {}).get(name)
+    if value is None:
+        return "-"
+    digits = row["digits"][name]
+    return f"{number(value)} ({'none' if math.isnan(digits) else f'{max(digits, 0.0):.1f}'})"
+
+
+def seconds(row: dict[str, Any]) -> str:
+    """Return the time of a row as text."""
+    return f"{row['seconds']:.2g}" if "seconds" in row else "-"
+
+
+def _part(result: dict[str, Any]) -> list[str]:
+    quantities = result["quantities"]
+    lines = [f"## {result['title']}", "", result["text"], "", f"Source: {result['source']}.", ""]
+    lines.append("| engine | setting | " + " | ".join(q["name"] for q in quantities) + " | seconds |")
+    lines.append("|" + "---|" * (len(quantities) + 3))
+    exact = (f"{number(q['exact'])} {q['unit']}".strip() for q in quantities)
+    lines.append("| **exact** | | " + " | ".join(exact) + " | |")
+    notes = []
+    for row in result["rows"]:
+        name, setting = NAMES[row["engine"]], row["setting"]
+        cells = [cell(row, q["name"]) for q in quantities]
+        lines.append(f"| {name} | {setting if setting != 'trundle' else ''} | {' | '.join(cells)} | {seconds(row)} |")
+        if row.get("note"):
+            label = name if setting in ("", "trundle") else f"{name}, {setting}"
+            notes.append(f"- {label}: {row['note']}")
+    if result["peers_note"]:
+        notes.append(f"- Other engines: {result['peers_note']}")
+    return [*lines, "", *notes, *([""] if notes else [])]
+
+
+def page(content: dict[str, Any]) -> str:
+    """Return the page as Markdown."""
+    machine = content["machine"]
+    versions = ", ".join(f"{NAMES[k]} {v}" for k, v in machine["versions"].items() if k in NAMES)
+    lines = [HEAD, f"Measured on {machine['processor']}, {machine['cores']} cores: {versions}.", ""]
+    for result in content["classics"]:
+        lines += _part(result)
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,7 +1,7 @@
 """``python -m bench.classics``: classics of contact, each against its answer, in trundle and in other engines.
 
 `classic` says what a classic is, `scene` describes bodies for any engine, `engines` run a scene, `oracles` integrate
-equations that share nothing with trundle, `page` writes `docs/classics.md`; every other module holds one classic or a few.
+equations that share nothing with trundle, `page` writes `docs/classics.md`; the other modules hold a few classics each.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HOMES = {
 """Names of the classics and the modules they are in."""
 
 
-def classic(name: str) -> Classic:
+def named(name: str) -> Classic:
     """Return a classic by its name."""
     module = import_module(f"bench.classics.{HOMES[name]}")
     found = getattr(module, "CLASSICS", None) or (module.CLASSIC,)

@@ -19,7 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.classics import HOMES, classic, page
+from bench.classics import HOMES, named, page
 from bench.classics.classic import NotYetError
 from bench.classics.engines import ENGINES
 from bench.machine import description
@@ -45,9 +45,9 @@ def arguments() -> argparse.Namespace:
 
 def work(engine: str, name: str) -> None:
     """Run one engine on one classic and print one JSON line a setting."""
-    chosen = classic(name)
+    chosen = named(name)
     if engine == "trundle":
-        _say("trundle", lambda: chosen.trundle())
+        _say("", chosen.trundle)
         return
     from importlib import import_module
 
@@ -55,8 +55,9 @@ def work(engine: str, name: str) -> None:
         print(json.dumps({"setting": "", "note": f"not yet: {chosen.peers_note}"}), flush=True)
         return
     module = import_module(f"bench.classics.engines.{engine}")
+    spacing = chosen.scene().spacing
     for i, setting in enumerate(module.SETTINGS):
-        _say(setting.name, lambda i=i: chosen.in_engine(engine, i))
+        _say(setting.label(spacing), lambda i=i: chosen.in_engine(engine, i))
 
 
 def _say(setting: str, run: Any) -> None:
@@ -91,7 +92,7 @@ def run_engine(engine: str, name: str) -> list[dict[str, Any]]:
 
 def result_of(name: str, engines: tuple[str, ...]) -> dict[str, Any]:
     """Return what all engines find on a classic, with digits."""
-    chosen = classic(name)
+    chosen = named(name)
     quantities = chosen.quantities()
     rows = [row for engine in engines for row in run_engine(engine, name)]
     for row in rows:

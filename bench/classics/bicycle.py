@@ -64,7 +64,7 @@ def critical_speeds() -> tuple[float, float]:
         values = eigenvalues(v)
         return float(values[np.argmax(abs(values.imag))].real)
 
-    M, C1, K0, K2 = matrices()
+    _, _, K0, K2 = matrices()
     return float(brentq(weave, 3.0, 5.0, xtol=1e-14)), float(
         brentq(lambda v: np.linalg.det(GRAVITY * K0 + v**2 * K2), 5.0, 8.0, xtol=1e-14)
     )

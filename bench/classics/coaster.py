@@ -110,7 +110,11 @@ def _trundle() -> Answer:
     left = next(t for t in run.transitions if t["to"] == "separated")
     at = int(np.searchsorted(run.time, left["time"] * (1 - 1e-12)))
     x, z = np.asarray(run["body_position"])[-1, 0]
-    values = {"x at 0.18 s, in flight": float(x), "z at 0.18 s, in flight": float(z), "leaves after": float(left["time"])}
+    values = {
+        "x at 0.18 s, in flight": float(x),
+        "z at 0.18 s, in flight": float(z),
+        "leaves after": float(left["time"]),
+    }
     values["leaves at x"] = float(np.asarray(run["contact_position"])[at, 0, 0])
     return Answer(values, timed(run), run.status.label)
 

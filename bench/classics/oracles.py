@@ -99,7 +99,7 @@ def rolling(body: Ellipsoid, q: Sequence[float], w: Sequence[float], times: np.n
 def sliding(
     body: Ellipsoid, mu: float, q: Sequence[float], w: Sequence[float], v: Sequence[float], times: np.ndarray
 ) -> np.ndarray:
-    """Return (quaternion, angular velocity, velocity) (n, 10) of a body while it slides by Coulomb's law, at `SLOW` least."""
+    """Return (quaternion, angular velocity, velocity) (n, 10) of a body as long as it slides, at `SLOW` at least."""
     y = ca.SX.sym("y", 10)
     spin, velocity = y[4:7], y[7:]
     turned, inertia, r, moved = _moving(body, y[:4], spin)

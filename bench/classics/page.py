@@ -51,9 +51,9 @@ def _part(result: dict[str, Any]) -> list[str]:
     for row in result["rows"]:
         name, setting = NAMES[row["engine"]], row["setting"]
         cells = [cell(row, q["name"]) for q in quantities]
-        lines.append(f"| {name} | {setting if setting != 'trundle' else ''} | {' | '.join(cells)} | {seconds(row)} |")
+        lines.append(f"| {name} | {setting} | {' | '.join(cells)} | {seconds(row)} |")
         if row.get("note"):
-            label = name if setting in ("", "trundle") else f"{name}, {setting}"
+            label = f"{name}, {setting}" if setting else name
             notes.append(f"- {label}: {row['note']}")
     if result["peers_note"]:
         notes.append(f"- Other engines: {result['peers_note']}")

@@ -88,13 +88,22 @@ def crossing(times: np.ndarray, values: np.ndarray) -> float:
     return float(roots[np.argmin(abs(roots - times[change[0]]))])
 
 
+def highest(times: np.ndarray, values: np.ndarray) -> float:
+    """Return the largest of `values` between its neighbours, a parabola through three samples; NaN without any."""
+    if len(values) < 3:
+        return float("nan")
+    i = int(np.clip(np.argmax(values), 1, len(values) - 2))
+    a, b, c = values[i - 1 : i + 2]
+    return float(b + (c - a) ** 2 / (8 * (2 * b - a - c)))
+
+
 def reversal(spinner: Spinner, q: np.ndarray, w: np.ndarray) -> dict[str, float]:
     """Return when the spin about the vertical turns round, and the spin at the end."""
     return {"time of the reversal": crossing(spinner.times, w[:, 2]), "spin at the end": float(w[-1, 2])}
 
 
 def rising(spinner: Spinner, q: np.ndarray, w: np.ndarray, level: float) -> dict[str, float]:
-    """Return when the body's axis z passes `level` (its cosine), where it is at the end, and of a ball Jellett's drift."""
+    """Return when the body's axis z passes `level` (a cosine), its last, and of a ball Jellett's drift."""
     R, body = rotation(q), spinner.body
     found = {"time half way": crossing(spinner.times, R[:, 2, 2] - level), "axis at the end": float(R[-1, 2, 2])}
     if len(set(body.semi_axes)) > 1:
@@ -149,8 +158,7 @@ def _classic(
         exact = read(spinner, spinner.exact[:, :4], spinner.exact[:, 4:7])
         exact |= {key: 0.0 for key in exact if key.startswith("drift")}
         return tuple(
-            Quantity(key, value, unit, scales.get(key))
-            for (key, value), unit in zip(exact.items(), units, strict=True)
+            Quantity(key, value, unit, scales.get(key)) for (key, value), unit in zip(exact.items(), units, strict=True)
         )
 
     def measure(scene: Scene, samples: np.ndarray) -> Mapping[str, float]:

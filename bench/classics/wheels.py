@@ -165,7 +165,9 @@ def _board_rate(torque: np.ndarray) -> Any:
     """Return y -> y' of q = (x, y, yaw, rotor, front, rear, two wheels' turns) under held torques."""
     across, end = AXLE[1] + ACROSS, AXLE[0] + WHEEL
     total = BOARD[0] + ROTOR[0] + 2 * end
-    M = np.diag([total, total, BOARD[1] + ROTOR[1] + 2 * (end * HALF**2 + across), ROTOR[1], across, across, SPIN, SPIN])
+    M = np.diag(
+        [total, total, BOARD[1] + ROTOR[1] + 2 * (end * HALF**2 + across), ROTOR[1], across, across, SPIN, SPIN]
+    )
     for i, value in ((3, ROTOR[1]), (4, across), (5, across)):
         M[2, i] = M[i, 2] = value
     force = np.concatenate([np.zeros(3), torque, np.zeros(2)])
@@ -272,8 +274,8 @@ CLASSICS = (
     Classic(
         "sleigh",
         "Chaplygin sleigh",
-        "A blade (here a wheel that does not slip) with the centre of mass ahead of it, pushed backwards: it turns round "
-        f"and runs straight. {_UPRIGHT}",
+        "A blade (here a wheel that does not slip) with the centre of mass ahead of it, pushed backwards: it turns "
+        f"round and runs straight. {_UPRIGHT}",
         "Chaplygin (1911); Neimark and Fufaev (1972); Bloch, Nonholonomic Mechanics and Control (2003), sec. 1.7",
         sleigh_quantities,
         _sleigh,
@@ -285,7 +287,7 @@ CLASSICS = (
         "Snakeboard",
         "The drive gait: rotor and axles swing at one frequency under proportional-derivative torques held for 10 ms, "
         f"and the board moves off. {_UPRIGHT}",
-        "Ostrowski, Lewis, Murray, Burdick, IEEE ICRA (1994) 2391; constrained Lagrangian equations integrated at 1e-13",
+        "Ostrowski, Lewis, Murray, Burdick, IEEE ICRA (1994) 2391; constrained equations integrated at 1e-13",
         board_quantities,
         _board,
         board_scene,

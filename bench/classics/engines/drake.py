@@ -1,4 +1,4 @@
-"""Drake on a scene: the world of `bench.peers.drake` with its discrete solver SAP."""
+"""Drake on a scene: the world of `bench.peers.drake` with its discrete solvers SAP and TAMSI."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from bench.peers.drake import World, version  # noqa: F401
 
 NAME = "Drake"
 logging.getLogger("drake").setLevel(logging.ERROR)
-SETTINGS = (Setting("SAP, 1 ms", 1e-3, False), Setting("SAP, 0.1 ms, 1e6 N/m", 1e-4, True))
+SETTINGS = (
+    Setting("SAP", 1e-3, False, "sap"),
+    Setting("SAP, 1e6 N/m", 1e-4, True, "sap"),
+    Setting("TAMSI, 1e6 N/m", 1e-4, True, "tamsi"),
+)
 
 
 def _pose(at: object, quaternion: object) -> RigidTransform:
@@ -76,7 +80,7 @@ def _filtered(world: World, scene: Scene, links: dict) -> None:
 
 
 def _world(scene: Scene, setting: Setting) -> tuple[World, dict, dict]:
-    world = World(setting.step, "sap", 1e6 if setting.stiff else 1e5)
+    world = World(setting.step, setting.solver, 1e6 if setting.stiff else 1e5)
     world.plant_scene = next(s for s in world.builder.GetSystems() if s is not world.plant)  # pyright: ignore
     world.plant.mutable_gravity_field().set_gravity_vector(list(scene.gravity))
     for i, geom in enumerate(scene.ground):
@@ -110,7 +114,9 @@ def run(scene: Scene, setting: Setting) -> tuple[np.ndarray, float]:
     for i, time in enumerate(scene.times):
         rows.append([_sample(plant, context, links[b.name]) for b in scene.bodies])
         if scene.torques is not None:
-            turned = {name: (joints[name].get_angle(context), joints[name].get_angular_rate(context)) for name in driven}
+            turned = {
+                name: (joints[name].get_angle(context), joints[name].get_angular_rate(context)) for name in driven
+            }
             told = scene.torques(float(time), turned)
             plant.get_actuation_input_port().FixValue(context, np.array([told[name] for name in driven]))
         if i == 0:

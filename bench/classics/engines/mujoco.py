@@ -12,7 +12,7 @@ from bench.classics.scene import EDGE, Body, Geom, Scene, rotation
 from bench.peers.mujoco import _options, _softness, version  # noqa: F401
 
 NAME = "MuJoCo"
-SETTINGS = (Setting("defaults, 2 ms", 2e-3, False), Setting("stiff, elliptic cone, RK4, 0.1 ms", 1e-4, True))
+SETTINGS = (Setting("defaults", 2e-3, False), Setting("stiff, elliptic cone, RK4", 1e-4, True))
 _KINDS = {"plane": "plane", "sphere": "sphere", "ellipsoid": "ellipsoid", "disc": "ellipsoid", "box": "box"}
 
 

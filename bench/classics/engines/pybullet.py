@@ -13,10 +13,7 @@ from bench.classics.scene import Body, Geom, Scene, principal
 from bench.peers.pybullet import STILL, World, version  # noqa: F401
 
 NAME = "PyBullet"
-SETTINGS = (
-    Setting("defaults, 1/240 s", 1 / 240, False),
-    Setting("200 iterations, 0.1 ms", 1e-4, True),
-)
+SETTINGS = (Setting("defaults", 1 / 240, False), Setting("200 iterations", 1e-4, True))
 
 
 def _turn(quaternion: object) -> Rotation:
@@ -44,9 +41,7 @@ def _shape(geoms: tuple[Geom, ...], body_from_link: Rotation, to: dict) -> int:
     if geom.kind == "sphere":
         return bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=geom.size[0], **place)
     if geom.kind == "disc":
-        return bullet.createCollisionShape(
-            bullet.GEOM_CYLINDER, radius=geom.size[0], height=2 * RIM, **place
-        )
+        return bullet.createCollisionShape(bullet.GEOM_CYLINDER, radius=geom.size[0], height=2 * RIM, **place)
     if geom.kind == "box":
         return bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=list(geom.size), **place)
     return bullet.createCollisionShape(bullet.GEOM_MESH, vertices=_ellipsoid(geom.size), **place)
@@ -153,9 +148,7 @@ class _Built:
         """Set the torques of actuated joints for one step."""
         for name, torque in told.items():
             if name in self.links:
-                bullet.setJointMotorControl2(
-                    self.id, self.links[name], bullet.TORQUE_CONTROL, force=torque, **self.to
-                )
+                bullet.setJointMotorControl2(self.id, self.links[name], bullet.TORQUE_CONTROL, force=torque, **self.to)
 
 
 RIM = 1e-4  # m: a disc is a flat one of no height inside this margin, so that its rim is round and not a cylinder's

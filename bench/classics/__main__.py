@@ -1,6 +1,7 @@
 """``python -m bench.classics [name ...]``: classics of contact in trundle, MuJoCo, PyBullet and Drake.
 
-Prints a table a classic and writes classics.json to the results folder; `--page FILE` writes the page of the
+Prints a table a classic and writes classics.json to the results folder, where classics that are not asked for keep
+their numbers; `--page FILE` writes the page of the
 documentation, too. Every engine runs in a process of its own.
 """
 
@@ -134,12 +135,16 @@ def main() -> int:
         for row in results[-1]["rows"]:
             if row.get("note"):
                 console.print(f"{row['engine']}: {row['note']}", highlight=False, markup=False, soft_wrap=True)
-    content = {"machine": description(), "classics": results, "wall_time": time.perf_counter() - begin}
+    file = asked.out / "classics.json"
+    kept = json.loads(file.read_text(encoding="utf-8"))["classics"] if file.exists() else []
+    all_of_them = {r["name"]: r for r in [*kept, *results]}
+    ordered = [all_of_them[name] for name in HOMES if name in all_of_them]
+    content = {"machine": description(), "classics": ordered, "wall_time": time.perf_counter() - begin}
     asked.out.mkdir(parents=True, exist_ok=True)
-    (asked.out / "classics.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
+    file.write_text(json.dumps(content, indent=1), encoding="utf-8")
     if asked.page:
         asked.page.write_text(page.page(content), encoding="utf-8")
-    console.print(f"{content['wall_time']:.0f} s; {asked.out / 'classics.json'}", highlight=False)
+    console.print(f"{content['wall_time']:.0f} s; {file}", highlight=False)
     failed = [r for c in results for r in c["rows"] if r["engine"] == "trundle" and r["note"].startswith("failed")]
     return int(bool(failed))
 

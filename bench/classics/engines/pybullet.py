@@ -107,25 +107,24 @@ class _Built:
         return _shape(geoms, own, self.to)
 
     def _settle(self) -> None:
-        e, to = self.scene.restitution, self.to
-        dry = {"lateralFriction": self.scene.friction, **STILL, "restitution": e}
-        bullet.changeDynamics(self.id, -1, maxJointVelocity=1e6, **dry, **to)  # 100 rad/s unless told otherwise
+        """Set inertia, friction, rates of joints and no collisions of its own."""
+        to, bodies = self.to, [(self.links[b.name], b) for b in self.order]
         if not self.fixed:
-            moments = principal(self.root.moments)[0].tolist()
-            bullet.changeDynamics(self.id, -1, localInertiaDiagonal=moments, **to)
+            bodies.append((-1, self.root))
             bullet.resetBaseVelocity(self.id, list(self.root.velocity), list(self.root.spin), **to)
-        for body in self.order:
-            i, moments = self.links[body.name], principal(body.moments)[0].tolist()
-            assert body.joint is not None
-            bullet.changeDynamics(self.id, i, localInertiaDiagonal=moments, maxJointVelocity=1e6, **dry, **to)
-            bullet.changeDynamics(self.id, i, jointLowerLimit=1, jointUpperLimit=-1, **to)
-            bullet.setJointMotorControl2(self.id, i, bullet.VELOCITY_CONTROL, force=0, **to)
-            bullet.resetJointState(self.id, i, 0.0, body.joint.rate, **to)
-        for i, body in [(-1, self.root), *((self.links[b.name], b) for b in self.order)]:
-            if any(g.kind == "disc" for g in body.geoms):
-                bullet.changeDynamics(self.id, i, collisionMargin=RIM, **to)
-        count = len(self.order)
-        for i in range(-1, count):
+        facts = STILL | {"lateralFriction": self.scene.friction, "restitution": self.scene.restitution}
+        facts["maxJointVelocity"] = 1e6  # 100 rad/s unless told otherwise
+        for i, body in bodies:
+            own = facts | {"localInertiaDiagonal": principal(body.moments)[0].tolist()}
+            if any(geom.kind == "disc" for geom in body.geoms):
+                own["collisionMargin"] = RIM
+            for key, value in own.items():  # several at once are dropped for links
+                bullet.changeDynamics(self.id, i, **{key: value}, **to)
+            if body.joint is not None and i >= 0:
+                bullet.changeDynamics(self.id, i, jointLowerLimit=1, jointUpperLimit=-1, **to)
+                bullet.setJointMotorControl2(self.id, i, bullet.VELOCITY_CONTROL, force=0, **to)
+                bullet.resetJointState(self.id, i, 0.0, body.joint.rate, **to)
+        for i in range(-1, len(self.order)):
             for j in range(i):
                 bullet.setCollisionFilterPair(self.id, self.id, i, j, 0, **to)
 

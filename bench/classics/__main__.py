@@ -1,8 +1,7 @@
 """``python -m bench.classics [name ...]``: classics of contact in trundle, MuJoCo, PyBullet and Drake.
 
 Prints a table a classic and writes classics.json to the results folder, where classics that are not asked for keep
-their numbers; `--page FILE` writes the page of the
-documentation, too. Every engine runs in a process of its own.
+their numbers; `--page FILE` writes the page of the documentation, too. Every engine runs in a process of its own.
 """
 
 from __future__ import annotations

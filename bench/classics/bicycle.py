@@ -81,12 +81,12 @@ def robot(speed: float, roll_rate: float = 0.0) -> tuple[Any, Any]:
 
     made = tr.Robot(gravity=(0, 0, -GRAVITY))
     frame = made.free(MB, IB, center_of_mass=(XB, 0, ZB), name="frame")  # origin: rear contact
-    foot, names = np.array([W + C, 0, 0]), {"actuated": False}  # where the steer axis meets the ground
+    foot = np.array([W + C, 0, 0])  # where the steer axis meets the ground
     head = tuple(np.array([XH, 0, ZH]) - foot)
-    fork = made.revolute(frame, tuple(foot), MH, IH, center_of_mass=head, axis=AXIS, name="fork", **names)
-    made.revolute(frame, (0, 0, RR), MR, IR, axis=(0, 1, 0), shape=wheel(RR), name="rear", **names)
+    fork = made.revolute(frame, tuple(foot), MH, IH, center_of_mass=head, axis=AXIS, name="fork", actuated=False)
+    made.revolute(frame, (0, 0, RR), MR, IR, axis=(0, 1, 0), shape=wheel(RR), name="rear", actuated=False)
     hub = tuple(np.array([W, 0, RF]) - foot)
-    made.revolute(fork, hub, MF, IF, axis=(0, 1, 0), shape=wheel(RF), name="front", **names)
+    made.revolute(fork, hub, MF, IF, axis=(0, 1, 0), shape=wheel(RF), name="front", actuated=False)
     made.terrain(tr.Plane(), friction=1.0)
     tree = made.finish()
     rates = {"frame": [roll_rate, 0, 0, speed, 0, 0], "fork": 0.0, "rear": speed / RR, "front": speed / RF}

@@ -29,8 +29,8 @@ def integrate(
     if isinstance(rate, ca.Function):
         buffer, call = rate.buffer()
         y, out = np.zeros(len(y0)), np.zeros(len(y0))
-        buffer.set_arg(0, memoryview(y))
-        buffer.set_res(0, memoryview(out))
+        buffer.set_arg(0, memoryview(y))  # pyright: ignore[reportCallIssue, reportArgumentType]
+        buffer.set_res(0, memoryview(out))  # pyright: ignore[reportCallIssue, reportArgumentType]
 
         def f(_: float, state: np.ndarray) -> np.ndarray:
             y[:] = state
@@ -58,7 +58,7 @@ class Ellipsoid:
     inertia: np.ndarray  # (3, 3) about the centre of mass
     center_of_mass: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m from the centre
 
-    def contact(self, n: ca.SX) -> ca.SX:
+    def contact(self, n: ca.SX | ca.DM) -> ca.SX:
         """Return the contact from the centre of mass (3,), body axes, where the plane's normal is n."""
         S = ca.DM(np.square(self.semi_axes))
         return -S * n / ca.sqrt(ca.dot(S, n * n)) - ca.DM(self.center_of_mass)
@@ -97,7 +97,12 @@ def rolling(body: Ellipsoid, q: Sequence[float], w: Sequence[float], times: np.n
 
 
 def sliding(
-    body: Ellipsoid, mu: float, q: Sequence[float], w: Sequence[float], v: Sequence[float], times: np.ndarray
+    body: Ellipsoid,
+    mu: float,
+    q: Sequence[float],
+    w: Sequence[float],
+    v: Sequence[float] | np.ndarray,
+    times: np.ndarray,
 ) -> np.ndarray:
     """Return (quaternion, angular velocity, velocity) (n, 10) of a body as long as it slides, at `SLOW` at least."""
     y = ca.SX.sym("y", 10)

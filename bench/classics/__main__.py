@@ -100,10 +100,6 @@ def result_of(name: str, engines: tuple[str, ...]) -> dict[str, Any]:
         row["digits"] = known
     return {
         "name": name,
-        "title": chosen.title,
-        "text": chosen.text,
-        "source": chosen.source,
-        "peers_note": chosen.peers_note,
         "quantities": [{"name": q.name, "exact": q.exact, "unit": q.unit} for q in quantities],
         "rows": rows,
     }
@@ -111,7 +107,8 @@ def result_of(name: str, engines: tuple[str, ...]) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> Table:
     """Return the table of a classic."""
-    shown = Table("", "", *(q["name"] for q in result["quantities"]), "seconds", title=result["title"])
+    columns = (q["name"] for q in result["quantities"])
+    shown = Table("", "", *columns, "seconds", title=named(result["name"]).title)
     units = (page.number(q["exact"]) + f" {q['unit']}" for q in result["quantities"])
     shown.add_row("exact", "", *units, "")
     for row in result["rows"]:

@@ -23,7 +23,7 @@ SPEED, KICK = 5.0, 0.01  # m/s, rad/s of roll, of the motion that is simulated
 
 
 def matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return M, C1, K0, K2 of M q'' + v C1 q' + (g K0 + v^2 K2) q = 0, q = (lean, steer): equations A1 to A23."""
+    """Return M, C1, K0, K2 of M q'' + v C1 q' + (g K0 + v^2 K2) q = 0, q = (lean, steer): appendix A."""
     s, c = np.sin(TILT), np.cos(TILT)
     zB, zH, IBxz, IHxz = -ZB, -ZH, -IB[0, 2], -IH[0, 2]
     mT = MR + MB + MH + MF

@@ -116,7 +116,8 @@ def _trundle() -> Answer:
         "leaves after": float(left["time"]),
     }
     values["leaves at x"] = float(np.asarray(run["contact_position"])[at, 0, 0])
-    return Answer(values, timed(run), run.status.label)
+    note = f"{run.status.label}: before it leaves, rolling asks for more than friction gives"
+    return Answer(values, timed(run), note)
 
 
 CLASSIC = Classic(

@@ -102,7 +102,7 @@ CLASSIC = Classic(
     title="Ball in a funnel",
     text="A solid ball rolls inside a cone of 30 degrees, 20 % faster than on the steady circle of 0.3 m. In the other "
     f"engines the cone is {PANELS} flat panels.",
-    source="Routh, Advanced Rigid Dynamics (1905), art. 224; its equations integrated at 1e-13",
+    source="Routh, Advanced Rigid Dynamics (1905); its equations integrated at 1e-13",
     quantities=quantities,
     trundle=_trundle,
     scene=scene,

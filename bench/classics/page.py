@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from bench.classics import named
+
 NAMES = {"trundle": "trundle", "mujoco": "MuJoCo", "pybullet": "PyBullet", "drake": "Drake"}
 
 HEAD = """# Classics
@@ -15,8 +17,9 @@ of motion that share no code with trundle, integrated by scipy's DOP853 at 1e-13
 
 A cell holds the value and, in brackets, its digits: -log10 of the relative error, or of the error over the problem's own scale where the exact value
 is zero or a place. Seconds are those of stepping alone; building and compiling are left out for every engine. A dash is a number an engine was not asked
-for. The other engines run twice: as they come, and with the hardest contact that is useful and a finer step; masses, shapes, friction and start are the same.
-Wheels and discs are ellipsoids a thousand times thinner than wide in MuJoCo and Drake, flat cylinders with round rims in PyBullet. "Not yet" is said by
+for. The other engines run as they come, and with the hardest contact that is useful and a finer step, Drake so with two of its solvers; masses, shapes, friction and start are the same.
+Wheels and discs are ellipsoids a thousand times thinner than wide in MuJoCo and Drake, flat cylinders with round rims in PyBullet,
+where an ellipsoid is a hull of 4,000 points. "Not yet" is said by
 the command, where trundle's public interface has no such thing.
 """
 
@@ -41,8 +44,8 @@ def seconds(row: dict[str, Any]) -> str:
 
 
 def _part(result: dict[str, Any]) -> list[str]:
-    quantities = result["quantities"]
-    lines = [f"## {result['title']}", "", result["text"], "", f"Source: {result['source']}.", ""]
+    quantities, chosen = result["quantities"], named(result["name"])
+    lines = [f"## {chosen.title}", "", chosen.text, "", f"Source: {chosen.source}.", ""]
     lines.append("| engine | setting | " + " | ".join(q["name"] for q in quantities) + " | seconds |")
     lines.append("|" + "---|" * (len(quantities) + 3))
     exact = (f"{number(q['exact'])} {q['unit']}".strip() for q in quantities)
@@ -55,8 +58,8 @@ def _part(result: dict[str, Any]) -> list[str]:
         if row.get("note"):
             label = f"{name}, {setting}" if setting else name
             notes.append(f"- {label}: {row['note']}")
-    if result["peers_note"]:
-        notes.append(f"- Other engines: {result['peers_note']}")
+    if chosen.peers_note:
+        notes.append(f"- Other engines: {chosen.peers_note}")
     return [*lines, "", *notes, *([""] if notes else [])]
 
 
@@ -64,7 +67,11 @@ def page(content: dict[str, Any]) -> str:
     """Return the page as Markdown."""
     machine = content["machine"]
     versions = ", ".join(f"{NAMES[k]} {v}" for k, v in machine["versions"].items() if k in NAMES)
-    lines = [HEAD, f"Measured on {machine['processor']}, {machine['cores']} cores: {versions}.", ""]
+    lines = [
+        HEAD,
+        f"Measured on {machine['processor']}, {machine['cores']} cores, load {machine['load_average'][0]:g}: {versions}.",
+        "",
+    ]
     for result in content["classics"]:
         lines += _part(result)
     return "\n".join(lines).rstrip() + "\n"

@@ -276,7 +276,7 @@ CLASSICS = (
         "Chaplygin sleigh",
         "A blade (here a wheel that does not slip) with the centre of mass ahead of it, pushed backwards: it turns "
         f"round and runs straight. {_UPRIGHT}",
-        "Chaplygin (1911); Neimark and Fufaev (1972); Bloch, Nonholonomic Mechanics and Control (2003), sec. 1.7",
+        "Chaplygin (1911); Neimark and Fufaev (1972); Bloch, Nonholonomic Mechanics and Control (2003)",
         sleigh_quantities,
         _sleigh,
         sleigh_scene,

@@ -36,7 +36,7 @@ G = GRAVITY
 
 
 def test_bicycle_matrices_are_the_published_ones() -> None:
-    """Meijaard et al. (2007), section 5: M, C1, K0 and K2 of the benchmark bicycle."""
+    """Meijaard et al. (2007): M, C1, K0 and K2 of the benchmark bicycle."""
     M, C1, K0, K2 = bicycle.matrices()
     np.testing.assert_allclose(M, [[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]], rtol=1e-13)
     np.testing.assert_allclose(K0, [[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]], rtol=1e-13)
@@ -45,7 +45,7 @@ def test_bicycle_matrices_are_the_published_ones() -> None:
 
 
 def test_bicycle_eigenvalues_are_the_published_ones() -> None:
-    """The same paper, table 2 at 5 m/s, and the speeds of weave and capsize."""
+    """The same paper: at 5 m/s, and the speeds of weave and capsize."""
     castering, weave, _, capsize = bicycle.eigenvalues(5.0)
     assert castering.real == pytest.approx(-14.07838969279822, rel=1e-13)
     assert weave.real == pytest.approx(-0.77534188219585, rel=1e-13)
@@ -240,7 +240,7 @@ def test_a_page_has_every_number_of_the_result(monkeypatch: pytest.MonkeyPatch) 
     row = {"engine": "trundle", "setting": "", "values": values, "seconds": 0.5, "note": "success"}
     monkeypatch.setattr("bench.classics.__main__.run_engine", lambda engine, name: [dict(row)])
     result = json.loads(json.dumps(result_of("coin", ("trundle",))))
-    machine = {"processor": "p", "cores": 2, "versions": {"trundle": "1"}}
+    machine = {"processor": "p", "cores": 2, "load_average": [0.5], "versions": {"trundle": "1"}}
     text = page.page({"machine": machine, "classics": [result]})
     assert "| trundle |  | 0.5718391 (16.0)" in text
 

@@ -17,10 +17,9 @@ of motion that share no code with trundle, integrated by scipy's DOP853 at 1e-13
 
 A cell holds the value and, in brackets, its digits: -log10 of the relative error, or of the error over the problem's own scale where the exact value
 is zero or a place. Seconds are those of stepping alone; building and compiling are left out for every engine. A dash is a number an engine was not asked
-for. The other engines run as they come, and with the hardest contact that is useful and a finer step, Drake so with two of its solvers; masses, shapes, friction and start are the same.
-Wheels and discs are ellipsoids a thousand times thinner than wide in MuJoCo and Drake, flat cylinders with round rims in PyBullet,
-where an ellipsoid is a hull of 4,000 points. "Not yet" is said by
-the command, where trundle's public interface has no such thing.
+for. The other engines run as they come, and with the hardest contact that is useful and a finer step; masses, shapes, friction and start are the same.
+Drake has 1e5 N/m of contact in the first case, and two of its solvers in the second. A step is the next that divides the time between samples. Wheels and discs are ellipsoids a thousand times thinner than wide in MuJoCo and Drake, flat cylinders with round rims in PyBullet,
+where an ellipsoid is a hull of 4,000 points. "Not yet" is said by the command, where trundle's public interface has no such thing.
 """
 
 

@@ -17,7 +17,7 @@ PYTHONS ?= $(foreach p,python3.11 python3.12 python3.13,$(shell $(p) -c '' 2>/de
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help install demo test test-all lint typecheck format bench matrix fuzz docs dist-check clean distclean
+.PHONY: help install demo test test-all lint typecheck format bench classics matrix fuzz docs dist-check clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -86,6 +86,9 @@ matrix: $(INSTALLED) ## shape x law x coordinates x mode, with residuals
 
 bench: .venv-bench/.installed ## side by side with other simulators, in an environment of its own
 	@.venv-bench/bin/python -m bench $(ARGS)
+
+classics: .venv-bench/.installed ## classics of contact with known answers, in trundle and other simulators
+	@.venv-bench/bin/python -m bench.classics $(ARGS)
 
 .venv-bench/.installed: pyproject.toml
 	$(call virtual-environment,.venv-bench)

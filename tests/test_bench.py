@@ -13,7 +13,10 @@ MODULES = [
     for path in sorted((ROOT / "bench").rglob("*.py"))
     if not path.stem.startswith("__")
 ]
-PEERS = {"bench.peers.drake": "pydrake", "bench.peers.mujoco": "mujoco", "bench.peers.pybullet": "pybullet"}
+PACKAGES = {"drake": "pydrake", "mujoco": "mujoco", "pybullet": "pybullet"}
+PEERS = {
+    f"bench.{folder}.{name}": package for folder in ("peers", "classics.engines") for name, package in PACKAGES.items()
+}
 """Modules that need a package which only the extra `bench` installs."""
 
 

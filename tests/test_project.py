@@ -69,6 +69,7 @@ def test_make_test_runs_lint_types_and_the_suite_last() -> None:
         "test",
         "test-all",
         "bench",
+        "classics",
         "fuzz",
         "matrix",
         "docs",
@@ -206,7 +207,7 @@ def test_all_asks_for_every_extra_that_users_need() -> None:
     extras = PROJECT["optional-dependencies"]
     (everything,) = extras["all"]
     asked = set(re.findall(r"\w+", everything)) - {"trundle"}
-    assert asked == set(extras) - {"all", "dev", "docs", "bench"}
+    assert asked == set(extras) - {"all", "dev", "docs", "bench", "peers"}
 
 
 def test_no_file_of_the_project_names_a_private_path() -> None:

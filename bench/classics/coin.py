@@ -67,7 +67,7 @@ def linearised(speed: float) -> float:
 
     pair, start = _pair(speed)
     model = pair.model(start.atlas)
-    drift, _ = tr.control_affine(model.dynamics(pair.system.start_laws[:1]))
+    drift, _ = tr.control_affine(model.dynamics(pair.system.start_laws))
     J = np.asarray(ca.Function("A", [model.x], [ca.jacobian(drift, model.x)])(start.x))
     turning = np.zeros_like(J)  # q' = q * (0, 0, 0, -w) / 2
     q = model.layout["object.orientation"]

@@ -47,8 +47,7 @@ MAX_STEPS = 1_000_000
 
 _ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
-_SUNK = 1e-9
-"""How deep (m) a corner of a patch that should rise may sink before it lands again."""
+_SUNK = 1e-9  # how deep (m) a corner of a patch that should rise may sink before it lands again
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
 
@@ -338,6 +337,7 @@ class Runner:
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
+            """Return the state at the time `t` (s)."""
             if t <= now.t:
                 return now.x
             done = phase.integrator.integrate(

@@ -33,6 +33,7 @@ def bouncing_impulses(
     plastic = contact_impulses(D, before, friction)
 
     def bounced(part: float) -> ContactImpulses:
+        """Return the impact with every coefficient times `part`."""
         e = part * np.asarray(restitution, dtype=np.float64)
         if hypothesis == "poisson":
             again = contact_impulses(D, plastic.velocities, friction, least=e * plastic.impulses[:, 0])

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.named import SMALLER, WHOLE_ONLY, NamedRuns
+from tests.named import SIBLINGS, SMALLER, WHOLE_ONLY, NamedRuns
 from tests.scenarios.files import written
+from tests.slowly import slow_but
 from trundle.scenarios import build, catalogue, load_scenario, run
 
 JUGGLING = """kind = "juggling"
@@ -95,7 +96,7 @@ def test_relative_spin_at_the_start_of_pure_rolling_is_bad_input(tmp_path: Path)
         build(scenario)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", slow_but(catalogue.names(), *sorted({*catalogue.names()} - SIBLINGS)))
 def test_a_small_run_of_a_named_scenario_holds_its_limits(named: NamedRuns, name: str) -> None:
     found = named(name)
     entries, whole = found.summary["metrics"], WHOLE_ONLY.get(name, frozenset())

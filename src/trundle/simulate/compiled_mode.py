@@ -16,10 +16,11 @@ from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import LOCKED, ContactPair, ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
-from trundle.numerics.ode.ode import Integrator, OdeSystem
+from trundle.numerics.ode.ode import WORTH_COMPILING, Integrator, OdeSystem
 from trundle.simulate.force_distribution import distributed_forces
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import output_expressions
+from trundle.threads import cached_property
 
 BAUMGARTE = 10.0
 """Feedback (1/s) of ``stabilization="baumgarte"`` (theory, "Drift")."""
@@ -60,24 +61,33 @@ class CompiledMode:
         onsets, signs = ca.SX.sym("onset", d, n), ca.SX.sym("sign", n)
         self._kept = ca.vertcat(ca.vec(onsets), signs)
         self._p = ca.vertcat(inputs, self._kept)
-        laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
+        self._signs = signs
+        self._laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
-        self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
+        self.dynamics = self.model.dynamics(self._laws, align=gain, baumgarte=gain)
         self.forces = distributed_forces(self.model, self.dynamics, mode.laws, system.pairs, system.patches)
-        margins = self._margins(self.dynamics, signs)
-        self.margins = tuple(margins)
-        self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
+        self._margin_values = self._margins(self.dynamics, signs)
+        self.margins = tuple(self._margin_values)
+        self.watched = np.array([self._watched(name) for name in self.margins], dtype=bool)
+        self._outputs: ca.Function | None = None
+
+    @cached_property
+    def integrator(self) -> Integrator:
+        """What integrates the mode, made when it is asked for: a mode that only lasts an instant needs none."""
         moving = not any(name.endswith(".relative_velocity") for name in self.model.layout)
-        projection = self._projection(laws, signs) if method.stabilization == "projection" and moving else None
-        self.integrator = Integrator(
+        projects = self.method.stabilization == "projection" and moving
+        return Integrator(
             OdeSystem(
                 rate=self.function("rate", self.dynamics.xdot),
-                margins=self.function("margins", ca.vertcat(*margins.values())) if margins else None,
-                projection=None if projection is None else self.function("projection", projection),
+                margins=self._margin_function,
+                projection=self.function("projection", self._projection(self._laws, self._signs)) if projects else None,
             ),
-            method=method.name,
+            method=self.method.name,
         )
-        self._outputs: ca.Function | None = None
+
+    @cached_property
+    def _margin_function(self) -> ca.Function | None:
+        return self.function("margins", ca.vertcat(*self._margin_values.values())) if self.margins else None
 
     def _inputs(self, held: bool) -> tuple[ca.SX, ca.SX]:
         """Return the input parameters and u as an expression of them and of time."""
@@ -220,7 +230,9 @@ class CompiledMode:
         """Return (t, x, p) -> expressions of the model's x and u."""
         plain = ca.Function(name, [self.model.x, self.model.u, self._kept], list(expressions))
         substituted = plain.call([self.model.x, self._u, self._kept])
-        return ca.Function(name, [self._t, self.model.x, self._p], substituted, {"cse": True})
+        # Of large functions, which are not compiled, it takes longer than all the rest and saves 3 %.
+        shared = plain.n_instructions() < WORTH_COMPILING / 2
+        return ca.Function(name, [self._t, self.model.x, self._p], substituted, {"cse": shared})
 
     def _unseen(self) -> list[int]:
         """Return pieces that do not touch while another one of their shape does: records show that one."""
@@ -239,9 +251,9 @@ class CompiledMode:
 
     def margin_values(self, t: float, x: FloatArray, p: FloatArray) -> dict[str, float]:
         """Return all margins at one state."""
-        if not self.margins:
+        if self._margin_function is None:
             return {}
-        values = np.asarray(self.integrator.system.margins(t, x, p)).ravel()  # type: ignore[misc]
+        values = np.asarray(self._margin_function(t, x, p)).ravel()
         return dict(zip(self.margins, map(float, values), strict=True))
 
     def held_moment(self, contact: int, t: float, x: FloatArray, p: FloatArray, rolling: bool) -> FloatArray:
@@ -259,7 +271,7 @@ class CompiledMode:
             sizes = [e.shape[0] for e in expressions.values()]
             self._output_ends = np.cumsum([0, *sizes])
             function = self.function("outputs", ca.vertcat(*expressions.values()))
-            self._outputs = compile_function(function) if self.integrator.compiled and len(t) > 200 else function
+            self._outputs = compile_function(function) if len(t) > 200 and self.integrator.compiled else function
         values = np.asarray(self._outputs(t[None, :], x.T, p.T)).T
         ends = self._output_ends
         return {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(self._output_names)}

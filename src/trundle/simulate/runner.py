@@ -191,6 +191,7 @@ class Runner:
     def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, CompiledMode]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
+        interrupts.opened()(lambda: phase.integrator)()  # may take a second to make
         watch = ContactDetector(self.system, now.mode, now.unarmed)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)

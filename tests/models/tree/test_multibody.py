@@ -12,7 +12,7 @@ from tests.models.tree.test_rolling_joint import columns
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SLIDING
 from trundle.errors import InputError
-from trundle.models.tree.constrained import correction, solve
+from trundle.models.tree.constrained import corrections, solve
 from trundle.models.tree.tree import Tree
 from trundle.numerics.space import cross
 
@@ -198,7 +198,7 @@ def test_projection_is_the_smallest_change_in_the_metric_of_inertia():
     L, J, r = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=2)
     M = L @ L.T + np.eye(5)
     dm = [ca.SX(ca.DM(v)) for v in (M, J, r)]
-    step = np.array(ca.DM(correction(*dm))).ravel()
+    step = np.array(ca.DM(corrections(*dm[:2])(dm[2]))).ravel()
     inverse = np.linalg.inv(M)
     np.testing.assert_allclose(step, -inverse @ J.T @ np.linalg.solve(J @ inverse @ J.T, r), atol=1e-12)
     a, lam = solve(dm[0], dm[1], ca.SX(5, 1), -dm[2])

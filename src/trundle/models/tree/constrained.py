@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as ca
 
-from trundle.numerics.compiled.ldl import kkt_solver
+from trundle.numerics.compiled.ldl import Solver, kkt_solver
 
 _REFINEMENTS = 3
 """Proximal steps: each divides what the proximal term and its round-off left undone by (J M^-1 J')/proximal."""
@@ -28,16 +30,27 @@ def solve(
     tiny term instead would let the elimination, which does not pivot, lose as many digits as it has. What
     is solved for again are the residuals of both equations, so the digits that are lost are those of a correction.
     """
-    solver = kkt_solver(M, J, G, proximal, leaves_first=leaves_first)
-    a, lam = solver(top, bottom)
+    return _solver(M, J, G, proximal, leaves_first)(top, bottom)
+
+
+def corrections(M: ca.SX, J: ca.SX, proximal: float = 0.0, *, leaves_first: bool = False) -> Callable[[ca.SX], ca.SX]:
+    """Return the map from a residual (m,) of the rows J to the smallest change (nv,), in the metric M, that removes it.
+
+    Its equations are eliminated once.
+    """
+    solver = _solver(M, J, None, proximal, leaves_first)
+    return lambda residual: solver(ca.SX(M.shape[0], 1), -residual)[0]
+
+
+def _solver(M: ca.SX, J: ca.SX, G: ca.SX | None, proximal: float, leaves_first: bool) -> Solver:
+    eliminated = kkt_solver(M, J, G, proximal, leaves_first=leaves_first)
     push = J if G is None else G
-    for _ in range(_REFINEMENTS if proximal else 0):
-        more, push_more = solver(top - M @ a + push.T @ lam, bottom - J @ a)
-        a, lam = a + more, lam + push_more
-    return a, lam
 
+    def solver(top: ca.SX, bottom: ca.SX) -> tuple[ca.SX, ca.SX]:
+        a, lam = eliminated(top, bottom)
+        for _ in range(_REFINEMENTS if proximal else 0):
+            more, push_more = eliminated(top - M @ a + push.T @ lam, bottom - J @ a)
+            a, lam = a + more, lam + push_more
+        return a, lam
 
-def correction(M: ca.SX, J: ca.SX, residual: ca.SX, proximal: float = 0.0, *, leaves_first: bool = False) -> ca.SX:
-    """Return the smallest change (nv,), in the metric M, that removes the `residual` (m,) of the rows J."""
-    change, _ = solve(M, J, ca.SX(M.shape[0], 1), -residual, None, proximal, leaves_first=leaves_first)
-    return change
+    return solver

@@ -14,7 +14,7 @@ from trundle.contact.laws import Friction, Law
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
-from trundle.models.tree.constrained import correction, solve
+from trundle.models.tree.constrained import corrections, solve
 from trundle.models.tree.loops import Loop
 from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import angular_cross, angular_size, dot, lever
@@ -167,6 +167,10 @@ class Multibody(HoldsExpressions, ABC):
         M = sum m Jv'Jv + Jw'I Jw and h = sum m Jv'(a - g) + Jw'(I al + w x I w), each body taken at its
         centre of mass. For a tree with many joints M comes from composite bodies, h from `inverse_dynamics`.
         """
+        return self._inertia_terms
+
+    @cached_property
+    def _inertia_terms(self) -> tuple[ca.SX, ca.SX]:
         if self.branches:
             return composite_inertia(self.branches, self.nv), self._generalized_forces(None, ca.SX(0, 1), ca.SX(0, 1))
         M, h = ca.SX(self.nv, self.nv), ca.SX(self.nv, 1)
@@ -332,33 +336,17 @@ class Multibody(HoldsExpressions, ABC):
         First the contact coordinates (alignment), then the poses (gap), then, at the new poses, the
         velocities; each by the smallest change in the metric M.
         """
-        positioned = ca.Function("positioned", [self.x], [self._with_projected_poses(mode)])
-        adjusted = ca.Function("adjusted", [self.x, self.u], [self._with_projected_velocities(mode)])
-        return adjusted(positioned(self.x), self.u)
-
-    def _with_projected_poses(self, mode: Sequence[Law]) -> ca.SX:
         terms = self.terms(mode)
+        smallest = corrections(terms.M, terms.J, self._proximal(mode), leaves_first=bool(self.branches))
         touching = [law.touching for law in mode]
-        s = [
+        aligned = [
             constraint.contact.restore(constraint.s + k.shift) if on else constraint.s
             for constraint, k, on in zip(self.constraints, terms.kin, touching, strict=True)
         ]
-        renamed = self.replaced(ca.vertcat(*s), self.nu)
-        after = ca.Function("moved", [self.x], [self._onto_contacts(mode)])
-        return after(renamed)
-
-    def _onto_contacts(self, mode: Sequence[Law]) -> ca.SX:
-        terms = self.terms(mode)
-        return self.moved(
-            correction(terms.M, terms.J, terms.position, self._proximal(mode), leaves_first=bool(self.branches))
-        )
-
-    def _with_projected_velocities(self, mode: Sequence[Law]) -> ca.SX:
-        terms = self.terms(mode)
-        nu = self.nu + correction(
-            terms.M, terms.J, terms.velocity, self._proximal(mode), leaves_first=bool(self.branches)
-        )
-        return self.replaced(ca.vertcat(*(j.s for j in self.constraints)), nu)
+        on_contacts = ca.Function("moved", [self.x], [self.moved(smallest(terms.position))])
+        positioned = on_contacts(self.replaced(ca.vertcat(*aligned), self.nu))
+        s, nu = ca.vertcat(*(j.s for j in self.constraints)), self.nu + smallest(terms.velocity)
+        return ca.Function("adjusted", [self.x, self.u], [self.replaced(s, nu)])(positioned, self.u)
 
     def _proximal(self, mode: Sequence[Law]) -> float:
         """Contacts that may depend on each other need unique multipliers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from trundle.checks import FloatArray
 
 _NEWTON, _SWEEPS, _HALVINGS = 60, 200, 12
 _MU_STEPS, _STICKY, _RANDOM = 21, 10.0, 60
-_EXACT = 1e-10
+_ROUND_OFF, _EXACT = 1e-14, 1e-10
 """Largest residual of an answer, of the velocities and impulses there are."""
 
 
@@ -40,7 +41,11 @@ class ContactImpulses:
 
 
 def contact_impulses(
-    D: FloatArray, before: FloatArray, friction: FloatArray, least: FloatArray | None = None
+    D: FloatArray,
+    before: FloatArray,
+    friction: FloatArray,
+    least: FloatArray | None = None,
+    guess: FloatArray | None = None,
 ) -> ContactImpulses:
     """Return impulses L (m, d) and velocities v = before + D L (m, d) of m contacts that obey Coulomb's law.
 
@@ -61,6 +66,8 @@ def contact_impulses(
         inf: contacts that touch do not slip.
     least : (m,) N s, optional
         Normal impulses that are given at least: L_n - least in place of L_n in the first three conditions.
+    guess : (m, d) N s, optional
+        Where the iteration starts first.
     """
     m, d = before.shape
     least = np.zeros(m) if least is None else least
@@ -68,7 +75,7 @@ def contact_impulses(
         np.asarray(D, dtype=np.float64), before.ravel(), np.asarray(friction, dtype=np.float64), d, least
     )
     best = problem.judged(np.zeros(m * d))
-    for start in problem.starts():
+    for start in chain([] if guess is None else [guess.ravel()], problem.starts()):
         found = problem.judged(problem.newton(start))
         if found.residual < best.residual:
             best = found
@@ -118,44 +125,48 @@ class _Problem:
         return np.concatenate([[normal], push[1:] * (1.0 if size <= room else room / size)])
 
     def residual(self, L: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return F and its generalised Jacobian."""
-        d, n = self.d, self.m * self.d
-        trial = L - self.r * (self.v0 + self.D @ L)
-        slope = np.eye(n) - self.r[:, None] * self.D
-        P, dP = np.zeros(n), np.zeros((n, n))
-        for i in range(self.m):
-            a, t = i * d, slice(i * d + 1, (i + 1) * d)
-            if trial[a] > self.least[i]:
-                P[a], dP[a] = trial[a], slope[a]
-            elif self.least[i] > 0.0:
-                P[a] = self.least[i]
-            else:
-                continue
-            size, room = float(np.linalg.norm(trial[t])), self.mu[i] * P[a]
-            if size <= room:
-                P[t], dP[t] = trial[t], slope[t]
-            else:
-                e = trial[t] / size
-                P[t] = room * e
-                dP[t] = self.mu[i] * np.outer(e, dP[a]) + room / size * (slope[t] - np.outer(e, e @ slope[t]))
-        return L - P, np.eye(n) - dP
+        """Return F and the trial pushes L - r v (m, d)."""
+        trial = (L - self.r * (self.v0 + self.D @ L)).reshape(self.m, self.d)
+        normal, _, part = self._cones(trial)
+        P = part[:, None] * trial
+        P[:, 0] = normal
+        return L - P.ravel(), trial
+
+    def slope(self, trial: FloatArray) -> FloatArray:
+        """Return the generalised Jacobian of F."""
+        n = self.m * self.d
+        slope = (np.eye(n) - self.r[:, None] * self.D).reshape(self.m, self.d, n)
+        normal, size, part = self._cones(trial)
+        dP = np.array(slope)
+        dP[trial[:, 0] <= self.least, 0] = 0.0
+        for i in np.flatnonzero((part < 1.0) & (normal > 0.0)):
+            e = trial[i, 1:] / size[i]
+            dP[i, 1:] = self.mu[i] * np.outer(e, dP[i, 0]) + part[i] * (slope[i, 1:] - np.outer(e, e @ slope[i, 1:]))
+        dP[normal == 0.0] = 0.0
+        return np.eye(n) - dP.reshape(n, n)
+
+    def _cones(self, trial: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return P_n, |trial_t| and the part of trial_t that is P_t, each (m,)."""
+        normal, size = np.maximum(trial[:, 0], self.least), np.linalg.norm(trial[:, 1:], axis=1)
+        room = np.where(normal > 0.0, self.mu, 0.0) * normal
+        return normal, size, np.where(size > room, room / np.where(size > room, size, 1.0), 1.0)
 
     def newton(self, L: FloatArray) -> FloatArray:
         """Return where the iteration from a guess ends."""
-        F, slope = self.residual(L)
+        F, trial = self.residual(L)
         for _ in range(_NEWTON):
             merit = float(F @ F)
-            if merit <= (1e-15 * (1e-300 + float(np.max(np.abs(L), initial=0.0)))) ** 2:
+            if merit <= (_ROUND_OFF * (1e-300 + float(np.max(np.abs(L), initial=0.0)))) ** 2:
                 break
-            step = np.linalg.lstsq(slope, -F, rcond=1e-13)[0]
+            step = np.linalg.lstsq(self.slope(trial), -F, rcond=1e-13)[0]
             for part in 0.5 ** np.arange(_HALVINGS):
-                F_trial, slope_trial = self.residual(L + part * step)
-                if float(F_trial @ F_trial) < merit:
-                    L, F, slope = L + part * step, F_trial, slope_trial
+                F_after, trial_after = self.residual(L + part * step)
+                if float(F_after @ F_after) < merit:
+                    L, F, trial = L + part * step, F_after, trial_after
                     break
             else:
                 break
-        return L
+        return L - F  # P: what parts has no push left, not even round-off
 
     def judged(self, L: FloatArray) -> ContactImpulses:
         """Return an answer with its residual: each condition for itself, not the map that was solved."""

@@ -78,6 +78,7 @@ class TimeStepping:
         self.spins = self.pure & np.array([now.mode.laws[i] == "pure-rolling" for i in self.contacts])
         self.h, self.same, self.begin = FIRST_STEP, 0, now.t
         self.slowest = np.inf
+        self._forces: FloatArray | None = None
 
     def step(self, longest: float) -> HybridState | None:
         """Take one step of at most `longest` (s); return the state after it, or None where no forces were found."""
@@ -118,7 +119,9 @@ class TimeStepping:
         free = terms.velocity + h * (terms.J @ nudot + terms.b)
         free[::d] += np.maximum(terms.gap, 0.0) / h
         push = inverse @ terms.J.T
-        found = contact_impulses(terms.J @ push, free.reshape(-1, d), self.friction)
+        guess = None if self._forces is None else h * self._forces
+        found = contact_impulses(terms.J @ push, free.reshape(-1, d), self.friction, guess=guess)
+        self._forces = found.impulses / h
         return h * nudot + push @ found.impulses.ravel(), found, found.velocities[:, 0]
 
     def _read(self, found: ContactImpulses, opens: FloatArray, t: float, x: FloatArray) -> None:
@@ -156,11 +159,15 @@ class TimeStepping:
             return None
         phase = self.board.phase_of(now.mode)
         p = phase.parameters(self.board.inputs(now.t))
-        x = projected(phase, now.t, now.x, p)
-        values = phase.margin_values(now.t, x, p)
         names = [self.board.name(i) for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
-        forces = (values.get(f"{name}.{what}", 0.0) for name in names for what in ("normal_force", "friction"))
-        if not all(value >= 0.0 for value in forces):
+
+        def margins(x: FloatArray) -> dict[str, float] | None:
+            """Return the margins, or None if a force does not agree."""
+            values = phase.margin_values(now.t, x, p)
+            forces = (values.get(f"{name}.{what}", 0.0) for name in names for what in ("normal_force", "friction"))
+            return values if all(value >= 0.0 for value in forces) else None
+
+        if margins(now.x) is None or (values := margins(x := projected(phase, now.t, now.x, p))) is None:
             return None
         gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
         return replace(now, x=x, unarmed=gaps)

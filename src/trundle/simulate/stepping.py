@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trundle import interrupts
+from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import may_touch
@@ -54,7 +55,7 @@ class Stepping:
                 return Status.NOT_FINITE
             now = following
             if samples.size and now.t >= samples[0] - 1e-12:
-                self._record(now, float(samples[0]))
+                self._record(now, float(samples[0]), steps.forces())
             if self._came_apart(now):
                 return Status.SEPARATED
             if runner.progress is not None:
@@ -63,10 +64,10 @@ class Stepping:
         self._until = now.t
         return after
 
-    def _record(self, now: HybridState, t: float) -> None:
+    def _record(self, now: HybridState, t: float, forces: FloatArray) -> None:
         phase = self.runner.phase(now.mode)
         p = phase.parameters(self.runner.inputs(now.t)[0], now.onsets)
-        self.runner.log.segments.append(Segment(phase, np.array([t]), np.array(now.x)[None], p[None]))
+        self.runner.log.segments.append(Segment(phase, np.array([t]), np.array(now.x)[None], p[None], forces[None]))
 
     def _came_apart(self, now: HybridState) -> bool:
         """Whether two bodies came apart that the user's rules keep together."""

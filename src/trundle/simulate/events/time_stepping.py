@@ -98,6 +98,15 @@ class TimeStepping:
         self.h = min(self.h * _GROWTH, LONGEST_STEP)
         return self.now
 
+    def forces(self) -> FloatArray:
+        """Return the forces (contacts, d) N, world, on A of all contacts in the last step."""
+        now, d = self.now, self.system.d
+        found = np.zeros((len(now.mode.laws), d))
+        if self._forces is not None and self.contacts:
+            axes = np.asarray(self._function("axes")(now.t, now.x, self.phase.parameters(self.board.inputs(now.t))))
+            found[list(self.contacts)] = np.einsum("ija,ij->ia", axes.reshape(-1, d, d), self._forces)
+        return found
+
     def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
         values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
         M, f, J, b, velocity, gap, spin, spin_b, spin_rate, pins, pins_b, pins_rate = values
@@ -197,5 +206,10 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
     last = terms.split[-1].stop if terms.split else 0
     pins = terms.J[last:, :], terms.b[last:], terms.velocity[last:]
     drift = model.state_rate(ca.SX(model.nv, 1), terms.kin, rates_of(terms.kin, laws))
+    axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
     outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows), *pins]
-    return {"terms": phase.function("terms", *outputs), "drift": phase.function("drift", drift)}
+    return {
+        "terms": phase.function("terms", *outputs),
+        "drift": phase.function("drift", drift),
+        "axes": phase.function("axes", ca.vertcat(*axes)),
+    }

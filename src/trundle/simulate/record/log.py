@@ -21,12 +21,24 @@ Transition = TypedDict(
 
 @dataclass
 class Segment:
-    """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p)."""
+    """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p).
+
+    ``forces``: (n, contacts, d) N, world, on A of each contact, where they do not follow from the mode.
+    """
 
     phase: CompiledMode
     times: FloatArray
     states: FloatArray
     parameters: FloatArray
+    forces: FloatArray | None = None
+
+    def outputs(self) -> dict[str, FloatArray]:
+        """Return the quantities of the samples, see `CompiledMode.outputs`."""
+        out = self.phase.outputs(self.times, self.states, self.parameters)
+        for i, constraint in enumerate(self.phase.model.constraints if self.forces is not None else ()):
+            if f"{constraint.name}.force" in out and self.forces is not None:
+                out[f"{constraint.name}.force"] = self.forces[:, i]
+        return out
 
 
 @dataclass
@@ -49,13 +61,16 @@ class Log:
     evaluations: int = 0
 
     def count(self, phase: CompiledMode, done: Integration, lasted: bool) -> None:
-        """Add the statistics of one integration; margins that end a mode at its first instant say nothing."""
+        """Add the statistics of one integration; margins that end a mode at its first instant say nothing.
+
+        That of the event is zero there, but for the precision of the instant.
+        """
         self.steps += done.steps
         self.rejected += done.rejected
         self.evaluations += done.evaluations
         if lasted and not phase.mode.rest:
-            for name, value in zip(phase.margins, done.margin_minimum, strict=True):
-                self.lower(name, float(value))
+            for i, (name, value) in enumerate(zip(phase.margins, done.margin_minimum, strict=True)):
+                self.lower(name, 0.0 if i == done.event and value <= 0.0 else float(value))
 
     def lower(self, name: str, value: float) -> None:
         """Take the value of a margin into account; one that is not a number stays one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time as clock
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from trundle.contact.laws import LAWS, SLIDING
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, Trajectory, make_dataset, tree_view
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
+from trundle.simulate.record.log import Segment
 from trundle.simulate.record.pair import lifted, pair_arrays, say_which_contact
 from trundle.simulate.record.plane import body_arrays
 from trundle.simulate.record.scene import scene_of
@@ -21,7 +21,7 @@ from trundle.simulate.record.tree import record_tree
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    from trundle.simulate.record.log import Columns, Log, Segment
+    from trundle.simulate.record.log import Columns, Log
 
 PULL = 1e-9
 """A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
@@ -147,19 +147,20 @@ def _lowest(log: Log) -> dict[str, float]:
 def _merged(segments: list[Segment]) -> list[Segment]:
     """Join consecutive segments of one phase: a policy makes one at each of its calls."""
     merged: list[Segment] = []
-    for _, group in groupby(segments, key=lambda segment: id(segment.phase)):
+    for _, group in groupby(segments, key=lambda segment: (id(segment.phase), segment.forces is None)):
         run = list(group)
         times, states, parameters = (
             np.concatenate([getattr(s, name) for s in run]) for name in ("times", "states", "parameters")
         )
-        merged.append(replace(run[0], times=times, states=states, parameters=parameters))
+        forces = None if run[0].forces is None else np.concatenate([s.forces for s in run if s.forces is not None])
+        merged.append(Segment(run[0].phase, times, states, parameters, forces))
     return merged
 
 
 def _arrays(system: ContactSystem, segment: Segment) -> Columns:
     """Quantities of one phase; contact quantities have a slot axis (n, slots, ...), touching contacts first."""
     phase = segment.phase
-    out = phase.outputs(segment.times, segment.states, segment.parameters)
+    out = segment.outputs()
     laws = phase.mode.laws
     order = sorted(range(len(laws)), key=lambda i: not LAWS[laws[i]].touching)
     touching = max(sum(LAWS[law].touching for law in laws), 1)

@@ -114,7 +114,7 @@ def _joints(model: TreeModel) -> dict[str, tuple[int, int, int | None]]:
 
 def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> Columns:
     """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
-    out = segment.phase.outputs(segment.times, segment.states, segment.parameters)
+    out = segment.outputs()
     angles = {name: ca.Function("angle", [model.x], [model.angle(name)]) for name in bodies} if model.d == 2 else {}
     columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "orientation": []}
     for name, com in bodies.items():
@@ -155,7 +155,7 @@ def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> 
     """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points."""
     phase = segment.phase
     laws, n = phase.mode.laws, len(segment.times)
-    out = phase.outputs(segment.times, segment.states, segment.parameters)
+    out = segment.outputs()
     contact_pairs = system.contact_pairs
     firsts = [contact_pairs[system.pair_of(i)[0]].contact for i in slots]
     names = [contact_pairs[i].contact for i in slots]

@@ -171,17 +171,20 @@ class CompiledMode:
 
     def _or_behind(self, contact: str, gap: ca.SX) -> ca.SX:
         """Return a gap that stays open while the contact is not far enough ahead of every closed one."""
-        points = {}
-        for constraint, contact_pair, law in zip(
-            self.model.constraints, self.system.contact_pairs, self.mode.laws, strict=True
-        ):
-            _, side = constraint.contact.touch(constraint.A, constraint.B, constraint.s)
-            points[constraint.name] = (constraint.B.p + side.r)[0], contact_pair.ahead, LAWS[law].touching
-        here, ahead, _ = points[contact]
+        pairs = {pair.contact: pair for pair in self.system.contact_pairs}
+        ahead = pairs[contact].ahead
         if ahead is None:
             return gap
-        for there, _, touching in points.values():
-            gap = ca.fmax(gap, ahead - (here - there)) if touching else gap
+        along = {
+            constraint.name: (constraint.B.p + constraint.contact.touch(constraint.A, constraint.B, constraint.s)[1].r)[
+                0
+            ]
+            for constraint, law in zip(self.model.constraints, self.mode.laws, strict=True)
+            if LAWS[law].touching or constraint.name == contact
+        }
+        here = along.pop(contact)
+        for there in along.values():
+            gap = ca.fmax(gap, ahead - (here - there))
         return gap
 
     def _shared_margins(self) -> dict[str, ca.SX]:

@@ -42,7 +42,9 @@ def plane_body(random: Random) -> Any:
     """Return a random convex body of the plane."""
     size = random.uniform(0.05, 0.3)
     kinds = [tr.Circle(size), tr.Ellipse([size, size * random.uniform(0.3, 1.0)]),
-             tr.FourierRadius(size, [0.0, random.uniform(0.0, 0.15)])]  # fmt: skip
+             tr.FourierRadius(size, [0.0, random.uniform(0.0, 0.15)]),
+             tr.Box([size, size * random.uniform(0.2, 1.0)]),
+             tr.Polytope(size * random.normal(size=(8, 2)))]  # fmt: skip
     return kinds[random.integers(len(kinds))]
 
 
@@ -56,6 +58,9 @@ def space_body(random: Random) -> Any:
         lambda: tr.Superellipsoid(axes, random.uniform(1.5, 3.0), 0.2 * min(axes)),
         lambda: tr.Capsule(0.3 * size, size),
         lambda: tr.Disc(size),
+        lambda: tr.Cylinder(size, length=2 * size * parts[0]),
+        lambda: tr.Box(axes),
+        lambda: tr.Polytope(size * random.normal(size=(9, 3))),
     ]
     return kinds[random.integers(len(kinds))]()
 
@@ -84,9 +89,9 @@ def drop_body(number: int, seed: int) -> Drop:
     shape, floor = (plane_body(random) if d == 2 else space_body(random)), ground(random, d)
     robot = tr.Robot(gravity=gravity.tolist(), on_slip="slide", on_separation="fly")
     robot.free(random.uniform(0.1, 5.0), "solid", shape=shape, name="body")
-    robot.terrain(floor, friction)
+    robot.terrain(floor, friction, restitution=random.uniform(0.1, 0.9) if random.random() < 0.25 else 0.0)
     model = robot.finish()
-    height = random.uniform(0.4, 0.6)
+    height = random.uniform(0.4, 0.6) * (2.0 if isinstance(shape, tr.Polytope | tr.Cylinder | tr.Box) else 1.0)
     name = f"{type(shape).__name__} on {type(floor).__name__} {number}"
     spin = random.normal(size=1 if d == 2 else 3) * random.choice([0.0, 1.0, 10.0])
     velocity = random.normal(size=d) * random.choice([0.0, 1.0])
@@ -147,8 +152,9 @@ def main() -> None:
         for number in range(count) if given.only is None else given.only:
             try:
                 one = drop(number, given.seed)
-            except TrundleError:
-                one = Drop(str(number), "refused", 0, 0.0, 0.0, 0.0)
+            except (TrundleError, ArithmeticError, ValueError, RuntimeError) as error:
+                print(f"  {number}: {error}", flush=True)
+                one = Drop(str(number), type(error).__name__, 0, 0.0, 0.0, 0.0)
             done.append(one)
             if one.status != "success" or one.seconds > 5.0 or one.made > 1e-3 or given.only is not None:
                 times = f"{one.seconds:.2f} s, to {one.simulated:.3f} s"

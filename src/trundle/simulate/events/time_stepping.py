@@ -54,9 +54,10 @@ class _Terms:
 class TimeStepping:
     """Steps of a system whose contacts may slip, stick, open and close within each step (Moreau 1988; Jean 1999).
 
-        M (nu' - nu) = h f + J'L,   v = J nu' + h b + n gap / h,   (L, v) obey Coulomb's law,
+        M (nu' - nu) = h f + J'L,   v = J nu' + (h/2) b + n gap / h,   (L, v) obey Coulomb's law,
 
-    positions with the mean velocity. Of first order, and without a stiff direction of slips that begin or end.
+    with M, f, J in the middle of the step, positions with the mean velocity. Without a stiff direction of slips that
+    begin or end; of second order between such instants.
 
     Parameters
     ----------
@@ -83,15 +84,21 @@ class TimeStepping:
     def step(self, longest: float) -> HybridState | None:
         """Take one step of at most `longest` (s); return the state after it, or None where no forces were found."""
         h = min(self.h, longest)
-        now, u = self.now, self.board.inputs(self.now.t)
-        p = self.phase.parameters(u)
-        terms = self._terms(now.t, now.x, p)
-        jump, found, opens = self._impulses(terms, h)
-        if not found.residual < _FAR or not np.all(np.isfinite(jump)):
+        now, system, atlas, u = self.now, self.system, self.now.mode.atlas, self.board.inputs(self.now.t)
+        p, drift = self.phase.parameters(u), self._function("drift")
+        begin = self._terms(now.t, now.x, p)
+        jump, found, opens = self._impulses(begin, h, begin.gap)
+        if not np.all(np.isfinite(jump)):
             return None
-        x = velocities_changed(self.system, now.mode.atlas, now.x, jump)
-        middle = velocities_changed(self.system, now.mode.atlas, now.x, jump / 2)
-        x = x + h * np.asarray(self._function("drift")(now.t + h / 2, middle, p)).ravel()
+        # Once more with what is in the middle of the step, at the mean velocities.
+        middle = velocities_changed(system, atlas, now.x, jump / 2)
+        middle = middle + h / 2 * np.asarray(drift(now.t, middle, p)).ravel()
+        again, found, opens = self._impulses(self._terms(now.t + h / 2, middle, p), h, begin.gap, jump / 2)
+        if not found.residual < _FAR or not np.all(np.isfinite(again)):
+            return None
+        middle = velocities_changed(system, atlas, middle, (again - jump) / 2)
+        x = velocities_changed(system, atlas, now.x, again)
+        x = x + h * np.asarray(drift(now.t + h / 2, middle, p)).ravel()
         if not np.all(np.isfinite(x)):
             return None
         self._read(found, opens, now.t + h, x)
@@ -113,9 +120,15 @@ class TimeStepping:
         numbers = (b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel())
         return _Terms(M, f.ravel(), J, *numbers, pins, pins_b.ravel(), pins_rate.ravel())
 
-    def _impulses(self, terms: _Terms, h: float) -> tuple[FloatArray, ContactImpulses, FloatArray]:
-        """Return the jump of nu (nv,), the impulses and velocities, and the speeds (m,) at which gaps open."""
+    def _impulses(
+        self, terms: _Terms, h: float, gap: FloatArray, half: FloatArray | None = None
+    ) -> tuple[FloatArray, ContactImpulses, FloatArray]:
+        """Return the jump of nu (nv,), the impulses and velocities, and the speeds (m,) at which gaps open.
+
+        ``gap`` (m,) as the step begins; ``half`` (nv,): the terms are those of the middle, where nu has changed by it.
+        """
         d = self.system.d
+        change, ahead = (0.0, h) if half is None else (half, h / 2)
         inverse = np.linalg.inv(terms.M)
         nudot = inverse @ terms.f
         held = np.flatnonzero(self.spins)
@@ -123,10 +136,10 @@ class TimeStepping:
         if len(C):
             lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, rcond=1e-10, hermitian=True)
             b, rate = np.append(terms.spin_b[held], terms.pins_b), np.append(terms.spin_rate[held], terms.pins_rate)
-            nudot = nudot - lever @ (C @ nudot + b + rate / h)
+            nudot = nudot - lever @ (C @ (nudot - change / h) + (ahead * b + rate) / h)
             inverse = inverse - lever @ C @ inverse
-        free = terms.velocity + h * (terms.J @ nudot + terms.b)
-        free[::d] += np.maximum(terms.gap, 0.0) / h
+        free = terms.velocity + terms.J @ (h * nudot - change) + ahead * terms.b
+        free[::d] += np.maximum(gap, 0.0) / h
         push = inverse @ terms.J.T
         guess = None if self._forces is None else h * self._forces
         found = contact_impulses(terms.J @ push, free.reshape(-1, d), self.friction, guess=guess)

@@ -1,0 +1,91 @@
+"""Runs with several contacts that slip, stick and part at once against an independent time stepping."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import trundle as tr
+from tests.oracles.time_stepping import TimeStepping, Touch, wheel
+
+RADII, TILT, BASE, TRAIL = (0.3, 0.35), np.pi / 10, 1.02, 0.08
+FRAME = (85.0, ((9.2, 0, -2.4), (0, 11, 0), (-2.4, 0, 2.8)), (0.3, 0.0, 0.9))
+FORK = (4.0, ((0.05892, 0, 0.00756), (0, 0.06, 0), (0.00756, 0, 0.00708)), (0.9, 0.0, 0.7))
+WHEELS = ((2.0, (0.0603, 0.12, 0.0603)), (3.0, (0.1405, 0.28, 0.1405)))
+AXIS = np.array([-np.sin(TILT), 0.0, np.cos(TILT)])
+STEER = np.array([BASE + TRAIL, 0.0, 0.0])
+HUBS = (np.array([0.0, 0.0, RADII[0]]), np.array([BASE, 0.0, RADII[1]]) - STEER)
+
+
+def bicycle(friction: float, crown: float) -> tr.RollingTree:
+    """The benchmark of Meijaard et al. (2007) with wheels that have a round profile."""
+
+    def round_wheel(radius: float) -> tr.ExpressionBody:
+        return tr.ExpressionBody(
+            lambda x, y, z: (radius - crown) * ca.sqrt(x**2 + z**2) + crown * ca.sqrt(x**2 + y**2 + z**2)
+        )
+
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    mass, inertia, com = FRAME
+    frame = robot.free(mass, inertia, center_of_mass=com, name="frame")
+    mass, inertia, com = FORK
+    fork = robot.revolute(
+        frame, at=tuple(STEER), mass=mass, inertia=inertia, center_of_mass=tuple(com - STEER), axis=tuple(AXIS),
+        actuated=False, name="fork",
+    )  # fmt: skip
+    for on, at, (mass, inertia), radius, name in zip(
+        (frame, fork), HUBS, WHEELS, RADII, ("rear", "front"), strict=True
+    ):
+        robot.revolute(
+            on, at=tuple(at), mass=mass, inertia=inertia, axis=(0, 1, 0), actuated=False, shape=round_wheel(radius),
+            name=name,
+        )  # fmt: skip
+    robot.terrain(tr.Plane(), friction=friction)
+    return robot.finish()
+
+
+def stepped_bicycle(friction: float, crown: float) -> TimeStepping:
+    model = pin.Model()
+
+    def add(parent: int, joint: pin.JointModel, at: np.ndarray, mass: float, tensor: object, com: object) -> int:
+        number = model.addJoint(parent, joint, pin.SE3(np.eye(3), np.asarray(at, dtype=float)), f"j{model.njoints}")
+        inertia = np.diag(tensor) if np.ndim(tensor) == 1 else np.asarray(tensor, dtype=float)
+        model.appendBodyToJoint(number, pin.Inertia(mass, np.asarray(com, dtype=float), inertia), pin.SE3.Identity())
+        return number
+
+    frame = add(0, pin.JointModelFreeFlyer(), np.zeros(3), *FRAME)
+    fork = add(frame, pin.JointModelRevoluteUnaligned(AXIS), STEER, FORK[0], FORK[1], FORK[2] - STEER)
+    touches = []
+    # Depth first, as Pinocchio's inertia matrix needs it: the front wheel follows its fork.
+    for on, at, (mass, inertia), radius in reversed(list(zip((frame, fork), HUBS, WHEELS, RADII, strict=True))):
+        number = add(on, pin.JointModelRY(), at, mass, inertia, np.zeros(3))
+        touches.append(Touch(number, wheel(radius, crown), friction))
+    return TimeStepping(model, touches)
+
+
+def differences(friction: float, crown: float, times: tuple[float, ...], steps: tuple[float, ...]) -> np.ndarray:
+    """Return by how much (m) the frame's centre of mass differs at the `times`, for each step."""
+    robot = bicycle(friction, crown)
+    start = robot.place(frame=(0, 0, 0), rates={"frame": [0.3, 0, 0], "fork": 0.0, "rear": 0.0})
+    run = tr.simulate(robot, start, duration=times[-1], output_step=1e-2)
+    assert run.status is tr.Status.SUCCESS
+    energy = run["energy"]
+    assert np.max(energy - np.minimum.accumulate(energy)) < 1e-9 * np.ptp(energy) + 1e-9 * abs(energy[0])
+    expected = np.array([run["body_position"][np.argmin(np.abs(run.time - t)), 0] for t in times])
+    found = np.zeros((len(steps), len(times)))
+    for row, h in zip(found, steps, strict=True):
+        oracle, k = stepped_bicycle(friction, crown), 0
+        q, v = pin.neutral(oracle.model), np.zeros(oracle.model.nv)
+        first = {name: run[name][0] for name in ("body_velocity", "body_angular_velocity", "joint_velocity")}
+        w = first["body_angular_velocity"][0]
+        v[3:6], v[6:] = w, first["joint_velocity"][[0, 2, 1]]
+        v[:3] = first["body_velocity"][0] - np.cross(w, FRAME[2])
+        for i, t in enumerate(times):
+            while k < round(t / h):
+                q, v = oracle.step(q, v, h)
+                k += 1
+            pin.forwardKinematics(oracle.model, oracle.data, q)
+            row[i] = np.linalg.norm(oracle.data.oMi[1].act(np.array(FRAME[2])) - expected[i])
+    return found

@@ -15,8 +15,6 @@ from trundle.parameters import Checked, NonNegative, parameter
 from trundle.systems.wallbounce.robot import ARM_MASSES, BallBalancer, body_rotation
 from trundle.threads import cached_property
 
-__all__ = ["LowLevel", "LowLevelCommand", "LowLevelGains"]
-
 
 @dataclass(frozen=True)
 class LowLevelGains(Checked):

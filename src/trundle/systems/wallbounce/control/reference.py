@@ -19,8 +19,6 @@ from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.two_level import Surroundings
 from trundle.systems.wallbounce.robot import BallBalancer
 
-__all__ = ["PassedObstacle", "PathPlanner", "PathRules", "TimedGoal", "quintic"]
-
 ReplanPeriod = Annotated[float, Range("a time from 1e-5 to 1 (s)", 1e-5, 1.0, unit="s")]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import casadi as ca
@@ -87,16 +86,23 @@ def inverse_dynamics(
     return solve_program(layout, data, Solvers(layout, solver, tolerance, damping))
 
 
-@dataclass(frozen=True)
 class Driven(Protocol):
     """What `InverseDynamics` reads of `trundle.models.tree.multibody.Dynamics`."""
 
-    x: ca.SX
-    """State (n_x,)."""
-    u: ca.SX
-    """Inputs (n_u,)."""
-    terms: Terms
-    """M, h, S, J, b, G, velocity, position."""
+    @property
+    def x(self) -> ca.SX:
+        """State (n_x,)."""
+        ...
+
+    @property
+    def u(self) -> ca.SX:
+        """Inputs (n_u,)."""
+        ...
+
+    @property
+    def terms(self) -> Terms:
+        """M, h, S, J, b, G, velocity, position."""
+        ...
 
 
 class InverseDynamics:

@@ -21,7 +21,6 @@ _SUBSTEP = 0.012
 _DISTANCE = 1e-5
 
 
-@dataclass(frozen=True)
 class WalkReference(Protocol):
     """What is read of a planned walk, such as `trundle.plan.walk.plan.WalkPlan`.
 
@@ -30,18 +29,35 @@ class WalkReference(Protocol):
     interval of no length lies between the rates before and after an impact.
     """
 
-    times: FloatArray
-    """Nodes (N + 1,), s."""
-    q: FloatArray
-    """Coordinates (N + 1, n)."""
-    nu: FloatArray
-    """Their rates (N + 1, n)."""
-    torque: FloatArray
-    """Of the joints (N, n - 6), N m."""
-    standing: FloatArray
-    """Whether each foot stands (N, 2)."""
-    mirror: FloatArray | None
-    """The next step (n, n), or None."""
+    @property
+    def times(self) -> FloatArray:
+        """Nodes (N + 1,), s."""
+        ...
+
+    @property
+    def q(self) -> FloatArray:
+        """Coordinates (N + 1, n)."""
+        ...
+
+    @property
+    def nu(self) -> FloatArray:
+        """Their rates (N + 1, n)."""
+        ...
+
+    @property
+    def torque(self) -> FloatArray:
+        """Of the joints (N, n - 6), N m."""
+        ...
+
+    @property
+    def standing(self) -> FloatArray:
+        """Whether each foot stands (N, 2)."""
+        ...
+
+    @property
+    def mirror(self) -> FloatArray | None:
+        """The next step (n, n), or None."""
+        ...
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray, int]:
         """Return (q, nu, acceleration) and the interval at a time."""

@@ -31,7 +31,7 @@ MORE = """
 import numpy as np
 patch = tr.FlatPatch.rectangle(0.2, 0.1, friction=0.7)
 w = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 10.0])
-patch.edge_distance(w); patch.friction_use(w); tr.FlatPatch.point(0.5); patch.shrunk(0.8); patch.uses([w])
+patch.edge_distance(w); patch.friction_use(w); tr.FlatPatch.point(0.5); patch.uses([w])
 place = tr.PlacedPatch("left", patch, (0.0, 0.1, 0.0)); place.world(w)
 body = tr.Centroidal(10.0); state = tr.CentroidalState((0.0, 0.0, 0.5))
 body.rate(state, [place], [w], [tr.Push()]); body.advance(state, [place], [w], 0.01)

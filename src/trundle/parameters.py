@@ -1,14 +1,11 @@
 """Parameters declared once: name, type, range, unit, default and one sentence stand at the field of a dataclass.
 
-The constructor's check (`check_parameters`), the keys of a scenario file and their errors
+The constructor's check (`Checked`, `check_parameters`), the keys of a scenario file and their errors
 (`trundle.scenarios.schema.table_of`), and what `trundle show` and the documentation say of them are derived from it::
 
     @dataclass(frozen=True)
-    class Gating:
+    class Gating(Checked):
         force: NonNegative = parameter(8.0, "N, of the ground along the foothold's normal")
-
-        def __post_init__(self) -> None:
-            check_parameters(self)
 
 A field without a default is ``field(metadata={"text": ...})``. Types may be numbers with a `Range`, bool, a Literal,
 and tuples, sequences and unions (with None) of those.
@@ -23,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union
 
 import numpy as np
 
@@ -134,6 +131,16 @@ def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
     for one in parameters_of(type(owner)):
         clean = _checked(prefix + one.name, getattr(owner, one.name), one.type, None)
         object.__setattr__(owner, one.name, clean)
+
+
+class Checked:
+    """Base of a dataclass whose constructor checks its parameters, and nothing else."""
+
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[object]]]
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
 
 def _checked(key: str, value: Any, kind: Any, allowed: Range | None) -> Any:

@@ -89,13 +89,6 @@ def test_a_placed_patch_gives_the_wrench_of_its_corner_forces() -> None:
     np.testing.assert_allclose(placed.world(wrench), wanted, atol=1e-13)
 
 
-def test_a_shrunk_patch_lies_inside() -> None:
-    small = PATCHES["hexagon"].shrunk(0.75)
-    np.testing.assert_allclose(small.vertices, 0.75 * PATCHES["hexagon"].vertices, atol=1e-15)
-    assert (PATCHES["hexagon"].rows @ small.generators).min() > -1e-12
-    assert min(PATCHES["hexagon"].edge_distance(w) for w in small.generators.T) > 0.01
-
-
 @pytest.mark.parametrize(
     ("call", "text"),
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from tests.measuring import compute
 from tests.scenarios.files import written
@@ -130,7 +131,8 @@ def test_a_box_is_lifted_held_and_set_down() -> None:
     assert np.abs(rate).max() < 2e-4, "m/s: softer pads let it creep by twice as much, under any load"
     drawn = figures._of_run(run)
     assert {"dropped_momentum", "hands"} <= set(drawn)
-    (slip, *_) = drawn["hands"](run, None).get_figure().axes[1].lines
+    drawn["hands"](run, (canvas := Figure()).add_subplot())
+    (slip, *_) = canvas.axes[1].lines
     assert 1e-3 * slip.get_ydata().max() < values["box_slip"] + 5e-4
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, number, positive, rotation
+from trundle.checks import FloatArray, array, positive, rotation
 from trundle.errors import InputError
 from trundle.threads import cached_property
 
@@ -124,12 +124,6 @@ class FlatPatch:
         rho = (+-mu', +-mu', 1).
         """
         return _generators(self.vertices, self._mu * _INNER)
-
-    def shrunk(self, part: float) -> FlatPatch:
-        """Return the patch with its corners drawn to their mean: 0.75 keeps a quarter as a margin."""
-        number("part", part, above=0.0, maximum=1.0)
-        centre = self.vertices.mean(axis=0)
-        return FlatPatch(centre + part * (self.vertices - centre), self.friction)
 
     def friction_use(self, wrench: FloatArray) -> float:
         """Return |f_t| / (mu fz) of Coulomb's round cone: at most 1 where it does not slip; inf where it pulls."""

@@ -1,4 +1,4 @@
-"""Linear-quadratic regulators: algebraic, time-varying and sampled Riccati equations.
+"""Linear-quadratic regulators: algebraic, sampled and periodic Riccati equations.
 
 Products of small matrices only in the loops: a threaded BLAS leaves them alone, and 2 s of 20 states at 1 kHz
 take a fraction of a second.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,36 +31,19 @@ _CHUNK = 32
 """Intervals treated at a time: their matrices stay in the processor's cache (10 times faster than all at once)."""
 
 
-@dataclass(frozen=True)
-class GainSchedule:
-    """Gains u = u_plan - K(t) (x - x_plan) and the cost x'S x to go (final).
+class GainSchedule(NamedTuple):
+    """Gains u = u_plan - K_k (x - x_plan), held between N + 1 times, and the cost x'S_k x to go.
 
     Attributes
     ----------
-    times : (N + 1,) s
     K : (N + 1, n_u, n_x)
-        At each time; of a sampled regulator the last one is that of the last interval.
+        The last one is that of the last interval.
     S : (N + 1, n_x, n_x)
         Symmetric, positive semidefinite; the last one is the final weight.
-    held : bool
-        Whether the gains are held between the times (sampled) or linear between them.
     """
 
-    times: FloatArray
     K: FloatArray
     S: FloatArray
-    held: bool
-
-    def gain(self, time: float) -> FloatArray:
-        """Return K (n_u, n_x) at a time; the first before the start, the last after the end."""
-        last = len(self.times) - 1
-        if not self.times[0] < time < self.times[-1]:
-            return self.K[0 if time <= self.times[0] else last]
-        i = min(int(np.searchsorted(self.times, time, side="right")) - 1, last - 1)
-        if self.held:
-            return self.K[i]
-        s = (time - self.times[i]) / (self.times[i + 1] - self.times[i])
-        return (1 - s) * self.K[i] + s * self.K[i + 1]
 
 
 @_EVEN
@@ -114,51 +97,6 @@ def sampled_regulator(
 
 
 @_EVEN
-def time_varying(
-    times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike
-) -> GainSchedule:
-    """Return the gains of a finite horizon: u = -K(t) x minimises x'final x at the end + int x'Q x + u'R u dt.
-
-    -S' = Q + A'S + S A - S B R^-1 B'S, S(end) = final, K = R^-1 B'S. Over each interval the linear Hamiltonian
-    flow (X, Y)' = [[A, -B R^-1 B'], [-Q, -A']] (X, Y), S = Y X^-1, is stepped by the fourth-order Magnus
-    exponential with A, B, Q, R linear in between: stiff weights cannot make it unstable and S stays positive
-    semidefinite.
-
-    Parameters
-    ----------
-    times : (N + 1,) s
-        Increasing.
-    A, B, Q, R : (n, n) each, or (N + 1, n, n)
-        At each time, or constant.
-    final : (n_x, n_x)
-        Positive semidefinite.
-
-    Raises
-    ------
-    InputError
-        If a shape or a sign does not fit.
-    """
-    t, A, B, Q, R, S = _horizon(times, A, B, Q, R, final, nodes=None)
-    n, h = A.shape[1], np.diff(t)
-    once_B, once_R = (M[:1] if M.strides[0] == 0 else M for M in (B, R))
-    gain = np.linalg.solve(once_R, once_B.transpose(0, 2, 1))
-    pushed = np.broadcast_to(once_B @ gain, A.shape)
-    # Y is measured in a unit that makes both off-diagonal blocks of the Hamiltonian alike: fewer doublings.
-    push, cost = float(np.max(np.abs(pushed), initial=0.0)), float(np.max(np.abs(Q), initial=0.0))
-    unit = math.sqrt(cost / push) if push > 0 and cost > 0 else 1.0
-    S, costs, eye = S / unit, [S], np.eye(n)
-    for low in reversed(range(0, len(h), _CHUNK)):
-        part = slice(low, min(low + _CHUNK, len(h)) + 1)
-        H = np.block([[A[part], -unit * pushed[part]], [-Q[part] / unit, -A[part].transpose(0, 2, 1)]])
-        for E, G, F in zip(*(m[::-1] for m in _magnus(H, h[part.start : part.stop - 1])), strict=True):
-            S = F + E.T @ S @ np.linalg.solve(eye + G @ S, E)
-            S = (S + S.T) / 2
-            costs.append(S * unit)
-    S_all = np.array(costs[::-1])
-    return GainSchedule(*_frozen(t, gain @ S_all, S_all), held=False)
-
-
-@_EVEN
 def sampled_time_varying(
     times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike
 ) -> GainSchedule:
@@ -175,8 +113,8 @@ def sampled_time_varying(
         both ends is taken.
     final : (n_x, n_x)
     """
-    t, A, B, Q, R, S = _horizon(times, A, B, Q, R, final, nodes=len(np.atleast_1d(times)) - 1)
-    costs, gains, h = [S], [], np.diff(t)
+    h, A, B, Q, R, S = _horizon(times, A, B, Q, R, final)
+    costs, gains = [S], []
     for low in reversed(range(0, len(h), _CHUNK)):
         part = slice(low, low + _CHUNK)
         parts = _sampled(A[part], B[part], Q[part], R[part], h[part])
@@ -189,7 +127,7 @@ def sampled_time_varying(
             costs.append(S)
             gains.append(K)
     gains = [*gains[::-1], gains[0]]
-    return GainSchedule(*_frozen(t, np.array(gains), np.array(costs[::-1])), held=True)
+    return GainSchedule(*_frozen(np.array(gains), np.array(costs[::-1])))
 
 
 @_EVEN
@@ -272,33 +210,6 @@ def _sampled(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, h: Floa
     return Phi[:, :n, :n], Phi[:, :n, n:], W[:, :n, :n], W[:, :n, n:], W[:, n:, n:]
 
 
-def _magnus(H: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Steps E, G, F of S backwards over each interval `h` (N,) for H (N + 1, 2 n, 2 n) at its ends, linear in between.
-
-    S(early) = F + E'S (I + G S)^-1 E. Long or stiff intervals are doubled in these three, whose parts decay or
-    settle where those of the Hamiltonian's exponential grow without end.
-    """
-    early, late, h = H[:-1], H[1:], h[:, None, None]
-    X = -h / 2 * (early + late) + h**2 / 12 * (early @ late - late @ early)
-    n, doublings = X.shape[-1] // 2, _doublings(X)
-    plain = min(doublings, 3)
-    Phi = _taylor(X / 2**doublings)
-    for _ in range(plain):
-        Phi = Phi @ Phi
-    eye = np.broadcast_to(np.eye(n), (len(X), n, n))
-    both: FloatArray = np.asarray(
-        np.linalg.solve(Phi[:, :n, :n], np.concatenate([eye, Phi[:, :n, n:]], axis=2)), np.float64
-    )
-    E, G = both[:, :, :n], both[:, :, n:]
-    F = Phi[:, n:, :n] @ E
-    for _ in range(doublings - plain):
-        # Two equal steps: (I + G F)^-1 (E, G) once.
-        both = np.asarray(np.linalg.solve(eye + G @ F, np.concatenate([E, G], axis=2)), np.float64)
-        back = E.transpose(0, 2, 1)
-        E, G, F = E @ both[:, :, :n], G + E @ both[:, :, n:] @ back, F + back @ F @ both[:, :, :n]
-    return E, G, F
-
-
 def _doublings(X: FloatArray) -> int:
     norm = float(np.max(np.sum(np.abs(X), axis=-2), initial=0.0))
     return max(0, math.ceil(math.log2(norm / 0.5))) if norm > 0 else 0
@@ -364,28 +275,27 @@ def _weight(key: str, value: ArrayLike, size: int, definite: bool) -> FloatArray
 
 
 def _horizon(
-    times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike, nodes: int | None
+    times: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, final: ArrayLike
 ) -> tuple[FloatArray, ...]:
-    """Check a horizon's data and return them one a time (`nodes` None), or one an interval."""
+    """Check a horizon's data and return its steps and them, one an interval."""
     t = array("times", times, (None,), unit="s")
     if len(t) < 2 or np.any(np.diff(t) <= 0):
         raise InputError("times", times, "at least two increasing numbers (s)")
     n = np.shape(A)[-1] if np.ndim(A) in (2, 3) else 0
     m = np.shape(B)[-1] if np.ndim(B) in (2, 3) else 0
     shapes = {"A": (A, n, n), "B": (B, n, m), "Q": (Q, n, n), "R": (R, m, m)}
-    result = []
+    count, result = len(t) - 1, []
     for key, (value, height, width) in shapes.items():
         shape = (height, width) if np.ndim(value) == 2 else (None, height, width)
         given = _weight(key, value, height, key == "R") if key in "QR" else array(key, value, shape)
-        count = len(t) if nodes is None else nodes
         if given.ndim == 2:
             given = np.broadcast_to(given, (count, *given.shape))
-        elif nodes is not None and len(given) == nodes + 1:
+        elif len(given) == count + 1:
             given = np.asarray((given[:-1] + given[1:]) / 2, dtype=np.float64)
         if len(given) != count:
             raise InputError(key, f"{len(given)} matrices", f"one matrix, or {count}")
         result.append(given)
-    return (t, *result, np.array(_weight("final", final, n, definite=False)))
+    return (np.diff(t), *result, np.array(_weight("final", final, n, definite=False)))
 
 
 def _frozen(*arrays: FloatArray) -> tuple[FloatArray, ...]:

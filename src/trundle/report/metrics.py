@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,8 +27,6 @@ QUANTITIES = {
     "torsional_use": Quantity("1", "largest |m_n| / (mu_t f_n)"),
     "energy_drift": Quantity("1", "largest change of the energy, relative; passive runs"),
 }
-#: Names of parts that are trials: a scenario counts them, and they have no metrics of their own.
-TRIAL = re.compile(r"(?:.*-)?(?:open|closed)-loop-\d+")
 #: Modes without touch, and modes in which the material points may move against each other.
 APART = ("separated",)
 SLIDING = ("sliding", "impact")

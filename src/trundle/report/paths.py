@@ -25,12 +25,11 @@ _SNAPSHOTS = 7
 
 
 @sized(6.0, 6.2)
-def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
+def contact_path(run: Trajectory, ax: Axes) -> None:
     """Draw the contact's path on the hand, seen along its z axis, and what it looks like to somebody at rest.
 
     The inside of a tube is drawn unrolled: arc length against height.
     """
-    ax = ax or style.new_axes(6.0, 5.4)
     hand = run.body("hand")
     path = run["contact_on_hand"]
     tube = hand is not None and hand.shape.get("type") in ("tube", "cylinder")
@@ -54,13 +53,11 @@ def contact_path(run: Trajectory, ax: Axes | None = None) -> Axes:
         _hand_relief(ax, hand, path[0], points)
     ax.set_aspect("equal", adjustable="box")
     labels = ("along the wall (m)", "z (m), hand frame") if tube else ("x (m), hand frame", "y (m), hand frame")
-    style.dress(ax, "Contact path on the hand", *labels, run)
-    style.legend(ax, 2)
-    return ax
+    style.dress(ax, "Contact path on the hand", *labels, run, columns=2)
 
 
 @sized(9.0, 5.0)
-def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
+def planar_motion(run: Trajectory, ax: Axes) -> None:
     """Draw base and body at a few instants, with the contact's path and the contact force.
 
     Of a body that leaves its hand for good only what happens near the hand is shown. A hand that moves is drawn at
@@ -68,7 +65,6 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     """
     if is_tree(run):
         return tree_motion(run, ax)
-    ax = ax or style.new_axes(9.0, 4.6)
     view = planar_view(run)
     body, base, contact, force = view.body, view.base, view.contact, view.force
     moving = bool(np.any(np.ptp(view.of_base.position, axis=0) > 0) or np.ptp(view.of_base.angle) > 0)
@@ -116,8 +112,6 @@ def planar_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
         _draw_ground(ax, base, _placed(view.of_base, base.vertices, 0))
     ax.set_aspect("equal", adjustable="box")
     style.dress(ax, "The motion at a few instants", "x (m)", "z (m)", run)
-    style.legend(ax)
-    return ax
 
 
 def _draw_base(ax: Axes, base: SceneBody, edge: Array, colour: Colour, share: float) -> Array:

@@ -42,9 +42,8 @@ def figures(run: Trajectory) -> dict[str, DrawRun]:
     return {**first, **common, **where, "rotation": rotation, **hand}
 
 
-def hand_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
+def hand_acceleration(run: Trajectory, ax: Axes) -> None:
     """Draw the derivative of the hand's twist over time: angular on the left axis, linear on the right."""
-    ax = ax or style.new_axes()
     values = run["hand_acceleration"]
     right = ax.twinx()
     for axes, columns, sign, name in ((ax, values[:, :3], "-", r"\alpha"), (right, values[:, 3:], "--", "a")):
@@ -52,13 +51,13 @@ def hand_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
             if np.any(column):
                 axes.plot(run.time, column, sign, color=colour, linewidth=1.1, label=f"${name}_{label}$")
     style.mark_transitions(ax, run)
-    style.dress(ax, "Acceleration of the hand", "time (s)", "angular (rad/s²), hand frame", run)
+    style.dress(
+        ax, "Acceleration of the hand", "time (s)", "angular (rad/s²), hand frame", run, columns=6, others=[right]
+    )
     style.dress(right, "", "", "linear (m/s²), hand frame")
     right.spines["right"].set_visible(True)
     right.grid(visible=False)
     right.set_visible(bool(np.any(values[:, 3:])))
-    style.legend(ax, 6, [right])
-    return ax
 
 
 def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
@@ -84,9 +83,8 @@ def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def force(run: Trajectory, ax: Axes | None = None) -> Axes:
+def force(run: Trajectory, ax: Axes) -> None:
     """Draw the contact force over time: normal, tangential, and of a single contact its world components."""
-    ax = ax or style.new_axes()
     several = metrics.contacts(run) > 1
     for slot, colour in zip(range(metrics.contacts(run)), cycle(style.PALETTE), strict=False):
         use = metrics.usage(run, slot=slot)
@@ -104,13 +102,10 @@ def force(run: Trajectory, ax: Axes | None = None) -> Axes:
     _steady_limits(ax)
     on = "Contact force on the object" if run.layout == "pair" else "Contact forces" if several else "Contact force"
     style.dress(ax, on, "time (s)", "force (N)", run)
-    style.legend(ax)
-    return ax
 
 
-def friction_use(run: Trajectory, ax: Axes | None = None) -> Axes:
+def friction_use(run: Trajectory, ax: Axes) -> None:
     """Draw the used share of the friction cone, |f_t|/(mu f_n), and of the torsional bound if there is one."""
-    ax = ax or style.new_axes()
     each = [metrics.usage(run, slot=slot) for slot in range(metrics.contacts(run))]
     use = {key: np.max([one[key] for one in each], axis=0) for key in each[0]}
     top = 1.0
@@ -130,13 +125,10 @@ def friction_use(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.annotate("no friction coefficient", (0.5, 0.5), xycoords="axes fraction", ha="center", color=style.GREY)
     style.mark_transitions(ax, run)
     style.dress(ax, "Used share of the friction cone", "time (s)", "use (1)", run)
-    style.legend(ax)
-    return ax
 
 
-def energy(run: Trajectory, ax: Axes | None = None) -> Axes:
+def energy(run: Trajectory, ax: Axes) -> None:
     """Draw kinetic, potential (from its least value) and total energy over time."""
-    ax = ax or style.new_axes()
     kinetic, potential = metrics.energy(run)
     potential = potential - np.min(potential)
     ax.plot(run.time, kinetic + potential, color=style.INK, linewidth=3.0, alpha=0.8, label="total")
@@ -147,16 +139,13 @@ def energy(run: Trajectory, ax: Axes | None = None) -> Axes:
     of = "object" if run.layout == "pair" else "bodies" if run.dataset.sizes.get("body", 1) > 1 else "body"
     note = f"; drift {metrics.general(run)['energy_drift']:.1e}" if metrics.is_passive(run) else ""
     style.dress(ax, f"Energy of the {of}{note}", "time (s)", "energy (J)", run)
-    style.legend(ax)
-    return ax
 
 
-def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
+def residuals(run: Trajectory, ax: Axes) -> None:
     """Draw |gap|, |slip| and the energy's drift, recomputed from poses and velocities, on a logarithmic axis.
 
     Where the bodies are apart neither gap nor slip is a residual, where they slide slip is none: lines end there.
     """
-    ax = ax or style.new_axes()
     touch = recompute.touch(run)
     touching, rolling = metrics.phases(run)
     for values, where, colour, label in (
@@ -177,8 +166,6 @@ def residuals(run: Trajectory, ax: Axes | None = None) -> Axes:
     style.dress(
         ax, "Residuals, recomputed from poses and velocities", "time (s)", "residual (unit beside each name)", run
     )
-    style.legend(ax)
-    return ax
 
 
 def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: str) -> None:
@@ -197,9 +184,8 @@ def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: s
     ax.plot(middle, shown, color=colour, linewidth=1.2, label=f"{label}, largest of {span}")
 
 
-def position(run: Trajectory, ax: Axes | None = None) -> Axes:
+def position(run: Trajectory, ax: Axes) -> None:
     """Draw positions over time: the object's centre of mass and the hand, or the body and its angle in the plane."""
-    ax = ax or style.new_axes()
     name = "object_position" if run.layout == "pair" else "body_position"
     values = _components(run, run[name].reshape(len(run), -1))
     for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
@@ -223,13 +209,10 @@ def position(run: Trajectory, ax: Axes | None = None) -> Axes:
         title = "Centre of mass of the body"
     style.mark_transitions(ax, run)
     style.dress(ax, title, "time (s)", "position (m), world", run)
-    style.legend(ax)
-    return ax
 
 
-def rotation(run: Trajectory, ax: Axes | None = None) -> Axes:
+def rotation(run: Trajectory, ax: Axes) -> None:
     """Draw the angular velocities of object and hand over time; in the plane counter-clockwise."""
-    ax = ax or style.new_axes()
     plane = lies_in_plane(run)
     for who, dashes, width in (("object", "-", 1.5), ("hand", "--", 1.0)):
         values = run[f"{who}_angular_velocity"]
@@ -245,8 +228,6 @@ def rotation(run: Trajectory, ax: Axes | None = None) -> Axes:
     if not np.any(run["hand_angular_velocity"]):
         title = "Angular velocity of the object; the hand does not turn"
     style.dress(ax, title, "time (s)", "angular velocity (rad/s), world", run)
-    style.legend(ax)
-    return ax
 
 
 def _axes(run: Trajectory) -> str:

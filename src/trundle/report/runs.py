@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Runs = Mapping[str, Trajectory]
-DrawRun = Callable[[Trajectory, "Axes | None"], "Axes"]
-DrawRuns = Callable[[Runs, "Axes | None"], "Axes"]
+DrawRun = Callable[[Trajectory, "Axes"], object]
+DrawRuns = Callable[[Runs, "Axes"], object]
 Values = Mapping[str, float]
 
 

@@ -27,8 +27,19 @@ def new_axes(width: float = 7.0, height: float = 4.2) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def dress(ax: Axes, title: str, x: str, y: str, run: Trajectory | None = None) -> Axes:
-    """Put title, axis labels and a quiet grid on `ax`; the run's name and outcome stand over it, at the right."""
+def dress(
+    ax: Axes,
+    title: str,
+    x: str,
+    y: str,
+    run: Trajectory | None = None,
+    columns: int = 4,
+    others: Sequence[Axes] = (),
+) -> Axes:
+    """Put title, axis labels and a quiet grid on `ax`.
+
+    With a run its name and outcome stand over it, at the right, and a `legend` below.
+    """
     ax.set_title(title, loc="left", color=INK, fontsize=11, fontweight="bold")
     if run is not None:
         ax.set_title(subtitle(run) + "\n", loc="right", color=GREY, fontsize=8, linespacing=2.0)
@@ -41,6 +52,8 @@ def dress(ax: Axes, title: str, x: str, y: str, run: Trajectory | None = None) -
     for side in ("left", "bottom"):
         ax.spines[side].set_color("#9aa5ae")
     ax.tick_params(colors="#55606a", labelsize=9)
+    if run is not None:
+        legend(ax, columns, others)
     return ax
 
 

@@ -71,11 +71,10 @@ def with_phases(run: Trajectory, instants: set[int], n: int) -> list[int]:
     return sorted(instants | {one[len(one) // 2] for one in long if instants.isdisjoint(one)})
 
 
-def tree_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
+def tree_motion(run: Trajectory, ax: Axes) -> None:
     """Draw terrain and all bodies of a planar tree at a few instants, with the contacts' paths and forces."""
     from matplotlib import colormaps
 
-    ax = ax or style.new_axes(9.0, 4.6)
     instants = with_phases(run, {int(i) for i in np.linspace(0, len(run) - 1, _SNAPSHOTS).round()}, len(run))
     force, contact = run["contact_force"], run["contact_position"]
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=2), initial=0.0)) or 1.0
@@ -117,8 +116,6 @@ def tree_motion(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_aspect("equal", adjustable="box")
     span = f"{run.time[instants[0]]:.3g} to {run.time[instants[-1]]:.3g} s"
     style.dress(ax, f"The motion at {len(instants)} instants, {span}", "x (m)", "z (m)", run)
-    style.legend(ax)
-    return ax
 
 
 def bars(link: SceneBody, radius: float) -> list[SceneBody]:

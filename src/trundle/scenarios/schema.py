@@ -8,7 +8,7 @@ from dataclasses import MISSING as MISSING_DEFAULT
 from dataclasses import is_dataclass, replace
 from inspect import get_annotations
 from types import MappingProxyType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError, PydanticUndefined
@@ -116,6 +116,14 @@ class Table(BaseModel):
     """A table of a scenario file: unknown keys, wrong types, NaN and infinity are refused, nothing can be changed."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def _check(self) -> None:
+        """Raise a `fault` where values do not fit together."""
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self._check()
+        return self
 
 
 class ParameterTable(Table):
@@ -236,13 +244,11 @@ class Criterion(Table):
     published: Real | None = Field(default=None, description="published value")
     source: Text = Field(default="", description="where it was published")
 
-    @model_validator(mode="after")
-    def _check(self) -> Criterion:
+    def _check(self) -> None:
         if self.minimum is not None and self.maximum is not None:
             raise fault("maximum", "must be left out beside minimum")
         if self.of is None and self.baseline:
             raise fault("of", "is missing; a baseline is a count of trials")
-        return self
 
 
 class ScenarioTable(Table):

@@ -67,8 +67,9 @@ class TaskSpec:
 class System(Protocol):
     """Interface that a package implements to add a kind of scenario.
 
-    A class that inherits from it has the default figures and stage of `trundle.report` and no commands, unless it
-    defines its own; see `examples/own_system`.
+    A class that inherits from it takes metrics, figures and stage from the functions of these names in the modules of
+    these names in its folder (``figures.py``: ``figures``). Without one, or a method of its own, it has the figures and
+    the stage of `trundle.report`; see `examples/own_system`.
 
     Attributes
     ----------
@@ -89,19 +90,25 @@ class System(Protocol):
 
     def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
         """Return value, unit and meaning of every metric of a finished run; their limits are in the scenario file."""
-        ...
+        return self._own("metrics")(runs)
 
     def figures(self, runs: RunSet) -> Mapping[str, Figure]:
         """Return the figures of a finished run by the names of their files."""
         from trundle.report import figures, figures_of_runs
 
-        return figures_of_runs(runs, figures)
+        return self._own("figures", lambda runs: figures_of_runs(runs, figures))(runs)
 
     def stage(self, run: Trajectory) -> Stage:
         """Return what the animation of a run shows."""
         from trundle.report import build_stage
 
-        return build_stage(run)
+        return self._own("stage", build_stage)(run)
+
+    def _own(self, name: str, default: T | None = None) -> T:
+        """Return what the system's folder has of this name."""
+        if default is not None and not (self.library / f"{name}.py").is_file():
+            return default
+        return load(f"{type(self).__module__}.{name}:{name}")
 
 
 _MEMBERS = (*System.__annotations__, "metrics", "figures", "stage")

@@ -225,15 +225,6 @@ def test_a_body_that_moves_and_spins_joins_and_leaves_exactly() -> None:
         np.testing.assert_allclose(jump, after.angular_momentum - robot.angular_momentum, atol=1e-12)
 
 
-def test_heights_reach_the_given_speeds_without_impulse() -> None:
-    durations, speeds = np.array([0.1, 0.2, 0.05]), np.array([0.0, 0.3, -0.1, 0.2])
-    height, speed, acceleration = cs.heights_by_speeds(durations, 0.8, speeds)
-    for k in range(2):
-        T = durations[k]
-        assert height[k] + T * speed[k] + T**2 / 2 * acceleration[k] == pytest.approx(height[k + 1], abs=1e-15)
-        assert speed[k] + T * acceleration[k] == pytest.approx(speed[k + 1], abs=1e-15)
-
-
 @pytest.mark.parametrize("axis", [(0, 0, 1), (1, 0, 0), (0, -2, 0), (1, 1, 1)])
 def test_projection_frames_are_right_handed(axis: tuple[float, ...]) -> None:
     W = projection_frame(axis)

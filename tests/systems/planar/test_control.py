@@ -116,7 +116,7 @@ def test_three_wheels_follow_a_speed_over_a_measured_profile(tmp_path: Path) -> 
     assert metrics["recomputed_share"]["value"] > 0.99
     assert metrics["gap"]["value"] < 1e-9
     for name, draw in figures_control.figures(run).items():
-        axes = draw(run, Figure().add_subplot())
+        draw(run, axes := Figure().add_subplot())
         assert len(axes.lines) >= 1, name
         assert run.metadata["scenario"] in axes.get_title("right")
     again = load_scenario(tmp_path / "out" / "scenario.toml")

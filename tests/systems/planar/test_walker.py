@@ -38,9 +38,11 @@ def test_figures_are_drawn(runs):
     found = comparisons(runs)
     assert set(found) == {"stride_map", "stride_errors"}
     for draw in found.values():
-        assert draw(runs, Figure().add_subplot()).get_title(loc="left")
+        draw(runs, ax := Figure().add_subplot())
+        assert ax.get_title(loc="left")
     for draw in figures(runs[""]).values():
-        assert draw(runs[""], Figure().add_subplot()).lines
+        draw(runs[""], ax := Figure().add_subplot())
+        assert ax.lines
 
 
 def test_the_recomputed_impact_is_the_models():

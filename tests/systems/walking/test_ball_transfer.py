@@ -48,9 +48,11 @@ def test_figures_are_drawn(runs):
     assert set(comparisons(runs)) == {"paths", "torques"}
     assert set(figures(runs["kinematic"])) == {"path", "torque", "elastica"}
     for draw in figures(runs["kinematic"]).values():
-        assert draw(runs["kinematic"], Figure().add_subplot()).lines
+        draw(runs["kinematic"], ax := Figure().add_subplot())
+        assert ax.lines
     for draw in comparisons(runs).values():
-        assert draw(runs, Figure().add_subplot()).lines
+        draw(runs, ax := Figure().add_subplot())
+        assert ax.lines
 
 
 def test_goal_error_counts_turns_both_ways(runs):

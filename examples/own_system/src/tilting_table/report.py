@@ -71,13 +71,10 @@ def figures(runs: RunSet) -> Mapping[str, Figure]:
     return figures_of_runs(runs, figures_of_kit, lambda runs: {"distance": distance}, is_trial)
 
 
-def distance(runs: Runs, ax: Axes | None = None) -> Axes:
+def distance(runs: Runs, ax: Axes) -> None:
     """Draw the ball's distance from its target over time, of the main run and of the trials."""
-    ax = ax or style.new_axes()
     for name, run in runs.items():
         colour, width, order = (style.GREY, 0.8, 1) if name else (style.BLUE, 1.8, 2)
         ax.plot(run.time, 1e3 * run["target_distance"], color=colour, linewidth=width, zorder=order)
     ax.axhline(1e3 * runs[""].metadata["tolerance"], color=style.ORANGE, linestyle="--", label="tolerance")
     style.dress(ax, "Distance from the target", "time (s)", "distance (mm), on the table", runs[""])
-    style.legend(ax)
-    return ax

@@ -11,14 +11,14 @@ from typing import final
 import numpy as np
 
 from trundle.checks import FloatArray, choice
-from trundle.parameters import NonNegative, Real, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Real, parameter
 
 Time = float | FloatArray
 Triple = tuple[FloatArray, FloatArray, FloatArray]
 """Value, rate and acceleration: numbers or arrays, like the time they belong to."""
 
 
-class Signal(ABC):
+class Signal(Checked, ABC):
     """A function of time (s); its unit is that of the task that follows it."""
 
     @abstractmethod
@@ -38,9 +38,6 @@ class Constant(Signal):
 
     value: Real = parameter(0.0, "in the task's unit")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
         zero = np.multiply(0.0, t)
@@ -54,9 +51,6 @@ class Ramp(Signal):
 
     rate: Real = field(metadata={"text": "in the task's unit, a second"})
     start: Real = parameter(0.0, "in the task's unit, at t = 0")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
@@ -73,9 +67,6 @@ class Sine(Signal):
     frequency: Real = field(metadata={"text": "Hz"})
     phase: Real = parameter(0.0, "rad")
     mean: Real = parameter(0.0, "in the task's unit")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""
@@ -99,9 +90,6 @@ class SecondOrder(Signal):
     kp: NonNegative = parameter(1.0, "1/s^2")
     kd: NonNegative = parameter(2.0, "1/s")
     start_rate: Real = parameter(0.0, "in the task's unit, a second")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration."""

@@ -16,7 +16,7 @@ from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, projection_frame
 from trundle.models.centroidal.forecast import Forecast, aligned
 from trundle.numerics.qp.qp import QpSolution, QpSolver
-from trundle.parameters import NonNegative, Positive, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Positive, parameter
 from trundle.status import Status
 from trundle.threads import PerThread
 
@@ -25,7 +25,7 @@ GRID = tuple([0.05] * 6 + [0.15] * 6 + [0.225] * 8)
 
 
 @dataclass(frozen=True)
-class PreviewWeights:
+class PreviewWeights(Checked):
     """Prices of half squares.
 
     Of position (1/m2), velocity (s2/m2), the two components of the angular momentum across the privileged axis
@@ -45,9 +45,6 @@ class PreviewWeights:
     angular_momentum: NonNegative = parameter(1.0, "weight, 1/(kg m^2/s)^2")
     force: Positive = parameter(1e-7, "weight, 1/N^2")
     moment: Positive = parameter(1e-5, "weight, 1/(N m)^2")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
 
 class Preview:

@@ -18,7 +18,7 @@ from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
 from trundle.models.centroidal.forecast import MassChange
 from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
-from trundle.parameters import Fraction, NonNegative, Range, Seconds, check_parameters, parameter
+from trundle.parameters import Checked, Fraction, NonNegative, Range, Seconds, parameter
 from trundle.threads import cached_property
 
 HANDS = ("left_hand", "right_hand")
@@ -45,7 +45,7 @@ class ObjectPose:
 
 
 @dataclass(frozen=True)
-class Durations:
+class Durations(Checked):
     """Of the phases, s."""
 
     wait: Seconds = parameter(0.5, "s, before they move")
@@ -61,12 +61,9 @@ class Durations:
     open: Seconds = parameter(0.8, "s, from the box")
     retreat: Seconds = parameter(1.2, "s, back to the body")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
 
 @dataclass(frozen=True)
-class Grip:
+class Grip(Checked):
     """How hands take hold."""
 
     gap: NonNegative = parameter(0.05, "m, between pads and box before and after")
@@ -77,9 +74,6 @@ class Grip:
     patience: NonNegative = parameter(1.5, "s, most that is waited for a force")
     steps: Annotated[int, Range("an integer > 0", minimum=1)] = parameter(5, "in which the box's mass is taken over")
     smoothing: NonNegative = parameter(0.02, "s, time constant of the measured forces")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
 
 @dataclass(frozen=True)

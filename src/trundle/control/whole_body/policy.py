@@ -22,12 +22,12 @@ from trundle.control.whole_body.whole_body import WholeBodyController, WholeBody
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
-from trundle.parameters import NonNegative, Period, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Period, parameter
 from trundle.status import Status
 
 
 @dataclass(frozen=True)
-class Gating:
+class Gating(Checked):
     """When a foot counts as landed."""
 
     force: NonNegative = parameter(8.0, "N, of the ground along the foothold's normal")
@@ -35,19 +35,13 @@ class Gating:
     patience: NonNegative = parameter(0.25, "s, after which it counts as landed anyway")
     early: NonNegative = parameter(0.7, "share of the way after which a force ends it")
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
 
 @dataclass(frozen=True)
-class ControlPeriods:
+class ControlPeriods(Checked):
     """Periods of the whole-body controller and of the preview."""
 
     control: Period = parameter(0.002, "s")
     preview: Period = parameter(0.04, "s, between two plans")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
 
 @dataclass(eq=False)

@@ -31,7 +31,7 @@ from trundle.models.robots.humanoid import Humanoid, Pad
 from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.numerics.rotations import turn_between
-from trundle.parameters import NonNegative, Positive, PositiveFraction, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Positive, PositiveFraction, parameter
 from trundle.threads import PerThread
 
 _ZERO = np.zeros(3)
@@ -46,7 +46,7 @@ _HARDEST = 1e3
 
 
 @dataclass(frozen=True)
-class WholeBodyGains:
+class WholeBodyGains(Checked):
     """Weights of squared errors (accelerations) and gains: k_p in 1/s2, k_d in 1/s.
 
     Of the centre of mass, the angular momentum about it, the base's attitude, the posture, ends that move freely, an
@@ -83,9 +83,6 @@ class WholeBodyGains:
     torque_part: PositiveFraction = parameter(0.95, "of the torque limits that may be used")
     sole_part: PositiveFraction = parameter(0.9, "of the soles' sides that may carry")
     friction: Positive = parameter(0.6, "coefficient of friction that may be used")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
 
 @dataclass(frozen=True, eq=False)

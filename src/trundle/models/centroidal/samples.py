@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.threads import cached_property
 
@@ -156,21 +155,6 @@ def frame_change(
     for rows, known in (([0, 2], mass * height), ([1, 3], mass * speed), ([4, 5], third)):
         e[rows] = Q[:2, 2] * known
     return E, e
-
-
-def heights_by_speeds(
-    durations: ArrayLike, height: float, speeds: ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return height, speed (K,) at the starts of samples and the acceleration (K,) in them, of speeds at the borders.
-
-    `speeds` (K + 1,), m/s. The height is piecewise quadratic and its velocity has the given values exactly, so that
-    F3 = m (r3'' - g3) needs no impulse.
-    """
-    T = array("durations", durations, (None,), above=0.0, unit="s")
-    v = array("speeds", speeds, (len(T) + 1,), unit="m/s")
-    gains = T * (v[1:] + v[:-1]) / 2
-    heights = height + np.concatenate(([0.0], np.cumsum(gains)))
-    return heights[:-1], v[:-1], np.diff(v) / T
 
 
 def mass_reset(before: float, after: float) -> FloatArray:

@@ -190,14 +190,6 @@ class PassiveWalker:
         swing = stance + after[model.columns["right"]]
         return ca.vertcat(self.y[1], self.y[0], swing, stance), impulse
 
-    @cached_property
-    def leaving_speed(self) -> ca.SX:
-        """Speed with which the foot that was the stance foot leaves the ground at touch-down, m/s."""
-        after, _ = self.touch_down
-        gap = ca.jacobian(self.gap, self.y)
-        rate = ca.substitute(gap, self.y, after) @ ca.vertcat(after[2:], 0, 0)
-        return rate
-
     def start(self, y: ArrayLike) -> Start:
         """Return the start of a simulation at the stride's state y (4,) or (a, w1, w2), both feet on the ground.
 

@@ -6,8 +6,6 @@ import casadi as ca
 
 from trundle.checks import integer
 
-__all__ = ["batched"]
-
 
 def batched(function: ca.Function, count: int) -> ca.Function:
     """Return the function of `count` points, whose every instruction works on all of them: bitwise the same values.

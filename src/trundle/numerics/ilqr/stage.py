@@ -16,7 +16,6 @@ from trundle.threads import cached_property
 
 Scalar = ca.SX | FloatArray | float
 """A number, or as many as there are rows."""
-__all__ = ["ControlProblem", "Cost", "midpoint", "relaxed_barrier"]
 
 
 def relaxed_barrier(h: Scalar, mu: Scalar, delta: Scalar, fade: Scalar = 0.0) -> ca.SX:

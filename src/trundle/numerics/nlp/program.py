@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -108,20 +107,6 @@ class Program:
     def rows(self) -> int:
         """Number of constraint rows m."""
         return self.A.shape[0]
-
-    def with_bounds(
-        self,
-        lower: FloatArray | None = None,
-        upper: FloatArray | None = None,
-        z_lower: FloatArray | None = None,
-        z_upper: FloatArray | None = None,
-    ) -> Program:
-        """Return the program with other bounds; what was assembled is shared."""
-        new = {"lower": lower, "upper": upper, "z_lower": z_lower, "z_upper": z_upper}
-        other = dataclasses.replace(self, **{name: bound for name, bound in new.items() if bound is not None})
-        if "assembled" in self.__dict__:
-            other.__dict__["assembled"] = self.assembled
-        return other
 
     def evaluate(self, z: FloatArray) -> tuple[float, FloatArray]:
         """Return the cost and c (m,) at z (n,)."""

@@ -21,7 +21,6 @@ from trundle.status import Status
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-__all__ = ["QpError", "QpSolution", "QpSolver", "QuadraticProgram", "WarmStart", "solve_qp"]
 
 TOLERANCE = 1e-6
 """A success has a recomputed error (`QpSolution.error`) of at most this."""

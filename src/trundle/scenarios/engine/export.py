@@ -88,12 +88,8 @@ def _written(scenario: Scenario, folder: OwnedFolder) -> Exported:
     name = re.sub(r"[^a-z0-9]+", "_", f"trundle_{scenario.name}".lower()).strip("_")
     feedback, said = _controller(work)
     functions = {f"{name}_model": model} | ({f"{name}_law": feedback.law} if feedback else {})
-    files = _generated(name, functions)
     samples = _samples(model, x, feedback, scenario.seed)
-    files[f"{name}.h"] = text.header(name, scenario.name, model, feedback)
-    files[f"{name}.c"] = text.source(name, model, feedback)
-    files["main.c"] = text.main(name, model, samples)
-    files["CMakeLists.txt"] = text.cmake(name)
+    files = _generated(name, functions) | text.texts(name, scenario.name, model, feedback, samples)
     for file, content in files.items():
         write_bytes(folder.target(file), content.encode())
     return Exported(folder.path, name, said)

@@ -1,9 +1,11 @@
-"""C and CMake files of an export, as texts: header, source, a self-check program, and the CMake file."""
+"""C and CMake files of an export, filled into `export_templates`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1e-12
 """Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
+_TEMPLATES = Path(__file__).with_name("export_templates")
 
 
 @dataclass(frozen=True)
@@ -32,132 +35,44 @@ class Sample:
     control: FloatArray | None
 
 
-def header(name: str, scenario: str, model: ca.Function, feedback: Feedback | None) -> str:
-    """Return the header a user includes."""
-    upper = name.upper()
-    control = ""
+def texts(
+    name: str, scenario: str, model: ca.Function, feedback: Feedback | None, samples: Sequence[Sample]
+) -> dict[str, str]:
+    """Return the files by name: header, source, a program that compares with the samples, and the CMake file.
+
+    In the templates ``@key@`` is a value, and what is between the lines ``@control{`` and ``@}`` is of a controller.
+    """
+    values = {"name": name, "NAME": name.upper(), "scenario": scenario, "version": __version__, "largest": LARGEST}
+    values |= {"nx": model.size1_in(0), "nu": model.size1_in(1), "nf": model.size1_out(1), "count": len(samples)}
+    values |= {"call_model": _call(f"{name}_model", model, ("x", "u"), ("xdot", "force"))}
+    known = {label: [getattr(s, label) for s in samples] for label in ("x", "u", "rate")}
+    known["force"] = [np.resize(s.force, max(model.size1_out(1), 1)) for s in samples]
     if feedback is not None:
-        control = f"""
-/* Input u for the state x measured at a time (s), to be held for {upper}_PERIOD; 0 for success. */
-#define {upper}_PERIOD {feedback.period!r}
-int {name}_control(double time, const double x[{upper}_NX], double u[{upper}_NU]);
-"""
-    return f"""/* Scenario {scenario}, written by trundle {__version__}. SI units; for one thread. */
-#ifndef {upper}_H
-#define {upper}_H
+        known |= {"control": [s.control for s in samples], "time": [[s.time] for s in samples]}
+        values |= {key: _array(key, getattr(feedback, key)) for key in ("reference", "held", "gains")}
+        values |= {key: repr(getattr(feedback, key)) for key in ("period", "first", "last")}
+        values["last_row"] = len(feedback.held) - 1
+        values["call_law"] = _call(f"{name}_law", feedback.law, ("x", "reference[j]", "held[j]", "gains[j]"), ("u",))
+    values["known"] = "".join(_array(f"known_{label}", np.array(rows)) for label, rows in known.items())
 
-#define {upper}_NX {model.size1_in(0)}
-#define {upper}_NU {model.size1_in(1)}
-#define {upper}_NF {model.size1_out(1)}
+    def filled(template: str) -> str:
+        text = (_TEMPLATES / template).read_text("utf-8")
+        text = re.sub(
+            r"^@control\{\n(.*?)^@\}\n", "" if feedback is None else r"\1", text, flags=re.DOTALL | re.MULTILINE
+        )
+        return re.sub(r"@(\w+)@", lambda found: str(values[found[1]]), text)
 
-/* Rate xdot of the state x under the input u, and the contact forces (N), in the mode of the start; 0 for success. */
-int {name}_rate(const double x[{upper}_NX], const double u[{upper}_NU], double xdot[{upper}_NX],
-                double force[{upper}_NF ? {upper}_NF : 1]);
-{control}
-#endif
-"""
+    targets = {f"{name}.h": "header.h", f"{name}.c": "source.c", "main.c": "main.c", "CMakeLists.txt": "CMakeLists.txt"}
+    return {target: filled(template) for target, template in targets.items()}
 
 
-def source(name: str, model: ca.Function, feedback: Feedback | None) -> str:
-    """Return the source of the header's functions: calls of CasADi functions with their work memory, and the gains."""
-    upper = name.upper()
-    parts = [
-        f'#include "{name}.h"\n#include "{name}_functions.h"\n#include <math.h>\n',
-        f"""int {name}_rate(const double x[{upper}_NX], const double u[{upper}_NU], double xdot[{upper}_NX],
-                double force[{upper}_NF ? {upper}_NF : 1])
-{{
-{_call(f"{name}_model", model, ("x", "u"), ("xdot", "force"))}}}
-""",
-    ]
-    if feedback is not None:
-        count = len(feedback.held)
-        parts += [_array(f"{part}", getattr(feedback, part)) for part in ("reference", "held", "gains")]
-        arguments = ("x", "reference[j]", "held[j]", "gains[j]")
-        parts.append(f"""int {name}_control(double time, const double x[{upper}_NX], double u[{upper}_NU])
-{{
-    /* Row j of reference, inputs and gains: the last one from the end of the reference on. */
-    const double step = floor((time - {feedback.first!r}) / {upper}_PERIOD + 1e-6);
-    const int i = step < 0 ? 0 : step > {count - 1} ? {count - 1} : (int)step;
-    const int j = time >= {feedback.last!r} - 1e-9 * {upper}_PERIOD ? {count - 1} : i;
-{_call(f"{name}_law", feedback.law, arguments, ("u",))}}}
-""")
-    return "\n".join(parts)
-
-
-def main(name: str, model: ca.Function, samples: list[Sample]) -> str:
-    """Return a program that compares the functions with the samples and prints the largest difference."""
-    upper = name.upper()
-    controlled = samples[0].control is not None
-    rows = ("x", "u", "rate", "force", *(["control"] if controlled else []))
-    forces = max(model.size1_out(1), 1)
-    arrays = []
-    for label in rows:
-        values = [np.resize(getattr(s, label), forces if label == "force" else getattr(s, label).size) for s in samples]
-        arrays.append(_array(f"known_{label}", np.array(values)))
-    if controlled:
-        arrays.append(_array("known_time", np.array([[s.time] for s in samples])))
-    control = f"""        double answer[{upper}_NU];
-        if ({name}_control(known_time[k][0], known_x[k], answer)) return 2;
-        compare(answer, known_control[k], {upper}_NU, &controller);
-"""
-    told = '    printf("largest difference: controller %.3g\\n", controller);\n'
-    return f"""/* Compares the exported functions with values computed by trundle {__version__} in Python. */
-#include "{name}.h"
-#include <math.h>
-#include <stdio.h>
-
-{"".join(arrays)}
-/* Largest difference over 1 + |value|; what is not a number counts as infinite. */
-static void compare(const double *here, const double *known, int count, double *largest)
-{{
-    for (int i = 0; i < count; ++i) {{
-        const double difference = fabs(here[i] - known[i]) / (1.0 + fabs(known[i]));
-        if (!(difference <= *largest)) *largest = difference == difference ? difference : INFINITY;
-    }}
-}}
-
-int main(void)
-{{
-    double model = 0.0, controller = 0.0;
-    for (int k = 0; k < {len(samples)}; ++k) {{
-        double rate[{upper}_NX], force[{upper}_NF ? {upper}_NF : 1];
-        if ({name}_rate(known_x[k], known_u[k], rate, force)) return 2;
-        compare(rate, known_rate[k], {upper}_NX, &model);
-        compare(force, known_force[k], {upper}_NF, &model);
-{control if controlled else ""}    }}
-    printf("largest difference: model %.3g\\n", model);
-{told if controlled else ""}    return model <= {LARGEST!r} && controller <= {LARGEST!r} ? 0 : 1;
-}}
-"""
-
-
-def cmake(name: str) -> str:
-    """Return the CMake file: a library and the program that checks it."""
-    return f"""cmake_minimum_required(VERSION 3.10)
-project({name} C)
-set(CMAKE_C_STANDARD 99)
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-add_library({name} STATIC {name}.c {name}_functions.c)
-target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-target_compile_options({name} PRIVATE -ffp-contract=off)
-target_link_libraries({name} PUBLIC m)
-add_executable({name}_check main.c)
-target_link_libraries({name}_check {name})
-enable_testing()
-add_test(NAME {name}_check COMMAND {name}_check)
-"""
-
-
-def _call(c_name: str, function: ca.Function, arguments: Iterable[str], results: Iterable[str]) -> str:
+def _call(c_name: str, function: ca.Function, arguments: Sequence[str], results: Sequence[str]) -> str:
     """Return the C statements that call a CasADi function and return its status."""
-    given, asked = list(arguments), list(results)
     lines = [
         f"    static casadi_real w[{max(function.sz_w(), 1)}];",
         f"    static casadi_int iw[{max(function.sz_iw(), 1)}];",
-        f"    const casadi_real *arg[{max(function.sz_arg(), len(given))}] = {{{', '.join(given)}}};",
-        f"    casadi_real *res[{max(function.sz_res(), len(asked))}] = {{{', '.join(asked)}}};",
+        f"    const casadi_real *arg[{max(function.sz_arg(), len(arguments))}] = {{{', '.join(arguments)}}};",
+        f"    casadi_real *res[{max(function.sz_res(), len(results))}] = {{{', '.join(results)}}};",
         f"    return {c_name}(arg, res, iw, w, 0);",
     ]
     return "\n".join(lines) + "\n"

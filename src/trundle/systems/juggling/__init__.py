@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trundle.scenarios.system import System, TaskSpec
-
-if TYPE_CHECKING:
-    from trundle.report import Figure, Metric, RunSet
 
 
 class Juggling(System):
@@ -34,18 +30,6 @@ class Juggling(System):
         ),
         "throw": TaskSpec(__name__, "schema_control:JugglingThrow", "throw:build", parts=r"plan|closed-loop-\d+"),
     }
-
-    def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
-        """Return the metrics of a finished run."""
-        from trundle.systems.juggling.metrics import metrics
-
-        return metrics(runs)
-
-    def figures(self, runs: RunSet) -> Mapping[str, Figure]:
-        """Return the figures of a finished run by the names of their files."""
-        from trundle.systems.juggling.figures import figures
-
-        return figures(runs)
 
 
 SYSTEM = Juggling()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +12,13 @@ from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report import figures as figures_of_run
 from trundle.report.plane import lies_in_plane
+from trundle.report.runs import DrawRuns, Runs
 from trundle.systems.juggling.metrics import is_trial, object_angle, trials
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
-Runs = Mapping[str, Trajectory]
 
 _FLOOR = 1e-9
 _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
@@ -30,9 +29,9 @@ def figures(runs: RunSet) -> dict[str, Figure]:
     return figures_of_runs(runs, figures_of_run, comparisons, is_trial)
 
 
-def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+def comparisons(runs: Runs) -> dict[str, DrawRuns]:
     """Return the figures that fit the runs of a scenario (the main run under the empty name), by name."""
-    found: dict[str, Callable[[Runs, Axes | None], Axes]] = {}
+    found: dict[str, DrawRuns] = {}
     if "plan" in runs and others(runs):
         found["tracking"] = tracking
     if lies_in_plane(runs[""]) and len(trials(runs, "closed")) > 1:
@@ -51,9 +50,8 @@ def others(runs: Runs) -> dict[str, Trajectory]:
     }
 
 
-def tracking(runs: Runs, ax: Axes | None = None) -> Axes:
+def tracking(runs: Runs, ax: Axes) -> None:
     """Draw how far runs are from their plan over time: contact on the hand, and orientation (paper 2, figure 10)."""
-    ax = ax or style.new_axes()
     plan = runs["plan"]
     for (name, run), colour in zip(others(runs).items(), _COLOURS, strict=False):
         position, rotation = deviations(run, plan)
@@ -67,8 +65,6 @@ def tracking(runs: Runs, ax: Axes | None = None) -> Axes:
     )  # fmt: skip
     ax.set_yscale("log")
     style.dress(ax, "Distance from the plan", "time (s)", "error (unit beside each name)", runs[""])
-    style.legend(ax)
-    return ax
 
 
 def deviations(run: Trajectory, plan: Trajectory) -> tuple[Array, Array]:
@@ -85,12 +81,11 @@ def deviations(run: Trajectory, plan: Trajectory) -> tuple[Array, Array]:
     return np.linalg.norm(run["contact_on_hand"] - planned, axis=1), (turns.inv() * actual).magnitude()
 
 
-def trial_errors(runs: Runs, ax: Axes | None = None) -> Axes:
+def trial_errors(runs: Runs, ax: Axes) -> None:
     """Draw all trials in open and closed loop beside the plan, with their mean (compare paper 2, figure 13).
 
     The object's angle where the goal has one, else the distance of the contact from its goal on the hand.
     """
-    ax = ax or style.new_axes()
     angular = dict(runs[""].metadata.get("goal", {})).get("object_angle") is not None
     shown = _degrees if angular else _from_goal
     for loop, colour in (("open", style.ORANGE), ("closed", style.BLUE)):
@@ -114,8 +109,6 @@ def trial_errors(runs: Runs, ax: Axes | None = None) -> Axes:
     title = "Angle of the object, all trials" if angular else "Distance of the contact from its goal, all trials"
     y = "angle (deg), world, counter-clockwise" if angular else "distance on the hand (m)"
     style.dress(ax, title, "time (s)", y, runs[""])
-    style.legend(ax)
-    return ax
 
 
 def _degrees(run: Trajectory) -> Array:
@@ -127,12 +120,9 @@ def _from_goal(run: Trajectory) -> Array:
     return np.linalg.norm(run["contact_on_hand"] - goal, axis=1)
 
 
-def wobble(runs: Runs, ax: Axes | None = None) -> Axes:
+def wobble(runs: Runs, ax: Axes) -> None:
     """Draw the object's angle with and without control."""
-    ax = ax or style.new_axes()
     for name, label, colour in (("uncontrolled", "hand at rest", style.ORANGE), ("", "controlled", style.BLUE)):
         run = runs[name]
         ax.plot(run.time, np.degrees(object_angle(run)), color=colour, linewidth=1.5, label=label)
     style.dress(ax, "Angle of the object", "time (s)", "angle (deg), world, counter-clockwise", runs[""])
-    style.legend(ax)
-    return ax

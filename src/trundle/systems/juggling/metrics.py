@@ -14,11 +14,11 @@ from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure, recompute
 from trundle.report.metrics import QUANTITIES, general, input_jumps, phases, usage
+from trundle.report.runs import Runs
 from trundle.status import Status
 from trundle.systems.juggling import metrics_passive
 
 Array = NDArray[np.float64]
-Parts = Mapping[str, Trajectory]
 
 SETTLED = 0.5
 """Length (s) of a trial's end over which it has to be at its goal."""
@@ -57,7 +57,7 @@ def relative_speed(run: Trajectory) -> Array:
     return np.linalg.norm(run["object_velocity"] - carried, axis=1)
 
 
-def trials(parts: Parts, loop: str) -> dict[str, Trajectory]:
+def trials(parts: Runs, loop: str) -> dict[str, Trajectory]:
     """Return the trials in ``"open"`` or ``"closed"`` loop by name."""
     return {name: run for name, run in parts.items() if is_trial(name) and name.startswith(f"{loop}-loop-")}
 
@@ -129,7 +129,7 @@ def _until_balanced(run: Trajectory) -> int:
     return int(np.flatnonzero(away)[-1]) + 1 if away.any() else len(run)
 
 
-def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
+def plate_reorient(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Goal errors of the replayed plan and of the closed loop from its offset; statistics of the planner."""
     plan = _part(parts, "plan")
     planned, tracked = goal_errors(plan, _goal(plan)), goal_errors(run, _goal(run))
@@ -156,7 +156,7 @@ def plate_reorient(run: Trajectory, parts: Parts) -> dict[str, float]:
     return values
 
 
-def ellipse_damping(run: Trajectory, parts: Parts) -> dict[str, float]:
+def ellipse_damping(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Rms of the angle about the goal over the last second, with and without control, and their ratio."""
     free = _part(parts, "uncontrolled")
     without, with_control = (_wobble(each) for each in (free, run))
@@ -167,7 +167,7 @@ def ellipse_damping(run: Trajectory, parts: Parts) -> dict[str, float]:
     }
 
 
-def flip_up(run: Trajectory, parts: Parts) -> dict[str, float]:
+def flip_up(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Trials that end balanced, friction until then, and the goal error of the replayed plan."""
     closed, opened, plan = trials(parts, "closed"), trials(parts, "open"), _part(parts, "plan")
     values = {
@@ -180,7 +180,7 @@ def flip_up(run: Trajectory, parts: Parts) -> dict[str, float]:
     return values | _planning(plan)
 
 
-def throw_catch(run: Trajectory, parts: Parts) -> dict[str, float]:
+def throw_catch(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Trials that end balanced after the catch, and the time of flight of the main run."""
     apart = np.logical_not(phases(run)[0])
     flight = 0.0
@@ -196,7 +196,7 @@ def throw_catch(run: Trajectory, parts: Parts) -> dict[str, float]:
     }
 
 
-def butterfly(run: Trajectory, parts: Parts) -> dict[str, float]:
+def butterfly(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Forces and slip of the closed loop without noise, its final speed, trials that arrive, the plan's error."""
     closed, opened, plan = trials(parts, "closed"), trials(parts, "open"), _part(parts, "plan")
     values = {key: value for key, value in general(run).items() if key in ("slip", "friction_use", "normal_force_min")}
@@ -211,7 +211,7 @@ def butterfly(run: Trajectory, parts: Parts) -> dict[str, float]:
     return values | _planning(plan)
 
 
-def _count(holds: Callable[[Trajectory], bool], of: Parts) -> Count:
+def _count(holds: Callable[[Trajectory], bool], of: Runs) -> Count:
     return Count(sum(holds(trial) for trial in of.values()), len(of))
 
 
@@ -240,7 +240,7 @@ def _goal(run: Trajectory) -> Mapping[str, Any]:
     return goal
 
 
-def _part(parts: Parts, name: str) -> Trajectory:
+def _part(parts: Runs, name: str) -> Trajectory:
     if name not in parts:
         raise InputError(f"parts.{name}", None, "a part of the run, for this metric")
     return parts[name]
@@ -255,7 +255,7 @@ def is_trial(part: str) -> bool:
     return TRIAL.fullmatch(part) is not None
 
 
-def _turns(run: Trajectory, parts: Parts) -> bool:
+def _turns(run: Trajectory, parts: Runs) -> bool:
     """Whether the goal is an angle of the object; else it is a place on the hand."""
     return (run.metadata.get("goal") or {}).get("object_angle") is not None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,12 @@ from trundle.geometry.sampled.circle_fit import fit_circle
 from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report.metrics import energy, inertia_matrix, largest, needed, physics, relative_drift
+from trundle.report.runs import Runs
 
 Array = NDArray[np.float64]
-Parts = Mapping[str, Trajectory]
 
 
-def plate_spinning(run: Trajectory, parts: Parts) -> dict[str, float]:
+def plate_spinning(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Solid or hollow ball on a level plate that turns about the vertical through its origin (paper 2, V-C1).
 
     w_c = k/(1 + k) w_plate, J = k m r^2; centre r(0) - v x z/w_c; radius |v|/w_c.
@@ -45,7 +44,7 @@ def plate_spinning(run: Trajectory, parts: Parts) -> dict[str, float]:
     return values
 
 
-def plate_tilted(run: Trajectory, parts: Parts) -> dict[str, float]:
+def plate_tilted(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Drift of the ball on a tilted spinning plate against n x g_t/(k w_plate) (paper 2, V-C2; k = 2/5 if solid).
 
     The path in the plate's plane is a + d t + b cos(w_c t) + c sin(w_c t); d is fitted.
@@ -66,7 +65,7 @@ def plate_tilted(run: Trajectory, parts: Parts) -> dict[str, float]:
     return {"drift_velocity_error": float(np.linalg.norm(drift - expected) / np.linalg.norm(expected))}
 
 
-def ellipsoid_dish(run: Trajectory, parts: Parts) -> dict[str, float]:
+def ellipsoid_dish(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Energy drift relative to the largest kinetic energy, which does not depend on the choice of zero height."""
     kinetic, potential = energy(run)
     return {"energy_drift": relative_drift(kinetic + potential, float(np.max(kinetic)))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -57,14 +57,12 @@ class ObjectTable(table_of(RigidBody, ["inertia"], narrower={"inertia": ObjectIn
     mass: Mass = Field(description="kg")
     center_of_mass: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m, in the shape's frame")
 
-    @model_validator(mode="after")
-    def _real_body(self) -> ObjectTable:
+    def _check(self) -> None:
         if isinstance(self.inertia, tuple):
             small, middle, large = sorted(self.inertia)
             if small + middle < large * (1.0 - 1e-12):
                 text = f"must be that of a real body: {large:g} <= {small:g} + {middle:g} (kg m^2) does not hold"
                 raise fault("inertia", text)
-        return self
 
 
 class CoastTable(Table):
@@ -146,13 +144,11 @@ class InitialTable(Table):
         default=(0.0, 0.0, 0.0), description="rad/s, world; in the plane one number, counter-clockwise"
     )
 
-    @model_validator(mode="after")
-    def _unit(self) -> InitialTable:
+    def _check(self) -> None:
         norm = math.hypot(*self.object_quaternion)
         if abs(norm - 1.0) > 1e-3:
             text = f"must be a unit quaternion (w, x, y, z), norm 1 within 1e-3; its norm is {norm:.6g}"
             raise fault("object_quaternion", text)
-        return self
 
 
 class SimulationTable(table_of(Method, ["relative_tolerance"])):
@@ -162,10 +158,8 @@ class SimulationTable(table_of(Method, ["relative_tolerance"])):
     duration: Duration = Field(default=10.0, description="s")
     output_step: Duration = Field(default=0.01, description="s, between samples of the result")
 
-    @model_validator(mode="after")
-    def _samples(self) -> SimulationTable:
+    def _check(self) -> None:
         check_samples(self.duration, self.output_step)
-        return self
 
 
 def check_samples(duration: float, output_step: float) -> None:
@@ -257,10 +251,8 @@ class JugglingTable(ScenarioTable):
         """Whether the scenario lies in the x-z plane."""
         return is_planar(self.hand.shape)
 
-    @model_validator(mode="after")
-    def _one_dimension(self) -> Self:
+    def _check(self) -> None:
         check_dimension(self)
-        return self
 
 
 class JugglingSimulate(JugglingTable):

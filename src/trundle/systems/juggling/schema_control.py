@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.plan.throw.shooting import Shooting
 from trundle.plan.throw.throw import ThrowCatch
@@ -46,11 +46,10 @@ class JugglingTransfer(JugglingTable):
     noise: NoiseTable | None = Field(default=None, description="of trials; left out: the controller sees the state")
     trials: TrialsTable = TrialsTable()
 
-    @model_validator(mode="after")
-    def _in_its_dimension(self) -> Self:
+    def _check(self) -> None:
+        super()._check()
         check_goal(self)
         check_offset(self)
-        return self
 
 
 class JugglingBalance(JugglingTable):
@@ -63,14 +62,13 @@ class JugglingBalance(JugglingTable):
     noise: NoiseTable | None = Field(default=None, description="left out: the controller sees the state")
     trials: TrialsTable = TrialsTable()
 
-    @model_validator(mode="after")
-    def _in_its_dimension(self) -> Self:
+    def _check(self) -> None:
+        super()._check()
         check_goal(self)
         for table, key in _OF_PLANS:
             given, default = (getattr(each, key) for each in (getattr(self, table), _DEFAULTS[table]))
             if given != default:
                 raise fault(f"{table}.{key}", "must be left out: only plans know it")
-        return self
 
 
 THROW = ("carry", "flight", "retreat", "turn", "slip", "ramp")
@@ -86,13 +84,11 @@ class ThrowTable(table_of(Shooting, ["time_limit"], base=table_of(ThrowCatch, TH
         default=1, description="number of motions to find, of which the cheapest is taken"
     )
 
-    @model_validator(mode="after")
-    def _ascending(self) -> ThrowTable:
+    def _check(self) -> None:
         for name in ("carry", "flight", "retreat", "turn"):
             low, high = getattr(self, name)
             if not low < high:
                 raise fault(name, "must be two ascending numbers > 0")
-        return self
 
 
 class CatchErrorsTable(Table):
@@ -116,14 +112,13 @@ class JugglingThrow(JugglingTable):
     noise: NoiseTable | None = Field(default=None, description="left out: the controller sees the state")
     catch_errors: CatchErrorsTable = CatchErrorsTable()
 
-    @model_validator(mode="after")
-    def _planar(self) -> JugglingThrow:
+    def _check(self) -> None:
+        super()._check()
         check_goal(self)
         if not self.planar:
             raise fault("object.shape", "must lie in the plane, as hand.shape: a throw is planned there")
         if self.goal.object_angle is None:
             raise fault("goal.object_angle", "must be given: the angle at which the object is balanced (rad)")
-        return self
 
 
 Controlled = JugglingTransfer | JugglingBalance | JugglingThrow

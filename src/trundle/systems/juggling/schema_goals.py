@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.control import BalancingLQR, Camera, Sensed
 from trundle.plan import ContactLimits, Goal, HandLimits, Weights
@@ -177,8 +177,6 @@ class TrialsTable(Table):
     linear_bias: NonNegative = Field(default=0.0, description="m/s^2, the same")
     open_loop: bool = Field(default=True, description="whether each trial is also run without feedback")
 
-    @model_validator(mode="after")
-    def _distance(self) -> TrialsTable:
+    def _check(self) -> None:
         if self.center_of_mass < 0:
             raise fault("center_of_mass", "must be a distance >= 0 (m)")
-        return self

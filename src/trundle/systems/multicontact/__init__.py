@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trundle.scenarios.system import System, TaskSpec
-
-if TYPE_CHECKING:
-    from trundle.records import Trajectory
-    from trundle.report import Figure, Metric, RunSet, Stage
 
 
 class Multicontact(System):
@@ -27,24 +22,6 @@ class Multicontact(System):
         "walk": TaskSpec(__name__, "schema:MulticontactWalk", "build:build"),
         "carry": TaskSpec(__name__, "schema_carry:MulticontactCarry", "build:build"),
     }
-
-    def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
-        """Return the metrics of a finished run."""
-        from trundle.systems.multicontact.metrics import metrics
-
-        return metrics(runs)
-
-    def figures(self, runs: RunSet) -> Mapping[str, Figure]:
-        """Return the figures of a finished run by the names of their files."""
-        from trundle.systems.multicontact.figures import figures
-
-        return figures(runs)
-
-    def stage(self, run: Trajectory) -> Stage:
-        """Return what the moving picture of a run shows."""
-        from trundle.systems.multicontact.stage import multicontact_stage
-
-        return multicontact_stage(run)
 
 
 SYSTEM = Multicontact()

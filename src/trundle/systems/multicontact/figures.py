@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from trundle.numerics.rotations import rotation_of
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
-from trundle.report.runs import DrawRun
+from trundle.report.runs import DrawRun, Runs
 from trundle.systems.multicontact.metrics import planned_parts
 from trundle.systems.multicontact.record import results
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
-Runs = Mapping[str, Trajectory]
 _LIFTED = 0.005
 """Height, m, over its stand from which a box is in the air."""
 _CURVES = 100
@@ -50,9 +48,8 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
     return found
 
 
-def com_path(run: Trajectory, ax: Axes | None = None) -> Axes:
+def com_path(run: Trajectory, ax: Axes) -> None:
     """Draw the centre of mass over the footholds, seen from above, nominal and measured."""
-    ax = ax or style.new_axes(7.0, 3.6)
     for k, place in enumerate(run.metadata.get("footholds", [])):
         corners = np.array([*place["corners"], place["corners"][0]])
         ax.plot(corners[:, 0], corners[:, 1], color=style.GREY, linewidth=0.8, label=None if k else "footholds")
@@ -62,26 +59,20 @@ def com_path(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.plot(path[:, 0], path[:, 1], line, color=colour, linewidth=1.5, label=f"centre of mass, {label}")
     ax.set_aspect("equal", adjustable="datalim")
     style.dress(ax, "Centre of mass over the footholds", "x (m)", "y (m)", run)
-    style.legend(ax)
-    return ax
 
 
-def com(run: Trajectory, ax: Axes | None = None) -> Axes:
+def com(run: Trajectory, ax: Axes) -> None:
     """Draw the centre of mass minus the nominal motion over time, measured and as the last preview has it."""
-    ax = ax or style.new_axes()
     for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
         nominal = run["com_position_nominal"][:, i]
         ax.plot(run.time, 1e3 * (run["com_position"][:, i] - nominal), color=colour, label=f"{name}, measured")
         planned = 1e3 * (run["com_position_planned"][:, i] - nominal)
         ax.plot(run.time, planned, "--", color=colour, linewidth=0.9, label=f"{name}, preview")
-    style.dress(ax, "Centre of mass against the nominal motion", "time (s)", "difference (mm)", run)
-    style.legend(ax, 3)
-    return ax
+    style.dress(ax, "Centre of mass against the nominal motion", "time (s)", "difference (mm)", run, columns=3)
 
 
-def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+def forces(run: Trajectory, ax: Axes) -> None:
     """Draw the vertical force on each sole, and hand on the ground, over time, planned and measured."""
-    ax = ax or style.new_axes()
     names = run["contact"].tolist()
     for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
         measured, planned = run["contact_force"][:, i, 2], run["contact_force_planned"][:, i, 2]
@@ -93,17 +84,14 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.plot(run.time, measured, color=colour, linewidth=0.8, alpha=0.75, label=f"{label}, measured")
         ax.step(run.time, planned, where="post", color=colour, linewidth=1.3, linestyle="--", label=f"{label}, preview")
     ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
-    style.dress(ax, "Forces of the ground", "time (s)", "vertical force (N)", run)
-    style.legend(ax, 2)
-    return ax
+    style.dress(ax, "Forces of the ground", "time (s)", "vertical force (N)", run, columns=2)
 
 
-def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
+def cones(run: Trajectory, ax: Axes) -> None:
     """Draw what planned wrenches use of friction, centre of pressure and yaw over time, contact after contact.
 
     Each from 0, the normal force on the middle of the patch, to 1, a limit of the plan (`FlatPatch.uses`).
     """
-    ax = ax or style.new_axes(7.0, 6.0)
     names, use = run["contact"].tolist(), run["contact_use_planned"]
     held = planned_parts(run)[0] > 1.0
     rows = ("friction (1)", "centre of\npressure (1)", "yaw\nmoment (1)")
@@ -127,16 +115,14 @@ def cones(run: Trajectory, ax: Axes | None = None) -> Axes:
     for side in ax.spines.values():
         side.set_visible(False)
     style.legend(panels[-1], 5, panels)
-    return ax
 
 
-def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
+def angular_momentum(run: Trajectory, ax: Axes) -> None:
     """Draw the angular momentum about the centre of mass: the whole body's, and what the plan in force has now.
 
     Each plan begins at what the controller estimated where it was made: plans steer x and y; z is the component that
     they drop, computed afterwards from their wrenches.
     """
-    ax = ax or style.new_axes()
     for i, (name, colour) in enumerate(zip("xyz", _COLOURS, strict=False)):
         ax.plot(
             run.time,
@@ -149,19 +135,18 @@ def angular_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
         planned = run["angular_momentum_planned"][:, i]
         label = f"{name}, plans" + (" (not steered)" if name == "z" else "")
         ax.plot(run.time, planned, "--", color=colour, linewidth=1.3, label=label)
-    style.dress(ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run)
-    style.legend(ax, 3)
-    return ax
+    style.dress(
+        ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run, columns=3
+    )
 
 
-def dropped_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
+def dropped_momentum(run: Trajectory, ax: Axes) -> None:
     """Draw the component of the angular momentum that previews drop, about z (paper 3, figure 5).
 
     Thin and red: the whole body's, with what it carries, as the controller estimates it. Thick and grey: the plan in
     force, computed afterwards from its wrenches, from the estimate where it was made. Blue: what some of the plans
     had of the time ahead.
     """
-    ax = ax or style.new_axes(7.4, 4.2)
     fan = run.metadata["plans"]
     ahead, every = np.array(fan["ahead"]), 1 + len(fan["time"]) // _CURVES
     for i, (start, values) in enumerate(zip(fan["time"][::every], fan["angular_momentum"][::every], strict=True)):
@@ -171,22 +156,19 @@ def dropped_momentum(run: Trajectory, ax: Axes | None = None) -> Axes:
     body = run["angular_momentum_estimated"][:, 2]
     ax.plot(run.time, body, color=style.RED, linewidth=0.8, label="whole body")
     ax.set_xlim(float(run.time[0]), float(run.time[-1]))
-    style.dress(ax, "Angular momentum that previews drop", "time (s)", "about z (kg m²/s)", run)
+    style.dress(ax, "Angular momentum that previews drop", "time (s)", "about z (kg m²/s)", run, columns=3)
     first = results(run)[0]
     told = f"worst of the plan in force {first.dropped_error:.2f}, {ahead[-1]:.1f} s ahead "
     told += f"{first.dropped_error_ahead:.2f} kg m²/s"
     ax.text(0.995, 1.0, told, transform=ax.transAxes, ha="right", va="bottom", fontsize=8.5, color=style.INK)
     ax.set_title(ax.get_title(loc="left"), loc="left", pad=16, color=style.INK, fontsize=11, fontweight="bold")
-    style.legend(ax, 3)
-    return ax
 
 
-def hands(run: Trajectory, ax: Axes | None = None) -> Axes:
+def hands(run: Trajectory, ax: Axes) -> None:
     """Draw what the hands do to the box: forces normal and tangential to its sides; how far they have slipped on it.
 
     The slip, right, is that of the middle of each hand since the box was lifted.
     """
-    ax = ax or style.new_axes()
     right = ax.twinx()
     names = run["contact"].tolist()
     R = np.array([rotation_of(q) for q in run["box_quaternion"]])
@@ -206,42 +188,33 @@ def hands(run: Trajectory, ax: Axes | None = None) -> Axes:
     right.grid(visible=False)
     right.set_ylim(bottom=0.0)
     right.spines["right"].set_visible(True)
-    style.dress(ax, "Hands on the box", "time (s)", "force (N)", run)
+    style.dress(ax, "Hands on the box", "time (s)", "force (N)", run, columns=3, others=[right])
     ax.set_ylim(bottom=0.0)
-    style.legend(ax, 3, [right])
-    return ax
 
 
-def torque_use(run: Trajectory, ax: Axes | None = None) -> Axes:
+def torque_use(run: Trajectory, ax: Axes) -> None:
     """Draw the torques of the six joints with the largest ones, N m."""
-    ax = ax or style.new_axes()
     torque = run["joint_torque"]
     names = run["joint"].tolist()
     palette = (*_COLOURS, style.RED, style.GREY)
     for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=False):
         ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))
-    style.dress(ax, "Largest torques of joints", "time (s)", "torque (N m)", run)
-    style.legend(ax, 3)
-    return ax
+    style.dress(ax, "Largest torques of joints", "time (s)", "torque (N m)", run, columns=3)
 
 
-def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
+def solve_times(run: Trajectory, ax: Axes) -> None:
     """Draw the processor time of ticks and previews over time."""
-    ax = ax or style.new_axes()
     names = (("wholebody", "whole body, a tick", style.BLUE), ("preview", "preview, a plan", style.ORANGE))
     for key, label, colour in names:
         ax.plot(run.time, 1e3 * run[f"solve_time_{key}"], ".", markersize=2, color=colour, label=label)
     ax.set_ylim(bottom=0.0)
     style.dress(ax, "Processor time of the controller", "time (s)", "time (ms)", run)
-    style.legend(ax)
-    return ax
 
 
-def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
+def all_trials(runs: Runs, ax: Axes) -> None:
     """Draw what came of all trials: rms of the centre of mass against the nominal motion, crosses where it fell."""
     from matplotlib.ticker import MaxNLocator
 
-    ax = ax or style.new_axes()
     at = 0
     for (part, run), colour in zip(runs.items(), (*_COLOURS, style.RED) * 20, strict=False):
         trials = results(run)
@@ -253,5 +226,3 @@ def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
         at += len(trials) + 1
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     style.dress(ax, "All trials, one part after the other", "trial", "rms in x and y (mm)", runs[""])
-    style.legend(ax)
-    return ax

@@ -9,9 +9,8 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.records import Trajectory
 from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
+from trundle.report.runs import Runs
 from trundle.systems.multicontact.record import TrialResult, results
-
-Runs = Mapping[str, Trajectory]
 
 
 def general(run: Trajectory) -> dict[str, float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.control.preview.preview import PreviewWeights
 from trundle.control.whole_body.policy import ControlPeriods, Gating
@@ -80,12 +80,10 @@ class TerrainTable(Table):
         default=(), description="boxes"
     )
 
-    @model_validator(mode="after")
-    def _names(self) -> TerrainTable:
+    def _check(self) -> None:
         names = [block.name for block in self.blocks if block.name]
         if len(set(names)) < len(names):
             raise fault("blocks", "must have names that differ")
-        return self
 
 
 class RobotTable(Table):
@@ -167,25 +165,21 @@ class PushesTable(Table):
     start: Seconds = Field(default=1.0, description="s")
     duration: Seconds = Field(default=0.1, description="s")
 
-    @model_validator(mode="after")
-    def _ascending(self) -> PushesTable:
+    def _check(self) -> None:
         for key in ("fore_aft", "lateral"):
             values = getattr(self, key)
             if any(b <= a for a, b in pairwise(values)):
                 raise fault(key, "must ascend")
         if len(set(self.axes)) != len(self.axes):
             raise fault("axes", "must name each axis at most once")
-        return self
 
 
 class TimingTable(table_of(TimingRule)):
     """Times of steps by the paper's rule; see `trundle.plan.stances.stances.TimingRule`."""
 
-    @model_validator(mode="after")
-    def _above(self) -> TimingTable:
+    def _check(self) -> None:
         if self.alpha <= self.tau:
             raise fault("alpha", f"must be above tau, {self.tau:g} s")
-        return self
 
 
 class StepsTable(Table):
@@ -218,11 +212,9 @@ class StepsTable(Table):
         "ground is broad enough, else one ahead of the other, with length, stagger, aside, lean and times to match",
     )
 
-    @model_validator(mode="after")
-    def _fits(self) -> StepsTable:
+    def _check(self) -> None:
         if self.fit and self.width is None:
             raise fault("fit", "must be false without a width")
-        return self
 
 
 class HandTable(Table):
@@ -267,11 +259,9 @@ class MulticontactTables(ScenarioTable):
     noise: NoiseTable = Field(default=NoiseTable())
     simulation: SimulationTable = Field(default=SimulationTable())
 
-    @model_validator(mode="after")
-    def _multiples(self) -> Self:
+    def _check(self) -> None:
         times = {"controller.period": self.controller.period, "simulation.output_step": self.simulation.output_step}
         check_multiples(self.plant.step, times | {"noise.delay": self.noise.delay})
-        return self
 
 
 class MulticontactStand(MulticontactTables):

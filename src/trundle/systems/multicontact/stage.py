@@ -38,7 +38,7 @@ _FORCE = 0.0015  # m of arrow a newton
 _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
 
 
-def multicontact_stage(run: Trajectory) -> Stage:
+def stage(run: Trajectory) -> Stage:
     """Return the stage; the robot is drawn with its meshes, or with sticks between the joints that the run tells."""
     times, seconds, lapse = frame_times(run)
     q = np.column_stack([run["base_position"], run["base_quaternion"], run["joint_position"]])

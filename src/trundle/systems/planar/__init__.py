@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trundle.scenarios.system import System, TaskSpec
-
-if TYPE_CHECKING:
-    from trundle.report import Figure, Metric, RunSet
 
 
 class Planar(System):
@@ -26,18 +22,6 @@ class Planar(System):
         "track": TaskSpec(__name__, "schema_control:PlanarTrack", "control:build"),
         "walk": TaskSpec(__name__, "schema_walker:PlanarWalk", "walker:build", parts=r"cycle|twin"),
     }
-
-    def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
-        """Return the metrics of a finished run."""
-        from trundle.systems.planar.metrics import metrics
-
-        return metrics(runs)
-
-    def figures(self, runs: RunSet) -> Mapping[str, Figure]:
-        """Return the figures of a finished run by the names of their files."""
-        from trundle.systems.planar.figures import figures
-
-        return figures(runs)
 
 
 SYSTEM = Planar()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +11,21 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.records import Trajectory
 from trundle.report import style
+from trundle.report.runs import DrawRun, DrawRuns, Runs
 from trundle.systems.planar import metrics as metrics_planar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Runs = Mapping[str, Trajectory]
 
 _COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED, style.GREY, style.INK)
 _DASHES = ("-", "--", ":")
 _FLOOR = 1e-7
 
 
-def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+def figures(run: Trajectory) -> dict[str, DrawRun]:
     """Return the figures of a run under a controller."""
-    found: dict[str, Callable[[Trajectory, Axes | None], Axes]] = {}
+    found: dict[str, DrawRun] = {}
     if metrics_planar.is_controlled(run):
         found["task_errors"] = task_errors
         if np.any(run["torque"]):
@@ -40,14 +40,13 @@ def _looks() -> Iterator[dict[str, Any]]:
     return cycle({"color": colour, "linestyle": dashes} for dashes in _DASHES for colour in _COLOURS)
 
 
-def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+def comparisons(runs: Runs) -> dict[str, DrawRuns]:
     """Return the figures that compare parts with the main run: the first task in all (paper 4, figures 7B and 8)."""
     return {"first_task": first_task} if len(runs) > 1 and metrics_planar.is_controlled(runs[""]) else {}
 
 
-def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
+def task_errors(run: Trajectory, ax: Axes) -> None:
     """Draw the error of every task over time, while the task is active."""
-    ax = ax or style.new_axes()
     for (name, task), look in zip(metrics_planar.tracked(run).items(), _looks(), strict=False):
         unit = task.unit if task.follows else f"{task.unit}/s"
         shown = np.where(task.served, np.maximum(np.abs(task.error), _FLOOR), np.nan)
@@ -55,34 +54,26 @@ def task_errors(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_yscale("log")
     style.mark_transitions(ax, run)
     style.dress(ax, "Distance of the tasks from their references", "time (s)", "error (unit beside each name)", run)
-    style.legend(ax)
-    return ax
 
 
-def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
+def torque(run: Trajectory, ax: Axes) -> None:
     """Draw the joints' torques (forces of prismatic joints) over time; they are constant between controller calls."""
-    ax = ax or style.new_axes()
     for column, name, look in zip(run["torque"].T, run["joint"], _looks(), strict=False):
         if np.any(column):
             ax.step(run.time, column, where="post", **look, linewidth=1.1, label=str(name))
     slides = run.metadata["control"].get("slides", ())
     style.mark_transitions(ax, run)
     style.dress(ax, "Torques of the controller", "time (s)", "torque (N m)" + (", force (N)" if slides else ""), run)
-    style.legend(ax)
-    return ax
 
 
-def joint_acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
+def joint_acceleration(run: Trajectory, ax: Axes) -> None:
     """Draw the joints' accelerations over time, finite differences of their rates (paper 4, figure 9)."""
-    ax = ax or style.new_axes()
     for column, name, look in zip(run["joint_velocity"].T, run["joint"], _looks(), strict=False):
         ax.plot(run.time, _slope(run.time, column), **look, linewidth=1.1, label=str(name))
     slides = run.metadata["control"].get("slides", ())
     style.mark_transitions(ax, run)
     unit = "acceleration (rad/s²)" + (", slides (m/s²)" if slides else "")
     style.dress(ax, "Accelerations of the joints", "time (s)", unit, run)
-    style.legend(ax)
-    return ax
 
 
 def _slope(time: FloatArray, values: FloatArray) -> FloatArray:
@@ -94,9 +85,8 @@ def _slope(time: FloatArray, values: FloatArray) -> FloatArray:
     return slope
 
 
-def first_task(runs: Runs, ax: Axes | None = None) -> Axes:
+def first_task(runs: Runs, ax: Axes) -> None:
     """Draw the first task of all runs, its reference, and the linear response of its gains to a constant one."""
-    ax = ax or style.new_axes()
     main = runs[""]
     entry = main.metadata["control"]["tasks"][0]
     name = str(entry["name"])
@@ -115,5 +105,3 @@ def first_task(runs: Runs, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0.0, float(longest.time[-1]))
     unit = task.unit if task.follows else f"{task.unit}/s"
     style.dress(ax, f"Task {name} in all runs", "time (s)", f"{name} ({unit})", main)
-    style.legend(ax)
-    return ax

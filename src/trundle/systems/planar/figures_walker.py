@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.records import Trajectory
 from trundle.report import style
+from trundle.report.runs import DrawRun, DrawRuns, Runs
 from trundle.systems.planar import metrics_walker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Runs = Mapping[str, Trajectory]
 
 _FLOOR = 1e-12
 
 
-def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+def figures(run: Trajectory) -> dict[str, DrawRun]:
     """Return the figures of one run of a walker."""
     return {"phase_portrait": phase_portrait, "legs": legs} if metrics_walker.is_walker(run) else {}
 
 
-def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+def comparisons(runs: Runs) -> dict[str, DrawRuns]:
     """Return the figures that compare a walker's runs."""
     if not metrics_walker.is_walker(runs[""]) or "cycle" not in runs:
         return {}
     return {"stride_map": stride_map, "stride_errors": stride_errors}
 
 
-def phase_portrait(run: Trajectory, ax: Axes | None = None) -> Axes:
+def phase_portrait(run: Trajectory, ax: Axes) -> None:
     """Draw each leg's rate over its angle; the leg alternates between stance and swing."""
-    ax = ax or style.new_axes()
     for k, (name, colour) in enumerate(zip(metrics_walker.LEGS, (style.BLUE, style.ORANGE), strict=True)):
         angle, rate = run["body_angle"][:, k], run["body_angular_velocity"][:, k]
         dashes = "-" if k == 0 else (0, (4, 3))  # on the limit cycle the curves of both legs coincide
@@ -45,26 +43,20 @@ def phase_portrait(run: Trajectory, ax: Axes | None = None) -> Axes:
     style.dress(
         ax, f"The legs over {len(times) - 1} strides", "angle from the slope's normal (rad)", "rate (rad/s)", run
     )
-    style.legend(ax)
-    return ax
 
 
-def legs(run: Trajectory, ax: Axes | None = None) -> Axes:
+def legs(run: Trajectory, ax: Axes) -> None:
     """Draw the angles of both legs over time, touch-downs as lines."""
-    ax = ax or style.new_axes()
     for k, (name, colour) in enumerate(zip(metrics_walker.LEGS, (style.BLUE, style.ORANGE), strict=True)):
         ax.plot(run.time, run["body_angle"][:, k], color=colour, linewidth=1.5, label=f"{name} leg")
     for i, time in enumerate(metrics_walker.landings(run)[0][1:]):
         label = None if i else "touch-downs"
         ax.axvline(time, color=style.GREY, linewidth=0.7, linestyle=":", label=label)
     style.dress(ax, "Angles of the legs", "time (s)", "angle from the slope's normal (rad)", run)
-    style.legend(ax)
-    return ax
 
 
-def stride_map(runs: Runs, ax: Axes | None = None) -> Axes:
+def stride_map(runs: Runs, ax: Axes) -> None:
     """Draw the stance angle after a touch-down over the one before, with the line of periodic strides."""
-    ax = ax or style.new_axes()
     everything = []
     for name, colour in (("", style.BLUE), ("twin", style.ORANGE)):
         if name not in runs or len(metrics_walker.landings(runs[name])[0]) < 2:
@@ -90,13 +82,10 @@ def stride_map(runs: Runs, ax: Axes | None = None) -> Axes:
         "angle after the next (rad)",
         runs[""],
     )
-    style.legend(ax)
-    return ax
 
 
-def stride_errors(runs: Runs, ax: Axes | None = None) -> Axes:
+def stride_errors(runs: Runs, ax: Axes) -> None:
     """Draw the distance from the stable cycle after every touch-down, and the decay of the largest multiplier."""
-    ax = ax or style.new_axes()
     home = metrics_walker.landings(runs["cycle"])[1][0]
     labels = {"": "main run", "twin": "beside the unstable cycle", "cycle": "on it"}
     for (name, label), colour in zip(labels.items(), (style.BLUE, style.ORANGE, style.GREEN), strict=True):
@@ -112,5 +101,3 @@ def stride_errors(runs: Runs, ax: Axes | None = None) -> Axes:
     )  # fmt: skip
     ax.set_yscale("log")
     style.dress(ax, "Distance from the stable cycle", "stride", "error (rad, rates in sqrt(g/l))", runs[""])
-    style.legend(ax)
-    return ax

@@ -15,11 +15,11 @@ from trundle.numerics.rotations import rotation_plane
 from trundle.records import Trajectory
 from trundle.report import Metric, MetricGroup, Quantity, RunSet, general, measure
 from trundle.report.metrics import QUANTITIES, energy, physics, relative_drift
+from trundle.report.runs import Runs
 from trundle.status import Status
 from trundle.systems.planar.metrics_walker import WALKER
 
 Array = NDArray[np.float64]
-Parts = Mapping[str, Trajectory]
 
 LATE = "_late_error"
 """End of the name of a task's largest error over the second half of a run, in the task's unit."""
@@ -132,7 +132,7 @@ def tracking(run: Trajectory) -> dict[str, float]:
     return {f"{name}{LATE}": float(np.max(error)) for name, error in errors.items() if error.size} | loop(run)
 
 
-def rock_hill(run: Trajectory, parts: Parts) -> dict[str, float]:
+def rock_hill(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Distance of the runs without a cone from the linear response x'' = kp (goal - x) - kd x' (paper 4, (17))."""
     names = {"ideal_deviation_free": "no-cone", "ideal_deviation_free_1khz": "no-cone-1khz"}
     values = {key: ideal_deviation(parts[part]) for key, part in names.items() if part in parts}
@@ -159,7 +159,7 @@ def ideal_response(run: Trajectory) -> tuple[str, Array, Array]:
     return str(task["name"]), one.value, response.at(run.time - run.time[0])[0]
 
 
-def leg_balance(run: Trajectory, parts: Parts) -> dict[str, float]:
+def leg_balance(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Errors of shin and ankle once balanced, and when the leg falls without its controller."""
     values = {f"{name}_error": _late(run, name, BALANCED) for name in ("shin", "ankle")}
     if "uncontrolled" in parts:
@@ -176,12 +176,12 @@ def fall_time(run: Trajectory, body: str) -> float:
     return float("inf") if run.status is Status.SUCCESS else float(run.time[-1])
 
 
-def rover_sinusoid(run: Trajectory, parts: Parts) -> dict[str, float]:
+def rover_sinusoid(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Settling of the speed to 2 percent."""
     return {"settling_time": settling_time(run, "speed")}
 
 
-def rover_4legs(run: Trajectory, parts: Parts) -> dict[str, float]:
+def rover_4legs(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the largest errors of speed, height and pitch after 2 s."""
     names = {"velocity_error": "speed", "height_error": "height", "pitch_error": "pitch"}
     return {key: _late(run, task, STEADY) for key, task in names.items()}
@@ -208,7 +208,7 @@ def _late(run: Trajectory, name: str, after: float) -> float:
     return float(np.max(np.abs(tasks[name].error[late])))
 
 
-def rock_undulating(run: Trajectory, parts: Parts) -> dict[str, float]:
+def rock_undulating(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Energy drift relative to m g 0.2 m."""
     kinetic, potential = energy(run)
     known = physics(run)

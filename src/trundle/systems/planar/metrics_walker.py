@@ -11,9 +11,9 @@ from trundle.errors import InputError
 from trundle.numerics.singular import refused
 from trundle.records import Trajectory
 from trundle.report import Count, MetricGroup, Quantity
+from trundle.report.runs import Runs
 
 Array = NDArray[np.float64]
-Parts = Mapping[str, Trajectory]
 
 DURATION, MULTIPLIER = 2.25671, 0.448
 """Stride duration (in sqrt(leg/gravity)) and largest Floquet multiplier of the named scenario's walker, computed by
@@ -92,7 +92,7 @@ def errors(run: Trajectory, home: Array) -> Array:
     return np.linalg.norm(landings(run)[1] - home, axis=1)
 
 
-def passive_walker(run: Trajectory, parts: Parts) -> dict[str, float]:
+def passive_walker(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the remaining part of the initial error, and stride and multiplier of the cycle and of its unstable twin.
 
     Stride and errors are those of the simulated runs; multipliers are eigenvalues of the stride map's derivative.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -82,11 +82,9 @@ class LinkTable(
         """Whether a torque (or force) acts on it."""
         return self.parent is not None if self.actuated is None else self.actuated
 
-    @model_validator(mode="after")
-    def _massless(self) -> LinkTable:
+    def _check(self) -> None:
         if self.curve is None and isinstance(self.inertia, str):
             raise fault("inertia", "must be given as a number (kg m^2) for a body without a curve")
-        return self
 
 
 class TerrainTable(Table):
@@ -126,13 +124,11 @@ class PlanarInitialTable(Table):
         default=None, description="m, of a tree: largest distance, in the given pose, of contacts that are to be closed"
     )
 
-    @model_validator(mode="after")
-    def _numbers(self) -> PlanarInitialTable:
+    def _check(self) -> None:
         for table in ("positions", "rates"):
             for name, value in getattr(self, table).items():
                 if not all(_finite(one) for one in (value if isinstance(value, list) and value else [value])):
                     raise fault(f"{table}.{name}", "must be a finite number, or a list of finite numbers")
-        return self
 
 
 class PlanarSimulationTable(
@@ -156,15 +152,13 @@ class PlanarSimulationTable(
             return {**data, "step": 0.001}
         return data
 
-    @model_validator(mode="after")
-    def _consistent(self) -> PlanarSimulationTable:
+    def _check(self) -> None:
         check_samples(self.duration, self.output_step)
         if self.step is not None and self.relative_tolerance is not None:
             raise fault("relative_tolerance", "must be left out where step is given (fixed steps), or step left out")
         if self.step is not None and not self.duration / MAX_STEPS <= self.step <= self.duration:
             low = self.duration / MAX_STEPS
             raise fault("step", f"must be a time from {low:g} (1e8 steps) to duration = {self.duration:g} (s)")
-        return self
 
 
 class PlanarTable(ScenarioTable):
@@ -180,8 +174,7 @@ class PlanarTable(ScenarioTable):
     initial: PlanarInitialTable = PlanarInitialTable()
     simulation: PlanarSimulationTable = PlanarSimulationTable.model_validate({})
 
-    @model_validator(mode="after")
-    def _one_robot(self) -> Self:
+    def _check(self) -> None:
         if (self.body is None) == (not self.bodies):
             key = "body" if self.body is None else "bodies"
             raise fault(key, "must be given: [body] for one body, or [[bodies]] for a tree, not both")
@@ -191,7 +184,6 @@ class PlanarTable(ScenarioTable):
                 other = "a tree of [[bodies]]" if self.body else "one [body]"
                 raise fault(f"initial.{key}", f"must be left out: it belongs to {other}")
         _check_tree(self.bodies or ())
-        return self
 
 
 class PlanarSimulate(PlanarTable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.control import Task
 from trundle.control.inverse_dynamics.signals import Constant, Ramp, SecondOrder, Sine
@@ -54,8 +54,7 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
         default=None, description="bodies whose contact `active` depends on; left out: all that have a curve"
     )
 
-    @model_validator(mode="after")
-    def _meaningful(self) -> TaskTable:
+    def _check(self) -> None:
         for key in ("axis", "point", "relative_point"):
             if self.type != "position" and getattr(self, key) != type(self).model_fields[key].default:
                 raise fault(key, "must be left out: it belongs to a task of type 'position'")
@@ -63,7 +62,6 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
             raise fault("relative_to", "must be left out for a task of type 'joint'")
         if self.contacts is not None and (self.active == "always" or not self.contacts):
             raise fault("contacts", "must be left out, or given (not empty) beside active = 'touching' or 'apart'")
-        return self
 
 
 class PlanarControllerTable(Table):
@@ -160,8 +158,8 @@ class PlanarTrack(PlanarTable):
     noise: PlanarNoiseTable = PlanarNoiseTable()
     plant: PlantTable = PlantTable()
 
-    @model_validator(mode="after")
-    def _names(self) -> PlanarTrack:
+    def _check(self) -> None:
+        super()._check()
         if not self.bodies:
             raise fault("bodies", "must be given: a controlled robot is a tree of [[bodies]]")
         known = {body.name: body for body in self.bodies}
@@ -194,7 +192,6 @@ class PlanarTrack(PlanarTable):
                 raise fault(f"controller.torque_limits.{name}", f"must belong to one of {_listed(driven)}")
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e12:
                 raise fault(f"controller.torque_limits.{name}", "must be a number > 0, at most 1e12")
-        return self
 
     def _check_references(self, tasks: set[str]) -> None:
         for name in self.reference:

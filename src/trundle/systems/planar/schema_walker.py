@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios.problems import Allowed
@@ -25,21 +25,17 @@ WALKER = ("leg", "foot_radius", "hip_mass", "leg_mass", "leg_center", "leg_inert
 class WalkerTable(table_of(PassiveWalker, WALKER)):
     """Two straight legs, hinged at the hip, with circular feet."""
 
-    @model_validator(mode="after")
-    def _foot(self) -> Self:
+    def _check(self) -> None:
         if self.foot_radius >= self.leg:
             raise fault("foot_radius", f"must be below leg = {self.leg:g} (m)")
-        return self
 
 
 class WalkerContactTable(table_of(PassiveWalker, ["friction"], narrower={"friction": NonNegative})):
     """Friction of the feet on the ground."""
 
-    @model_validator(mode="after")
-    def _positive(self) -> Self:
+    def _check(self) -> None:
         if self.friction == 0:
             raise fault("friction", "must be a number > 0: feet roll")
-        return self
 
 
 class CycleTable(Table):
@@ -52,13 +48,11 @@ class CycleTable(Table):
     nodes: Nodes = Field(default=30, description="intervals of the collocation")
     angle: Angle = Field(default=0.27, description="rad, stance angle of the initial guess")
 
-    @model_validator(mode="after")
-    def _ascending(self) -> Self:
+    def _check(self) -> None:
         for key in ("durations", "twin_durations"):
             bounds = getattr(self, key)
             if bounds is not None and bounds[0] >= bounds[1]:
                 raise fault(key, "must be two ascending numbers")
-        return self
 
 
 class WalkerInitialTable(Table):

@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trundle.scenarios.system import System, TaskSpec
-
-if TYPE_CHECKING:
-    from trundle.records import Trajectory
-    from trundle.report import Figure, Metric, RunSet, Stage
 
 
 class WalkingSystem(System):
@@ -28,25 +23,6 @@ class WalkingSystem(System):
         "transfer": TaskSpec(__name__, "schema_ball:WalkingTransfer", "ball_transfer:build"),
     }
     commands: Mapping[str, str] = {"fit-foot": "trundle.systems.walking.cli:fit_foot"}
-
-    def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
-        """Return the metrics of a finished run."""
-        from trundle.systems.walking.metrics import metrics
-
-        return metrics(runs)
-
-    def figures(self, runs: RunSet) -> Mapping[str, Figure]:
-        """Return the figures of a finished run by the names of their files."""
-        from trundle.systems.walking.figures import figures
-
-        return figures(runs)
-
-    def stage(self, run: Trajectory) -> Stage:
-        """Return what the animation of a run shows."""
-        from trundle.report import build_stage
-        from trundle.systems.walking.stage import walking_stage
-
-        return walking_stage(run) if "walk" in run.metadata else build_stage(run)
 
 
 SYSTEM = WalkingSystem()

@@ -71,9 +71,8 @@ def outlines(run: Trajectory, body: SceneBody, i: int) -> list[Array]:
 
 
 @sized(11.0, 4.6)
-def snapshots(run: Trajectory, ax: Axes | None = None) -> Axes:
+def snapshots(run: Trajectory, ax: Axes) -> None:
     """Draw the walker at a few instants of one cycle, seen from its right; far limbs are pale. Forces are arrows."""
-    ax = ax or style.new_axes(11.0, 4.6)
     last = min(len(run) - 1, int(np.searchsorted(run.time, run.time[0] + _cycle(run))))
     instants = np.linspace(0, last, _SNAPSHOTS).round().astype(int)
     apart = max(0.0, 0.75 - float(run["base_position"][last, 0] - run["base_position"][0, 0]) / (_SNAPSHOTS - 1))
@@ -108,12 +107,10 @@ def snapshots(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.set_xticks([])
         left, low = float(every[:, 0].min()), float(every[:, 1].min()) - 0.12
         ax.plot([left, left + 1.0], [low, low], color=style.GREY, linewidth=2.5, solid_capstyle="butt")
-    return ax
 
 
-def torques(run: Trajectory, ax: Axes | None = None) -> Axes:
+def torques(run: Trajectory, ax: Axes) -> None:
     """Draw the right hip's, knee's and ankle's torque over the cycle that begins with the right foot's lift-off."""
-    ax = ax or style.new_axes()
     names = [str(name) for name in run["joint"]]
     share, order = _percent(run)
     for key, label, colour in _LEG:
@@ -124,13 +121,10 @@ def torques(run: Trajectory, ax: Axes | None = None) -> Axes:
     if published < _LATEST:
         ax.axvline(published, color=style.GREY, linestyle=":", linewidth=1.5, label=f"paper's {published:.0f} %")
     style.dress(ax, "Torques of the right leg", "cycle from lift-off (%)", "torque (N m)", run)
-    style.legend(ax)
-    return ax
 
 
-def angles(run: Trajectory, ax: Axes | None = None) -> Axes:
+def angles(run: Trajectory, ax: Axes) -> None:
     """Draw the angles of the right leg and the right shoulder over the cycle from the right foot's lift-off."""
-    ax = ax or style.new_axes()
     names = [str(name) for name in run["joint"]]
     share, order = _percent(run)
     for key, label, colour in (*_LEG, ("shoulder_pitch", "shoulder", style.GREEN)):
@@ -138,13 +132,10 @@ def angles(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.plot(share, values, color=colour, linewidth=1.6, label=label)
     ax.axvline(_strike(run), color=style.GREY, linestyle="--", linewidth=1.0, label="heel strike")
     style.dress(ax, "Angles of the right side", "cycle from lift-off (%)", "angle (deg)", run)
-    style.legend(ax)
-    return ax
 
 
-def ground_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+def ground_forces(run: Trajectory, ax: Axes) -> None:
     """Draw the ground's force as arrows from where it acts, seen from the side, and the path of that point."""
-    ax = ax or style.new_axes(9.0, 4.2)
     weight = float(run.metadata["physics"]["mass"]) * 9.81
     scale = 0.45 / weight
     for i, colour in enumerate((style.ORANGE, style.BLUE)):
@@ -161,13 +152,10 @@ def ground_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.axhline(0.0, color=style.INK, linewidth=1.0)
     ax.set_aspect("equal", adjustable="box")
     style.dress(ax, "Ground forces and centres of pressure", "along the ground (m)", "height (m)", run)
-    style.legend(ax)
-    return ax
 
 
-def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+def forces(run: Trajectory, ax: Axes) -> None:
     """Draw normal and tangential forces of both feet over time, over the weight."""
-    ax = ax or style.new_axes()
     weight = float(run.metadata["physics"]["mass"]) * 9.81
     for i, colour in enumerate((style.ORANGE, style.BLUE)):
         for k, label, dashes in ((2, "normal", "-"), (0, "forward", "--"), (1, "sideways", ":")):
@@ -175,14 +163,11 @@ def forces(run: Trajectory, ax: Axes | None = None) -> Axes:
             name = f"{run['contact'][i]}, {label}"
             ax.step(run.time, values, dashes, where="post", color=colour, linewidth=1.3, label=name)
     style.dress(ax, "Ground forces", "time (s)", "force over weight (1)", run)
-    style.legend(ax)
-    return ax
 
 
 @sized(7.0, 2.4)
-def phases(run: Trajectory, ax: Axes | None = None) -> Axes:
+def phases(run: Trajectory, ax: Axes) -> None:
     """Draw when each foot is on the ground, over one cycle; the label gives our heel strike and a comparable one."""
-    ax = ax or style.new_axes(7.0, 2.6)
     cycle, start = _cycle(run), run.time[0]
     for i, colour in enumerate((style.ORANGE, style.BLUE)):
         for k in range(len(run) - 1):
@@ -194,7 +179,6 @@ def phases(run: Trajectory, ax: Axes | None = None) -> Axes:
     strike, published = _strike(run), _PUBLISHED.get(round(float(np.degrees(tilt(run))), 1), 100.0)
     beside = f"; paper {published:.0f} %" if published < _LATEST else ""
     style.dress(ax, "Feet on the ground", f"cycle (%); heel strike {strike:.1f} % after lift-off{beside}", "", run)
-    return ax
 
 
 def _cycle(run: Trajectory) -> float:

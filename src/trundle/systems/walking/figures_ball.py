@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,26 +9,26 @@ import numpy as np
 from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report import style
+from trundle.report.runs import DrawRun, DrawRuns, Runs
 from trundle.systems.walking import metrics_ball
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Runs = Mapping[str, Trajectory]
 
 _COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED, style.GREY)
 _TURNS = 9
 
 
-def figures(run: Trajectory) -> dict[str, Callable[[Trajectory, Axes | None], Axes]]:
+def figures(run: Trajectory) -> dict[str, DrawRun]:
     """Return the figures of one transfer."""
     if not metrics_ball.is_transfer(run):
         return {}
     kinematic = run.metadata["transfer"]["model"] == "kinematic"
-    return {"path": path, "torque": torque} | ({"elastica": elastica} if kinematic else {})
+    return {"path": path, "torque": torque, **({"elastica": elastica} if kinematic else {})}
 
 
-def comparisons(runs: Runs) -> dict[str, Callable[[Runs, Axes | None], Axes]]:
+def comparisons(runs: Runs) -> dict[str, DrawRuns]:
     """Return the figures that compare the transfers of a study."""
     return {"paths": paths, "torques": torques} if metrics_ball.is_transfer(runs[""]) and len(runs) > 1 else {}
 
@@ -40,9 +39,8 @@ def _label(name: str, run: Trajectory) -> str:
     return f"{name.replace('-', ' ') or 'spin free'}: {cost}"
 
 
-def path(run: Trajectory, ax: Axes | None = None) -> Axes:
+def path(run: Trajectory, ax: Axes) -> None:
     """Draw the contact point's path on the plane, and the ball's axes, seen from above, at some points of it."""
-    ax = ax or style.new_axes()
     at = run["contact_position"][:, 0]
     ax.plot(at[:, 0], at[:, 1], color=style.BLUE, linewidth=1.8, label="contact point")
     R = rotation_matrices(run["base_quaternion"])
@@ -56,23 +54,17 @@ def path(run: Trajectory, ax: Axes | None = None) -> Axes:
     _goal(ax, run)
     ax.set_aspect("equal", adjustable="datalim")
     style.dress(ax, "Path on the plane", "x (m)", "y (m)", run)
-    style.legend(ax)
-    return ax
 
 
-def torque(run: Trajectory, ax: Axes | None = None) -> Axes:
+def torque(run: Trajectory, ax: Axes) -> None:
     """Draw the external torque over time; for a kinematic plan, the torque that makes the ball turn as planned."""
-    ax = ax or style.new_axes()
     for column, name, colour in zip(run["body_torque"][:, 0].T, "xyz", style.COMPONENTS, strict=True):
         ax.step(run.time, column, where="post", color=colour, linewidth=1.3, label=rf"$\tau_{name}$")
     style.dress(ax, "Torque on the ball", "time (s)", "torque (N m), world", run)
-    style.legend(ax)
-    return ax
 
 
-def elastica(run: Trajectory, ax: Axes | None = None) -> Axes:
+def elastica(run: Trajectory, ax: Axes) -> None:
     """Draw the curvature's second derivative, the elastica's c kappa + const - kappa^3/2, and the residual."""
-    ax = ax or style.new_axes()
     found = metrics_ball.elastica(run)
     wanted = found.c * found.curvature + found.constant - found.curvature**3 / 2
     label = r"$d^2\kappa/ds^2$ of the path"
@@ -82,27 +74,28 @@ def elastica(run: Trajectory, ax: Axes | None = None) -> Axes:
         found.length, found.residual, color=style.RED, linewidth=1.0,
         label=rf"residual, at most {found.relative:.1e} of max $|\kappa|^3$",
     )  # fmt: skip
-    style.dress(ax, f"Elastica with c = {found.c:.4g} 1/m²", "length of the path (m)", "second derivative (1/m³)", run)
-    style.legend(ax, columns=3)
-    return ax
+    style.dress(
+        ax,
+        f"Elastica with c = {found.c:.4g} 1/m²",
+        "length of the path (m)",
+        "second derivative (1/m³)",
+        run,
+        columns=3,
+    )
 
 
-def paths(runs: Runs, ax: Axes | None = None) -> Axes:
+def paths(runs: Runs, ax: Axes) -> None:
     """Draw the paths of all transfers on the plane, each with its cost."""
-    ax = ax or style.new_axes()
     for (name, run), colour in zip(runs.items(), _COLOURS, strict=False):
         at = run["contact_position"][:, 0]
         ax.plot(at[:, 0], at[:, 1], color=colour, linewidth=1.6, label=_label(name, run))
     _goal(ax, runs[""])
     ax.set_aspect("equal", adjustable="datalim")
-    style.dress(ax, "Paths of the contact point", "x (m)", "y (m)", runs[""])
-    style.legend(ax, columns=2)
-    return ax
+    style.dress(ax, "Paths of the contact point", "x (m)", "y (m)", runs[""], columns=2)
 
 
-def torques(runs: Runs, ax: Axes | None = None) -> Axes:
+def torques(runs: Runs, ax: Axes) -> None:
     """Draw the horizontal torque's norm over time for all dynamic transfers, and tau_z where it is not negligible."""
-    ax = ax or style.new_axes()
     for (name, run), colour in zip(runs.items(), _COLOURS, strict=False):
         if run.metadata["transfer"]["model"] != "dynamic":
             continue
@@ -117,9 +110,7 @@ def torques(runs: Runs, ax: Axes | None = None) -> Axes:
                 linewidth=1.3,
                 label=rf"{name.replace('-', ' ') or 'spin free'}: $\tau_z$",
             )
-    style.dress(ax, r"Horizontal torque $(\tau_x^2 + \tau_y^2)^{1/2}$", "time (s)", "torque (N m)", runs[""])
-    style.legend(ax, columns=2)
-    return ax
+    style.dress(ax, r"Horizontal torque $(\tau_x^2 + \tau_y^2)^{1/2}$", "time (s)", "torque (N m)", runs[""], columns=2)
 
 
 def _goal(ax: Axes, run: Trajectory) -> None:

@@ -29,9 +29,8 @@ def write_foot_plot(foot: FittedFoot, path: Path) -> Path:
     return write_bytes(path, png.getvalue())
 
 
-def roll_over(foot: FittedFoot, ax: Axes | None = None) -> Axes:
+def roll_over(foot: FittedFoot, ax: Axes) -> None:
     """Draw the centre of pressure in the shank's frame, the circle, and the ellipsoidal foot of the same curvature."""
-    ax = ax or style.new_axes()
     c, r = foot.circle.center, foot.circle.radius
     x, y = foot.points.T
     reach = np.arcsin(np.clip((np.array([x.min(), x.max()]) - c[0]) / r, -1, 1))
@@ -62,12 +61,10 @@ def roll_over(foot: FittedFoot, ax: Axes | None = None) -> Axes:
     ax.set_aspect("equal", adjustable="datalim")
     style.dress(ax, "Roll-over shape in the shank's frame", "forward (m)", "towards the knee (m)")
     style.legend(ax, columns=2)
-    return ax
 
 
-def radii(foot: FittedFoot, ax: Axes | None = None) -> Axes:
+def radii(foot: FittedFoot, ax: Axes) -> None:
     """Draw the radii of the bootstrap over samples and cut-offs."""
-    ax = ax or style.new_axes()
     low, high = foot.interval
     shown = foot.radii[foot.radii <= max(np.quantile(foot.radii, 0.99), high)]
     ax.hist(1e3 * shown, bins=40, color=style.BLUE, alpha=0.6)
@@ -76,4 +73,3 @@ def radii(foot: FittedFoot, ax: Axes | None = None) -> Axes:
     span = f"cut-off {foot.cutoffs[0]:g} to {foot.cutoffs[1]:g} N"
     style.dress(ax, f"Radius, {len(foot.radii)} draws, {span}", "radius (mm)", "draws")
     style.legend(ax)
-    return ax

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import MetricGroup, Quantity
+from trundle.report.runs import Runs
 
 Array = NDArray[np.float64]
-Parts = Mapping[str, Trajectory]
 
 DEGREE = 26
 """Degree of the polynomial that is fitted to the heading of a path."""
@@ -107,7 +107,7 @@ def elastica(run: Trajectory) -> Elastica:
     return Elastica(s, kappa, second, float(c), float(constant), residual)
 
 
-def ball_transfer(run: Trajectory, parts: Parts) -> dict[str, float]:
+def ball_transfer(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of a study of transfers: the worst goal error of all, costs, and the two exact cases.
 
     The part `straight` is compared with 12 (I + m r^2)^2 (d/r)^2 / T^3, the part `kinematic` with the elastica.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.problems.gait import Gait
 from trundle.scenarios.problems import Allowed
@@ -76,13 +76,11 @@ class WalkTable(table_of(Gait, WALK, narrower={"friction": Friction})):
 class WalkPhasesTable(table_of(Gait, PHASES, narrower={"trailing": _Stand, "leading": _Stand})):
     """Single and double support."""
 
-    @model_validator(mode="after")
-    def _ascending(self) -> Self:
+    def _check(self) -> None:
         for key in ("single", "double", "double_share"):
             bounds = getattr(self, key)
             if bounds is not None and bounds[0] > bounds[1]:
                 raise fault(key, "must be ascending")
-        return self
 
 
 class WalkCostTable(table_of(Gait, ["acceleration", "force", "arm_swing"])):
@@ -96,12 +94,10 @@ class WalkLimitsTable(
 ):
     """Bounds in addition to those of the avatar's joints."""
 
-    @model_validator(mode="after")
-    def _ascending(self) -> Self:
+    def _check(self) -> None:
         for name, bounds in self.joints.items():
             if bounds[0] > bounds[1]:
                 raise fault(f"joints.{name}", "must be ascending")
-        return self
 
 
 class WalkPlanTable(table_of(Gait, ["intervals"])):
@@ -146,11 +142,9 @@ class WalkingWalk(ScenarioTable):
     plan: WalkPlanTable = WalkPlanTable()
     replay: WalkReplayTable = WalkReplayTable()
 
-    @model_validator(mode="after")
-    def _stands(self) -> Self:
+    def _check(self) -> None:
         allowed = ("rolling",) if self.avatar.sole == "rolling" else ("flat", "toe", "heel", "toe-point")
         for key in ("trailing", "leading"):
             given = getattr(self.phases, key)
             if given is not None and given not in allowed:
                 raise fault(f"phases.{key}", f"must be one of {allowed} for avatar.sole = {self.avatar.sole!r}")
-        return self

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.plan.transfer.rolling_ball import BallTransfer
 from trundle.scenarios.problems import Allowed
@@ -61,14 +61,12 @@ class BallGoalTable(Table):
         default=None, description="(w, x, y, z), world from body; left out: as after rolling there in a straight line"
     )
 
-    @model_validator(mode="after")
-    def _is_unit(self) -> Self:
+    def _check(self) -> None:
         if self.quaternion is not None:
             norm = math.hypot(*self.quaternion)
             if abs(norm - 1.0) > _UNIT:
                 text = f"must be a unit quaternion (w, x, y, z), norm 1 within 1e-3; its norm is {norm:.6g}"
                 raise fault("quaternion", text)
-        return self
 
 
 class BallPlanTable(table_of(BallTransfer, ["model", "duration"])):
@@ -97,12 +95,10 @@ class WalkingTransfer(ScenarioTable):
     plan: BallPlanTable = BallPlanTable()
     simulation: BallSimulationTable = BallSimulationTable()
 
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
+    def _check(self) -> None:
         if self.plan.model == "kinematic" and self.contact.law != "pure-rolling":
             raise fault("contact.law", "must be 'pure-rolling' where plan.model is 'kinematic': there is no spin")
         if self.goal.position == self.initial.position and self.goal.quaternion is None:
             raise fault("goal.position", "must differ from initial.position, or goal.quaternion be given")
         if self.simulation.output_step > self.plan.duration:
             raise fault("simulation.output_step", f"must be at most plan.duration = {self.plan.duration:g} (s)")
-        return self

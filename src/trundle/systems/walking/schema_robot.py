@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -68,11 +68,9 @@ class RobotTable(Table):
         description="replace impossible inertias by the nearest possible ones; true for an example, else false",
     )
 
-    @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _check(self) -> None:
         if sum(value is not None for value in (self.urdf, self.example, self.avatar)) != 1:
             raise fault("urdf", "must be given, or example or avatar in its place: one of the three")
-        return self
 
 
 class BoxTable(Table):

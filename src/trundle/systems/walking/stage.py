@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from trundle.records import SceneBody, Trajectory
+from trundle.report import build_stage
 from trundle.report.meshes import MeshPart
 from trundle.report.staging import Actor, Stage, frame_times, framed, sampled
 from trundle.systems.walking.figures import tilt, uphill
@@ -18,8 +19,10 @@ _GROUND = ((214, 205, 188), (196, 186, 168))
 _SQUARE = 0.25
 
 
-def walking_stage(run: Trajectory) -> Stage:
+def stage(run: Trajectory) -> Stage:
     """Return the stage of a walk; the slope is drawn inclined, with gravity downwards."""
+    if "walk" not in run.metadata:
+        return build_stage(run)
     times, seconds, lapse = frame_times(run)
     lean = Rotation.from_euler("y", -tilt(run))
     actors = [_actor(run, body, times, lean) for body in run.scene if body.role == "body"]

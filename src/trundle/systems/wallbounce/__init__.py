@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trundle.scenarios.system import System, TaskSpec
-
-if TYPE_CHECKING:
-    from trundle.records import Trajectory
-    from trundle.report import Figure, Metric, RunSet, Stage
 
 
 class Wallbounce(System):
@@ -26,24 +21,6 @@ class Wallbounce(System):
         "recover": TaskSpec(__name__, "schema:WallbounceRecover", "build:build"),
         "navigate": TaskSpec(__name__, "schema:WallbounceNavigate", "build:build"),
     }
-
-    def metrics(self, runs: RunSet) -> Mapping[str, Metric]:
-        """Return the metrics of a finished run."""
-        from trundle.systems.wallbounce.metrics import metrics
-
-        return metrics(runs)
-
-    def figures(self, runs: RunSet) -> Mapping[str, Figure]:
-        """Return the figures of a finished run by the names of their files."""
-        from trundle.systems.wallbounce.figures import figures
-
-        return figures(runs)
-
-    def stage(self, run: Trajectory) -> Stage:
-        """Return what the moving picture of a run shows."""
-        from trundle.systems.wallbounce.stage import wallbounce_stage
-
-        return wallbounce_stage(run)
 
 
 SYSTEM = Wallbounce()

@@ -16,7 +16,6 @@ from trundle.systems.wallbounce.robot import BallBalancer
 if TYPE_CHECKING:
     from trundle.systems.wallbounce.schema import BalancerControllerTable, Tables
 
-__all__ = ["MOVED", "check_places", "check_robot", "check_rules"]
 
 #: Keys of the errors below, as they are in a file.
 MOVED = {key: key for key in ("box.ahead", "goal.position", "controller.rules.shortest", "controller.levels")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
-from trundle.report.runs import DrawRun
+from trundle.report.runs import DrawRun, Runs
 from trundle.systems.wallbounce.record import results, robot_of, shown
 from trundle.systems.wallbounce.robot import tilt_of
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
-Runs = Mapping[str, Trajectory]
 _HANDS = ("left", "right")
 _COLOURS = (style.BLUE, style.ORANGE)
 _PARTS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
@@ -45,9 +43,9 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
     }
 
 
-def hand_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
+def hand_forces(run: Trajectory, ax: Axes) -> None:
     """Draw planned and measured force of both hands over time; bands: the plan has the hand in contact (figure 5b)."""
-    ax, quiet = ax or style.new_axes(), True
+    quiet = True
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
         planned, measured = (
             np.linalg.norm(run[f"hand_force_{what}"][:, i], axis=1) for what in ("planned", "measured")
@@ -63,13 +61,10 @@ def hand_forces(run: Trajectory, ax: Axes | None = None) -> Axes:
         ax.plot(run.time, np.zeros(len(run)), color=style.GREY, linewidth=1.2, label="no force, planned or measured")
     ax.set_ylim(bottom=0.0)
     style.dress(ax, "Forces on the hands", "time (s)", "force (N)", run)
-    style.legend(ax)
-    return ax
 
 
-def acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
+def acceleration(run: Trajectory, ax: Axes) -> None:
     """Draw the magnitude of the ball's acceleration over time, mean of 50 ms, and the push (figure 5b)."""
-    ax = ax or style.new_axes()
     rate = np.linalg.norm(np.gradient(run["base_velocity"], run.time, axis=0), axis=1)
     width = max(1, round(0.05 / float(run.time[1] - run.time[0])))
     smooth = np.convolve(np.pad(rate, width, mode="edge"), np.ones(width) / width, mode="same")[width:-width]
@@ -79,13 +74,10 @@ def acceleration(run: Trajectory, ax: Axes | None = None) -> Axes:
     _push(ax, run)
     ax.set_ylim(bottom=0.0)
     style.dress(ax, "Acceleration of the ball, mean of 50 ms", "time (s)", "acceleration (m/s²)", run)
-    style.legend(ax)
-    return ax
 
 
-def path(run: Trajectory, ax: Axes | None = None) -> Axes:
+def path(run: Trajectory, ax: Axes) -> None:
     """Draw ball, torso's top and hands seen from above, with walls and box; thin lines: the ball in all trials."""
-    ax = ax or style.new_axes(6.0, 5.4)
     for k, one in enumerate(results(run)):
         ax.plot(*one.path.T, color=style.GREY, linewidth=0.5, alpha=0.6, label=None if k else "ball, all trials")
     base, top = run["base_position"], _top(run)
@@ -100,26 +92,20 @@ def path(run: Trajectory, ax: Axes | None = None) -> Axes:
     ax.plot(*base[-1, :2], "s", color=style.RED, markersize=5, linestyle="none", label="end")
     _surroundings(ax, run, np.vstack([base[:, :2], run["hand_position"][:, :, :2].reshape(-1, 2)]))
     style.dress(ax, "Seen from above", "x (m)", "y (m)", run)
-    style.legend(ax)
-    return ax
 
 
-def torso_distance(run: Trajectory, ax: Axes | None = None) -> Axes:
+def torso_distance(run: Trajectory, ax: Axes) -> None:
     """Draw the distance of the torso and of both hands from walls and boxes over time."""
-    ax = ax or style.new_axes()
     ax.plot(run.time, run["torso_distance"], color=style.INK, linewidth=1.7, label="torso")
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
         ax.plot(run.time, run["wall_distance"][:, i], color=colour, linewidth=1.0, label=f"{name} hand, walls only")
     ax.axhline(0.0, color=style.RED, linewidth=0.8, label="contact")
     _push(ax, run)
     style.dress(ax, "Distances from walls and boxes", "time (s)", "distance (m)", run)
-    style.legend(ax)
-    return ax
 
 
-def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
+def solve_times(run: Trajectory, ax: Axes) -> None:
     """Draw what the plans of both levels took on this machine."""
-    ax = ax or style.new_axes()
     for level, colour in (("implicit", style.BLUE), ("hybrid", style.ORANGE)):
         values = 1e3 * run[f"solve_time_{level}"]
         if np.any(values):
@@ -128,15 +114,12 @@ def solve_times(run: Trajectory, ax: Axes | None = None) -> Axes:
             ax.step(run.time, shown, where="post", color=colour, linewidth=1.0, label=label)
     ax.set_yscale("log")
     style.dress(ax, "Computing time of the last plan", "time (s)", "time (ms)", run)
-    style.legend(ax)
-    return ax
 
 
-def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
+def all_trials(runs: Runs, ax: Axes) -> None:
     """Draw the torso's least distance of every trial of every part; hollow: not safe or not there."""
     from matplotlib.ticker import MaxNLocator
 
-    ax = ax or style.new_axes()
     for i, ((part, run), colour) in enumerate(zip(runs.items(), _PARTS, strict=False)):
         trials = results(run)
         good = np.array([one.as_wanted for one in trials])
@@ -148,14 +131,11 @@ def all_trials(runs: Runs, ax: Axes | None = None) -> Axes:
         ax.plot(k[~good], least[~good], "o", color=colour, markersize=5, fillstyle="none")
     ax.axhline(0.0, color=style.RED, linewidth=0.8)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    style.dress(ax, "Least distance of the torso; filled: safe (cleared)", "trial", "distance (m)", runs[""])
-    style.legend(ax, 3)
-    return ax
+    style.dress(ax, "Least distance of the torso; filled: safe (cleared)", "trial", "distance (m)", runs[""], columns=3)
 
 
-def paths(runs: Runs, ax: Axes | None = None) -> Axes:
+def paths(runs: Runs, ax: Axes) -> None:
     """Draw the ball's paths of all trials of all parts, seen from above."""
-    ax = ax or style.new_axes(6.0, 5.4)
     points = []
     for (part, run), colour in zip(runs.items(), _PARTS, strict=False):
         for k, one in enumerate(results(run)):
@@ -164,15 +144,12 @@ def paths(runs: Runs, ax: Axes | None = None) -> Axes:
             ax.plot(*line.T, color=colour, linewidth=0.8, alpha=0.7, label=label)
             points.append(line)
     _surroundings(ax, runs[""], np.vstack(points))
-    style.dress(ax, "Paths of the ball, all trials", "x (m)", "y (m)", runs[""])
-    style.legend(ax, 3)
-    return ax
+    style.dress(ax, "Paths of the ball, all trials", "x (m)", "y (m)", runs[""], columns=3)
 
 
-def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes | None], Axes]:
-    def draw(run: Trajectory, ax: Axes | None = None) -> Axes:
+def _both_plans(name: str, title: str, unit: str) -> DrawRun:
+    def draw(run: Trajectory, ax: Axes) -> None:
         """Draw the hand that pushes hardest."""
-        ax = ax or style.new_axes()
         i = int(np.argmax(np.max(np.linalg.norm(run["hand_force_measured"], axis=2), axis=0)))
         for level, colour in (("implicit", style.ORANGE), ("hybrid", style.BLUE)):
             made = run[f"solve_time_{level}"] > 0.0  # else the record repeats the other level's plan
@@ -191,8 +168,6 @@ def _both_plans(name: str, title: str, unit: str) -> Callable[[Trajectory, Axes 
             ax.set_ylim(top=max(ax.get_ylim()[1], 1.0))  # no zoom into the round-off of plans without force
         _band(ax, run.time, run["active_contact"][:, i] > 0.5, style.GREEN, 0, "contact by the schedule")
         style.dress(ax, title, "time (s)", unit, run)
-        style.legend(ax)
-        return ax
 
     draw.__name__ = name
     draw.__doc__ = f"{title} over time, at the plans' own instants (figure 6)."

@@ -8,9 +8,8 @@ import numpy as np
 
 from trundle.records import Trajectory
 from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
+from trundle.report.runs import Runs
 from trundle.systems.wallbounce.record import TrialResult, results
-
-Runs = Mapping[str, Trajectory]
 
 _QUALITY = ("penetration", "slip", "off_wall_force")
 

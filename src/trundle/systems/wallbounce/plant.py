@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import mujoco
     from numpy.typing import ArrayLike
 
-__all__ = ["MEASURED", "BalancerPlant", "MovableBox"]
 
 MEASURED = 28
 """Numbers of a measurement: O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces (6)."""

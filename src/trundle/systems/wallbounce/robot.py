@@ -29,8 +29,6 @@ from trundle.records.whole import read_bytes
 from trundle.scenarios.files import TOML_BYTES
 from trundle.scenarios.scenario import read_toml
 
-__all__ = ["BalancerState", "BallBalancer", "FloorLoad"]
-
 ArmMasses = Annotated[
     Sequence[float],
     Range("2 masses > 0, each from 1e-9 to 1e9 (kg)", above=0.0, unit="kg", length=2, in_files=(1e-9, 1e9)),

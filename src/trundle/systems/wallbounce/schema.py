@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.contact.soft import SoftLaw
 from trundle.parameters import parameters_of
@@ -191,11 +191,9 @@ class WallbounceTable(ScenarioTable):
     noise: BalancerNoiseTable = Field(default_factory=BalancerNoiseTable)
     simulation: BalancerSimulationTable = Field(default_factory=BalancerSimulationTable)
 
-    @model_validator(mode="after")
-    def _multiples(self) -> Self:
+    def _check(self) -> None:
         times = {"simulation.output_step": self.simulation.output_step, "noise.delay": self.noise.delay}
         check_multiples(self.plant.step, {"controller.timing.low": self.controller.timing.low} | times)
-        return self
 
 
 class WallbounceRecover(WallbounceTable):
@@ -204,13 +202,12 @@ class WallbounceRecover(WallbounceTable):
     task: Literal["recover"]
     trials: PushesTable = Field(default_factory=PushesTable)
 
-    @model_validator(mode="after")
-    def _ordered(self) -> WallbounceRecover:
+    def _check(self) -> None:
+        super()._check()
         for key in ("impulse", "length", "heading", "height"):
             _check_range("trials", key, getattr(self.trials, key))
         if self.trials.length[0] <= 0.0:
             raise fault("trials.length", "must be times > 0 (s)")
-        return self
 
 
 class WallbounceNavigate(WallbounceTable):
@@ -222,15 +219,14 @@ class WallbounceNavigate(WallbounceTable):
     box: BoxTable | None = Field(default=None, description="left out: nothing stands in the way")
     trials: TripsTable = Field(default_factory=TripsTable)
 
-    @model_validator(mode="after")
-    def _ordered(self) -> WallbounceNavigate:
+    def _check(self) -> None:
+        super()._check()
         _check_range("trials", "start_speed", self.trials.start_speed)
         if self.box is not None:
             _check_range("box", "ahead", self.box.ahead)
             _check_range("box", "aside", self.box.aside)
         if self.goal.position == (0.0, 0.0):
             raise fault("goal.position", "must differ from the start, the origin")
-        return self
 
 
 Tables = WallbounceRecover | WallbounceNavigate
@@ -239,6 +235,3 @@ Tables = WallbounceRecover | WallbounceNavigate
 def _check_range(table: str, key: str, value: tuple[float, float]) -> None:
     if value[0] > value[1]:
         raise fault(f"{table}.{key}", "must be 2 numbers, the smaller first")
-
-
-__all__ = ["Tables", "WallbounceNavigate", "WallbounceRecover"]

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from trundle.scenarios.scenario import Scenario
     from trundle.systems.wallbounce.schema import BoxTable, GoalTable, Tables
 
-__all__ = ["Setup", "Trial"]
-
 
 @dataclass(frozen=True)
 class Trial:

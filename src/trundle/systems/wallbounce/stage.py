@@ -23,7 +23,7 @@ _GHOSTS: dict[str, tuple[Colour, float]] = {"implicit": ((224, 130, 20), 0.16), 
 _FORCE = 0.012  # m of arrow a newton
 
 
-def wallbounce_stage(run: Trajectory) -> Stage:
+def stage(run: Trajectory) -> Stage:
     """Return the stage; ghosts show the postures both plans have 0.4 s ahead."""
     times, seconds, lapse = frame_times(run)
     base, rpy = sampled(run, run["base_position"], times), sampled(run, run["base_rpy"], times)

@@ -23,7 +23,6 @@ from trundle.systems.wallbounce.setup import Guide, Setup, Trial
 if TYPE_CHECKING:
     from trundle.systems.wallbounce.schema import WallbounceNavigate
 
-__all__ = ["QUALITY", "Outcome", "run_trial"]
 
 _AHEAD = 0.4  # s, of the postures that are drawn as ghosts
 QUALITY = ("penetration", "slip", "off_wall_force")

@@ -15,8 +15,6 @@ from trundle.numerics.ilqr import ControlSolution, Guess, Limits
 from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Residual, Unpacked, packed
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
-__all__ = ["HOMOTOPY", "BalancerWeights", "ContactImplicit", "KeepOut", "KeepOutDisc"]
-
 Law = tuple[float, float]
 HOMOTOPY = ((0.15, 0.1), (0.08, 0.06), (0.04, 0.03))
 """(s, d_0), m: wide to narrow laws solved one after another at an event, before the wanted one."""

@@ -14,7 +14,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.walls import FLAT, Surface, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr.stage import Cost
-from trundle.parameters import NonNegative, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, parameter
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.threads import cached_property
 
@@ -28,7 +28,7 @@ NO_WALL = Wall([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])  # a plane out of reach, below
 
 
 @dataclass(frozen=True)
-class BalancerWeights:
+class BalancerWeights(Checked):
     """Weights of the costs; w multiplies 1/2 e^2 of SI residuals, or a relaxed barrier.
 
     Those up to `angular` are of x - x_ref. `direction` is that of u_t, `slip` of f_n / f_max v_t; of a contact that the
@@ -57,9 +57,6 @@ class BalancerWeights:
     end: NonNegative = parameter(0.9, "the last stage's weights over those of a stage")
     contact_speed: NonNegative = parameter(2e3, "1/(m/s)^2, of a contact that the schedule closes")
     contact_distance: NonNegative = parameter(1e6, "1/m^2, of a contact that the schedule closes")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @cached_property
     def numbers(self) -> FloatArray:

@@ -15,8 +15,6 @@ from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Row, Unpacked, packed
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
-__all__ = ["HybridControl"]
-
 SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
 _FAR = 0.03  # m from where on it is not pulled harder: a hand that cannot get there must not drag the body
 _WEIGHTS, _KEEP_OUT, _UPDATE = BalancerWeights(), KeepOut(), Limits(3)

@@ -11,15 +11,13 @@ import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.numerics.compiled.buffered import BufferedFunction
-from trundle.parameters import NonNegative, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, parameter
 from trundle.systems.wallbounce.robot import ARM_MASSES, BallBalancer, body_rotation
 from trundle.threads import cached_property
 
-__all__ = ["LowLevel", "LowLevelCommand", "LowLevelGains"]
-
 
 @dataclass(frozen=True)
-class LowLevelGains:
+class LowLevelGains(Checked):
     """Gains of the low level; `tilt` must exceed m g c / (m c / M_e + r_b), 223 N/rad by default.
 
     `tilt` and `tilt_rate` set the drive force by the error of the lean; `position`, `velocity` and `integral` the lean
@@ -38,9 +36,6 @@ class LowLevelGains:
     hand_rate: NonNegative = parameter(40.0, "N s/m")
     joint: NonNegative = parameter(2.0, "N m/rad")
     joint_rate: NonNegative = parameter(0.3, "N m s/rad")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
 
 class LowLevelCommand(NamedTuple):

@@ -23,8 +23,6 @@ from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
 from trundle.threads import cached_property
 
-__all__ = ["BalancerPlan", "ImplicitPlanner", "TrackingPlanner"]
-
 NO_FORCE = SoftLaw(1e-6, 0.02, 0.02)
 """A law by which hands find nothing to push."""
 _LAW, _WEIGHTS, _RULES, _KEEP_OUT = SoftLaw(), BalancerWeights(), ScheduleRules(), KeepOut()

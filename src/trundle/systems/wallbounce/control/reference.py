@@ -14,12 +14,10 @@ from trundle.checks import FloatArray, array
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.numerics.compiled.buffered import BufferedFunction
-from trundle.parameters import NonNegative, Positive, Range, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
 from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.two_level import Surroundings
 from trundle.systems.wallbounce.robot import BallBalancer
-
-__all__ = ["PassedObstacle", "PathPlanner", "PathRules", "TimedGoal", "quintic"]
 
 ReplanPeriod = Annotated[float, Range("a time from 1e-5 to 1 (s)", 1e-5, 1.0, unit="s")]
 
@@ -67,7 +65,7 @@ class PassedObstacle:
 
 
 @dataclass(frozen=True)
-class PathRules:
+class PathRules(Checked):
     """The reference path: how fast it goes, and when it is planned again."""
 
     speed: Positive = parameter(1.0, "m/s, forward")
@@ -76,9 +74,6 @@ class PathRules:
     lateral_time: Positive = parameter(0.9, "s, of a move sideways")
     replan: ReplanPeriod = parameter(0.2, "s, between two plans of the path")
     settle: NonNegative = parameter(0.0, "m from the goal, within which the path is no longer replanned")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def passing_speed(self) -> float:

@@ -12,8 +12,6 @@ from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
 from trundle.parameters import NonNegative, Range, check_parameters, parameter
 
-__all__ = ["PAPER", "ScheduleRules", "contact_schedule", "on_grid"]
-
 Flags = NDArray[np.bool_]
 Reach = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, infinite=True)]
 """A distance; infinite: it does not count."""

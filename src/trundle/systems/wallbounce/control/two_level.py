@@ -18,8 +18,6 @@ from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.low_level import LowLevel
 from trundle.systems.wallbounce.control.plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
 
-__all__ = ["LEVELS", "PendingPlan", "PlanCounts", "Surroundings", "Timing", "TwoLevel"]
-
 LEVELS = ("two-level", "implicit-only", "drive-only")
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, Law, Sliding, Sticking, normal_and_tangential
@@ -45,10 +46,6 @@ class CompiledMode:
     ----------
     held : bool
         Whether the inputs are held between the calls of a policy.
-    margins : tuple of str
-        Names ``<contact>.<margin>``, in the order of the integrator's margins.
-    watched : (m,) bool
-        Which of them end the mode.
     """
 
     def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method) -> None:
@@ -63,17 +60,39 @@ class CompiledMode:
         self._p = ca.vertcat(inputs, self._kept)
         self._signs = signs
         self._laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
-        gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
-        self.dynamics = self.model.dynamics(self._laws, align=gain, baumgarte=gain)
-        self.forces = distributed_forces(self.model, self.dynamics, mode.laws, system.pairs, system.patches)
-        self._margin_values = self._margins(self.dynamics, signs)
-        self.margins = tuple(self._margin_values)
-        self.watched = np.array([self._watched(name) for name in self.margins], dtype=bool)
-        self._outputs: ca.Function | None = None
+        self._outputs: dict[bool, tuple[ca.Function, tuple[str, ...], list[int]]] = {}
+
+    # What follows is made when it is asked for: a mode that only lasts an instant needs little of it.
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The equations of motion of the mode."""
+        gain = BAUMGARTE if self.method.stabilization == "baumgarte" else 0.0
+        return self.model.dynamics(self._laws, align=gain, baumgarte=gain)
+
+    @cached_property
+    def forces(self) -> tuple[ca.SX, ...]:
+        """The forces (d,), N, on A of all contacts, resolved."""
+        system = self.system
+        return distributed_forces(self.model, self.dynamics, self.mode.laws, system.pairs, system.patches)
+
+    @cached_property
+    def _margin_values(self) -> dict[str, ca.SX]:
+        return self._margins(self.dynamics, self._signs)
+
+    @cached_property
+    def margins(self) -> tuple[str, ...]:
+        """Names ``<contact>.<margin>``, in the order of the integrator's margins."""
+        return tuple(self._margin_values)
+
+    @cached_property
+    def watched(self) -> NDArray[np.bool_]:
+        """Which of the margins (m,) end the mode."""
+        return np.array([self._watched(name) for name in self.margins], dtype=bool)
 
     @cached_property
     def integrator(self) -> Integrator:
-        """What integrates the mode, made when it is asked for: a mode that only lasts an instant needs none."""
+        """What integrates the mode."""
         moving = not any(name.endswith(".relative_velocity") for name in self.model.layout)
         projects = self.method.stabilization == "projection" and moving
         return Integrator(
@@ -266,18 +285,27 @@ class CompiledMode:
         moment = held if d == 2 else self.model.to_world @ (k.T @ held[:2] if rolling else k.n * held[-1])
         return np.asarray(self.function("moment", moment)(t, x, p)).ravel()
 
-    def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray) -> dict[str, FloatArray]:
-        """Return the quantities of `_output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size)."""
-        if self._outputs is None:
-            expressions = output_expressions(self.model, self.dynamics, self.forces, self._unseen())
-            self._output_names = tuple(expressions)
-            sizes = [e.shape[0] for e in expressions.values()]
-            self._output_ends = np.cumsum([0, *sizes])
+    def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray, forces: bool = True) -> dict[str, FloatArray]:
+        """Return the quantities of `output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size).
+
+        Without `forces`, which take long to make, forces and moments of contacts are zero.
+        """
+        if forces not in self._outputs:
+            expressions = self._output_expressions(forces)
             function = self.function("outputs", ca.vertcat(*expressions.values()))
-            self._outputs = compile_function(function) if len(t) > 200 and self.integrator.compiled else function
-        values = np.asarray(self._outputs(t[None, :], x.T, p.T)).T
-        ends = self._output_ends
-        return {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(self._output_names)}
+            compiled = len(t) > 200 and self.integrator.compiled
+            ends = [0, *np.cumsum([e.shape[0] for e in expressions.values()]).tolist()]
+            self._outputs[forces] = compile_function(function) if compiled else function, tuple(expressions), ends
+        function, names, ends = self._outputs[forces]
+        values = np.asarray(function(t[None, :], x.T, p.T)).T
+        return {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(names)}
+
+    def _output_expressions(self, forces: bool) -> dict[str, ca.SX]:
+        if forces:
+            return output_expressions(self.model, self.dynamics, self.forces, self.dynamics.moments, self._unseen())
+        n, terms = len(self.mode.laws), self.model.terms(self._laws)
+        none, unturned = (ca.SX(self.model.d, 1),) * n, (ca.SX(1, 1),) * n
+        return output_expressions(self.model, terms, none, unturned, self._unseen())
 
 
 def _data_margins(contact_pair: ContactPair, on_B: ca.SX) -> dict[str, ca.SX]:

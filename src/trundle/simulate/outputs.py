@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import casadi as ca
 
 from trundle.contact.motion import Motion
-from trundle.models.tree.multibody import Dynamics
+from trundle.models.tree.multibody import Dynamics, Terms
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.space import dot, lever
 
 
 def output_expressions(
-    model: TreeModel, dynamics: Dynamics, forces: tuple[ca.SX, ...], unseen: Collection[int] = ()
+    model: TreeModel,
+    motion: Dynamics | Terms,
+    forces: Sequence[ca.SX],
+    moments: Sequence[ca.SX],
+    unseen: Collection[int] = (),
 ) -> dict[str, ca.SX]:
     """Return what the recorder keeps, in world axes: body poses and twists, contact points, forces, gap, slip, energy.
 
@@ -25,14 +29,16 @@ def output_expressions(
     `unseen` are left out.
     """
     W = model.to_world
-    motions = {name: _seen(model, dynamics, name, motion) for name, motion in model.motions.items()}
+    terms = motion.terms if isinstance(motion, Dynamics) else motion
+    xdot = motion.xdot if isinstance(motion, Dynamics) else None
+    motions = {name: _seen(model, xdot, name, one) for name, one in model.motions.items()}
     seen = {id(model.motions[name]): motion for name, motion in motions.items()}
     out: dict[str, ca.SX] = {}
-    for name, motion in motions.items():
-        out[f"{name}.position"], out[f"{name}.velocity"] = W @ motion.p, W @ motion.v
-        out[f"{name}.angular_velocity"] = motion.w if model.d == 2 else W @ motion.w
-        out[f"{name}.rotation"] = ca.vec(W @ motion.R)
-    of_contacts = zip(model.constraints, dynamics.kin, forces, dynamics.moments, strict=True)
+    for name, one in motions.items():
+        out[f"{name}.position"], out[f"{name}.velocity"] = W @ one.p, W @ one.v
+        out[f"{name}.angular_velocity"] = one.w if model.d == 2 else W @ one.w
+        out[f"{name}.rotation"] = ca.vec(W @ one.R)
+    of_contacts = zip(model.constraints, terms.kin, forces, moments, strict=True)
     for joined, k, force, moment in (parts for i, parts in enumerate(of_contacts) if i not in unseen):
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
         A, B, c = seen.get(id(joined.A), joined.A), seen.get(id(joined.B), joined.B), joined.name
@@ -41,18 +47,18 @@ def output_expressions(
         out[f"{c}.on_A"], out[f"{c}.on_B"] = joined.A.R.T @ tA.r, joined.B.R.T @ tB.r
         out[f"{c}.normal"], out[f"{c}.force"], out[f"{c}.moment"] = W @ k.n, W @ force, moment
         out[f"{c}.gap"], out[f"{c}.slip"] = ca.dot(k.n, k.gap), W @ vrel
-    stored = [part for part in (model.potential, dynamics.terms.stored) if part is not None]
+    stored = [part for part in (model.potential, terms.stored) if part is not None]
     out["energy"] = sum(stored, _energy(model, seen))
     out["input"] = model.u
     return out
 
 
-def _seen(model: TreeModel, dynamics: Dynamics, name: str, motion: Motion) -> Motion:
+def _seen(model: TreeModel, xdot: ca.SX | None, name: str, motion: Motion) -> Motion:
     """Return the motion with the velocities of the pose: p' and the axial vector of R'R', along x'."""
-    if f"{name}.relative_velocity" not in model.layout:
+    if xdot is None or f"{name}.relative_velocity" not in model.layout:
         return motion
-    v = ca.jtimes(motion.p, model.x, dynamics.xdot)
-    turning = ca.reshape(ca.jtimes(ca.vec(motion.R), model.x, dynamics.xdot), model.d, model.d) @ motion.R.T
+    v = ca.jtimes(motion.p, model.x, xdot)
+    turning = ca.reshape(ca.jtimes(ca.vec(motion.R), model.x, xdot), model.d, model.d) @ motion.R.T
     w = turning[1, 0] if model.d == 2 else ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0])
     return replace(motion, v=v, w=w)
 

@@ -80,6 +80,7 @@ class TimeStepping:
         self.h, self.same, self.begin = FIRST_STEP, 0, now.t
         self.slowest = np.inf
         self._forces: FloatArray | None = None
+        self._asked = 0.0
 
     def step(self, longest: float) -> HybridState | None:
         """Take one step of at most `longest` (s); return the state after it, or None where no forces were found."""
@@ -172,12 +173,11 @@ class TimeStepping:
         direction turns at once, and forces that agree with the laws.
         """
         now = self.now
-        if (
-            self.board.indeterminate(now)
-            or self.same < _SAME
-            or now.t - self.begin < least
-            or self.slowest < CLEAR_SLIP
-        ):
+        least = max(least, self._asked * _GROWTH)
+        if self.same < _SAME or now.t - self.begin < least or self.slowest < CLEAR_SLIP:
+            return None
+        self._asked = now.t - self.begin
+        if self.board.indeterminate(now):
             return None
         phase = self.board.phase_of(now.mode)
         p = phase.parameters(self.board.inputs(now.t))

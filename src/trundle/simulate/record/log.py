@@ -34,7 +34,7 @@ class Segment:
 
     def outputs(self) -> dict[str, FloatArray]:
         """Return the quantities of the samples, see `CompiledMode.outputs`."""
-        out = self.phase.outputs(self.times, self.states, self.parameters)
+        out = self.phase.outputs(self.times, self.states, self.parameters, forces=self.forces is None)
         for i, constraint in enumerate(self.phase.model.constraints if self.forces is not None else ()):
             if f"{constraint.name}.force" in out and self.forces is not None:
                 out[f"{constraint.name}.force"] = self.forces[:, i]

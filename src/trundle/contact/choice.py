@@ -7,6 +7,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, choice
 from trundle.contact.contact import Contact
+from trundle.contact.feature import FeatureContact
 from trundle.contact.contacts import (
     ChartContact,
     LevelContact,
@@ -18,7 +19,7 @@ from trundle.contact.contacts import (
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 
-FORMS = ("auto", "support", "pair", "level", "level-pair", "chart", "support-chart")
+FORMS = ("auto", "support", "features", "pair", "level", "level-pair", "chart", "support-chart")
 
 
 def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
@@ -36,16 +37,18 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     convex_A, convex_B = a.support is not None and not a.hull, b.support is not None and not b.hull
     possible = {
         "support": a.support is not None and b.flat,
+        "features": bool(a.features) and b.level is not None and not b.flat,
         "pair": convex_A and convex_B,
         "level": convex_A and b.level is not None,
         "level-pair": a.level is not None and b.level is not None,
         "chart": bool(a.charts) and bool(b.charts),
         "support-chart": convex_A and bool(b.charts),
     }
-    order = ("support", "chart", "pair", "level", "level-pair", "support-chart") if A.d == 2 else FORMS[1:]
+    order = ("support", "features", "chart", "pair", "level", "level-pair", "support-chart") if A.d == 2 else FORMS[1:]
     if A.d == 3 and convex_A and a.roundness is not None:
         # A support function knows one point of a line or a face, charts know them all.
-        order = ("support", "chart", *(name for name in order if name not in ("support", "chart")))
+        first = ("support", "features", "chart")
+        order = (*first, *(name for name in order if name not in first))
     if b.roundness is not None:
         order = (*(name for name in order if name != "pair"), "pair")
     if form == "auto":
@@ -59,10 +62,25 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     raise InputError("contact", f"{form} ({type(A).__name__} on {type(B).__name__})", allowed)
 
 
-def pieces_of(A: Shape, form: str) -> tuple[int | None, ...]:
-    """Return the numbers of the pieces with which shape A touches in a contact of this `form`; None: as a whole."""
+def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, ...]:
+    """Return the numbers of the pieces with which shape A touches B in a contact of this `form`; None: as a whole."""
+    if form == "features":
+        most = A.d - 1 if B is None else bent_directions(B)
+        return tuple(i for i, feature in enumerate(A.representations.features) if len(feature.axes) <= most)
     count = len(A.representations.pieces) if form == "support" else 0
     return tuple(range(count)) or (None,)
+
+
+def bent_directions(B: Shape) -> int:
+    """Return in how many directions at once a surface may be convex: so many axes a feature that touches it may have."""
+    if B.representations.level is None:
+        return 0
+    x = ca.SX.sym("x", B.d)
+    hessian = ca.hessian(B.representations.level.level(x), x)[0]
+    if ca.depends_on(hessian, x):
+        return B.d - 1
+    bends = np.linalg.eigvalsh(np.array(ca.evalf(ca.densify(hessian))))
+    return min(int(np.sum(bends > 1e-9 * np.abs(bends).max())), B.d - 1)
 
 
 def make_contact(
@@ -77,6 +95,8 @@ def make_contact(
 
     ``center_A`` (d,), m: origin of A's shape in its body's frame; ``atlas``: which charts to use.
     """
+    if piece is not None and form == "features":
+        return FeatureContact(A.representations.features[piece], B.representations.level, center_A)  # pyright: ignore[reportArgumentType]
     if piece is not None:
         part = A.representations.pieces[piece]
         a, at = part.shape.representations, tuple(c + x for c, x in zip(center_A, part.at, strict=True))
@@ -112,7 +132,7 @@ def contact_coordinates(
     InputError
         In the form pair, if B touches with a line or a face.
     """
-    if form == "support":
+    if form in ("support", "features"):
         return np.zeros(0), (0, 0)
     if form == "pair":
         _curved(B, x_B, n_B)

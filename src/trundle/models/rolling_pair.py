@@ -219,7 +219,7 @@ class RollingPair:
     @cached_property
     def _contacts(self) -> tuple[str, ...]:
         """Names of the contacts: of pieces, or of a second place where the same shapes may touch."""
-        count = len(pieces_of(self.body.shape, self.contact))
+        count = len(pieces_of(self.body.shape, self.contact, self.base.shape))
         if count > 1:
             return ("contact", *(f"contact-{k}" for k in range(2, count + 1)))
         alone = self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape)
@@ -227,7 +227,7 @@ class RollingPair:
 
     @property
     def _pieces(self) -> tuple[int | None, ...]:
-        pieces = pieces_of(self.body.shape, self.contact)
+        pieces = pieces_of(self.body.shape, self.contact, self.base.shape)
         return pieces if len(pieces) > 1 else (None,) * len(self._contacts)
 
     def __getstate__(self) -> dict[str, object]:

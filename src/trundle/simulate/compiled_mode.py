@@ -63,7 +63,8 @@ class CompiledMode:
         laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         gain = BAUMGARTE if method.stabilization == "baumgarte" else 0.0
         self.dynamics = self.model.dynamics(laws, align=gain, baumgarte=gain)
-        self.forces = distributed_forces(self.model, self.dynamics, mode.laws, system.pairs, system.patches)
+        flat = tuple(p for p in system.patches if system.contact_pairs[p[0]].form == "support")
+        self.forces = distributed_forces(self.model, self.dynamics, mode.laws, system.pairs, flat)
         margins = self._margins(self.dynamics, signs)
         self.margins = tuple(margins)
         self.watched = np.array([self._watched(name) for name in margins], dtype=bool)
@@ -127,7 +128,7 @@ class CompiledMode:
                 value = sign_of[contact] * value
             if margin == "gap":
                 value = self._or_behind(contact, value)
-                if (value := self._or_face(contact, value)) is None:
+                if (value := self._or_face(contact, self._or_beside(contact, value))) is None:
                     continue
             margins[name] = value - self._least(contact, margin)
         for constraint, contact_pair, law in zip(
@@ -144,14 +145,25 @@ class CompiledMode:
             )
         return margins
 
-    def _or_face(self, contact: str, gap: ca.SX) -> ca.SX | None:
+    def _or_beside(self, contact: str, gap: ca.SX) -> ca.SX | None:
+        """Return a gap that stays open for a corner, edge or face that others touch in place of; None: one does now."""
+        number = [pair.contact for pair in self.system.contact_pairs].index(contact)
+        if number not in self.system.beside:
+            return gap
+        if any(LAWS[self.mode.laws[i]].touching for i in self.system.beside[number]):
+            return None
+        constraint = self.model.constraints[number]
+        margin = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["chart_A"]
+        return ca.fmax(gap, -margin * self.system.contact_pairs[number].shape_A.reference_length)
+
+    def _or_face(self, contact: str, gap: ca.SX | None) -> ca.SX | None:
         """Return a gap that stays open for a rim that lies flat, and for points of its face where it does not.
 
         None: the rim touches, and its roundness tells when the face does.
         """
         number = [pair.contact for pair in self.system.contact_pairs].index(contact)
         rim = self.system.rims.get(number, number)
-        if rim not in self.system.faces:
+        if rim not in self.system.faces or gap is None:
             return gap
         if rim != number and LAWS[self.mode.laws[rim]].touching:
             return None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.boundary import Piece, Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart
+from trundle.geometry.features import features
 from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
@@ -161,6 +162,7 @@ class Polytope(Shape):
             support=build.support(self.d, lambda u: _largest([ca.dot(v, u) for v in corners])),
             roundness=build.function("roundness", self.d, lead),
             pieces=corner_pieces(vertices),
+            features=features(vertices),
         )
 
     @property

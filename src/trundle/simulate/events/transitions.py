@@ -13,7 +13,7 @@ from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import face_below, free_directions, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
-from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
+from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import (
@@ -332,6 +332,8 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
+    if event.contact in board.system.beside:
+        return _onto_feature(board, now, event.contact, np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel())
     after = neighbouring_chart(
         board.system, phase.integrator.system.rate, now.t, now.x, p, now.mode.atlas, event.contact
     )
@@ -339,6 +341,17 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Compile
         return Status.OFF_THE_SURFACE
     x, atlas = after
     return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
+
+
+def _onto_feature(board: EventHandler, now: HybridState, contact: int, rate: FloatArray) -> Following:
+    """The corner, edge or face beside the one that touched goes on as that did."""
+    after = neighbouring_feature(board.system, now.x, rate, contact)
+    if after is None:
+        return Status.NOT_A_POINT_CONTACT
+    laws, onsets = list(now.mode.laws), np.array(now.onsets)
+    laws[after], laws[contact] = laws[contact], "separated"
+    onsets[after], onsets[contact] = onsets[contact], 0.0
+    return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
 
 
 TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {

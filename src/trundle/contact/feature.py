@@ -64,7 +64,7 @@ class FeatureContact(Contact):
 
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
         """Return how far the point is inside the feature (sizes), and how far the normal inside its cone."""
-        return {"chart_A": self._at(A, B)[-1]}
+        return {"feature": self._at(A, B)[-1]}
 
     @property
     def _axes(self) -> ca.DM:

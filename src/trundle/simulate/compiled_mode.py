@@ -153,7 +153,7 @@ class CompiledMode:
         if any(LAWS[self.mode.laws[i]].touching for i in self.system.beside[number]):
             return None
         constraint = self.model.constraints[number]
-        margin = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["chart_A"]
+        margin = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["feature"]
         return ca.fmax(gap, -margin * self.system.contact_pairs[number].shape_A.reference_length)
 
     def _or_face(self, contact: str, gap: ca.SX | None) -> ca.SX | None:
@@ -173,6 +173,8 @@ class CompiledMode:
 
     def _or_behind(self, contact: str, gap: ca.SX) -> ca.SX:
         """Return a gap that stays open while the contact is not far enough ahead of every closed one."""
+        if not any(pair.contact == contact and pair.ahead is not None for pair in self.system.contact_pairs):
+            return gap
         points = {}
         for constraint, contact_pair, law in zip(
             self.model.constraints, self.system.contact_pairs, self.mode.laws, strict=True
@@ -180,10 +182,8 @@ class CompiledMode:
             _, side = constraint.contact.touch(constraint.A, constraint.B, constraint.s)
             points[constraint.name] = (constraint.B.p + side.r)[0], contact_pair.ahead, LAWS[law].touching
         here, ahead, _ = points[contact]
-        if ahead is None:
-            return gap
         for there, _, touching in points.values():
-            gap = ca.fmax(gap, ahead - (here - there)) if touching else gap
+            gap = ca.fmax(gap, (ahead or 0.0) - (here - there)) if touching else gap
         return gap
 
     def _shared_margins(self) -> dict[str, ca.SX]:

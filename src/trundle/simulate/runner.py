@@ -273,7 +273,7 @@ class Runner:
     def _is_seam(self, name: str) -> bool:
         contact, margin = name.split(".", 1)
         contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
-        return margin.startswith(("chart", "data")) and has_neighbour(contact_pair, margin)
+        return margin == "feature" or margin.startswith(("chart", "data")) and has_neighbour(contact_pair, margin)
 
     def ask(self, now: HybridState) -> None:
         """Call the policy when its time has come, once each time."""

@@ -91,7 +91,7 @@ def feature_margin(system: ContactSystem, x: FloatArray, contact: int) -> float:
         model = system.model()
         constraint = model.constraints[contact]
         limits = constraint.contact.limits(constraint.A, constraint.B, constraint.s)
-        return ca.Function("margin", [model.x], [limits["chart_A"]])
+        return ca.Function("margin", [model.x], [limits["feature"]])
 
     return float(system.kept(("feature", contact), build)(x))
 

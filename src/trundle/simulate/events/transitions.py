@@ -332,8 +332,6 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
-    if event.contact in board.system.beside:
-        return _onto_feature(board, now, event.contact, np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel())
     after = neighbouring_chart(
         board.system, phase.integrator.system.rate, now.t, now.x, p, now.mode.atlas, event.contact
     )
@@ -343,8 +341,10 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Compile
     return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
 
 
-def _onto_feature(board: EventHandler, now: HybridState, contact: int, rate: FloatArray) -> Following:
+def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """The corner, edge or face beside the one that touched goes on as that did."""
+    contact, p = event.contact, phase.parameters(board.inputs(now.t), now.onsets)
+    rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
     after = neighbouring_feature(board.system, now.x, rate, contact)
     if after is None:
         return Status.NOT_A_POINT_CONTACT
@@ -359,6 +359,7 @@ TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.LOCKS: ("the relative curvature reached zero", _stop(Status.CURVATURE_LOCKED)),
     Ending.IS_NO_POINT: ("the contact is no longer a point", _onto_face),
     Ending.LEAVES_CHART: ("the chart's edge was reached", _rechart),
+    Ending.LEAVES_FEATURE: ("the contact left its corner, edge or face", _onto_feature),
     Ending.LEAVES_DATA: ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
     Ending.LEAVES_HAND: ("the contact left the hand", _stop(Status.OFF_THE_HAND)),
     Ending.SLIPS: ("the contact force left the friction cone", _slip),

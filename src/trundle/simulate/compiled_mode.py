@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -128,7 +128,7 @@ class CompiledMode:
                 value = sign_of[contact] * value
             if margin == "gap":
                 value = self._or_behind(contact, value)
-                if (value := self._or_face(contact, self._or_beside(contact, value))) is None:
+                if (value := self._or_face(contact, self._of_features(contact, value, named))) is None:
                     continue
             margins[name] = value - self._least(contact, margin)
         for constraint, contact_pair, law in zip(
@@ -145,16 +145,35 @@ class CompiledMode:
             )
         return margins
 
-    def _or_beside(self, contact: str, gap: ca.SX) -> ca.SX | None:
-        """Return a gap that stays open for a corner, edge or face that others touch in place of; None: one does now."""
+    def _of_features(self, contact: str, gap: ca.SX, named: Mapping[str, ca.SX]) -> ca.SX | None:
+        """Return the least gap of all corners, edges and faces of a shape that are free to touch; None: the first has it.
+
+        One that others touch in place of counts as open by how far its point is outside.
+        """
         number = [pair.contact for pair in self.system.contact_pairs].index(contact)
-        if number not in self.system.beside:
-            return gap
-        if any(LAWS[self.mode.laws[i]].touching for i in self.system.beside[number]):
-            return None
-        constraint = self.model.constraints[number]
-        margin = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["feature"]
-        return ca.fmax(gap, -margin * self.system.contact_pairs[number].shape_A.reference_length)
+        together = self.free_features(number)
+        if number not in self.system.beside or number != together[0]:
+            return gap if number not in self.system.beside else None
+        gaps = []
+        for i in together:
+            constraint, size = self.model.constraints[i], self.system.contact_pairs[i].shape_A.reference_length
+            margin = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["feature"]
+            gaps.append(ca.fmax(named[f"{constraint.name}.gap"], -margin * size))
+        return ca.mmin(ca.vertcat(*gaps))
+
+    def free_features(self, contact: int) -> list[int]:
+        """Return the contacts of the same shape that may close; their gaps are watched as that of the first."""
+        on = [LAWS[law].touching for law in self.mode.laws]
+        beside = self.system.beside
+        free = (i for i in self.system.pair_of(contact) if not on[i])
+        return [i for i in free if not any(on[k] for k in beside.get(i, ()))]
+
+    def watches(self, gap: str) -> str:
+        """Return the margin that watches a gap ``<contact>.gap``."""
+        names = [pair.contact for pair in self.system.contact_pairs]
+        number = names.index(gap.split(".", 1)[0])
+        free = self.free_features(number) if number in self.system.beside else []
+        return f"{names[free[0]]}.gap" if free else gap
 
     def _or_face(self, contact: str, gap: ca.SX | None) -> ca.SX | None:
         """Return a gap that stays open for a rim that lies flat, and for points of its face where it does not.

@@ -258,7 +258,8 @@ class Runner:
 
     def _armed(self, phase: CompiledMode, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
-        armed = np.array([name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], bool)
+        unarmed = now.unarmed | {phase.watches(name) for name in now.unarmed if name.endswith(".gap")}
+        armed = np.array([name not in unarmed and not name.endswith(SLIP_END) for name in phase.margins], bool)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
         p = self.parameters(now)

@@ -16,6 +16,8 @@ _POINT = 2e-9
 """Roundness up to which a rim lies flat: where its margin ends a mode, and round-off."""
 _LEVEL = 1e-6
 """Difference in height, in sizes of the shape, of points that lie on the same line or face."""
+_SOON = 0.05
+"""How near, in sizes, parts of a shape are that may touch a little later."""
 _RANK = 1e-10
 
 
@@ -77,10 +79,14 @@ def lies_flat(system: ContactSystem, x: FloatArray, contact: int) -> bool:
     return float(system.kept(("roundness", rim), build)(x)) <= _POINT
 
 
-def may_touch(system: ContactSystem, x: FloatArray, contact: int) -> bool:
-    """Return whether a contact may close at the state `x`: of a rim and its face, and of parts of a body, one does."""
+def may_touch(system: ContactSystem, x: FloatArray, contact: int, soon: bool = False) -> bool:
+    """Return whether a contact may close at the state `x`: of a rim and its face, and of parts of a body, one does.
+
+    ``soon``: of parts of a body that are near it, also those that may do so a little later.
+    """
     if contact in system.beside:
-        return feature_margin(system, x, contact) > -_LEVEL
+        near = abs(gap_of(system, x, contact)) < _SOON * system.contact_pairs[contact].shape_A.reference_length
+        return feature_margin(system, x, contact) > (-_SOON if soon and near else -_LEVEL)
     return contact not in (system.faces if lies_flat(system, x, contact) else system.rims)
 
 
@@ -113,6 +119,12 @@ def gap_of(system: ContactSystem, x: FloatArray, contact: int) -> float:
     R, p = system.relative_pose(x, contact)
     on_A, on_B, normal = contact_points(system, system.first_atlas, x, contact)
     return float(normal @ (p + R @ on_A - on_B))
+
+
+def feature_gap(system: ContactSystem, x: FloatArray, contact: int) -> float:
+    """Return the gap of a corner, edge or face, m; of one that others touch in place of, how far its point is outside."""
+    size = system.contact_pairs[contact].shape_A.reference_length
+    return max(gap_of(system, x, contact), -feature_margin(system, x, contact) * size)
 
 
 def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None = None) -> list[int]:

@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import face_below, free_directions, touch_function, velocities_changed
+from trundle.models.tree.touching import face_below, feature_gap, free_directions, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import landing_with
@@ -193,6 +193,7 @@ def _separate(board: EventHandler, now: HybridState, event: Event, phase: Compil
 def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
     """Whether the gap closes again at once: then the contact cannot come apart. Only where a margin knows the gap."""
     flight = board.phase_of(now.mode)
+    gap = flight.watches(gap)
     if gap not in flight.margins:
         return False
     p = flight.parameters(board.inputs(now.t), now.onsets, np.zeros(len(now.mode.laws)))
@@ -275,9 +276,12 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
 def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """A gap closed: plastic impact of the new contact with those that are closed.
 
-    Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
+    Of the corners, edges and faces of a shape the one that touches lands. Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
     stays closed.
     """
+    if event.contact in board.system.beside:
+        free = phase.free_features(event.contact)
+        event = replace(event, contact=min(free, key=lambda i: feature_gap(board.system, now.x, i)))
     after = _landed(board, now, event)
     if not isinstance(after, HybridState):
         return after

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -15,8 +15,6 @@ from trundle.geometry.patch import Patch
 from trundle.numerics.space import dot, inverse, smallest_eigenvalue
 from trundle.threads import cached_property
 
-_STRAIGHT = 1e9
-"""Radius of curvature, in sizes of the body, that stands for that of a straight edge or a flat face."""
 _BENT = 1e-6
 """Curvature of the ground along a feature, in 1/sizes of the body, from which the nearest point is one."""
 _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
@@ -53,10 +51,12 @@ class FeatureContact(Contact):
         y, foot, n, T, K, _ = self._at(A, B)
         E = self._axes
         x = ca.SX(ca.DM(self.feature.at)) + y
-        radii = _STRAIGHT * self.feature.size * ca.SX(E.T @ E)
         turned = A.R.T @ B.R
-        tB = side(B, Patch(x=foot, n=n, T=T, K=K), (), _nothing)
-        return side(A, Patch(x=x, n=-(turned @ n), T=turned @ T, radii=radii), self.center, _nothing, follows=True), tB
+        patch = Patch(x=x, n=-(turned @ n), T=turned @ T, radii=ca.SX(self.d, self.d))
+        tA = side(A, patch, self.center, _nothing, follows=True)
+        if E.shape[0]:
+            tA = replace(tA, straight=A.R @ ca.SX(E.T * np.sqrt(self.feature.size)))
+        return tA, side(B, Patch(x=foot, n=n, T=T, K=K), (), _nothing)
 
     def restore(self, s: ca.SX) -> ca.SX:
         """Return `s`, which is empty."""

@@ -351,7 +351,7 @@ def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Co
     rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
     after = neighbouring_feature(board.system, now.x, rate, contact)
     if after is None:
-        return Status.NOT_A_POINT_CONTACT
+        return Undecided(Status.NOT_A_POINT_CONTACT)  # it touches along a line, where the ground is straight
     laws, onsets = list(now.mode.laws), np.array(now.onsets)
     laws[after], laws[contact] = laws[contact], "separated"
     onsets[after], onsets[contact] = onsets[contact], 0.0

@@ -73,14 +73,10 @@ def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, 
 
 def bent_directions(B: Shape) -> int:
     """Return in how many directions at once a surface may be convex: so many axes a feature that touches it may have."""
-    if B.representations.level is None:
-        return 0
-    x = ca.SX.sym("x", B.d)
-    hessian = ca.hessian(B.representations.level.level(x), x)[0]
-    if ca.depends_on(hessian, x):
+    level = B.representations.level
+    if level is None or level.bends is None:
         return B.d - 1
-    bends = np.linalg.eigvalsh(np.array(ca.evalf(ca.densify(hessian))))
-    return min(int(np.sum(bends > 1e-9 * np.abs(bends).max())), B.d - 1)
+    return min(int(np.sum(level.bends > 1e-9 * np.abs(level.bends).max())), B.d - 1)
 
 
 def make_contact(

@@ -84,7 +84,7 @@ class FeatureContact(Contact):
         slope = ca.Function("slope", [x, R], [along.T @ gradient, along.T @ hessian @ along])
         q = ca.SX(E.shape[0], 1)
         if E.shape[0]:
-            quadratic = not ca.depends_on(hessian, x)
+            quadratic = self.level.bends is not None
             if not quadratic:
                 q = self._best(level, x, c, along)
             for _ in range(1 if quadratic else _NEWTON):

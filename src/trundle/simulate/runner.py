@@ -218,7 +218,11 @@ class Runner:
                 if found is not None:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
-            if end is None and done.status is Status.SUCCESS:
+            looks = np.append(seen[0], done.t_end)
+            third = watch.overlaps(np.vstack([seen[1], done.x_end[None]])) if watch.full else None
+            if third is not None and looks[third] > now.t:
+                end, (done, _) = None, self._integrate(phase, now.t, now.x, looks[third], p, armed, first_step)
+            elif end is None and done.status is Status.SUCCESS:
                 back = recontact(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
                 if back is not None:
                     instant, end = back
@@ -230,7 +234,7 @@ class Runner:
             self.log.count(phase, done, lasted=end is None or lasted)
             if done.status is not Status.SUCCESS:
                 return self._failed(now, done, phase)
-            if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
+            if third is not None:
                 self.note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
             now = replace(now, t=done.t_end, x=done.x_end, unarmed=frozenset() if lasted else now.unarmed)

@@ -236,7 +236,11 @@ class ContactSystem:
             pieces = {self.contact_pairs[i].piece: i for i in numbers}
             for piece, i in pieces.items():
                 pair = self.contact_pairs[i]
-                if piece is not None and pair.form == "support" and (face := pair.shape_A.representations.pieces[piece].face):
+                if (
+                    piece is not None
+                    and pair.form == "support"
+                    and (face := pair.shape_A.representations.pieces[piece].face)
+                ):
                     found[i] = tuple(pieces[k] for k in face)
         return MappingProxyType(found)
 
@@ -254,7 +258,9 @@ class ContactSystem:
             for piece, i in pieces.items():
                 pair = self.contact_pairs[i]
                 if piece is not None and pair.form == "features":
-                    found[i] = tuple(pieces[k] for k in pair.shape_A.representations.features[piece].beside if k in pieces)
+                    found[i] = tuple(
+                        pieces[k] for k in pair.shape_A.representations.features[piece].beside if k in pieces
+                    )
         return MappingProxyType(found)
 
     def proximity(self, contact: int) -> Proximity:

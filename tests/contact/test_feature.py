@@ -14,7 +14,9 @@ def test_the_nearest_feature_is_where_a_polytope_is_nearest_to_a_ball(seed: int)
     random = np.random.default_rng(seed)
     shape = tr.Polytope((0.3 * random.normal(size=(random.integers(4, 9), 3))).tolist())
     ball = tr.Sphere(0.5)
-    contacts = [FeatureContact(f, ball.representations.level) for f in shape.representations.features]
+    level = ball.representations.level
+    assert level is not None
+    contacts = [FeatureContact(f, level) for f in shape.representations.features]
     for _ in range(10):
         R, p = Rotation.random(random_state=random).as_matrix(), 3.0 * random.normal(size=3)
         brute = float(shape.distance([-R.T @ p])[0][0])  # of the ball's centre
@@ -34,6 +36,6 @@ def test_in_a_hollow_corners_alone_touch() -> None:
     for floor, count in ((tr.Dish([1.0, 2.0, 1.5]), 8), (tr.Sphere(1.0), 26), (tr.Tube(2.0), 8)):
         assert contact_form(box, floor) == "features"
         assert len(pieces_of(box, "features", floor)) == count
-    saddle = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.3 * (x * x - y * y))
+    saddle = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.3 * (x * x - y * y), size=1.0)
     assert len(pieces_of(box, "features", saddle)) == 20
     assert contact_form(box, tr.Plane()) == "support"

@@ -7,7 +7,6 @@ import numpy as np
 
 from trundle.checks import FloatArray, choice
 from trundle.contact.contact import Contact
-from trundle.contact.feature import FeatureContact
 from trundle.contact.contacts import (
     ChartContact,
     LevelContact,
@@ -16,6 +15,7 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
+from trundle.contact.feature import FeatureContact
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 
@@ -72,7 +72,7 @@ def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, 
 
 
 def bent_directions(B: Shape) -> int:
-    """Return in how many directions at once a surface may be convex: so many axes a feature that touches it may have."""
+    """Return in how many directions at once a surface may be convex: features with more axes do not touch it."""
     level = B.representations.level
     if level is None or level.bends is None:
         return B.d - 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from trundle.contact.contact import Contact, Touch, side
+from trundle.contact.contact import Contact, Touch, given, side
 from trundle.contact.motion import Motion
 from trundle.geometry.features import Feature
 from trundle.geometry.level import Level
@@ -101,7 +101,9 @@ class FeatureContact(Contact):
             bend = slope.call([at, R])[1] * (feature.size / norm)
             margins.append(smallest_eigenvalue(bend) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
-        return ca.Function("nearest", [R, c], [y, at - fx * (f / norm**2), patch.n, patch.T, patch.K, least])
+        return ca.Function(
+            "nearest", [R, c], [y, at - fx * (f / norm**2), patch.n, patch.T, given(patch.K, "K"), least]
+        )
 
     def _best(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (m,), in the axes, of the least f on some points of the feature."""

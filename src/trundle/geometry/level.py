@@ -53,7 +53,7 @@ class Level(ABC):
         hessian = ca.hessian(self.level(x), x)[0]
         if ca.depends_on(hessian, x):
             return None
-        return np.linalg.eigvalsh(np.array(ca.evalf(ca.densify(hessian))))
+        return np.asarray(np.linalg.eigvalsh(np.array(ca.evalf(ca.densify(hessian)))), dtype=np.float64)
 
     @cached_property
     def _value_and_gradient(self) -> ca.Function:

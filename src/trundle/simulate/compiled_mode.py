@@ -146,7 +146,7 @@ class CompiledMode:
         return margins
 
     def _of_features(self, contact: str, gap: ca.SX, named: Mapping[str, ca.SX]) -> ca.SX | None:
-        """Return the least gap of all corners, edges and faces of a shape that are free to touch; None: the first has it.
+        """Return the least gap of all corners, edges and faces that are free to touch; None: the first of them has it.
 
         One that others touch in place of counts as open by how far its point is outside.
         """
@@ -167,6 +167,10 @@ class CompiledMode:
         beside = self.system.beside
         free = (i for i in self.system.pair_of(contact) if not on[i])
         return [i for i in free if not any(on[k] for k in beside.get(i, ()))]
+
+    def unarmed(self, names: frozenset[str]) -> frozenset[str]:
+        """Return the margins that watch what the `names` say that is zero at the start."""
+        return names | {self.watches(name) for name in names if name.endswith(".gap")}
 
     def watches(self, gap: str) -> str:
         """Return the margin that watches a gap ``<contact>.gap``."""

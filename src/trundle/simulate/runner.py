@@ -205,7 +205,7 @@ class Runner:
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
             corner = np.array([not a and name in gaps for a, name in zip(armed, phase.margins, strict=True)], bool)
-            longest = _BRIEF if light else WATCH_SPAN if looked else np.inf
+            longest = _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else np.inf
             stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
             brief *= 2.0
             looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else NO_LOOKS
@@ -218,11 +218,7 @@ class Runner:
                 if found is not None:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
-            looks = np.append(seen[0], done.t_end)
-            third = watch.overlaps(np.vstack([seen[1], done.x_end[None]])) if watch.full else None
-            if third is not None and looks[third] > now.t:
-                end, (done, _) = None, self._integrate(phase, now.t, now.x, looks[third], p, armed, first_step)
-            elif end is None and done.status is Status.SUCCESS:
+            if end is None and done.status is Status.SUCCESS:
                 back = recontact(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
                 if back is not None:
                     instant, end = back
@@ -234,7 +230,7 @@ class Runner:
             self.log.count(phase, done, lasted=end is None or lasted)
             if done.status is not Status.SUCCESS:
                 return self._failed(now, done, phase)
-            if third is not None:
+            if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
                 self.note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
             now = replace(now, t=done.t_end, x=done.x_end, unarmed=frozenset() if lasted else now.unarmed)
@@ -262,8 +258,9 @@ class Runner:
 
     def _armed(self, phase: CompiledMode, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
-        unarmed = now.unarmed | {phase.watches(name) for name in now.unarmed if name.endswith(".gap")}
-        armed = np.array([name not in unarmed and not name.endswith(SLIP_END) for name in phase.margins], bool)
+        armed = np.array(
+            [name not in phase.unarmed(now.unarmed) and not name.endswith(SLIP_END) for name in phase.margins], bool
+        )
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
         p = self.parameters(now)
@@ -278,7 +275,7 @@ class Runner:
     def _is_seam(self, name: str) -> bool:
         contact, margin = name.split(".", 1)
         contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
-        return margin == "feature" or margin.startswith(("chart", "data")) and has_neighbour(contact_pair, margin)
+        return margin == "feature" or (margin.startswith(("chart", "data")) and has_neighbour(contact_pair, margin))
 
     def ask(self, now: HybridState) -> None:
         """Call the policy when its time has come, once each time."""

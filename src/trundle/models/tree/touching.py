@@ -122,7 +122,7 @@ def gap_of(system: ContactSystem, x: FloatArray, contact: int) -> float:
 
 
 def feature_gap(system: ContactSystem, x: FloatArray, contact: int) -> float:
-    """Return the gap of a corner, edge or face, m; of one that others touch in place of, how far its point is outside."""
+    """Return the gap of a corner, edge or face, m; where others touch in its place, how far its point is outside."""
     size = system.contact_pairs[contact].shape_A.reference_length
     return max(gap_of(system, x, contact), -feature_margin(system, x, contact) * size)
 

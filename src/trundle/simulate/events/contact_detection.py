@@ -23,6 +23,7 @@ _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
 _OVERLAPS = 1e-6
+_BUMPY_SPAN = 0.01
 _DEEP = 1e-3
 """Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
@@ -54,6 +55,11 @@ class ContactDetector:
     def full(self) -> bool:
         """Whether every contact of two bodies is closed, though a body in space could touch once more."""
         return bool(self._full)
+
+    @property
+    def span(self) -> float:
+        """Longest time (s) that may pass before a body's overlap is looked for."""
+        return _BUMPY_SPAN if any(pair.bumpy for pair in self._full) else np.inf
 
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which bodies overlap away from the contacts, or None."""
@@ -100,7 +106,7 @@ class PairDetector:
         shape = pair.shape_B
         level = shape.representations.level
         # A feature knows one of its points: on ground that is not quadratic several may be nearest.
-        self._bumpy = pair.form == "features" and level is not None and level.bends is None
+        self.bumpy = pair.form == "features" and level is not None and level.bends is None
         self._data = system.kept(("data", shape), lambda: data_ranges(shape))
         self._proximity = system.proximity(numbers[0])
 
@@ -114,7 +120,7 @@ class PairDetector:
     @property
     def full(self) -> bool:
         """Whether the system follows all contacts it can, though a body could touch once more."""
-        if self._bumpy:
+        if self.bumpy:
             return True
         whole = bool(self.touching) and self.system.contact_pairs[self.touching[0]].piece is None
         return whole and not self.apart and len(self.touching) > 1 and self.system.d == 3

@@ -276,8 +276,8 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
 def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """A gap closed: plastic impact of the new contact with those that are closed.
 
-    Of the corners, edges and faces of a shape the one that touches lands. Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
-    stays closed.
+    Of the corners, edges and faces of a shape the one that touches lands. Of a foot that carries a load the impact at
+    another one may open the contact by a hop too short to follow: then it stays closed.
     """
     if event.contact in board.system.beside:
         free = phase.free_features(event.contact)

@@ -91,8 +91,9 @@ def make_contact(
 
     ``center_A`` (d,), m: origin of A's shape in its body's frame; ``atlas``: which charts to use.
     """
-    if piece is not None and form == "features":
-        return FeatureContact(A.representations.features[piece], B.representations.level, center_A)  # pyright: ignore[reportArgumentType]
+    level = B.representations.level
+    if form == "features" and level is not None:
+        return FeatureContact(A.representations.features[piece or 0], level, center_A)
     if piece is not None:
         part = A.representations.pieces[piece]
         a, at = part.shape.representations, tuple(c + x for c, x in zip(center_A, part.at, strict=True))

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, Law, Sliding, Sticking, normal_and_tangential
+from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking, normal_and_tangential
 from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
 from trundle.models.tree.multibody import Dynamics
@@ -168,9 +168,10 @@ class CompiledMode:
         free = (i for i in self.system.pair_of(contact) if not on[i])
         return [i for i in free if not any(on[k] for k in beside.get(i, ()))]
 
-    def unarmed(self, names: frozenset[str]) -> frozenset[str]:
-        """Return the margins that watch what the `names` say that is zero at the start."""
-        return names | {self.watches(name) for name in names if name.endswith(".gap")}
+    def armed(self, unarmed: frozenset[str]) -> np.ndarray:
+        """Return which margins (m,) may end the mode at once: not those of the names that are `unarmed`."""
+        zero = unarmed | {self.watches(name) for name in unarmed if name.endswith(".gap")}
+        return np.array([name not in zero and not name.endswith(SLIP_END) for name in self.margins], dtype=bool)
 
     def watches(self, gap: str) -> str:
         """Return the margin that watches a gap ``<contact>.gap``."""

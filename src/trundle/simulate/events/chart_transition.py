@@ -24,7 +24,7 @@ _SAME = 1e-6
 def has_neighbour(contact_pair: ContactPair, margin: str) -> bool:
     """Return whether the chart that ends at the margin ``chart_A``, ``data_B0_low``, ... is not the only one."""
     if contact_pair.form not in ("chart", "support-chart"):
-        return False
+        return margin == "feature"
     side = margin.split("_")[1][:1]
     shape = contact_pair.shape_A if side == "A" else contact_pair.shape_B
     return len(shape.representations.charts) > 1

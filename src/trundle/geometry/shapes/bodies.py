@@ -329,8 +329,8 @@ class Cylinder(Shape):
 class Box(Shape):
     """Rectangle (d = 2) or box (d = 3) about its centre.
 
-    On a flat it touches with its corners: it lands, rests, tips and slides on them, on edges and faces. Elsewhere round
-    its edges with `Rounded` to roll it.
+    It touches with its corners, edges and faces: it lands, rests, tips, slides and rolls on them, on flat and curved
+    ground. `Rounded` blunts them.
 
     Parameters
     ----------

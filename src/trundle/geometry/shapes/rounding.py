@@ -100,8 +100,8 @@ def _offset(chart: Chart, r: float, d: int) -> ExpressionChart:
 class Polytope(Shape):
     """Convex hull of points.
 
-    On a flat it touches with its corners: it lands, rests, tips and slides on them, on edges and faces. Elsewhere round
-    its edges with `Rounded` to roll it.
+    It touches with its corners, edges and faces: it lands, rests, tips, slides and rolls on them, on flat and curved
+    ground. `Rounded` blunts them.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
+from trundle.models.tree.touching import feature_margin, gap_of
 
 G = 9.81
 
@@ -86,6 +87,20 @@ def test_a_block_swings_in_a_dish_like_a_pendulum() -> None:
     assert creates(run) < 1e-9
 
 
+def test_the_gap_of_a_rounded_body_is_its_distance() -> None:
+    shape, random = tr.Rounded(tr.Box([0.1, 0.15, 0.2]), 0.04), np.random.default_rng(2)
+    for floor, far in ((tr.Sphere(0.5), 1.0), (tr.Dish([2.0, 2.0, 2.0]), 0.9), (tr.Cylinder(0.5), 1.1)):
+        tree = on(floor, shape, 0.5)
+        numbers = range(len(tree.system.contact_pairs))
+        for R in Rotation.random(4, random_state=random):
+            p = far * np.array([0.6, 0.0, 0.8]) if far > 0.95 else random.uniform(-0.3, 0.3, 3)
+            x = tree.given_state(body=(*p, *np.roll(R.as_quat(), 1)))
+            least = min(gap_of(tree.system, x, i) for i in numbers if feature_margin(tree.system, x, i) > 0)
+            points = shape.sample(20_000)[0] @ R.as_matrix().T + p
+            brute = float(floor.distance(points)[0].min())
+            assert brute - 2e-3 < least <= brute + 1e-12
+
+
 def test_a_plank_that_rolls_off_its_face_goes_on_about_its_corner() -> None:
     shape, floor = tr.Box([0.1, 0.02]), tr.Circle(0.5)
     tree = on(floor, shape, 20.0)
@@ -104,6 +119,11 @@ def test_a_plank_that_rolls_off_its_face_goes_on_about_its_corner() -> None:
         (tr.Box([0.1, 0.2]), tr.Circle(1.0), 1.3),
         (tr.Polytope([[0.1, 0.0], [-0.1, 0.05], [0.0, -0.15], [0.12, -0.1]]), tr.Parabola(0.4), 0.4),
         (tr.Box([0.1, 0.15, 0.2]), tr.Dish([1.0, 1.0, 1.0]), -0.5),
+        (tr.Rounded(tr.Box([0.1, 0.2]), 0.03), tr.Circle(1.0), 1.35),
+        pytest.param(
+            tr.Rounded(tr.Box([0.1, 0.15, 0.2]), 0.03), tr.Dish([1.0, 1.0, 1.0]), -0.5, marks=pytest.mark.slow
+        ),
+        pytest.param(tr.Rounded(tr.Box([0.1, 0.15, 0.2]), 0.03), tr.Sphere(1.0), 1.4, marks=pytest.mark.slow),
         pytest.param(tr.Box([0.1, 0.15, 0.2]), tr.Sphere(1.0), 1.4, marks=pytest.mark.slow),
     ],
     ids=repr,

@@ -17,6 +17,7 @@ from trundle.contact.contacts import (
 )
 from trundle.contact.feature import FeatureContact
 from trundle.errors import InputError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.shape import Shape
 
 FORMS = ("auto", "support", "features", "pair", "level", "level-pair", "chart", "support-chart")
@@ -37,7 +38,7 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     convex_A, convex_B = a.support is not None and not a.hull, b.support is not None and not b.hull
     possible = {
         "support": a.support is not None and b.flat,
-        "features": bool(a.features) and b.level is not None and not b.flat,
+        "features": bool(a.features) and not b.flat and _suits_features(a, b),
         "pair": convex_A and convex_B,
         "level": convex_A and b.level is not None,
         "level-pair": a.level is not None and b.level is not None,
@@ -71,6 +72,13 @@ def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, 
     return tuple(range(count)) or (None,)
 
 
+def _suits_features(a: Representations, b: Representations) -> bool:
+    """Whether features of a can touch b: it has a level set, and for rounded ones a quadratic one and its distance."""
+    if b.level is None or not a.features[0].rounding:
+        return b.level is not None
+    return b.distance is not None and b.level.bends is not None
+
+
 def bent_directions(B: Shape) -> int:
     """Return in how many directions at once a surface may be convex: features with more axes do not touch it."""
     level = B.representations.level
@@ -93,7 +101,7 @@ def make_contact(
     """
     level = B.representations.level
     if form == "features" and level is not None:
-        return FeatureContact(A.representations.features[piece or 0], level, center_A)
+        return FeatureContact(A.representations.features[piece or 0], level, center_A, B.representations.distance)
     if piece is not None:
         part = A.representations.pieces[piece]
         a, at = part.shape.representations, tuple(c + x for c, x in zip(center_A, part.at, strict=True))

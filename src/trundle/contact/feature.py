@@ -27,6 +27,7 @@ class FeatureContact(Contact):
 
     With the feature's points c + R'E'y in B's frame (E the axes), y solves E R f_x = 0: one step of Newton's where f is
     quadratic, some from the best of a few points elsewhere. The gap f/|f_x| is right to first order, and exact at zero.
+    A rounded one touches where it is nearest by the signed `distance` of B, which has its least value where f has.
     An edge has a zero radius across and an endless one along: its point moves over it by
 
         (E K_B E') sigma = E (wrel x n - K_B vrel).
@@ -35,6 +36,7 @@ class FeatureContact(Contact):
     feature: Feature
     level: Level
     center: tuple[float, ...] = ()
+    distance: ca.Function | None = None
 
     @property
     def d(self) -> int:
@@ -50,11 +52,15 @@ class FeatureContact(Contact):
         """Return the feature's point where f is least, and its foot on B."""
         y, foot, n, T, K, _ = self._at(A, B)
         E = self._axes
-        x = ca.SX(ca.DM(self.feature.at)) + y
+        x, r = ca.SX(ca.DM(self.feature.at)) + y, self.feature.rounding
         turned = A.R.T @ B.R
-        patch = Patch(x=x, n=-(turned @ n), T=turned @ T, radii=ca.SX(self.d, self.d))
+        n_A, T_A = -(turned @ n), turned @ T
+        patch = Patch(x=x, n=n_A, T=T_A, radii=ca.SX(self.d, self.d))
+        if r:
+            F = T_A.T @ ca.SX(E.T)
+            patch = Patch(x=x + r * n_A, n=n_A, T=T_A, K=(ca.SX.eye(self.d - 1) - F @ F.T) / r)
         tA = side(A, patch, self.center, _nothing, follows=True)
-        if E.shape[0]:
+        if E.shape[0] and not r:
             tA = replace(tA, straight=A.R @ ca.SX(E.T * np.sqrt(self.feature.size)))
         return tA, side(B, Patch(x=foot, n=n, T=T, K=K), (), _nothing)
 
@@ -93,7 +99,10 @@ class FeatureContact(Contact):
         at = c + along @ q
         f, fx = ca.Function("value", [x], [level, gradient]).call([at])
         norm = ca.sqrt(dot(fx, fx) + _TINY)
-        patch = self.level.patch(at)
+        foot = at - fx * (f / norm**2)
+        if feature.rounding and self.distance is not None:
+            foot = at - fx * (self.distance(at) / norm)
+        patch = self.level.patch(foot if feature.rounding else at)
         y = ca.SX(E.T) @ q
         margins = [(dot(ca.SX(ca.DM(g)), y) + h) / feature.size for g, h in feature.inside]
         margins += [dot(fx, R @ ca.SX(ca.DM(g))) / norm for g in feature.cone]
@@ -101,9 +110,7 @@ class FeatureContact(Contact):
             bend = slope.call([at, R])[1] * (feature.size / norm)
             margins.append(smallest_eigenvalue(bend) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
-        return ca.Function(
-            "nearest", [R, c], [y, at - fx * (f / norm**2), patch.n, patch.T, given(patch.K, "K"), least]
-        )
+        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least])
 
     def _best(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (m,), in the axes, of the least f on some points of the feature."""

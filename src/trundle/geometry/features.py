@@ -32,6 +32,8 @@ class Feature:
         Numbers of the features that are parts of it, or of which it is one.
     size : float, m
         Of the body.
+    rounding : float, m
+        The body's points are those within so far of the features'.
     """
 
     at: Vector
@@ -40,6 +42,7 @@ class Feature:
     cone: tuple[Vector, ...]
     beside: tuple[int, ...]
     size: float
+    rounding: float = 0.0
 
 
 def features(vertices: FloatArray) -> tuple[Feature, ...]:

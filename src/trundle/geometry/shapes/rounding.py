@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -73,6 +73,7 @@ class Rounded(Shape):
             level=level,
             distance=distance,
             roundness=base.roundness,
+            features=tuple(replace(f, rounding=f.rounding + r) for f in base.features),
             pieces=tuple(Piece(Rounded(p.shape, r), p.at, p.face) for p in base.pieces),  # type: ignore[arg-type]
         )
 

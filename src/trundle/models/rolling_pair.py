@@ -32,7 +32,7 @@ from trundle.models.tree.closing import nearest
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
-from trundle.models.tree.touching import lowest
+from trundle.models.tree.touching import lowest, open_gap
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.parameters import Fraction, NonNegative, Positive, Range, check_parameters, parameter, parameter_of
 from trundle.threads import cached_property
@@ -298,7 +298,10 @@ class RollingPair:
         placement = place_in_the_air(self, initial) if known is flight else place(self, **initial)
         start = self.start(placement)
         if placement.flies:
-            found = nearest(self.system, start.atlas, start.x, 0)
+            system, touching = self.system, 0
+            if system.patches:
+                touching = min(range(len(system.contact_pairs)), key=lambda i: open_gap(system, start.x, i))
+            found = nearest(system, start.atlas, start.x, touching)
             refuse_overlap(self, placement.points.center_of_mass, 0.0 if found is None else found.gap)
         else:
             refuse_locked(self.system, start)

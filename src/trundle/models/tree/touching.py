@@ -121,10 +121,12 @@ def gap_of(system: ContactSystem, x: FloatArray, contact: int) -> float:
     return float(normal @ (p + R @ on_A - on_B))
 
 
-def feature_gap(system: ContactSystem, x: FloatArray, contact: int) -> float:
-    """Return the gap of a corner, edge or face, m; where others touch in its place, how far its point is outside."""
-    size = system.contact_pairs[contact].shape_A.reference_length
-    return max(gap_of(system, x, contact), -feature_margin(system, x, contact) * size)
+def open_gap(system: ContactSystem, x: FloatArray, contact: int) -> float:
+    """Return the gap of a contact without coordinates, m; where others touch in its place, how far it is from that."""
+    gap = gap_of(system, x, contact)
+    if contact not in system.beside:
+        return gap
+    return max(gap, -feature_margin(system, x, contact) * system.contact_pairs[contact].shape_A.reference_length)
 
 
 def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None = None) -> list[int]:

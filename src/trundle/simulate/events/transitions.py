@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import face_below, feature_gap, free_directions, touch_function, velocities_changed
+from trundle.models.tree.touching import face_below, free_directions, open_gap, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import landing_with
@@ -281,7 +281,7 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     """
     if event.contact in board.system.beside:
         free = phase.free_features(event.contact)
-        event = replace(event, contact=min(free, key=lambda i: feature_gap(board.system, now.x, i)))
+        event = replace(event, contact=min(free, key=lambda i: open_gap(board.system, now.x, i)))
     after = _landed(board, now, event)
     if not isinstance(after, HybridState):
         return after
